@@ -42,7 +42,6 @@ const tablesOf = (conversations: number, rows: number, changes: number): readonl
       ended_us: LATER_US('ended_us'),
     },
   },
-  { table: 'history_totals', moved: { day: 't.day + s.c' } },
 ];
 
 /** Names that a search looks through: so many callers from outside, each with one of the conversations. */

@@ -59,7 +59,6 @@ async function everything(scene: HistoryScene, store: HistoryScene['store']): Pr
   for (const [table, ...order] of [
     ['history_rows', 'id'],
     ['history_calls', 'call'],
-    ['history_totals', 'extension', 'day', 'direction'],
     ['conversations', 'id'],
     ['conversation_keys', 'kind', 'value', 'started_ms', 'conversation'],
   ] as const) {

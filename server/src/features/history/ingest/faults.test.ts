@@ -93,8 +93,6 @@ test('history faults - a clock that is set back or forward in a call loses none 
       const sum = leg.segments.reduce((ms, s) => ms + s.to - s.from, 0);
       assert.equal(sum, leg.to - leg.from);
     }
-    const { stored, counted } = await scene.totals();
-    assert.deepEqual(stored, counted);
   }
 });
 

@@ -76,7 +76,7 @@ export function createIngest(deps: IngestDeps): Ingest {
     if (records.length === 0) return news;
     const telling = beginTelling(db, deps);
     const restarted = Number((await readFact(db, 'restarted_us')) ?? 0);
-    const { touched, merged } = await linkRecords(db, records, telling.totals);
+    const { touched, merged } = await linkRecords(db, records);
     const known = await toldOf(db, merged);
     const conversations = touched.map((t) => {
       // Who reads of those that went into it finds them again in it, or nowhere: it is told with them.

@@ -5,7 +5,6 @@ import type { KnownRecord } from '../record/records.ts';
 import type { ConversationRow, Tables } from '../tables.ts';
 import { inChunks, insertAll } from '../store.ts';
 import { removeRows } from './person-rows.ts';
-import type { Totals } from './person-rows.ts';
 
 /** A conversation that records belong to; `row` is not stored yet. */
 export interface Touched {
@@ -26,11 +25,7 @@ export interface Linked {
  * Finds the conversation of each record. A channel that is seen in two calls (attended transfer, pickup, a parked call that
  * is taken) joins them into one; its root is the first call of all.
  */
-export async function linkRecords(
-  db: Kysely<Tables>,
-  records: readonly KnownRecord[],
-  totals: Totals,
-): Promise<Linked> {
+export async function linkRecords(db: Kysely<Tables>, records: readonly KnownRecord[]): Promise<Linked> {
   const pairs = new Map(
     records.map(({ channel, call }) => [
       `${channel} ${call}`,
@@ -63,7 +58,7 @@ export async function linkRecords(
   const fresh = calls.filter((call) => !rootOf.has(call)).map((call) => ({ call, root: sets.rootOf(call) }));
   await insertAll(fresh, (some) => db.insertInto('history_calls').values(some).execute());
   const moved = new Set([...rootOf.values()].filter((root) => sets.rootOf(root) !== root));
-  for (const root of moved) await moveConversation(db, root, sets.rootOf(root), totals);
+  for (const root of moved) await moveConversation(db, root, sets.rootOf(root));
 
   const groups = Map.groupBy(records, (r) => sets.rootOf(r.call));
   const known = new Map(
@@ -100,7 +95,7 @@ export const putConversations = (db: Kysely<Tables>, rows: readonly Conversation
   );
 
 /** Everything of one conversation becomes part of another one. Rows keep their id, so that a list stays as it was. */
-async function moveConversation(db: Kysely<Tables>, from: string, to: string, totals: Totals): Promise<void> {
+async function moveConversation(db: Kysely<Tables>, from: string, to: string): Promise<void> {
   await db.updateTable('history_calls').set({ root: to }).where('root', '=', from).execute();
   await db.updateTable('history_packs').set({ root: to }).where('root', '=', from).execute();
   const there = db.selectFrom('history_rows').select('extension').where('root', '=', to);
@@ -112,7 +107,6 @@ async function moveConversation(db: Kysely<Tables>, from: string, to: string, to
       .where('root', '=', from)
       .where('extension', 'in', there)
       .execute(),
-    totals,
   );
   await db.updateTable('history_rows').set({ root: to }).where('root', '=', from).execute();
   const both = await db

@@ -28,7 +28,6 @@ export async function writeRows(
   db: Kysely<Tables>,
   conversations: ReadonlyMap<string, readonly PersonRow[]>,
   directory: Directory,
-  totals: Totals,
 ): Promise<void> {
   const stored = await inChunks([...conversations.keys()], (some) =>
     db.selectFrom('history_rows').selectAll().where('root', 'in', some).execute(),
@@ -42,85 +41,25 @@ export async function writeRows(
       const old = before.get(`${root} ${party.extension}`);
       before.delete(`${root} ${party.extension}`);
       if (old === undefined) fresh.push({ ...row, hidden: 0 });
-      else if (!isSame(old, row)) {
-        totals.remove(old);
+      else if (!isSame(old, row))
         await db.updateTable('history_rows').set(row).where('id', '=', old.id).execute();
-      } else continue;
+      else continue;
       if (old?.search !== row.search) texts.now.add(row.search);
       if (old !== undefined && old.search !== row.search) texts.old.add(old.search);
-      totals.add({ ...row, hidden: old?.hidden ?? 0 });
     }
   }
   await insertAll(fresh, (some) => db.insertInto('history_rows').values(some).execute());
   await keepTexts(db, texts.now);
   await dropTexts(db, texts.old);
-  await removeRows(db, [...before.values()], totals);
+  await removeRows(db, [...before.values()]);
 }
 const isSame = (old: StoredRow, row: Omit<NewRow, 'id' | 'hidden'>): boolean =>
   (Object.keys(row) as (keyof typeof row)[]).every((column) => old[column] === row[column]);
 
-export async function removeRows(
-  db: Kysely<Tables>,
-  rows: readonly StoredRow[],
-  totals: Totals,
-): Promise<void> {
-  for (const row of rows) {
-    totals.remove(row);
-    await db.deleteFrom('history_rows').where('id', '=', row.id).execute();
-  }
+export async function removeRows(db: Kysely<Tables>, rows: readonly StoredRow[]): Promise<void> {
+  for (const row of rows) await db.deleteFrom('history_rows').where('id', '=', row.id).execute();
   await dropTexts(db, new Set(rows.map((row) => row.search)));
 }
-
-export const DAY_US = 86_400_000_000;
-export type Counted = Pick<HistoryRow, 'extension' | 'direction' | 'started_us' | 'talk_seconds' | 'hidden'>;
-
-/** Collects what rows add to the totals and take from them, and writes the sums at the end of a transaction. */
-export function createTotals() {
-  const changes = new Map<string, Tables['history_totals']>();
-  const count = (row: Counted, sign: 1 | -1): void => {
-    const day = Math.floor(row.started_us / DAY_US);
-    const { extension, direction } = row;
-    const key = `${extension}/${day}/${direction}`;
-    const sum = changes.get(key) ?? {
-      extension,
-      day,
-      direction,
-      calls: 0,
-      billsec: 0,
-      hidden_calls: 0,
-      hidden_billsec: 0,
-    };
-    sum.calls += sign;
-    sum.billsec += sign * row.talk_seconds;
-    if (row.hidden) {
-      sum.hidden_calls += sign;
-      sum.hidden_billsec += sign * row.talk_seconds;
-    }
-    changes.set(key, sum);
-  };
-  return {
-    add: (row: Counted): void => count(row, 1),
-    remove: (row: Counted): void => count(row, -1),
-    async write(db: Kysely<Tables>): Promise<void> {
-      for (const change of changes.values()) {
-        if (!change.calls && !change.billsec && !change.hidden_calls && !change.hidden_billsec) continue;
-        await db
-          .insertInto('history_totals')
-          .values(change)
-          .onConflict((c) =>
-            c.columns(['extension', 'day', 'direction']).doUpdateSet((e) => ({
-              calls: e('history_totals.calls', '+', change.calls),
-              billsec: e('history_totals.billsec', '+', change.billsec),
-              hidden_calls: e('history_totals.hidden_calls', '+', change.hidden_calls),
-              hidden_billsec: e('history_totals.hidden_billsec', '+', change.hidden_billsec),
-            })),
-          )
-          .execute();
-      }
-    },
-  };
-}
-export type Totals = ReturnType<typeof createTotals>;
 
 /** In the transaction that writes rows with these. */
 const keepTexts = (db: Kysely<Tables>, texts: ReadonlySet<string>): Promise<void> =>

@@ -30,7 +30,7 @@ const change = async (scene: HistoryScene): Promise<unknown> =>
 /** All that was told, as if it had never been; the records stay. */
 async function forget(scene: HistoryScene): Promise<void> {
   const db = scene.store.db<Tables>();
-  for (const table of ['conversations', 'conversation_keys', 'history_rows', 'history_totals'] as const) {
+  for (const table of ['conversations', 'conversation_keys', 'history_rows'] as const) {
     await db.deleteFrom(table).execute();
   }
 }
@@ -52,8 +52,6 @@ test('rebuild - a day as it was told live and as it is told anew is the same, by
     (await scene.conversations()).map((c) => ({ ...c, revision: 1, state: 'final' })),
     live.told.map((c) => ({ ...c, revision: 1, state: 'final' })),
   );
-  const { stored, counted } = await scene.totals();
-  assert.deepEqual(stored, counted);
 });
 
 test('rebuild - a range only, and what people added stays', async () => {

@@ -12,9 +12,8 @@ import { peopleIn } from '../record/people.ts';
 import type { PersonRow } from '../record/people.ts';
 import { isComplete } from '../record/records.ts';
 import type { KnownRecord } from '../record/records.ts';
-import { writeRows, createTotals } from './person-rows.ts';
+import { writeRows } from './person-rows.ts';
 import type { ConversationRow, Tables } from '../tables.ts';
-import type { Totals } from './person-rows.ts';
 import type { Clock } from '../../../ports/clock.ts';
 
 export interface TellDeps {
@@ -24,7 +23,6 @@ export interface TellDeps {
   readonly e164: (number: string) => string | null;
 }
 export interface Telling {
-  readonly totals: Totals;
   /** Tells a conversation that is over, or may be: unless `over`, only where its records say that all of it has ended. */
   end(row: ConversationRow, records: readonly KnownRecord[], over: boolean): boolean;
   /** Tells a conversation that goes on. */
@@ -37,7 +35,6 @@ export interface Telling {
 
 /** Tells conversations from their records, in one transaction. */
 export function beginTelling(db: Kysely<Tables>, { directory, log, e164 }: TellDeps): Telling {
-  const totals = createTotals();
   const told: Told[] = [];
   const rows: ConversationRow[] = [];
   const people = new Map<string, readonly PersonRow[]>();
@@ -51,7 +48,6 @@ export function beginTelling(db: Kysely<Tables>, { directory, log, e164 }: TellD
     }
   }
   return {
-    totals,
     end(row, stored, over) {
       const { records, journal } = mergedWithJournal(stored);
       const complete = isComplete(records);
@@ -74,9 +70,8 @@ export function beginTelling(db: Kysely<Tables>, { directory, log, e164 }: TellD
     },
     keep: (row) => void rows.push(row),
     async write(merged = []) {
-      await writeRows(db, people, directory, totals);
+      await writeRows(db, people, directory);
       await putConversations(db, rows);
-      await totals.write(db);
       if (told.length > 0 || merged.length > 0) await writeConversations(db, told, merged);
     },
   };

@@ -1,30 +1,16 @@
 import type { Kysely } from 'kysely';
 import type { Store } from '../../../ports/store.ts';
-import { inChunks } from '../store.ts';
-import type { StoredRow } from './list.ts';
+import { inChunks, insertAll } from '../store.ts';
 import type { Tables } from '../tables.ts';
-import { createTotals } from '../ingest/person-rows.ts';
 import type { Wanted } from './find.ts';
 
 /** Rows changed in one transaction, so that clearing a long history never holds up other writes. */
 const AT_ONCE = 1000;
 
-async function hideRows(db: Kysely<Tables>, rows: readonly StoredRow[]): Promise<void> {
-  const totals = createTotals();
-  for (const row of rows) {
-    totals.remove(row);
-    totals.add({ ...row, hidden: 1 });
-  }
-  const ids = rows.map((row) => row.id);
-  for (let i = 0; i < ids.length; i += 200) {
-    await db
-      .updateTable('history_rows')
-      .set({ hidden: 1 })
-      .where('id', 'in', ids.slice(i, i + 200))
-      .execute();
-  }
-  await totals.write(db);
-}
+const hideRows = (db: Kysely<Tables>, ids: readonly number[]): Promise<void> =>
+  insertAll(ids, (some) =>
+    db.updateTable('history_rows').set({ hidden: 1 }).where('id', 'in', some).execute(),
+  );
 
 /**
  * Hides the given conversations from one extension's own view; returns how many were visible until now. The key of a
@@ -38,12 +24,15 @@ export const hideCalls = (store: Store, extension: string, keys: readonly string
     const roots = [...new Set([...keys, ...joined.map((call) => call.root)])];
     const rows = await db
       .selectFrom('history_rows')
-      .selectAll()
+      .select('id')
       .where('extension', '=', extension)
       .where('root', 'in', roots)
       .where('hidden', '=', 0)
       .execute();
-    await hideRows(db, rows);
+    await hideRows(
+      db,
+      rows.map((row) => row.id),
+    );
     return rows.length;
   });
 
@@ -60,13 +49,16 @@ export async function clearCalls(store: Store, extension: string): Promise<void>
     const hidden = await store.transaction<Tables, number>(async (db) => {
       const rows = await db
         .selectFrom('history_rows')
-        .selectAll()
+        .select('id')
         .where('extension', '=', extension)
         .where('hidden', '=', 0)
         .where('id', '<=', last)
         .limit(AT_ONCE)
         .execute();
-      await hideRows(db, rows);
+      await hideRows(
+        db,
+        rows.map((row) => row.id),
+      );
       return rows.length;
     });
     if (hidden < AT_ONCE) return;

@@ -14,7 +14,6 @@ import { addOperations } from '../../../http/operations.ts';
 import { historyOperations } from '../operations.ts';
 import { createHistoryService } from './history-service.ts';
 import type { Tables } from '../tables.ts';
-import { DAY_US } from '../ingest/person-rows.ts';
 import { localTimeIn } from './wire.ts';
 
 const PATH = '/api/mobile/history.php';
@@ -317,8 +316,6 @@ test('history - hiding and clearing change the own view only', async () => {
   assert.deepEqual([cleared.total_returned, cleared.stats.total_calls], [0, 0]);
   await s.scene.feed(...calls(1, 50));
   assert.equal((await s.get()).body.total_returned, 1, 'what comes later is seen');
-  const { stored, counted } = await s.scene.totals();
-  assert.deepEqual(stored, counted);
 });
 
 test('history - hiding by the key of a call that was joined hides the conversation it is in', async () => {
@@ -328,8 +325,6 @@ test('history - hiding by the key of a call that was joined hides the conversati
   const [key] = keysOf((await s.get({ extension: '1002' }, 'supervisor')).body);
   const joined = [...new Set(records.map((r) => r.call))].find((call) => call !== key)!;
   assert.deepEqual(await hideCalls(s.scene.store, '1002', [joined]), 1);
-  const { stored, counted } = await s.scene.totals();
-  assert.deepEqual(stored, counted);
 });
 
 test('history - what the alias refuses', async () => {
@@ -366,6 +361,7 @@ test('history - what the alias refuses', async () => {
 test('history - stats of any range equal those of its rows', async () => {
   await using s = await site();
   const DAY = 86_400;
+  const DAY_US = DAY * 1_000_000;
   const some = ['internal-answered', 'cancelled', 'echo', 'blind-transfer'];
   for (let i = 0; i < 60; i += 1)
     await s.scene.feed(...later(recorded(some[i % some.length]!), i * Math.floor(DAY / 7)));
