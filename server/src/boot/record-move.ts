@@ -2,10 +2,11 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Kysely, TableMetadata, Transaction } from 'kysely';
+import { refuseOlder } from '../adapters/sqlite/database.ts';
 import { readTables } from '../adapters/sqlite/tables.ts';
 import type { TableReader } from '../adapters/sqlite/tables.ts';
 import { migrations as exports } from '../features/exports/store.ts';
-import { migrations as history } from '../features/history/tables.ts';
+import { migrations as history } from '../features/history/migrations.ts';
 import { migrations as recordings } from '../features/recordings/tables.ts';
 import type { Migration, Store } from '../ports/store.ts';
 
@@ -29,7 +30,7 @@ interface Tables {
 /** The whole move; its `done` is 1 once everything was found to be the same. */
 const WHOLE = '';
 const steps: Migration = {
-  id: '0001-move',
+  id: '0100-move',
   async up(db) {
     await db.schema
       .createTable('offhook_move')
@@ -52,6 +53,7 @@ export async function moveRecords(
   target: Store,
   tell: (line: string) => void,
 ): Promise<readonly MovedTable[]> {
+  refuseOlder(file);
   using source = readTables(file);
   for (const [feature, migrations] of Object.entries(RECORDS)) {
     const have = source.steps(feature);

@@ -9,7 +9,7 @@ interface Tables {
 }
 const migrations: readonly Migration[] = [
   {
-    id: '0001-site',
+    id: '0100-site',
     async up(db) {
       await db.schema
         .createTable('site')

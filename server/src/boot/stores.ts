@@ -3,6 +3,7 @@ import path from 'node:path';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { createInstance } from '../adapters/asterisk/process/instance-file.ts';
 import { openPostgresStore } from '../adapters/postgres/store.ts';
+import { refuseOlder } from '../adapters/sqlite/database.ts';
 import { openSqliteJournal } from '../adapters/sqlite/journal.ts';
 import { openSqliteStore } from '../adapters/sqlite/store.ts';
 import { systemClock } from '../core/clock.ts';
@@ -38,6 +39,7 @@ export type Stores = Awaited<ReturnType<typeof openStores>>;
 
 /** Opens the stores and the journal of the site. */
 export async function openStores(config: Config, stack: AsyncDisposableStack) {
+  refuseOlder(path.join(config.data, 'offhook.db'));
   const { log } = openFolder(config, stack);
   const clock = systemClock;
   const store = await openSqliteStore(storeFile(config.data), { log });

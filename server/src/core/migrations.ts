@@ -10,6 +10,18 @@ interface Tables {
   offhook_migrations: { feature: string; id: string; applied_at: string };
 }
 
+/** Steps of builds before 0.1.0, the first release, sort before this. */
+const FIRST_RELEASED = '0100';
+export const isUnreleased = (id: string): boolean => id < FIRST_RELEASED;
+/** `place`: the data folder or the database. Nothing was changed in it. */
+export const olderStore = (place: string): StartError =>
+  new StartError(
+    'store_older',
+    `${place} was written by a build before 0.1.0, which has no upgrade, and was left as it is: export the configuration with that build ` +
+      '(npm run config -- export site.yaml), start this one with an empty data folder and database, and apply the file there (npm run ' +
+      'config -- apply site.yaml).',
+  );
+
 /** Makes the table in which steps are noted. */
 export async function createMigrationTable(db: Kysely<unknown>): Promise<void> {
   await db.schema
@@ -24,7 +36,7 @@ export async function createMigrationTable(db: Kysely<unknown>): Promise<void> {
 
 /**
  * Runs the steps that are not noted yet, each with its note in one `transaction`; `ran` is told of each. Throws where the
- * steps do not sort, or where `place` was written by a newer version.
+ * steps do not sort, or where `place` was written by a newer version or by a build before 0.1.0.
  */
 export async function runMigrations(
   place: string,
@@ -42,6 +54,7 @@ export async function runMigrations(
     .select('id')
     .where('feature', '=', feature)
     .execute();
+  if (done.some((row) => isUnreleased(row.id))) throw olderStore(place);
   const unknown = done.map((row) => row.id).filter((id) => !steps.some((step) => step.id === id));
   if (unknown.length > 0) {
     throw new StartError(
@@ -65,8 +78,8 @@ export async function runMigrations(
 function assertOrdered(feature: string, steps: readonly Step[]): void {
   for (const [i, step] of steps.entries()) {
     const before = steps[i - 1];
-    if (before !== undefined && before.id >= step.id) {
-      throw new Error(`migrations of ${feature}: ${step.id} does not sort after ${before.id}`);
-    }
+    const least = before?.id ?? FIRST_RELEASED;
+    if (step.id <= least)
+      throw new Error(`migrations of ${feature}: ${step.id} does not sort after ${least}`);
   }
 }

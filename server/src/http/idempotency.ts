@@ -55,7 +55,7 @@ interface Tables {
 }
 const migrations: readonly Migration[] = [
   {
-    id: '0001-idempotency',
+    id: '0100-idempotency',
     async up(db) {
       await db.schema
         .createTable('http_idempotency')

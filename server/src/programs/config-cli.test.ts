@@ -11,7 +11,7 @@ import { runConfigCommand } from './config-cli.ts';
 import { ServiceError } from '../core/errors.ts';
 
 /** The API with applies that take two looks and end as they are told to. */
-async function rig(t: TestContext, ends: ConfigApply['state'] = 'applied') {
+async function rig(t: TestContext, ends: ConfigApply['state'] = 'applied', empty = false) {
   let looks = 0;
   const began: string[] = [];
   const apply = (state: ConfigApply['state']) => ({
@@ -25,6 +25,7 @@ async function rig(t: TestContext, ends: ConfigApply['state'] = 'applied') {
     },
   });
   const r = await configRig(t, {
+    empty,
     routes(app, objects) {
       app.post(
         '/api/v1/config/applies',
@@ -96,6 +97,14 @@ test('config command - what is exported plans to nothing; a change is shown, app
   assert.equal(objects.applied().of('ring_group').size, 1);
   const again = await command('apply', file);
   assert.deepEqual([again.code, again.said], [0, 'Nothing differs from what is applied.']);
+});
+
+test('config command - what one site exports an empty one takes, the remedy for a folder of a build before 0.1.0', async (t) => {
+  const [from, to] = [await rig(t), await rig(t, 'applied', true)];
+  await from.command('export', from.file);
+  const applied = await to.command('apply', from.file);
+  assert.equal(applied.code, 0, applied.said);
+  assert.equal((await to.command('export')).text, await fs.readFile(from.file, 'utf8'));
 });
 
 test('config command - what is rolled back says why, ends with 1 and leaves no draft', async (t) => {

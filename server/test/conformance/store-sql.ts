@@ -14,7 +14,7 @@ interface Tables {
   };
 }
 const things: Migration = {
-  id: '0001-things',
+  id: '0100-things',
   async up(db) {
     await db.schema
       .createTable('thing')

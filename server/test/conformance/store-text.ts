@@ -9,7 +9,7 @@ interface Tables {
   word: { id: Generated<number>; text: string };
 }
 const words: Migration = {
-  id: '0001-words',
+  id: '0101-words',
   async up(db) {
     await db.schema
       .createTable('word')
@@ -22,7 +22,7 @@ const words: Migration = {
       .execute();
   },
 };
-const indexed: Migration = { id: '0002-index', up: (db) => createTextIndex(db, 'word') };
+const indexed: Migration = { id: '0102-index', up: (db) => createTextIndex(db, 'word') };
 
 /** What a search for a part of a text finds in every Store. */
 export function textConformance(withEmpty: (work: (store: Store) => Promise<void>) => Promise<void>): void {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { sql } from 'kysely';
+import { StartError } from '../../src/core/errors.ts';
 import type { Migration, Store } from '../../src/ports/store.ts';
 import { sqlConformance } from './store-sql.ts';
 import { textConformance } from './store-text.ts';
@@ -10,7 +11,7 @@ interface Tables {
   part: { id: number; item: number };
 }
 const tables: Migration = {
-  id: '0001-items',
+  id: '0101-items',
   async up(db) {
     await db.schema
       .createTable('item')
@@ -158,12 +159,23 @@ export function storeConformance(adapter: string, open: () => Promise<Store>): v
             if (fails) throw new Error('step broke');
           },
         });
-        await assert.rejects(store.migrate('f', [step('0001-a'), step('0002-b', true)]), /step broke/);
-        await store.migrate('f', [step('0001-a'), step('0002-b'), step('0003-c')]);
-        await store.migrate('f', [step('0001-a'), step('0002-b'), step('0003-c')]);
-        assert.deepEqual(ran, ['0001-a', '0002-b', '0002-b', '0003-c']);
-        await assert.rejects(store.migrate('f', [step('0001-a'), step('0002-b')]), /newer version.*0003-c/s);
-        await assert.rejects(store.migrate('g', [step('0002-b'), step('0001-a')]), /sort/);
+        await assert.rejects(store.migrate('f', [step('0101-a'), step('0102-b', true)]), /step broke/);
+        await store.migrate('f', [step('0101-a'), step('0102-b'), step('0103-c')]);
+        await store.migrate('f', [step('0101-a'), step('0102-b'), step('0103-c')]);
+        assert.deepEqual(ran, ['0101-a', '0102-b', '0102-b', '0103-c']);
+        await assert.rejects(store.migrate('f', [step('0101-a'), step('0102-b')]), /newer version.*0103-c/s);
+        await assert.rejects(store.migrate('g', [step('0102-b'), step('0101-a')]), /sort/);
+        await assert.rejects(store.migrate('g', [step('0001-a')]), /sort/, 'before the first release');
+        await store
+          .db<{ offhook_migrations: { feature: string; id: string; applied_at: string } }>()
+          .insertInto('offhook_migrations')
+          .values({ feature: 'g', id: '0001-a', applied_at: '' })
+          .execute();
+        await assert.rejects(
+          store.migrate('g', [step('0101-a')]),
+          (error) => error instanceof StartError && error.code === 'store_older',
+        );
+        assert.deepEqual(ran.length, 4, 'nothing ran on what an older build wrote');
       } finally {
         await store.close();
       }

@@ -115,13 +115,13 @@ test('damaged files - neither may be read: refused now, and nothing is changed',
 test('damaged files - a store of a newer version is refused by its code and names what is unknown', async () => {
   const file = await storeWithRows();
   const db = new DatabaseSync(file);
-  db.exec("insert into offhook_migrations values ('site', '0009-later', '2027-01-01T00:00:00Z')");
+  db.exec("insert into offhook_migrations values ('site', '0109-later', '2027-01-01T00:00:00Z')");
   db.close();
   const store = await openSqliteStore(file);
   await assert.rejects(
     siteId(store),
     (error) =>
-      error instanceof StartError && error.code === 'store_newer' && /0009-later/.test(error.message),
+      error instanceof StartError && error.code === 'store_newer' && /0109-later/.test(error.message),
   );
   await store.close();
 });

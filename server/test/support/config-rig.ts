@@ -38,13 +38,15 @@ export async function configRig(
   more: {
     readonly keys?: Record<string, Partial<KeyRights>>;
     readonly objects?: Objects;
+    /** Only an administrator instead of the demo company. */
+    readonly empty?: boolean;
     /** More routes. */
     readonly routes?: (app: App, objects: ObjectStore) => void;
   } = {},
 ) {
   const temp = await temporaryStore();
   await temp.store.migrate('pbx-config', migrations);
-  await seed(temp.store, { empty: false });
+  await seed(temp.store, { empty: more.empty ?? false });
   if (more.objects !== undefined) await putObjects(temp.store, more.objects);
   const clock = createVirtualClock();
   const audit = await createAudit(temp.store, clock, silent);

@@ -14,7 +14,7 @@ import { e164In } from '../../src/numbers/e164.ts';
 import { silent } from '../../src/core/log.ts';
 import { createIngest } from '../../src/features/history/ingest/ingest.ts';
 import { readRecord } from '../../src/features/history/ingest/packs.ts';
-import { migrations } from '../../src/features/history/tables.ts';
+import { migrations } from '../../src/features/history/migrations.ts';
 import type { Tables } from '../../src/features/history/tables.ts';
 import { createDirectory } from '../../src/features/pbx-config/directory.ts';
 import { openObjects } from '../../src/features/pbx-config/objects.ts';

@@ -43,7 +43,7 @@ export async function storeWithRows(): Promise<string> {
   await siteId(store);
   await store.migrate('test', [
     {
-      id: '0001-item',
+      id: '0100-item',
       up: async (db) => {
         await db.schema.createTable('item').addColumn('name', 'text').execute();
       },

@@ -13,9 +13,8 @@ import type { ConversationRecord } from '../../src/features/history/record/recor
 import { readRecord, unpack } from '../../src/features/history/ingest/packs.ts';
 import { createIngest } from '../../src/features/history/ingest/ingest.ts';
 import type { Ingest } from '../../src/features/history/ingest/ingest.ts';
-import { migrations } from '../../src/features/history/tables.ts';
+import { migrations } from '../../src/features/history/migrations.ts';
 import type { Tables } from '../../src/features/history/tables.ts';
-import { DAY_US } from '../../src/features/history/ingest/person-rows.ts';
 import type { CallRecord, CallRecordBatch } from '../../src/ports/call-records.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { directoryFixture } from './directory-fixture.ts';
@@ -111,8 +110,6 @@ export interface HistoryScene extends AsyncDisposable {
   rows(): Promise<readonly object[]>;
   /** Every conversation as it is told, with the keys it is found by; without its places in the feed. */
   conversations(): Promise<readonly ToldConversation[]>;
-  /** The totals that are stored, and those that the rows add up to. */
-  totals(): Promise<{ readonly stored: readonly object[]; readonly counted: readonly object[] }>;
   /** Forgets everything. */
   clear(): Promise<void>;
 }
@@ -166,33 +163,6 @@ export async function historyScene(): Promise<HistoryScene> {
         record: readRecord(record),
       }));
     },
-    async totals() {
-      const stored = (await db.selectFrom('history_totals').selectAll().execute()).filter(
-        (t) => t.calls !== 0,
-      );
-      const rows = await db.selectFrom('history_rows').selectAll().execute();
-      const groups = Map.groupBy(
-        rows,
-        (r) => `${r.extension} ${Math.floor(r.started_us / DAY_US)} ${r.direction}`,
-      );
-      const counted = [...groups.values()].map((own) => {
-        const hidden = own.filter((r) => r.hidden);
-        const seconds = (some: typeof own): number => some.reduce((n, r) => n + r.talk_seconds, 0);
-        const { extension, direction, started_us } = own[0]!;
-        return {
-          extension,
-          day: Math.floor(started_us / DAY_US),
-          direction,
-          calls: own.length,
-          billsec: seconds(own),
-          hidden_calls: hidden.length,
-          hidden_billsec: seconds(hidden),
-        };
-      });
-      const byKey = (a: (typeof stored)[number], b: (typeof stored)[number]): number =>
-        `${a.extension} ${a.day} ${a.direction}` < `${b.extension} ${b.day} ${b.direction}` ? -1 : 1;
-      return { stored: stored.sort(byKey), counted: counted.sort(byKey) };
-    },
     async clear() {
       fed = 0;
       for (const table of [
@@ -208,7 +178,6 @@ export async function historyScene(): Promise<HistoryScene> {
         'history_conversations',
         'history_rows',
         'history_terms',
-        'history_totals',
         'history_malformed',
         'history_tombstones',
         'history_facts',

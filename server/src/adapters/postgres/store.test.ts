@@ -18,7 +18,7 @@ interface Tables {
   item: { id: number; name: string };
 }
 const item: Migration = {
-  id: '0001',
+  id: '0101',
   up: async (db) => {
     await db.schema
       .createTable('item')

@@ -1,8 +1,10 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import type { SQLInputValue, StatementSync } from 'node:sqlite';
 import { ServiceError, StartError, messageOf } from '../../core/errors.ts';
+import { isUnreleased, olderStore } from '../../core/migrations.ts';
 
 /** SQLite's primary result codes that say "not now" rather than "wrong". */
 const NOT_NOW: ReadonlyMap<number, string> = new Map([
@@ -84,6 +86,32 @@ export function checkDatabase(file: string): void {
     throw refused;
   } finally {
     db?.close();
+  }
+}
+/**
+ * Refuses the store of a build before 0.1.0 and changes no file of its folder: nothing is locked and no log is opened. A file
+ * that cannot be read is refused when it is opened. Throws `store_older`.
+ */
+export function refuseOlder(file: string): void {
+  if (fs.statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return;
+  const url = pathToFileURL(file);
+  // A reader of a file that has a log makes an index beside it, unless it is told that nobody writes.
+  if ((fs.statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0) url.search = '?immutable=1';
+  if (stepsOf(url).some(isUnreleased)) throw olderStore(path.dirname(file));
+}
+function stepsOf(url: URL): readonly string[] {
+  try {
+    const db = new DatabaseSync(url, { readOnly: true });
+    try {
+      return db
+        .prepare('select id from offhook_migrations')
+        .all()
+        .map((row) => String(row['id']));
+    } finally {
+      db.close();
+    }
+  } catch {
+    return [];
   }
 }
 /** The rest of a cut last page is read as zeros; a write-ahead log may still hold the page. */

@@ -81,10 +81,6 @@ function open(file: string): Connection {
     if (db.run('pragma user_version', []).rows[0]?.['user_version'] === 0)
       db.exec(`pragma user_version=${FORMAT}`);
     db.exec(SCHEMA);
-    const columns = db.run("select name from pragma_table_info('journal')", []).rows;
-    if (!columns.some((column) => column['name'] === 'topics')) {
-      db.exec("alter table journal add column topics text not null default ''");
-    }
     return db;
   } catch (error) {
     db.close();

@@ -24,7 +24,7 @@ interface Tables {
   item: { id: number; name: string };
 }
 const item = {
-  id: '0001',
+  id: '0101',
   up: async (db: { schema: SchemaModule }) => {
     await db.schema
       .createTable('item')
@@ -200,7 +200,7 @@ test('sqlite store - what was acknowledged survives kill -9', async () => {
       '-e',
       `import { openSqliteStore } from ${JSON.stringify(import.meta.resolve('./store.ts'))};
        const store = await openSqliteStore(process.argv[1]);
-       await store.migrate('test', [{ id: '0001', up: async (db) => {
+       await store.migrate('test', [{ id: '0101', up: async (db) => {
          await db.schema.createTable('item').addColumn('id', 'integer', (c) => c.primaryKey()).addColumn('name', 'text').execute();
        } }]);
        for (let id = 1; ; id++) {
@@ -297,7 +297,7 @@ test('sqlite store - the text index holds nothing of a deleted text', async () =
   const db = store.db<{ word: { id: number; text: string } }>();
   await store.migrate('words', [
     {
-      id: '0001',
+      id: '0101',
       async up(trx) {
         await sql`create table word (id integer primary key, text text not null)`.execute(trx);
         await createTextIndex(trx, 'word');

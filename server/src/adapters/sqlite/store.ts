@@ -8,7 +8,7 @@ import { silent } from '../../core/log.ts';
 import { createMigrationTable, runMigrations } from '../../core/migrations.ts';
 import type { Store, StoreGap } from '../../ports/store.ts';
 import { openCommits } from './commits.ts';
-import { Connection, checkDatabase } from './database.ts';
+import { Connection, checkDatabase, refuseOlder } from './database.ts';
 import { createFlusher } from './flusher.ts';
 import type { Flusher } from './flusher.ts';
 import { SqliteDriver, sqliteDialect, whenFree } from './driver.ts';
@@ -33,6 +33,7 @@ export async function openSqliteStore(
   const log = options.log ?? silent;
   await mkdir(path.dirname(file), { recursive: true });
   const isNew = !existsSync(file);
+  refuseOlder(file);
   await whenFree(file, () => checkDatabase(file));
   const writer = await whenFree(file, () => openWriter(file));
   let reader: Connection;

@@ -50,7 +50,7 @@ export type Fact = 'boot' | 'seeded' | 'reload';
 
 export const migrations: readonly Migration[] = [
   {
-    id: '0001-intents',
+    id: '0100-intents',
     async up(db) {
       await db.schema
         .createTable('agent_intents')
@@ -65,21 +65,13 @@ export const migrations: readonly Migration[] = [
         .addColumn('noted_at', 'bigint', (c) => c.notNull())
         .addColumn('version', 'integer', (c) => c.notNull())
         .addColumn('settled', 'integer', (c) => c.notNull())
+        .addColumn('source', 'text', (c) => c.notNull())
         .addPrimaryKeyConstraint('agent_intents_key', ['extension', 'queue'])
         .execute();
       await db.schema
         .createTable('agent_facts')
         .addColumn('key', 'text', (c) => c.primaryKey())
         .addColumn('value', 'text', (c) => c.notNull())
-        .execute();
-    },
-  },
-  {
-    id: '0002-source',
-    async up(db) {
-      await db.schema
-        .alterTable('agent_intents')
-        .addColumn('source', 'text', (c) => c.notNull().defaultTo('agent'))
         .execute();
     },
   },

@@ -21,7 +21,7 @@ interface Tables {
 }
 const migrations: readonly Migration[] = [
   {
-    id: '0001-api-keys',
+    id: '0100-api-keys',
     async up(db) {
       await db.schema
         .createTable('api_keys')
@@ -36,13 +36,8 @@ const migrations: readonly Migration[] = [
         .addColumn('created_by', 'text', (c) => c.notNull())
         .addColumn('expires_at', 'integer')
         .addColumn('last_used_at', 'integer')
+        .addColumn('board', 'integer')
         .execute();
-    },
-  },
-  {
-    id: '0002-board',
-    async up(db) {
-      await db.schema.alterTable('api_keys').addColumn('board', 'integer').execute();
     },
   },
 ];

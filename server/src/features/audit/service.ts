@@ -29,7 +29,7 @@ interface Tables {
 }
 const migrations: readonly Migration[] = [
   {
-    id: '0001-audit',
+    id: '0100-audit',
     async up(db) {
       await db.schema
         .createTable('audit')

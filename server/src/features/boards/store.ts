@@ -18,7 +18,7 @@ interface Tables {
 }
 const migrations: readonly Migration[] = [
   {
-    id: '0001-boards',
+    id: '0100-boards',
     async up(db) {
       await db.schema
         .createTable('boards')

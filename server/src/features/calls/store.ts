@@ -9,7 +9,7 @@ interface Tables {
 }
 const migrations: readonly Migration[] = [
   {
-    id: '0001-calls',
+    id: '0100-calls',
     async up(db) {
       await db.schema
         .createTable('call_settings')

@@ -9,7 +9,7 @@ interface Tables {
 }
 const migrations: readonly Migration[] = [
   {
-    id: '0001-console-settings',
+    id: '0100-console-settings',
     async up(db) {
       await db.schema
         .createTable('console_settings')

@@ -32,7 +32,7 @@ export type ExportRow = Selectable<ExportTable>;
 
 export const migrations: readonly Migration[] = [
   {
-    id: '0001-exports',
+    id: '0100-exports',
     async up(db) {
       await db.schema
         .createTable('exports')

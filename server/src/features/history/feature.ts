@@ -27,7 +27,7 @@ import type { Prover } from './proof/prover.ts';
 import { createPublisher } from './ingest/publish.ts';
 import { createHistoryService } from './query/history-service.ts';
 import type { HistoryService } from './query/history-service.ts';
-import { migrations } from './tables.ts';
+import { migrations } from './migrations.ts';
 import type { Tables } from './tables.ts';
 import { createWrapUps } from './ingest/wrap-ups.ts';
 

@@ -4,7 +4,7 @@
  */
 import type { Kysely, Transaction } from 'kysely';
 import type { ObjectChange } from './model.ts';
-import type { ObjectTables } from './object-tables.ts';
+import type { ObjectTables } from './tables.ts';
 
 /** Times in ms since 1970. */
 export interface Holders {
@@ -14,32 +14,6 @@ export interface Holders {
   readonly known: ReadonlyMap<number, number>;
 }
 
-/** For a migration: reads every stored version. */
-export async function seedHolders(any: Kysely<unknown>): Promise<void> {
-  const db = any as Kysely<ObjectTables>;
-  await db.schema
-    .createTable('config_holders')
-    .addColumn('extension', 'text', (c) => c.notNull())
-    .addColumn('person', 'integer', (c) => c.notNull())
-    .addColumn('since_ms', 'bigint', (c) => c.notNull())
-    .addPrimaryKeyConstraint('config_holders_key', ['extension', 'since_ms'])
-    .execute();
-  const rows = await db
-    .selectFrom('config_objects')
-    .leftJoin('config_versions', 'config_versions.version', 'config_objects.since_version')
-    .select(['config_objects.key', 'config_objects.id', 'config_versions.at'])
-    .where('config_objects.kind', '=', 'extension')
-    .orderBy('config_objects.key')
-    .orderBy('config_objects.since_version')
-    .execute();
-  let [extension, person] = ['', 0];
-  for (const { key, id, at } of rows) {
-    if (extension === key && person === id) continue;
-    const since_ms = extension === key ? Number(at ?? 0) : 0;
-    await db.insertInto('config_holders').values({ extension: key, person: id, since_ms }).execute();
-    [extension, person] = [key, id];
-  }
-}
 /** The newest holder of each extension. */
 async function lastHolders(
   db: Kysely<ObjectTables>,

@@ -9,7 +9,7 @@ import type { Store } from '../../ports/store.ts';
 import { difference, storedObject, toModel, withObjects } from './model.ts';
 import type { Model, ObjectChange, StoredObject } from './model.ts';
 import { noteHolders, readHolders } from './holders.ts';
-import type { ObjectTables } from './object-tables.ts';
+import type { ObjectTables } from './tables.ts';
 import { withoutSecrets } from './secrets.ts';
 
 /** Who made a version, as people are told. */

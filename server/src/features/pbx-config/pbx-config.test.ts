@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { temporaryStore } from '../../../test/conformance/store-temp.ts';
-import type { ObjectTables } from './object-tables.ts';
+import type { ObjectTables } from './tables.ts';
 import type { Store } from '../../ports/store.ts';
 import { createDirectory } from './directory.ts';
 import { openObjects } from './objects.ts';

@@ -7,7 +7,7 @@ import { withSecrets } from './secrets.ts';
 import { storedObject } from './model.ts';
 import { newIdentity, openObjects, writeVersion } from './objects.ts';
 import type { Authorship } from './objects.ts';
-import type { ObjectTables } from './object-tables.ts';
+import type { ObjectTables } from './tables.ts';
 
 export type ConfigInput<K extends ConfigKind> = z.input<(typeof CONFIG_KINDS)[K]['schema']>;
 /** What is to be there, by kind; of an object that is there already, the fields that change. */

@@ -1,6 +1,6 @@
 import type { Store } from '../../ports/store.ts';
 import { DEMO_ADMINISTRATOR, DEMO_PEOPLE, DEMO_QUEUES, DEMO_REASONS, PARKING, SERVICES } from './demo.ts';
-import type { ObjectTables } from './object-tables.ts';
+import type { ObjectTables } from './tables.ts';
 import { putObjects } from './put.ts';
 import type { Objects } from './put.ts';
 

@@ -1,165 +1,42 @@
-import { seedHolders } from './holders.ts';
-import { purgeSecrets } from './purge-secrets.ts';
-import { journalMigrations } from './apply/journal.ts';
+import type { Generated } from 'kysely';
 import type { Migration } from '../../ports/store.ts';
-import { moveToObjects } from './move-to-objects.ts';
+
+export interface ObjectTables {
+  /** Never used again for another object. */
+  config_identities: { id: Generated<number>; kind: string; key: string };
+  /** `body` is JSON, secrets with it; `until_version` is null for what holds now. */
+  config_objects: {
+    id: number;
+    kind: string;
+    key: string;
+    body: string;
+    since_version: number;
+    until_version: number | null;
+  };
+  config_holders: { extension: string; person: number; since_ms: number };
+  config_versions: {
+    version: Generated<number>;
+    author: string;
+    comment: string | null;
+    at: number;
+    /** How many objects it changed. */
+    objects: number;
+  };
+  /** What differs from the newest version; a null body takes the object away. */
+  config_draft: {
+    kind: string;
+    key: string;
+    id: number | null;
+    body: string | null;
+    author: string;
+    at: number;
+  };
+}
 
 export const migrations: readonly Migration[] = [
   {
-    id: '0001-site',
-    async up(db) {
-      const { schema } = db;
-      await schema
-        .createTable('people')
-        .addColumn('id', 'integer', (c) => c.primaryKey())
-        .addColumn('extension', 'text', (c) => c.notNull().unique())
-        .addColumn('username', 'text', (c) => c.notNull().unique())
-        .addColumn('name', 'text', (c) => c.notNull())
-        .addColumn('email', 'text')
-        .addColumn('mobile', 'text')
-        .addColumn('department', 'text')
-        .addColumn('level', 'text', (c) => c.notNull())
-        .addColumn('active', 'integer', (c) => c.notNull())
-        .addColumn('sip_password', 'text', (c) => c.notNull())
-        .addColumn('voicemail', 'integer', (c) => c.notNull())
-        .addColumn('voicemail_pin', 'text', (c) => c.notNull())
-        .execute();
-      await schema
-        .createTable('endpoints')
-        .addColumn('name', 'text', (c) => c.primaryKey())
-        .addColumn('person_id', 'integer', (c) => c.notNull().references('people.id').onDelete('cascade'))
-        .addColumn('kind', 'text', (c) => c.notNull())
-        .addUniqueConstraint('endpoints_one_of_each_kind', ['person_id', 'kind'])
-        .execute();
-      await schema
-        .createTable('queues')
-        .addColumn('id', 'integer', (c) => c.primaryKey())
-        .addColumn('name', 'text', (c) => c.notNull().unique())
-        .addColumn('number', 'text', (c) => c.notNull().unique())
-        .addColumn('title', 'text', (c) => c.notNull())
-        .addColumn('strategy', 'text', (c) => c.notNull())
-        .addColumn('ring_seconds', 'integer', (c) => c.notNull())
-        .addColumn('wrap_up_seconds', 'integer', (c) => c.notNull())
-        .addColumn('max_wait_seconds', 'integer', (c) => c.notNull())
-        .execute();
-      await schema
-        .createTable('queue_agents')
-        .addColumn('queue_id', 'integer', (c) => c.notNull().references('queues.id').onDelete('cascade'))
-        .addColumn('person_id', 'integer', (c) => c.notNull().references('people.id').onDelete('cascade'))
-        .addColumn('static', 'integer', (c) => c.notNull())
-        .addPrimaryKeyConstraint('queue_agents_key', ['queue_id', 'person_id'])
-        .execute();
-      await schema
-        .createTable('pause_reasons')
-        .addColumn('id', 'text', (c) => c.primaryKey())
-        .addColumn('name', 'text', (c) => c.notNull())
-        .addColumn('position', 'integer', (c) => c.notNull())
-        .execute();
-      await schema
-        .createTable('services')
-        .addColumn('number', 'text', (c) => c.primaryKey())
-        .addColumn('kind', 'text', (c) => c.notNull())
-        .addColumn('title', 'text', (c) => c.notNull())
-        .execute();
-      await schema
-        .createTable('pbx_settings')
-        .addColumn('key', 'text', (c) => c.primaryKey())
-        .addColumn('value', 'text', (c) => c.notNull())
-        .execute();
-    },
-  },
-  {
-    id: '0002-reasons',
-    async up(db) {
-      const { schema } = db;
-      await schema
-        .alterTable('pause_reasons')
-        .addColumn('paid', 'integer', (c) => c.notNull().defaultTo(1))
-        .execute();
-      await schema.alterTable('pause_reasons').addColumn('longest_seconds', 'integer').execute();
-      await schema
-        .alterTable('pause_reasons')
-        .addColumn('supervisor_only', 'integer', (c) => c.notNull().defaultTo(0))
-        .execute();
-    },
-  },
-  {
-    id: '0003-trunks',
-    async up(db) {
-      const { schema } = db;
-      await schema
-        .createTable('trunks')
-        .addColumn('id', 'integer', (c) => c.primaryKey())
-        .addColumn('name', 'text', (c) => c.notNull().unique())
-        .addColumn('title', 'text', (c) => c.notNull())
-        .addColumn('host', 'text', (c) => c.notNull())
-        .addColumn('port', 'integer', (c) => c.notNull())
-        .addColumn('transport', 'text', (c) => c.notNull())
-        .addColumn('username', 'text')
-        .addColumn('password', 'text')
-        .addColumn('register', 'integer', (c) => c.notNull())
-        .addColumn('codecs', 'text', (c) => c.notNull())
-        .addColumn('outbound_number', 'text')
-        .execute();
-      await schema
-        .createTable('inbound_routes')
-        .addColumn('trunk_id', 'integer', (c) => c.notNull().references('trunks.id').onDelete('cascade'))
-        .addColumn('number', 'text', (c) => c.notNull())
-        .addColumn('prefix', 'integer', (c) => c.notNull())
-        .addColumn('to_number', 'text')
-        .addColumn('to_trunk_id', 'integer', (c) => c.references('trunks.id').onDelete('cascade'))
-        .addColumn('strip', 'integer', (c) => c.notNull())
-        .addColumn('prepend', 'text', (c) => c.notNull())
-        .addPrimaryKeyConstraint('inbound_routes_key', ['trunk_id', 'number', 'prefix'])
-        .execute();
-      await schema
-        .createTable('outbound_routes')
-        .addColumn('prefix', 'text', (c) => c.notNull())
-        .addColumn('position', 'integer', (c) => c.notNull())
-        .addColumn('trunk_id', 'integer', (c) => c.notNull().references('trunks.id').onDelete('cascade'))
-        .addColumn('strip', 'integer', (c) => c.notNull())
-        .addColumn('prepend', 'text', (c) => c.notNull())
-        .addPrimaryKeyConstraint('outbound_routes_key', ['prefix', 'position'])
-        .execute();
-    },
-  },
-  {
-    id: '0004-forward',
-    async up(db) {
-      await db.schema
-        .alterTable('people')
-        .addColumn('forward_outside', 'integer', (c) => c.notNull().defaultTo(0))
-        .execute();
-    },
-  },
-  {
-    id: '0005-queue-ends',
-    async up(db) {
-      const { schema } = db;
-      for (const [column, value] of [
-        ['max_callers', 0],
-        ['join_when_empty', 1],
-        ['leave_when_empty', 0],
-      ] as const) {
-        await schema
-          .alterTable('queues')
-          .addColumn(column, 'integer', (c) => c.notNull().defaultTo(value))
-          .execute();
-      }
-      for (const column of ['exit_key', 'exit_number'])
-        await schema.alterTable('queues').addColumn(column, 'text').execute();
-      for (const table of ['queues', 'people']) {
-        await schema
-          .alterTable(table)
-          .addColumn('recording', 'text', (c) => c.notNull().defaultTo('never'))
-          .execute();
-      }
-    },
-  },
-  {
-    id: '0006-objects',
-    async up(db) {
-      const { schema } = db;
+    id: '0100-pbx-config',
+    async up({ schema }) {
       await schema
         .createTable('config_identities')
         .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
@@ -194,16 +71,30 @@ export const migrations: readonly Migration[] = [
         .addColumn('at', 'bigint', (c) => c.notNull())
         .addPrimaryKeyConstraint('config_draft_key', ['kind', 'key'])
         .execute();
-      await moveToObjects(db);
+      await schema
+        .createTable('config_holders')
+        .addColumn('extension', 'text', (c) => c.notNull())
+        .addColumn('person', 'integer', (c) => c.notNull())
+        .addColumn('since_ms', 'bigint', (c) => c.notNull())
+        .addPrimaryKeyConstraint('config_holders_key', ['extension', 'since_ms'])
+        .execute();
+      await schema
+        .createTable('config_applies')
+        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
+        .addColumn('state', 'text', (c) => c.notNull())
+        .addColumn('open', 'integer', (c) => c.notNull())
+        .addColumn('files', 'text', (c) => c.notNull())
+        .addColumn('body', 'text', (c) => c.notNull())
+        .addColumn('at', 'bigint', (c) => c.notNull())
+        .execute();
+      await schema
+        .createTable('config_files')
+        .addColumn('name', 'text', (c) => c.primaryKey())
+        .addColumn('hash', 'text')
+        .addColumn('pending', 'text')
+        .addColumn('noticed_at', 'bigint')
+        .addColumn('hand_written', 'integer', (c) => c.notNull())
+        .execute();
     },
-  },
-  ...journalMigrations,
-  {
-    id: '0009-no-secrets-in-versions',
-    up: purgeSecrets,
-  },
-  {
-    id: '0010-holders',
-    up: seedHolders,
   },
 ];

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../core/errors.ts';
 import type { Store } from '../../ports/store.ts';
-import type { ObjectTables } from './object-tables.ts';
+import type { ObjectTables } from './tables.ts';
 
 /** Ids of the uploaded sounds that the draft or any version of the configuration plays. `store_unavailable` when it cannot be told. */
 export async function usedSounds(store: Store): Promise<ReadonlySet<string>> {

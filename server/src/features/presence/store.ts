@@ -18,7 +18,7 @@ interface Tables {
 }
 const migrations: readonly Migration[] = [
   {
-    id: '0001-personal-presence',
+    id: '0100-personal-presence',
     async up(db) {
       await db.schema
         .createTable('personal_presence')

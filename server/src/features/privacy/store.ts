@@ -38,7 +38,7 @@ export type JobRow = Selectable<JobTable>;
 
 export const migrations: readonly Migration[] = [
   {
-    id: '0001-privacy',
+    id: '0100-privacy',
     async up(db) {
       await db.schema
         .createTable('privacy_jobs')

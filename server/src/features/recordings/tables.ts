@@ -28,7 +28,7 @@ export interface Tables {
 
 export const migrations: readonly Migration[] = [
   {
-    id: '0001-recordings',
+    id: '0100-recordings',
     async up(db) {
       const { schema } = db;
       await schema

@@ -17,7 +17,7 @@ interface Tables {
 }
 const migrations: readonly Migration[] = [
   {
-    id: '0001-extension-features',
+    id: '0100-extension-features',
     async up(db) {
       await db.schema
         .createTable('extension_features')

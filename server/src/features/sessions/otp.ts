@@ -20,7 +20,7 @@ interface Tables {
 }
 const migrations: readonly Migration[] = [
   {
-    id: '0001-otp',
+    id: '0100-otp',
     async up(db) {
       await db.schema
         .createTable('otp')

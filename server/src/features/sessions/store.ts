@@ -50,7 +50,7 @@ export interface NewSession {
 
 const migrations: readonly Migration[] = [
   {
-    id: '0001-sessions',
+    id: '0100-sessions',
     async up(db) {
       await db.schema
         .createTable('sessions')
@@ -58,6 +58,7 @@ const migrations: readonly Migration[] = [
         .addColumn('person_id', 'integer', (c) => c.notNull())
         .addColumn('device_name', 'text')
         .addColumn('platform', 'text')
+        .addColumn('address', 'text')
         .addColumn('created_at', 'integer', (c) => c.notNull())
         .addColumn('last_used_at', 'integer', (c) => c.notNull())
         .addColumn('ends_at', 'integer', (c) => c.notNull())
@@ -89,12 +90,6 @@ const migrations: readonly Migration[] = [
         .addColumn('password', 'text', (c) => c.notNull())
         .addColumn('changed_at', 'integer', (c) => c.notNull())
         .execute();
-    },
-  },
-  {
-    id: '0002-session-address',
-    async up(db) {
-      await db.schema.alterTable('sessions').addColumn('address', 'text').execute();
     },
   },
 ];

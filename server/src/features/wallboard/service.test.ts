@@ -505,9 +505,9 @@ test('wallboard - today’s reply is made once for everybody who sees the same, 
 test('wallboard - a gap is named in every reply over it and in no other', async (t) => {
   const { temp, open } = await rig(t);
   await temp.store
-    .db<{ wallboard_gaps: { from_at: number; to_at: number; reason: string } }>()
+    .db<{ wallboard_gaps: { from_at: number; to_at: number; reason: string; settled: number } }>()
     .insertInto('wallboard_gaps')
-    .values({ from_at: at(-30), to_at: at(-29), reason: 'retention' })
+    .values({ from_at: at(-30), to_at: at(-29), reason: 'retention', settled: 0 })
     .execute();
   const again = await open();
   t.after(() => again.close());

@@ -24,7 +24,7 @@ interface Tables {
 }
 const migrations: readonly Migration[] = [
   {
-    id: '0001-wallboard',
+    id: '0100-wallboard',
     async up(db) {
       const { schema } = db;
       await schema
@@ -58,6 +58,7 @@ const migrations: readonly Migration[] = [
         .addColumn('from_at', 'bigint', (c) => c.notNull())
         .addColumn('to_at', 'bigint', (c) => c.notNull())
         .addColumn('reason', 'text', (c) => c.notNull())
+        .addColumn('settled', 'integer', (c) => c.notNull())
         .execute();
       await schema
         .createTable('wallboard_service_levels')
@@ -66,15 +67,6 @@ const migrations: readonly Migration[] = [
         .addColumn('threshold_seconds', 'integer', (c) => c.notNull())
         .addColumn('short_abandon_seconds', 'integer', (c) => c.notNull())
         .addColumn('flow_outs', 'text', (c) => c.notNull())
-        .execute();
-    },
-  },
-  {
-    id: '0002-settled-gaps',
-    async up(db) {
-      await db.schema
-        .alterTable('wallboard_gaps')
-        .addColumn('settled', 'integer', (c) => c.notNull().defaultTo(0))
         .execute();
     },
   },

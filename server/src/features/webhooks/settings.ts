@@ -10,7 +10,7 @@ interface Tables {
 }
 const migrations: readonly Migration[] = [
   {
-    id: '0001-webhook-settings',
+    id: '0100-webhook-settings',
     async up(db) {
       await db.schema
         .createTable('webhook_settings')

@@ -48,7 +48,7 @@ interface Tables {
 }
 const migrations: readonly Migration[] = [
   {
-    id: '0001-webhooks',
+    id: '0100-webhooks',
     async up(db) {
       await db.schema
         .createTable('webhooks')

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { openTestStore } from '../../../../test/support/test-store.ts';
 import { historyScene, later, recorded, recordings } from '../../../../test/support/history-scene.ts';
 import type { HistoryScene } from '../../../../test/support/history-scene.ts';
 import { readPage, readStats } from './list.ts';
 import type { ListQuery } from './list.ts';
 import { findRows, readFound, statsOfFound } from './party-search.ts';
-import { migrations } from '../tables.ts';
 import type { Tables } from '../tables.ts';
 
 async function terms(scene: HistoryScene) {
@@ -98,35 +96,4 @@ test('history search - where very many fit, the list is read instead', async () 
   const list = { extension: row.extension, own: true, filter: 'all', from_us: null, to_us: null } as const;
   assert.equal(await findRows(scene.store.db<Tables>(), { ...list, q: row.party }), null);
   assert.deepEqual(await findRows(scene.store.db<Tables>(), { ...list, q: 'nobody' }), []);
-});
-
-test('history search - rows that were there before are found too', async () => {
-  await using scene = await historyScene();
-  await scene.feed(...(await everyRecording()));
-  const rows = await scene.store.db<Tables>().selectFrom('history_rows').selectAll().execute();
-  const old = await openTestStore(`${scene.folder}/old.db`);
-  const before = migrations.findIndex((m) => m.id.startsWith('0007-'));
-  await old.migrate('history', migrations.slice(0, before));
-  const long = 'x'.repeat(9_000);
-  await old.transaction<Tables, void>(async (db) => {
-    await db
-      .insertInto('history_rows')
-      .values([...rows, { ...rows[0]!, id: 90_000, root: 'ast1:1.0', search: long }])
-      .execute();
-  });
-  await old.migrate('history', migrations);
-  const db = old.db<Tables>();
-  const kept = await db.selectFrom('history_terms').select('text').execute();
-  assert.deepEqual(
-    kept.map((t) => t.text).sort(),
-    [...new Set([...rows.map((row) => row.search), long.slice(0, 256)])].sort(),
-  );
-  const list = { own: false, filter: 'all', from_us: null, to_us: null } as const;
-  const { extension } = rows[0]!;
-  const found = await findRows(old.db<Tables>(), { ...list, extension, q: long.slice(0, 60) });
-  assert.deepEqual(
-    found!.map((row) => row.id),
-    [90_000],
-  );
-  await old.close();
 });

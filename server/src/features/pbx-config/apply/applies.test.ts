@@ -5,7 +5,7 @@ import { ADMIN, startProcess, startSite } from '../../../../test/support/applies
 import type { FakeWorld } from '../../../../test/support/fake-engine-config.ts';
 import { ServiceError } from '../../../core/errors.ts';
 
-import type { ObjectTables } from '../object-tables.ts';
+import type { ObjectTables } from '../tables.ts';
 import { pruneVersions } from './versions.ts';
 
 const WANTED = { comment: null, overwrite_drift: false, restart: 'no' } as const;

@@ -4,7 +4,7 @@
  */
 import type { Generated, Transaction } from 'kysely';
 import type { ConfigApply } from '@offhook/contract/config-applies.ts';
-import type { Migration, Store } from '../../../ports/store.ts';
+import type { Store } from '../../../ports/store.ts';
 
 /** One file that an apply changes; hashes are SHA-256 in hex, `before` is null where there was none. */
 export interface FileStep {
@@ -51,31 +51,6 @@ export interface StoredApply {
 }
 /** Applies that are kept; the oldest go. */
 const KEEP_APPLIES = 1_000;
-
-export const journalMigrations: readonly Migration[] = [
-  {
-    id: '0007-applies',
-    async up(db) {
-      await db.schema
-        .createTable('config_applies')
-        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-        .addColumn('state', 'text', (c) => c.notNull())
-        .addColumn('open', 'integer', (c) => c.notNull())
-        .addColumn('files', 'text', (c) => c.notNull())
-        .addColumn('body', 'text', (c) => c.notNull())
-        .addColumn('at', 'bigint', (c) => c.notNull())
-        .execute();
-      await db.schema
-        .createTable('config_files')
-        .addColumn('name', 'text', (c) => c.primaryKey())
-        .addColumn('hash', 'text')
-        .addColumn('pending', 'text')
-        .addColumn('noticed_at', 'bigint')
-        .addColumn('hand_written', 'integer', (c) => c.notNull())
-        .execute();
-    },
-  },
-];
 
 export interface ApplyJournal {
   begin(shown: Shown, at: number): Promise<number>;

@@ -3,9 +3,8 @@ import { test } from 'node:test';
 import type { ConfigBody, ConfigKind } from '@offhook/contract/config-objects.ts';
 import { ADMIN, startSite } from '../../../../test/support/applies-rig.ts';
 import { temporaryStore } from '../../../../test/conformance/store-temp.ts';
-import { purgeSecrets } from '../purge-secrets.ts';
 import { storedObject, withObjects } from '../model.ts';
-import type { ObjectTables } from '../object-tables.ts';
+import type { ObjectTables } from '../tables.ts';
 
 const RESTORE = { comment: null, overwrite_drift: false, restart: 'no', discard_draft: true } as const;
 async function restoreSite() {
@@ -128,33 +127,4 @@ test('restore - versions that are over hold no secret, and their differences sti
     (await applies.version(version)).objects.list.flatMap((o) => o.fields.map((f) => f.field));
   assert.deepEqual(await fields(renewed), ['sip_password']);
   assert.deepEqual(await fields(renewed + 1), ['name']);
-});
-
-test('restore - what was stored before is purged by the migration, once and for all', async () => {
-  await using site = await restoreSite();
-  const { put, objects, applies, rows, temp } = site;
-  await put('extension', '1004', { sip_password: 'secret-number-one' });
-  await put('extension', '1004', { name: 'Renamed' });
-  const db = temp.store.db<ObjectTables>();
-  // The bodies as older releases stored them.
-  for (const row of await rows()) {
-    const body = { ...(JSON.parse(row.body) as object), sip_password: 'secret-number-one' };
-    await db
-      .updateTable('config_objects')
-      .set({ body: JSON.stringify(body) })
-      .where('kind', '=', row.kind)
-      .where('key', '=', row.key)
-      .where('since_version', '=', row.since_version)
-      .execute();
-  }
-  for (const _ of [1, 2]) {
-    await temp.store.transaction<unknown, void>(async (trx) => await purgeSecrets(trx));
-    assert.doesNotMatch(JSON.stringify(await rows()), /secret-number/);
-    const { list } = (await applies.version(objects.version)).objects;
-    assert.deepEqual(
-      list.flatMap((o) => o.fields.map((f) => f.field)),
-      ['name'],
-    );
-  }
-  assert.equal(objects.applied().of('extension').get('1004')?.body.sip_password, 'secret-number-one');
 });

@@ -6,7 +6,7 @@ import type { Store } from '../../../ports/store.ts';
 import { EMPTY_MODEL } from '../model.ts';
 import type { Model } from '../model.ts';
 import type { ObjectStore } from '../objects.ts';
-import type { ObjectTables } from '../object-tables.ts';
+import type { ObjectTables } from '../tables.ts';
 
 /** Versions that are kept; the oldest go when one is made. */
 export const KEEP_VERSIONS = 2_000;
