@@ -169,7 +169,7 @@ export interface Tables {
   conversation_wrap_ups: WrapUpRow;
   conversation_quality: QualityRow;
   history_findings: FindingRow;
-  /** Channels of the service's test calls (proof/test-channels.ts). */
+  /** Channels of the service's test calls (proof/gaps.ts). */
   history_test_channels: { channel: string; at_ms: number };
   history_loose: LooseRow;
   /** Records of conversations that have been quiet for a while: a JSON array, compressed. */

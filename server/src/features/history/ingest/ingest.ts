@@ -6,7 +6,7 @@ import { inChunks, readFact, writeFact } from '../store.ts';
 import { withoutErased } from '../erasure/tombstones.ts';
 import { keepFinding } from '../proof/findings.ts';
 import type { Finding } from '../proof/findings.ts';
-import { keepTestChannels } from '../proof/test-channels.ts';
+import { keepTestChannels } from '../proof/gaps.ts';
 import { linkRecords } from './links.ts';
 import { createPace, beginTelling } from './tell.ts';
 import { BUILT, packRecords, recordsOf, storeRecords } from './packs.ts';

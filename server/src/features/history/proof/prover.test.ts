@@ -22,7 +22,7 @@ import { lostIn, unexplainedBy } from './absences.ts';
 import { merged } from './merge.ts';
 import { createProver } from './prover.ts';
 import { createStories } from './stories.ts';
-import { keepTestChannels } from './test-channels.ts';
+import { keepTestChannels } from './gaps.ts';
 import { recordsOfStory, talkOfStory } from './story-records.ts';
 
 const e164 = e164In('DE');

@@ -12,21 +12,19 @@
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
-import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
+import type { DomainEvent } from '@offhook/contract/events.ts';
 import { rfc3339 } from '../../../core/clock.ts';
 import type { Log } from '../../../core/log.ts';
-import type { CallRecord } from '../../../ports/call-records.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { JournalReader, JournalRow } from '../../../ports/journal-store.ts';
 import type { Store } from '../../../ports/store.ts';
-import { inChunks, readFact, writeFact } from '../store.ts';
+import { readFact, writeFact } from '../store.ts';
 import type { Ingest } from '../ingest/ingest.ts';
-import { BUILT, readRecord } from '../ingest/packs.ts';
-import type { ConversationRecord } from '../record/record.ts';
 import type { Tables } from '../tables.ts';
-import { spokenMs } from '../record/times.ts';
-import { createAbsences, isHeard, lostIn, unexplainedBy } from './absences.ts';
+import { createAbsences, isHeard } from './absences.ts';
 import type { Absence } from './absences.ts';
+import { differenceOf, lackOf, recordsFor, storedOf } from './compare.ts';
+import type { Lack, Stored } from './compare.ts';
 import {
   DAY_MS,
   figuresOf,
@@ -37,13 +35,13 @@ import {
   tellsFinding,
   unpublished,
 } from './findings.ts';
-import type { Finding, FindingFigures } from './findings.ts';
+import type { FindingFigures } from './findings.ts';
+import { gapsOf, testChannels } from './gaps.ts';
 import { createSettler } from './settle.ts';
 import type { Unsettled } from './settle.ts';
 import { createStories, tellsOfCalls } from './stories.ts';
 import type { Story } from './stories.ts';
-import { recordsOfStory, talkOfStory } from './story-records.ts';
-import { testChannels } from './test-channels.ts';
+import { createUnknown } from './unknown.ts';
 
 export interface ProverDeps {
   readonly store: Store;
@@ -67,8 +65,6 @@ export interface Prover {
 
 /** Delay after the end of a call within which its records may still arrive. */
 export const GRACE_MS = 10_000;
-/** Largest difference of talk time that is no finding; both sources agree to a fraction of a second. */
-export const TOLERANCE_MS = 2_000;
 const PAGE = 500;
 /** Pages read before the calls that are due are compared. */
 const MOST_PAGES = 10;
@@ -77,8 +73,6 @@ const SAVE_EVERY_MS = 30_000;
 const SEEN_MS = 30 * 60_000;
 /** A finding that is not in the journal after this time is published again. */
 const AGAIN_MS = 30_000;
-/** Shortest interval between scans of the whole journal. */
-const SCAN_EVERY_MS = 60_000;
 const TIDY_EVERY_MS = 3_600_000;
 
 interface Place {
@@ -91,395 +85,226 @@ interface Place {
   /** Those whose waits are not all told yet. */
   readonly unsettled?: readonly Unsettled[];
 }
-interface Finalised {
-  readonly id: string;
-  readonly calls: readonly string[];
-  readonly from: number;
-  readonly to: number;
-  readonly at: number;
-}
-
-export function createProver(deps: ProverDeps): Prover {
-  const { store, clock, log, journal, eventOf } = deps;
-  const db = store.db<Tables>();
-  let stories = createStories();
-  let absences = createAbsences([]);
-  let known: Absence[] = [];
-  let open: Absence[] = [];
-  const settler = createSettler(deps);
-  let finalised: Finalised[] = [];
-  const seen = new Map<string, number>();
-  const legs = new Map<string, number>();
-  let at = -1;
-  let coveredFrom = Infinity;
-  let saved: { seq: number; at: number } | null = null;
-  let completions = 0;
-  let publishedAt = -Infinity;
-  let scannedAt = -Infinity;
-  let tidiedAt = -Infinity;
-
-  async function begin(): Promise<void> {
-    const text = await readFact(db, 'proof');
-    const place = text === null ? null : (JSON.parse(text) as Place);
-    at = place?.epoch === journal.epoch ? place.seq : journal.tail - 1;
-    known = [...(place?.absences ?? [])];
-    open = [...(place?.open ?? [])];
-    settler.begin(place?.unsettled ?? []);
-    absences = createAbsences(
-      known,
-      journal.read(Math.max(journal.tail - 1, at - PAGE), PAGE).findLast((r) => isHeard(r) && r.seq <= at)
-        ?.at ?? null,
-    );
-    saved = { seq: at, at: clock.now() };
+/** One `catchUp` runs at a time. */
+class JournalProver implements Prover {
+  readonly #deps: ProverDeps;
+  readonly #db: Kysely<Tables>;
+  readonly #settler: ReturnType<typeof createSettler>;
+  readonly #unknown: ReturnType<typeof createUnknown>;
+  #stories = createStories();
+  #absences = createAbsences([]);
+  #known: readonly Absence[] = [];
+  #open: readonly Absence[] = [];
+  /** Calls and legs of events that were read, with the time of the newest. */
+  readonly #seen = new Map<string, number>();
+  readonly #legs = new Map<string, number>();
+  /** Newest row of the journal that was read. */
+  #at = -1;
+  #saved: { readonly seq: number; readonly at: number } | null = null;
+  #completions = 0;
+  #publishedAt = -Infinity;
+  #tidiedAt = -Infinity;
+  constructor(deps: ProverDeps) {
+    this.#deps = deps;
+    this.#db = deps.store.db<Tables>();
+    this.#settler = createSettler(deps);
+    this.#unknown = createUnknown({
+      ...deps,
+      isSeen: (call) => this.#seen.has(call),
+      overlaps: (span) => this.#absences.overlaps(span),
+    });
   }
-  async function save(force: boolean): Promise<void> {
-    const needed = stories.oldest();
-    const waits = finalised.length > 0 ? saved!.seq : at;
-    const seq = Math.min(at, needed === null ? at : needed - 1, waits);
-    if (seq === saved!.seq && !force) return;
-    if (!force && clock.now() - saved!.at < SAVE_EVERY_MS && clock.now() >= saved!.at) return;
-    const { unsettled } = settler;
-    const place: Place = { epoch: journal.epoch, seq, absences: known.slice(-20), open, unsettled };
-    await store.transaction<Tables, void>((trx) => writeFact(trx, 'proof', JSON.stringify(place)));
-    saved = { seq, at: clock.now() };
+  async catchUp(): Promise<void> {
+    const caughtUp = this.#deps.caughtUpAt();
+    if (caughtUp === null) return;
+    if (this.#saved === null) await this.#begin();
+    const until = caughtUp - GRACE_MS;
+    // While the call records are far behind, comparing would only fill memory.
+    if (this.#deps.clock.now() - caughtUp > GRACE_MS) return;
+    let completed = false;
+    for (let all = false; !all;) {
+      all = await this.#read();
+      completed = (await this.#proveStories(until)) || completed;
+    }
+    await this.#unknown.prove(until);
+    const named = await this.#proveAbsences(until);
+    const settled = await this.#settler.catchUp(until);
+    await this.#publishFindings();
+    this.#forget();
+    await this.#save(completed || named || settled);
+    await this.#tidy();
+  }
+  figures(): Promise<FindingFigures> {
+    return figuresOf(this.#deps.store, this.#deps.clock.now());
+  }
+  completed(): number {
+    return this.#completions;
+  }
+  async #begin(): Promise<void> {
+    const text = await readFact(this.#db, 'proof');
+    const place = text === null ? null : (JSON.parse(text) as Place);
+    this.#at = place?.epoch === this.#deps.journal.epoch ? place.seq : this.#deps.journal.tail - 1;
+    this.#known = [...(place?.absences ?? [])];
+    this.#open = [...(place?.open ?? [])];
+    this.#settler.begin(place?.unsettled ?? []);
+    this.#absences = createAbsences(
+      this.#known,
+      this.#deps.journal
+        .read(Math.max(this.#deps.journal.tail - 1, this.#at - PAGE), PAGE)
+        .findLast((r) => isHeard(r) && r.seq <= this.#at)?.at ?? null,
+    );
+    this.#saved = { seq: this.#at, at: this.#deps.clock.now() };
+  }
+  async #save(force: boolean): Promise<void> {
+    const needed = this.#stories.oldest();
+    const waits = this.#unknown.isWaiting() ? this.#saved!.seq : this.#at;
+    const seq = Math.min(this.#at, needed === null ? this.#at : needed - 1, waits);
+    if (seq === this.#saved!.seq && !force) return;
+    if (
+      !force &&
+      this.#deps.clock.now() - this.#saved!.at < SAVE_EVERY_MS &&
+      this.#deps.clock.now() >= this.#saved!.at
+    )
+      return;
+    const { unsettled } = this.#settler;
+    const place: Place = {
+      epoch: this.#deps.journal.epoch,
+      seq,
+      absences: this.#known.slice(-20),
+      open: this.#open,
+      unsettled,
+    };
+    await this.#deps.store.transaction<Tables, void>((trx) => writeFact(trx, 'proof', JSON.stringify(place)));
+    this.#saved = { seq, at: this.#deps.clock.now() };
   }
   /** Processes one row; returns the id of a finding that the row publishes. */
-  function take(row: JournalRow): number | null {
-    coveredFrom = Math.min(coveredFrom, row.at);
-    const ended = absences.take(row.type, row.at);
+  #take(row: JournalRow): number | null {
+    this.#unknown.cover(row.at);
+    const ended = this.#absences.take(row.type, row.at);
     if (ended !== null) {
       // Before the first link there was nobody to hear of.
-      if (known.length > 0) settler.add(ended);
-      known = [...known, ended].slice(-200);
-      open = [...open, ended].slice(-20);
+      if (this.#known.length > 0) this.#settler.add(ended);
+      this.#known = [...this.#known, ended].slice(-200);
+      this.#open = [...this.#open, ended].slice(-20);
     }
     if (tellsOfCalls(row.type)) {
-      const event = eventOf(row);
-      stories.take(event, row.seq);
-      settler.take(event);
-      note(event);
-    } else if (row.type === 'conversation.finalised') noteFinalised(eventOf(row));
-    else if (tellsFinding(row.type)) return findingOf(eventOf(row));
+      const event = this.#deps.eventOf(row);
+      this.#stories.take(event, row.seq);
+      this.#settler.take(event);
+      this.#note(event);
+    } else if (row.type === 'conversation.finalised') this.#unknown.take(this.#deps.eventOf(row));
+    else if (tellsFinding(row.type)) return findingOf(this.#deps.eventOf(row));
     return null;
   }
-  function note(event: DomainEvent): void {
+  #note(event: DomainEvent): void {
     const { call_id, leg } = event.data as { call_id: string; leg?: { leg_id: string } };
-    seen.set(call_id, event.at);
-    if (leg !== undefined) legs.set(leg.leg_id, event.at);
-  }
-  function noteFinalised(event: DomainEvent): void {
-    const { conversation: c } = event.data as EventData<'conversation.finalised'>;
-    if (c.revision !== 1 || c.parties.length === 0 || c.observed === 'journal') return;
-    const to = Date.parse(c.ended_at ?? c.started_at);
-    const calls = [c.id, ...c.merged_from];
-    // Only conversations that may be unknown to the journal wait, because they hold up what `save` may store.
-    if (calls.some((call) => seen.has(call))) return;
-    finalised.push({ id: c.id, calls, from: Date.parse(c.started_at), to, at: event.at });
+    this.#seen.set(call_id, event.at);
+    if (leg !== undefined) this.#legs.set(leg.leg_id, event.at);
   }
   /** Reads up to `MOST_PAGES` pages; true at the head of the journal. */
-  async function read(): Promise<boolean> {
-    if (at < journal.tail - 1) {
-      log.warn(
-        { from: at + 1, to: journal.tail - 1 },
+  async #read(): Promise<boolean> {
+    if (this.#at < this.#deps.journal.tail - 1) {
+      this.#deps.log.warn(
+        { from: this.#at + 1, to: this.#deps.journal.tail - 1 },
         'events were given up before they were compared with the call records',
       );
-      stories = createStories();
-      at = journal.tail - 1;
+      this.#stories = createStories();
+      this.#at = this.#deps.journal.tail - 1;
     }
     const found: number[] = [];
     let all = false;
     for (let page = 0; page < MOST_PAGES; page += 1) {
-      const rows = journal.read(at, PAGE);
+      const rows = this.#deps.journal.read(this.#at, PAGE);
       const last = rows.at(-1);
       all = last === undefined;
       if (last === undefined) break;
       for (const row of rows) {
-        const id = take(row);
+        const id = this.#take(row);
         if (id !== null) found.push(id);
       }
-      at = last.seq;
+      this.#at = last.seq;
       await turn();
     }
-    await foundInJournal(store, found);
+    await foundInJournal(this.#deps.store, found);
     // The next of them need not wait.
-    if (found.length > 0) publishedAt = -Infinity;
+    if (found.length > 0) this.#publishedAt = -Infinity;
     return all;
   }
 
-  async function proveStories(until: number): Promise<boolean> {
-    const due = stories.ended().filter((story) => story.end!.at <= until);
+  async #proveStories(until: number): Promise<boolean> {
+    const due = this.#stories.ended().filter((story) => story.end!.at <= until);
     if (due.length === 0) return false;
-    const stored = await storedOf(db, due);
+    const stored = await storedOf(this.#db, due);
     let news = false;
     for (const story of due) {
-      const lack = story.legs.size === 0 ? null : lackOf(story, stored);
+      const lack =
+        story.legs.size === 0
+          ? null
+          : lackOf(story, stored, {
+              isOpen: (call) => this.#stories.isOpen(call),
+              overlaps: (span) => this.#absences.overlaps(span),
+            });
       if (lack === 'waits') continue;
-      if (lack !== null) await complete(story, stored, lack);
+      if (lack !== null) await this.#complete(story, stored, lack);
       news ||= lack?.completes ?? false;
-      stories.drop(story);
+      this.#stories.drop(story);
     }
     return news;
   }
-  function lackOf(story: Story, stored: Stored): Lack | 'waits' | null {
-    const journalMs = talkOfStory(story);
-    const lack = (kind: Lack['kind'], records: number | null, completes = true): Lack => ({
-      kind,
-      records,
-      journal: journalMs,
-      completes,
-    });
-    const calls = callsOf(story);
-    const known = [...calls, ...[...story.legs.keys()].flatMap((leg) => stored.callOf.get(leg) ?? [])];
-    const roots = [...new Set(known.flatMap((call) => stored.rootOf.get(call) ?? []))];
-    if (roots.length === 0) return lack('not_in_records', null);
-    const all = roots.flatMap((root) => stored.callsOf.get(root) ?? []);
-    if (all.some((call) => !calls.includes(call) && stories.isOpen(call))) return 'waits';
-    if (roots.some((root) => stored.open.has(root))) return lack('no_end_in_records', null);
-    const records = roots.flatMap((root) => stored.records.get(root) ?? []);
-    const [record] = records;
-    // A call that listens to another one has no conversation.
-    if (record === undefined) return null;
-    if (story.end!.reason !== 'engine_lost' && records.some((r) => r.ended_by === 'engine_lost'))
-      return lack('no_end_in_records', null);
-    if (records.length > 1) return lack('not_in_records', null);
-    const comparable =
-      !story.partial &&
-      record.merged_from.length < calls.length &&
-      !absences.overlaps({ from: story.from, to: story.end!.at });
-    const recordsMs = spokenMs(record);
-    if (!comparable || Math.abs(recordsMs - journalMs) <= TOLERANCE_MS) return null;
-    return lack('talk_time', recordsMs, journalMs > recordsMs);
-  }
-  async function complete(story: Story, { rootOf, callOf }: Stored, lack: Lack): Promise<void> {
-    // The engine and the journal may use different call ids when the engine used an id twice.
-    const records = recordsOfStory(story).map((r): CallRecord => {
-      const call = rootOf.has(r.call) ? undefined : callOf.get(r.channel);
-      return call === undefined ? r : { ...r, call: call as CallRecord['call'] };
-    });
-    const finding: Finding = {
-      kind: 'difference',
-      at: clock.now(),
-      data: {
-        conversation_id: story.call,
-        kind: lack.kind,
-        from: rfc3339(story.from),
-        to: rfc3339(story.end!.at),
-        records_seconds: lack.records === null ? null : lack.records / 1000,
-        journal_seconds: lack.journal / 1000,
-        completed: lack.completes,
-      },
-    };
-    await deps.ingest.complete(lack.completes ? records : [], finding);
-    if (lack.completes) completions += 1;
-    log.warn(
+  async #complete(story: Story, stored: Stored, lack: Lack): Promise<void> {
+    const records = lack.completes ? recordsFor(story, stored) : [];
+    await this.#deps.ingest.complete(records, differenceOf(story, lack, this.#deps.clock.now()));
+    if (lack.completes) this.#completions += 1;
+    this.#deps.log.warn(
       { call: story.call, why: lack.kind, completed: lack.completes },
       'call records and journal differ about a call',
     );
   }
 
-  /** Finds conversations without a call in the journal, although the journal received events then. */
-  async function proveFinalised(until: number): Promise<void> {
-    const due = finalised.filter((c) => c.at <= until);
-    if (due.length === 0) return;
-    const unknown = due.filter((c) => !c.calls.some((call) => seen.has(call)) && !absences.overlaps(c));
-    const late = unknown.filter((c) => c.from < coveredFrom);
-    if (late.length > 0) {
-      if (clock.now() - scannedAt < SCAN_EVERY_MS && clock.now() >= scannedAt) return;
-      scannedAt = clock.now();
-    }
-    const elsewhere = late.length > 0 ? await scan(late) : new Set<string>();
-    finalised = finalised.filter((c) => !due.includes(c));
-    for (const c of unknown) {
-      if (elsewhere.has(c.id)) continue;
-      log.warn({ conversation: c.id }, 'a conversation of the call records is in no event of the journal');
-      await store.transaction<Tables, void>((trx) =>
-        keepFinding(trx, {
-          kind: 'difference',
-          at: clock.now(),
-          data: {
-            conversation_id: c.id,
-            kind: 'not_in_journal',
-            from: rfc3339(c.from),
-            to: rfc3339(c.to),
-            records_seconds: null,
-            journal_seconds: null,
-            completed: false,
-          },
-        }),
-      );
-    }
-  }
-  /** Conversations among `late` that an older part of the journal contains, or that began before it. */
-  async function scan(late: readonly Finalised[]): Promise<ReadonlySet<string>> {
-    const wanted = new Map<string, string>(
-      late.flatMap((c) => c.calls.map((call) => [`calls/${call}`, c.id] as const)),
-    );
-    const found = new Set<string>();
-    const away = createAbsences([]);
-    let first: number | null = null;
-    const spans: Absence[] = [];
-    for (let seq = journal.tail - 1; seq < journal.head;) {
-      const rows = journal.read(seq, PAGE);
-      const last = rows.at(-1);
-      if (last === undefined) break;
-      for (const row of rows) {
-        first ??= row.at;
-        const ended = away.take(row.type, row.at);
-        if (ended !== null) spans.push(ended);
-        const id = row.type.startsWith('call.') ? wanted.get(row.subject) : undefined;
-        if (id !== undefined) found.add(id);
-      }
-      seq = last.seq;
-      await turn();
-    }
-    for (const c of late) {
-      const blind = c.from < (first ?? Infinity) || spans.some((s) => s.from <= c.to && s.to >= c.from);
-      if (blind) found.add(c.id);
-    }
-    return found;
-  }
-
-  async function proveAbsences(until: number): Promise<boolean> {
-    const due = open.filter((a) => a.to <= until);
+  async #proveAbsences(until: number): Promise<boolean> {
     let news = false;
-    let tests: readonly string[] | null = null;
-    for (const absence of due) {
-      const around = [...(await channelsAround(db, absence)), ...legs.keys()];
-      const missing = lostIn(absence, around);
-      if (missing === null) continue;
-      // Read only where a test call may explain a gap: an idle site has thousands of them.
-      if (missing.length > 0) tests ??= await testChannels(db);
-      const lost = unexplainedBy(tests ?? [], absence, around, missing);
-      for (const { from, to, channels } of lost) {
-        log.error(
-          { from: rfc3339(from), to: rfc3339(to), channels },
+    // Read once, and only where numbers are missing: an idle site has thousands of test calls.
+    let read: Promise<readonly string[]> | undefined;
+    const tests = (): Promise<readonly string[]> => (read ??= testChannels(this.#db));
+    for (const absence of this.#open.filter((a) => a.to <= until)) {
+      const gaps = await gapsOf(this.#db, absence, this.#legs.keys(), tests);
+      if (gaps === null) continue;
+      for (const { from, to, channels } of gaps) {
+        const data = { from: rfc3339(from), to: rfc3339(to), channels };
+        this.#deps.log.error(
+          data,
           'calls of this time are in no record: neither the call records nor the journal have them',
         );
-        await store.transaction<Tables, void>((trx) =>
-          keepFinding(trx, {
-            kind: 'gap',
-            at: clock.now(),
-            data: { from: rfc3339(from), to: rfc3339(to), channels },
-          }),
+        await this.#deps.store.transaction<Tables, void>((trx) =>
+          keepFinding(trx, { kind: 'gap', at: this.#deps.clock.now(), data }),
         );
       }
-      open = open.filter((a) => a !== absence);
+      this.#open = this.#open.filter((a) => a !== absence);
       news = true;
     }
     return news;
   }
-  async function publishFindings(): Promise<void> {
-    const now = clock.now();
-    if (now - publishedAt < AGAIN_MS && now >= publishedAt) return;
-    const events = await unpublished(store);
+  async #publishFindings(): Promise<void> {
+    const now = this.#deps.clock.now();
+    if (now - this.#publishedAt < AGAIN_MS && now >= this.#publishedAt) return;
+    const events = await unpublished(this.#deps.store);
     if (events.length === 0) return;
-    publishedAt = now;
-    deps.publish(events);
+    this.#publishedAt = now;
+    this.#deps.publish(events);
   }
   /** A finding is kept as long as what leads to it again after a restart: rows of the journal, and absences under way. */
-  async function tidy(): Promise<void> {
-    const now = clock.now();
-    if (now - tidiedAt < TIDY_EVERY_MS && now >= tidiedAt) return;
-    tidiedAt = now;
-    const oldest = journal.read(journal.tail - 1, 1)[0]?.at ?? Infinity;
-    const absent = [...open, ...settler.unsettled].map((absence) => absence.to);
-    await forgetFindings(store, Math.min(oldest, now - DAY_MS, ...absent));
+  async #tidy(): Promise<void> {
+    const now = this.#deps.clock.now();
+    if (now - this.#tidiedAt < TIDY_EVERY_MS && now >= this.#tidiedAt) return;
+    this.#tidiedAt = now;
+    const oldest = this.#deps.journal.read(this.#deps.journal.tail - 1, 1)[0]?.at ?? Infinity;
+    const absent = [...this.#open, ...this.#settler.unsettled].map((absence) => absence.to);
+    await forgetFindings(this.#deps.store, Math.min(oldest, now - DAY_MS, ...absent));
   }
-  function forget(): void {
-    const before = clock.now() - SEEN_MS;
-    for (const map of [seen, legs])
-      for (const [key, when] of map) if (when < before && !stories.isOpen(key)) map.delete(key);
+  #forget(): void {
+    const before = this.#deps.clock.now() - SEEN_MS;
+    for (const map of [this.#seen, this.#legs])
+      for (const [key, when] of map) if (when < before && !this.#stories.isOpen(key)) map.delete(key);
   }
-  return {
-    async catchUp() {
-      const caughtUp = deps.caughtUpAt();
-      if (caughtUp === null) return;
-      if (saved === null) await begin();
-      const until = caughtUp - GRACE_MS;
-      // While the call records are far behind, comparing would only fill memory.
-      if (clock.now() - caughtUp > GRACE_MS) return;
-      let completed = false;
-      for (let all = false; !all;) {
-        all = await read();
-        completed = (await proveStories(until)) || completed;
-      }
-      await proveFinalised(until);
-      const named = await proveAbsences(until);
-      const settled = await settler.catchUp(until);
-      await publishFindings();
-      forget();
-      await save(completed || named || settled);
-      await tidy();
-    },
-    figures: () => figuresOf(store, clock.now()),
-    completed: () => completions,
-  };
 }
-
-function callsOf(story: Story): readonly string[] {
-  return [story.call, ...story.merged.flatMap(callsOf)];
-}
-interface Lack {
-  readonly kind: EventData<'history.difference'>['kind'];
-  readonly records: number | null;
-  readonly journal: number;
-  readonly completes: boolean;
-}
-/** Stored data of some calls. */
-interface Stored {
-  /** Call of each channel in the engine's records. */
-  readonly callOf: ReadonlyMap<string, string>;
-  readonly rootOf: ReadonlyMap<string, string>;
-  readonly callsOf: ReadonlyMap<string, readonly string[]>;
-  readonly open: ReadonlySet<string>;
-  readonly records: ReadonlyMap<string, ConversationRecord>;
-}
-async function storedOf(db: Kysely<Tables>, stories: readonly Story[]): Promise<Stored> {
-  const channels = stories.flatMap((story) => [...story.legs.keys()]);
-  const byChannel = await inChunks(channels, (some) =>
-    db.selectFrom('history_channels').selectAll().where('channel', 'in', some).execute(),
-  );
-  const callOf = new Map(byChannel.map((row) => [row.channel, row.call]));
-  const calls = [...new Set([...stories.flatMap(callsOf), ...callOf.values()])];
-  const byCall = await inChunks(calls, (some) =>
-    db.selectFrom('history_calls').selectAll().where('call', 'in', some).execute(),
-  );
-  const rootOf = new Map(byCall.map((row) => [row.call, row.root]));
-  const roots = [...new Set(rootOf.values())];
-  const byRoot = await inChunks(roots, (some) =>
-    db.selectFrom('history_calls').selectAll().where('root', 'in', some).execute(),
-  );
-  const open = await inChunks(roots, (some) =>
-    db
-      .selectFrom('history_conversations')
-      .select('root')
-      .where('root', 'in', some)
-      .where('built', '=', BUILT.no)
-      .execute(),
-  );
-  const told = await inChunks(roots, (some) =>
-    db.selectFrom('conversations').select(['root', 'record']).where('root', 'in', some).execute(),
-  );
-  return {
-    callOf,
-    rootOf,
-    callsOf: new Map(
-      [...Map.groupBy(byRoot, (row) => row.root)].map(([root, rows]) => [root, rows.map((r) => r.call)]),
-    ),
-    open: new Set(open.map((row) => row.root)),
-    records: new Map(told.map((row) => [row.root, readRecord(row.record)])),
-  };
-}
-const AROUND_US = 3_600_000_000;
-/** Channels of the conversations in the call records around an absence. */
-async function channelsAround(db: Kysely<Tables>, { from, to }: Absence): Promise<readonly string[]> {
-  const rows = await db
-    .selectFrom('history_channels')
-    .innerJoin('history_calls', 'history_calls.call', 'history_channels.call')
-    .innerJoin('history_conversations', 'history_conversations.root', 'history_calls.root')
-    .select('history_channels.channel')
-    .where('history_conversations.last_us', '>=', from * 1000 - AROUND_US)
-    .where('history_conversations.last_us', '<=', to * 1000 + AROUND_US)
-    .execute();
-  return rows.map((row) => row.channel);
-}
+export const createProver = (deps: ProverDeps): Prover => new JournalProver(deps);

@@ -1,0 +1,116 @@
+/** Conversations of the call records that no event of the journal names, although the journal received events then. */
+import { setImmediate as turn } from 'node:timers/promises';
+import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
+import { rfc3339 } from '../../../core/clock.ts';
+import type { Log } from '../../../core/log.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import type { JournalReader } from '../../../ports/journal-store.ts';
+import type { Store } from '../../../ports/store.ts';
+import type { Tables } from '../tables.ts';
+import { createAbsences } from './absences.ts';
+import type { Absence } from './absences.ts';
+import { keepFinding } from './findings.ts';
+
+interface Finalised {
+  readonly id: string;
+  readonly calls: readonly string[];
+  readonly from: number;
+  readonly to: number;
+  readonly at: number;
+}
+const PAGE = 500;
+/** Shortest interval between scans of the whole journal. */
+const SCAN_EVERY_MS = 60_000;
+
+export interface UnknownDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly journal: JournalReader;
+  /** Whether an event of a call was read. */
+  readonly isSeen: (call: string) => boolean;
+  readonly overlaps: (span: Absence) => boolean;
+}
+export function createUnknown({ store, clock, log, journal, isSeen, overlaps }: UnknownDeps) {
+  let waiting: Finalised[] = [];
+  let coveredFrom = Infinity;
+  let scannedAt = -Infinity;
+  const isUnknown = ({ calls }: Finalised): boolean => !calls.some(isSeen);
+  return {
+    /** Whether conversations wait for their comparison. */
+    isWaiting: (): boolean => waiting.length > 0,
+    /** Accepts the time of every row that is read. */
+    cover: (at: number): void => void (coveredFrom = Math.min(coveredFrom, at)),
+    take(event: DomainEvent): void {
+      const { conversation: c } = event.data as EventData<'conversation.finalised'>;
+      if (c.revision !== 1 || c.parties.length === 0 || c.observed === 'journal') return;
+      const to = Date.parse(c.ended_at ?? c.started_at);
+      const calls = [c.id, ...c.merged_from];
+      const one = { id: c.id, calls, from: Date.parse(c.started_at), to, at: event.at };
+      // Only conversations that may be unknown to the journal wait, because they hold up what the prover may store.
+      if (isUnknown(one)) waiting.push(one);
+    },
+    /** Stores a difference for each of them that was told before `until`. Throws `store_unavailable`. */
+    async prove(until: number): Promise<void> {
+      const due = waiting.filter((c) => c.at <= until);
+      if (due.length === 0) return;
+      const unknown = due.filter((c) => isUnknown(c) && !overlaps(c));
+      const late = unknown.filter((c) => c.from < coveredFrom);
+      if (late.length > 0) {
+        if (clock.now() - scannedAt < SCAN_EVERY_MS && clock.now() >= scannedAt) return;
+        scannedAt = clock.now();
+      }
+      const elsewhere = late.length > 0 ? await scan(journal, late) : new Set<string>();
+      waiting = waiting.filter((c) => !due.includes(c));
+      for (const c of unknown) {
+        if (elsewhere.has(c.id)) continue;
+        log.warn({ conversation: c.id }, 'a conversation of the call records is in no event of the journal');
+        await store.transaction<Tables, void>((trx) =>
+          keepFinding(trx, {
+            kind: 'difference',
+            at: clock.now(),
+            data: {
+              conversation_id: c.id,
+              kind: 'not_in_journal',
+              from: rfc3339(c.from),
+              to: rfc3339(c.to),
+              records_seconds: null,
+              journal_seconds: null,
+              completed: false,
+            },
+          }),
+        );
+      }
+    },
+  };
+}
+
+/** Conversations among `late` that an older part of the journal contains, or that began before it. */
+async function scan(journal: JournalReader, late: readonly Finalised[]): Promise<ReadonlySet<string>> {
+  const wanted = new Map<string, string>(
+    late.flatMap((c) => c.calls.map((call) => [`calls/${call}`, c.id] as const)),
+  );
+  const found = new Set<string>();
+  const away = createAbsences([]);
+  let first: number | null = null;
+  const spans: Absence[] = [];
+  for (let seq = journal.tail - 1; seq < journal.head;) {
+    const rows = journal.read(seq, PAGE);
+    const last = rows.at(-1);
+    if (last === undefined) break;
+    for (const row of rows) {
+      first ??= row.at;
+      const ended = away.take(row.type, row.at);
+      if (ended !== null) spans.push(ended);
+      const id = row.type.startsWith('call.') ? wanted.get(row.subject) : undefined;
+      if (id !== undefined) found.add(id);
+    }
+    seq = last.seq;
+    await turn();
+  }
+  for (const c of late) {
+    const blind = c.from < (first ?? Infinity) || spans.some((s) => s.from <= c.to && s.to >= c.from);
+    if (blind) found.add(c.id);
+  }
+  return found;
+}
