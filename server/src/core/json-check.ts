@@ -49,14 +49,14 @@ export function* jsonCheck(text: string): Generator<void, LongList[]> {
         }
         const told = escaped ? unescaped(text.slice(start, i + 1)) : null;
         if (told?.isWellFormed() === false) {
-          throw new ServiceError('invalid_request', 'body: a text holds half a character');
+          throw new ServiceError('invalid_request', 'body: a string contains an unpaired UTF-16 surrogate');
         }
         if (keyNext && keys !== null) {
           const key = told ?? text.slice(start + 1, i);
           if (keys.has(key)) {
             throw new ServiceError(
               'invalid_request',
-              say`body: the key "${key.slice(0, 64)}" stands there twice`,
+              say`body: the key "${key.slice(0, 64)}" occurs twice; send it once`,
             );
           }
           keys.add(key);

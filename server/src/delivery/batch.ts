@@ -1,29 +1,29 @@
 import type { JournalRow } from '../ports/journal-store.ts';
 
-/** How a transport writes what is shared by many readers. */
+/** How a transport serialises what many readers share. */
 export interface Framing {
   readonly name: string;
-  /** True where each event says which one was sent before it. */
+  /** True where each event names the seq sent before it (`prev`). */
   readonly chained: boolean;
   /** `json` is the envelope as the journal holds it. */
   event(json: Buffer, seq: number, prev: number): Buffer;
   /** `json` is the state of the topic as of `cursor`. */
   snapshot(topic: string, cursor: number, json: string): Buffer;
 }
-/** Rows that one feed hears, framed once for every reader that stands before them. */
+/** Events of one feed in a range of the journal, framed once for all its readers. */
 export interface Batch {
-  /** Every row with `from` < seq <= `to` was looked at. */
+  /** Every row with `from` < seq <= `to` was examined. */
   readonly from: number;
   readonly to: number;
-  /** Those that are heard; seq of the newest of them, or 0. */
+  /** Rows the feed receives; `last` is the seq of the newest of them, or 0. */
   readonly rows: readonly JournalRow[];
   readonly last: number;
-  /** Bytes of the events that must not be left out. */
+  /** Bytes of the events that must not be left out for a slow reader. */
   readonly facts: number;
-  /** All rows as one piece for readers that were sent `prev` before. There is at least one row. */
+  /** All rows as one buffer, for readers whose last sent event was `prev`. The batch has at least one row. */
   bytes(prev: number): Buffer;
 }
-/** Bytes kept for readers that were sent something else before; most were sent the same. */
+/** Bytes kept for readers with another `prev`; most readers have the same. */
 const MAX_STARTS = 4 * 1024 * 1024;
 const NOTHING = Buffer.alloc(0);
 
@@ -33,7 +33,7 @@ export interface BatchRows {
   readonly rows: readonly JournalRow[];
   readonly facts: number;
 }
-/** `jsonOf` gives the bytes of an envelope, made once however many feeds hear it. */
+/** `jsonOf` returns the bytes of an envelope, serialised once for all feeds. */
 export function createBatch(
   framing: Framing,
   jsonOf: (row: JournalRow) => Buffer,

@@ -5,19 +5,19 @@ import { boundsOf, namesOf } from '../rights/hearing.ts';
 import type { Bounds, Heard } from '../rights/hearing.ts';
 import { Reader } from './reader.ts';
 
-/** A reader with somebody at its other end. */
+/** A reader with a client connection behind it. */
 export abstract class Client extends Reader {
   readonly framing: Framing;
   caller: Caller;
   readonly ip: string | null;
-  /** What its rights were made of. */
+  /** What its rights were computed from. */
   basis = '';
   heard: readonly Heard[] = [];
-  /** Tick in which anything last came from the other side, and in which what waits for it last grew less. */
+  /** Tick of the last bytes from the client, and tick in which its unsent bytes last decreased. */
   heardAt = 0;
   movedAt = 0;
   waiting = 0;
-  /** Its share of the ticks: heartbeats of all are spread over them. */
+  /** Its tick within the heartbeat interval, so that heartbeats are spread evenly. */
   slot = 0;
 
   constructor(framing: Framing, caller: Caller, ip: string | null) {
@@ -26,18 +26,18 @@ export abstract class Client extends Reader {
     this.caller = caller;
     this.ip = ip;
   }
-  /** Bytes that wait for the other side in this process. */
+  /** Bytes buffered in this process for the client. */
   abstract get unsent(): number;
-  /** False where the other side says nothing, or is not read now: then its silence says nothing. */
+  /** False where the client sends nothing or is not read now, so that its silence means nothing. */
   abstract get talks(): boolean;
   abstract heartbeat(scanned: number, time: string): void;
-  /** Its rights are others now; `changed` are the topics that are heard differently. */
+  /** Its rights changed; `changed` are the topics with another access than before. */
   abstract rightsChanged(changed: readonly Heard[]): void;
-  /** Says why and closes; `code` is one of CLOSE_CODES. */
+  /** Reports the reason and closes; `code` is one of CLOSE_CODES. */
   abstract end(code: number, reason: string): void;
-  /** A planned end: it is told to come back after so many milliseconds. */
+  /** A planned end: the client shall reconnect after so many milliseconds. */
   abstract restart(afterMs: number): void;
-  /** The other side is gone. */
+  /** The client is gone. */
   abstract vanish(): void;
 
   get names(): readonly string[] {

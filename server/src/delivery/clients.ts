@@ -13,27 +13,27 @@ import { historySince, scopeOf } from '../rights/rights.ts';
 import { hear } from '../rights/hearing.ts';
 import type { Heard } from '../rights/hearing.ts';
 
-/** Steps in which one interval of heartbeats is gone through. */
+/** Ticks in one heartbeat interval. */
 export const TICKS = 15;
 const HURRY_MS = 1_000;
-/** Intervals without a sign after which the other side counts as gone. */
+/** Ticks without a sign of the client after which it counts as gone. */
 const DEAD = 2 * TICKS;
 
 export interface Clients {
   readonly size: number;
-  /** Ticks since it began. */
+  /** Ticks since the start. */
   readonly now: number;
-  /** Throws `too_many_requests` where this person or key has as many streams as it may. */
+  /** Throws `too_many_requests` where this person or key has reached its limit of streams. */
   admit(caller: Caller): void;
-  /** The caller with the rights of now; null where the person is no more. */
+  /** The caller with its current rights; null where the person no longer exists. */
   fresh(caller: Caller): Caller | null;
-  /** Throws `forbidden` for the first topic of which nothing may be heard. */
+  /** Throws `forbidden` for the first topic without any access. */
   hearAll(caller: Caller, topics: readonly string[]): Heard[];
   add(client: Client): void;
   remove(client: Client): void;
-  /** Everything that is open. */
+  /** All open clients. */
   all(): Iterable<Client>;
-  /** Cuts off what was ended and still reads, after so long; `hurry` leaves them a second at most. */
+  /** Disconnects a closed client that still does not read, after `ms`; `hurry` shortens that to a second. */
   cutOff(cut: () => void, ms: number): void;
   hurry(): void;
   close(): void;
@@ -47,11 +47,11 @@ export interface ClientsOptions {
   readonly perPerson: number;
 }
 
-/** Everybody who listens: how many each may be, heartbeats, the end of their sessions, the change of their rights. */
+/** All clients: their number per person, heartbeats, the end of sessions and changes of rights. */
 export function createClients(options: ClientsOptions): Clients {
   const { hub, directory, credentials, clock, heartbeatMs, perPerson } = options;
   const clients = new Set<Client>();
-  /** By `person_id`, which is negative for keys. */
+  /** By `person_id`, which is negative for API keys. */
   const byPerson = new Map<number, Set<Client>>();
   const leaving = new Map<() => void, NodeJS.Timeout>();
   let now = 0;
@@ -79,7 +79,7 @@ export function createClients(options: ClientsOptions): Clients {
   const ownQueues = (caller: Caller): string[] =>
     caller.extension === '' ? [] : directory.queuesOf(caller.extension).map((queue) => queue.name);
 
-  /** Everything that the rights of people were made of; most changes of the directory change them of nobody. */
+  /** Everything a person's rights are computed from; most directory changes leave it equal. */
   const basisOf = (caller: Caller): string =>
     `${caller.level} ${caller.extension} ${historySince(caller)} ${ownQueues(caller).join(' ')}`;
   function refreshAll(): void {
@@ -206,12 +206,12 @@ export function createClients(options: ClientsOptions): Clients {
     },
   };
 }
-/** Why a topic may not be heard. */
+/** Why a topic is not accessible. */
 function deaf({ key }: Caller, topic: string): Said {
-  if (key === null) return say`you may not hear ${topic}`;
+  if (key === null) return say`topics: you have no access to ${topic}`;
   const scope = scopeOf(topic);
-  if (scope === undefined) return say`no API key hears ${topic}: it is a person's own`;
+  if (scope === undefined) return say`topics: ${topic} is personal and not available to API keys`;
   return key.scopes.includes(scope)
-    ? say`${topic} is beyond the objects of this API key`
+    ? say`topics: ${topic} is outside the queues and extensions of this API key`
     : say`this API key lacks the scope ${scope}, which ${topic} needs`;
 }

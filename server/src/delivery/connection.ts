@@ -31,7 +31,7 @@ import type { Heard } from '../rights/hearing.ts';
 
 type Frame<O extends ClientFrame['op']> = Extract<z.output<typeof ClientFrame>, { op: O }>;
 type Id = string | number;
-/** What must wait until the connection has everything up to the head: what it hears changes only there. */
+/** A change of the subscription; it waits until the connection has sent everything up to the head. */
 type Change =
   | { readonly op: 'subscribe'; readonly frame: Frame<'subscribe'>; readonly by: number }
   | { readonly op: 'unsubscribe'; readonly frame: Frame<'unsubscribe'> }
@@ -47,20 +47,20 @@ export interface Parts {
   readonly heartbeatSeconds: number;
   readonly log: Log;
 }
-/** Bytes that may wait in this process; with more the connection counts as full. */
+/** Unsent bytes above which the connection counts as full. */
 const FULL = 64 * 1024;
-/** With more nothing more is read from the client: who does not take answers is given no more to wait for. */
+/** Unsent bytes above which no more is read: a client that does not take replies is given no new ones. */
 const NO_MORE_READ = 256 * 1024;
-/** Rates of frames, of pings and pongs, and of subscriptions that a client may send. */
+/** Rates a client may send: frames, pings and pongs, subscriptions. */
 const FRAMES = { burst: 200, per_second: 100 };
 const CONTROLS = { burst: 40, per_second: 10 };
 const SUBSCRIBES = { burst: 40, per_second: 5 };
 const MAX_CHANGES = 16;
 const MAX_COMMANDS = 32;
-/** A snapshot is waited for this long: the journal takes nothing while its disk is full. */
+/** Limit for a snapshot, in ms: the journal accepts no write while its disk is full. */
 const SNAPSHOT_MS = 5_000;
 const LINGER_MS = 1_000;
-/** Who is slow first has to read what is on the way before it sees why it was closed. */
+/** A slow client receives the frames already queued before the close frame. */
 const LINGER_SLOW_MS = 10_000;
 
 const frameOf = (frame: ServerFrame): Buffer => serverFrame(0x1, Buffer.from(JSON.stringify(frame)));
@@ -87,15 +87,15 @@ export class Connection extends Client {
   #bad = 0;
   #commands = 0;
   #changes: Change[] = [];
-  /** Topics that were subscribed with a snapshot. */
+  /** Topics subscribed with a snapshot. */
   #shown = new Set<string>();
-  /** Since which seq each name it hears was heard, so that a cursor gets what was not sent and nothing else. */
+  /** Since which seq each name is received, so that a cursor gets exactly what was not sent. */
   #since: ReadonlyMap<string, number> = new Map();
   #resuming = false;
   #processing = false;
   #ended = false;
 
-  /** `language` is that of the texts of refusals. */
+  /** `language` selects the texts of refusals. */
   constructor(
     parts: Parts & { readonly language: Language },
     socket: Duplex,
@@ -107,7 +107,7 @@ export class Connection extends Client {
     this.#language = parts.language;
     this.#socket = socket;
   }
-  /** Says hello and begins to read; `head` is what came with the handshake. */
+  /** Sends `hello` and begins to read; `head` is what came with the handshake. */
   open(head: Buffer): void {
     const { journal, clients, heartbeatSeconds } = this.#parts;
     const socket = this.#socket;
@@ -189,7 +189,7 @@ export class Connection extends Client {
   end(code: number, reason: string): void {
     if (this.#leave()) this.#close(closeFrame(code, reason), code === CLOSE_CODES.too_slow);
   }
-  /** A planned end: the client is told when to come back. */
+  /** A planned end: the client receives the time after which to reconnect. */
   restart(afterMs: number): void {
     if (this.#ended) return;
     this.#say({ op: 'reconnect', after_ms: afterMs });
@@ -230,7 +230,10 @@ export class Connection extends Client {
     if (this.#leave()) this.#close(closeFrame(code === 1005 ? 1000 : code, ''));
   }
   binary(): void {
-    this.#refuse(undefined, new ServiceError('bad_frame', 'frames are text, one JSON object each'));
+    this.#refuse(
+      undefined,
+      new ServiceError('bad_frame', 'binary frame: send each frame as text with one JSON object'),
+    );
   }
   text(message: string): void {
     if (this.#ended) return;
@@ -238,7 +241,8 @@ export class Connection extends Client {
     try {
       const raw = parsed(message);
       id = idOf(raw);
-      if (!this.#rate.take()) throw new ServiceError('too_many_requests', 'too many frames; slow down');
+      if (!this.#rate.take())
+        throw new ServiceError('too_many_requests', 'more than 100 frames per second; send fewer');
       const { success, data: frame, error } = ClientFrame.safeParse(raw);
       if (!success) throw invalid(raw, error);
       this.#take(frame);
@@ -273,7 +277,7 @@ export class Connection extends Client {
           throw new ServiceError('too_many_requests', 'too many changes of the subscription; slow down');
         }
         if (frame.op === 'subscribe') {
-          // Refused now and not when its turn comes, so that it counts as the bad frame it is.
+          // Rejected at once instead of in order, so that it counts as a bad frame.
           this.#parts.clients.hearAll(this.caller, frame.topics);
           this.#changes.push({ op: 'subscribe', frame, by: performance.now() + SNAPSHOT_MS });
         } else this.#changes.push({ op: 'unsubscribe', frame });
@@ -295,7 +299,7 @@ export class Connection extends Client {
       .finally(() => (this.#commands -= 1));
   }
 
-  /** Runs the changes that wait, in order, as far as they can be run now. */
+  /** Runs the waiting changes in order, as far as possible now. */
   #process(): void {
     if (this.#processing) return;
     this.#processing = true;
@@ -344,7 +348,7 @@ export class Connection extends Client {
     const snapshot = wants ? snapshots.take(fresh, this.framing, () => this.#process()) : null;
     if (wants && snapshot === null) {
       if (performance.now() < by) return false;
-      throw new ServiceError('store_unavailable', 'the state cannot be shown now');
+      throw new ServiceError('store_unavailable', 'the snapshot cannot be built now; try again later');
     }
     const resumes = frame.cursor !== undefined && gap === null;
     const from = resumes ? frame.cursor! : head;
@@ -383,7 +387,7 @@ export class Connection extends Client {
   }
 }
 
-/** A cursor as a client names it. */
+/** A cursor as sent by a client. */
 interface Asked {
   readonly cursor?: number | undefined;
   readonly epoch?: string | undefined;
@@ -392,14 +396,14 @@ interface Asked {
 const WARN_EVERY_MS = 60_000;
 let warnedAt = -Infinity;
 
-/** Why a cursor cannot be led on from; null where it can, or where there is none. */
+/** Why a cursor cannot be resumed; null where it can, or where there is none. */
 export function gapOf(
   { journal, log }: Pick<Parts, 'journal' | 'log'>,
   { cursor, epoch, check }: Asked,
 ): 'epoch' | 'cursor_ahead' | 'cursor_outdated' | null {
   if (cursor === undefined) return null;
   if (epoch !== undefined && epoch !== journal.epoch) return 'epoch';
-  // Without its epoch: a seq of before this one began is of another one all the same.
+  // A cursor without an epoch: a seq from before the current epoch belongs to another one.
   if (cursor + 1 < journal.began) return 'epoch';
   if (cursor > journal.head) return 'cursor_ahead';
   if (check !== undefined && isAnother(journal, check)) {
@@ -414,7 +418,7 @@ export function gapOf(
   }
   return cursor + 1 < journal.tail ? 'cursor_outdated' : null;
 }
-/** True where the log holds another event; a row that is no longer kept proves nothing. */
+/** True where the journal holds another event at this seq; a row that is no longer kept proves nothing. */
 function isAnother(journal: Journal, check: string): boolean {
   const [seq = '', known] = check.split(':');
   if (Number(seq) > journal.head) return true;
@@ -423,7 +427,7 @@ function isAnother(journal: Journal, check: string): boolean {
     const row = journal.read(Number(seq) - 1, 1)[0];
     return row !== undefined && checkOf(row.json) !== known;
   } catch {
-    // What follows is read from the same journal, and says so.
+    // The read that follows uses the same journal and reports the error.
     return false;
   }
 }
@@ -441,10 +445,11 @@ function idOf(raw: unknown): Id | undefined {
 }
 function invalid(raw: unknown, error: z.ZodError): ServiceError {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) {
-    return new ServiceError('bad_frame', 'a frame is a JSON object');
+    return new ServiceError('bad_frame', 'the frame is not a JSON object');
   }
   const [issue] = error.issues;
-  if (issue!.path[0] === 'op') return new ServiceError('bad_frame', 'op: not a word a client may say');
+  if (issue!.path[0] === 'op')
+    return new ServiceError('bad_frame', 'op: must be subscribe, unsubscribe, ping, pong or command');
   const { path, rule } = faultsOf(issue!, raw)[0]!;
   return new ServiceError(
     'invalid_request',

@@ -3,8 +3,8 @@ import type { Principal } from '../rights/rights.ts';
 import type { Framing } from './batch.ts';
 
 /**
- * How a transport writes for this reader. A display is told less than an envelope holds: its framing has a name of its own, so that
- * the hub and the snapshots keep it apart, and make once for all displays with the same cut what is made once for everybody else.
+ * Framing for this reader. A display receives less than an envelope holds, so its framing has its own name: the hub and the
+ * snapshots then keep displays apart and build each frame once for all displays with equal filters.
  */
 export function framingFor(framing: Framing, who: Principal): Framing {
   const cut = cutOf(who);

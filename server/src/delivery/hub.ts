@@ -10,59 +10,59 @@ import type { Reader } from './reader.ts';
 import { createShelf } from './shelf.ts';
 import type { Bounds } from '../rights/hearing.ts';
 
-/** Readers of one transport that hear the same names, each from the same time on. */
+/** Readers of one transport with the same names and time bounds. */
 export interface Feed {
   readonly key: string;
   readonly framing: Framing;
   readonly names: ReadonlySet<string>;
-  /** As those of its readers. */
+  /** Equal to those of its readers. */
   readonly bounds: Bounds;
   readonly live: Set<Reader>;
   readonly behind: Set<Reader>;
-  /** Bytes of facts since it began. */
+  /** Bytes of facts since the feed was created. */
   facts: number;
 }
 export interface HubCounters {
   readonly feeds: number;
   readonly events: number;
   readonly bytes: number;
-  /** Rows that are committed and not yet looked at for everybody. */
+  /** Committed rows not yet distributed to all readers. */
   readonly lag: number;
   readonly tooSlow: number;
 }
 export interface Hub {
-  /** The journal has new rows. They go out in a turn of their own, so that commits of one turn share a write. */
+  /** The journal has new rows. They are sent in a later turn of the event loop, so that commits of one turn share a write. */
   committed(): void;
   /**
-   * The reader hears `names` from after `at` on. True when it is live at once, false when it reads the journal first; then
-   * `caughtUp` is called. `last`: what `prev` of its next event says.
+   * Subscribes the reader to `names` from after seq `at`. True when it is live at once; false when it reads the journal first,
+   * after which `caughtUp` is called. `last` is the `prev` of its next event.
    */
   attach(reader: Reader, names: readonly string[], at: number, last: number): boolean;
-  /** Up to where everything was looked at for what it hears, apart from its backlog. */
+  /** Seq up to which everything for the reader was examined, its backlog aside. */
   positionOf(reader: Reader): number;
-  /** A cursor from which nothing is missed. */
+  /** A cursor from which the reader misses nothing. */
   safeCursorOf(reader: Reader): number;
-  /** A live reader that is not at the head reads on by itself; true when it is there, false when `caughtUp` will say so. */
+  /** A live reader that is not at the head catches up by itself; true when it is there, false when `caughtUp` follows. */
   bringUp(reader: Reader): boolean;
-  /** The reader takes more again. */
+  /** The reader can take more again. */
   takes(reader: Reader): void;
   leave(reader: Reader): void;
   counters(): HubCounters;
   close(): void;
 }
-/** Rows looked at in one piece, and about how many bytes of them: a piece is what one reader may have waiting. */
+/** Rows examined at once, and about how many bytes of them: as much as one reader may have unsent. */
 const PAGE = 500;
 const PAGE_BYTES = 192 * 1024;
-/** Milliseconds of one turn before others get theirs. */
+/** Milliseconds of work before the event loop runs other work. */
 const TURN_MS = 8;
 const PULL_MS = 6;
-/** Facts that may wait for one reader, in bytes. */
+/** Limit of facts that wait for one reader, in bytes. */
 export const MAX_BEHIND = 1024 * 1024;
 const MAX_PAGES = 32;
 const MAX_STATES = 200_000;
 const LOOK_AHEAD = 5_000;
 const RETRY_MS = 500;
-/** How long pages are kept that nobody is at. */
+/** How long unused pages are kept. */
 const SHELF_MS = 2_000;
 
 const namesOfRow = (row: JournalRow): readonly string[] => namesIn(row.topics);
@@ -76,23 +76,23 @@ interface Round {
 }
 
 /**
- * Brings committed rows to readers: by an index of names to feeds, one framing for all readers of a feed. Nothing is
- * queued for a reader: one that takes no more is left where it is and reads the journal from there.
+ * Distributes committed rows to readers: an index of names to feeds, and one framing for all readers of a feed. Nothing is
+ * queued for a reader: a full one keeps its position and reads the journal from there.
  */
 export function createHub(options: {
   journal: Journal;
   log: Log;
   maxBehind?: number;
-  /** Milliseconds of one turn; 0 gives others theirs after every reader. */
+  /** Milliseconds of one turn; 0 yields after every reader. */
   turnMs?: number;
 }): Hub {
   const { journal, log, maxBehind = MAX_BEHIND, turnMs = TURN_MS } = options;
   const feeds = new Map<string, Feed>();
   const index = new Map<string, Set<Feed>>();
   const pulling = new Set<Reader>();
-  /** Pages that readers at the same place share. */
+  /** Pages shared by readers at the same position. */
   const pages = new Map<string, Batch>();
-  /** Newest seq of each subject whose events are states, learnt up to `learnt` for those who are slow. */
+  /** Newest seq of each subject whose events are states, read up to `learnt`, for slow readers. */
   const states = new Map<string, number>();
   let learnt = 0;
   let done = journal.head;
@@ -116,13 +116,13 @@ export function createHub(options: {
     };
   };
 
-  /** As many as go out in one piece: all of them, nearly always. */
+  /** As many rows as fit in one piece: nearly always all. */
   const firstOf = (rows: readonly JournalRow[]): readonly JournalRow[] => {
     let size = 0;
     const end = rows.findIndex((row) => (size += row.json.length) > PAGE_BYTES);
     return end < 0 ? rows : rows.slice(0, Math.max(1, end));
   };
-  /** What is committed and not yet looked at, by feed; null when there is nothing. */
+  /** Rows committed and not yet examined, by feed; null when there are none. */
   function nextRound(): Round | null {
     const { head } = journal;
     if (head === done) return null;
@@ -131,7 +131,7 @@ export function createHub(options: {
       return null;
     }
     if (journal.tail > done + 1) {
-      // The rows are gone before they were brought: whoever is live finds the gap by itself.
+      // The rows were trimmed before they were distributed: each live reader finds the gap itself.
       for (const feed of feeds.values()) for (const reader of feed.live) fallBehind(reader, done, false);
       done = journal.tail - 1;
     }
@@ -215,7 +215,7 @@ export function createHub(options: {
     reader.scanned = at;
     if (slow) {
       reader.slow = true;
-      // What is on its way to everybody is counted in the feed, and missing here.
+      // A batch under way is counted in the feed's facts and was not read by this reader.
       const underWay = round?.feeds.find(([other]) => other === feed)?.[1];
       reader.factsRead = feed.facts - (underWay !== undefined && at < underWay.to ? underWay.facts : 0);
     }
@@ -225,7 +225,7 @@ export function createHub(options: {
     }
   }
 
-  /** The next rows of a reader that is behind. True when it wants another turn. */
+  /** Sends the next rows to a reader that is behind. True when it needs another turn. */
   function pull(reader: Reader): boolean {
     const { feed, backlog } = reader;
     if (feed === null || reader.mode !== 'behind' || reader.full) return false;
@@ -264,7 +264,7 @@ export function createHub(options: {
     reader.mode = 'live';
     reader.slow = false;
   }
-  /** Looks ahead of a slow reader at `at`, as far as is cheap. */
+  /** Reads ahead of a slow reader at `at`, within a bound. */
   function learn(at: number): void {
     learnt = Math.max(learnt, at);
     const end = Math.min(journal.head, at + LOOK_AHEAD);
@@ -340,7 +340,7 @@ export function createHub(options: {
     }
     if (pulling.size === 0) {
       pages.clear();
-      // Who comes next is soon there, in a storm.
+      // In a reconnect storm the next reader comes soon, so the pages are kept a moment.
       tidying ??= setTimeout(tidy, SHELF_MS).unref();
     }
     if (round !== null || pulling.size > 0 || journal.head > done) schedule();

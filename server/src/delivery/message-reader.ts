@@ -10,7 +10,7 @@ export interface MessageTarget {
   binary(): void;
   ping(payload: Buffer): void;
   pong(): void;
-  /** 1005 where the client named no code. */
+  /** 1005 where the client sent no code. */
   closed(code: number): void;
 }
 /** Limit of frames in one message. */
@@ -18,12 +18,12 @@ const MAX_FRAGMENTS = 128;
 const NO_STATUS = 1005;
 
 /**
- * Reads a client's messages from chunks that are cut anywhere; holds at most one message. `push` throws `FrameError` with the
- * close code: 1002 (protocol), 1007 (not UTF-8), 1008 (too many fragments), 1009 (a message larger than 64 KiB, at its header).
+ * Reads a client's messages from chunks of any size; holds at most one message. `push` throws `FrameError` with the close code:
+ * 1002 (protocol), 1007 (not UTF-8), 1008 (too many fragments), 1009 (a message larger than 64 KiB, at its header).
  */
 export class MessageReader {
   readonly #frames = new FrameReader({ masked: true, begin: (opcode, size) => this.#begin(opcode, size) });
-  /** Opcode of the message whose frames are coming in; 0 for none. */
+  /** Opcode of the message being read; 0 for none. */
   #opcode = 0;
   #parts: Buffer[] = [];
   #size = 0;

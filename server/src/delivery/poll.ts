@@ -14,10 +14,10 @@ import type { Heard } from '../rights/hearing.ts';
 
 const WAIT_SECONDS = 25;
 const SNAPSHOT_MS = 5_000;
-/** For a poll that does not wait, where the journal cannot be read. */
+/** Limit in ms of a poll that does not wait, where the journal cannot be read. */
 const AT_ONCE_MS = 5_000;
 const NOTHING = Buffer.alloc(0);
-/** Each with a comma before it: the first one is cut off. */
+/** Every event begins with a comma; the first comma is cut off. */
 const POLL: Framing = {
   name: 'poll',
   chained: false,
@@ -26,7 +26,7 @@ const POLL: Framing = {
 };
 type Query = z.output<typeof PollQuery>;
 
-/** One question for what comes next: ended by the first events, by its time, or by nobody waiting any more. */
+/** One long poll: ends with the first events, at its time limit, or when the client is gone. */
 class Poll extends Client {
   readonly talks = false;
   readonly full = false;
@@ -42,7 +42,7 @@ class Poll extends Client {
     this.#parts = parts;
     this.#query = query;
   }
-  /** The body of the answer; rejects with a `ServiceError`. */
+  /** The body of the reply; rejects with a `ServiceError`. */
   ask(heard: readonly Heard[]): Promise<Buffer> {
     this.heard = heard;
     this.#parts.clients.add(this);
@@ -55,7 +55,7 @@ class Poll extends Client {
     const { cursor, wait = WAIT_SECONDS } = this.#query;
     const gap = gapOf(this.#parts, this.#query);
     if (cursor !== undefined && gap === null) {
-      // Without a wait it is answered at the journal's head, and not by a clock that may be quicker.
+      // A poll without a wait ends at the journal's head; a timer could fire before it.
       this.#timer = setTimeout(() => this.#finish(NOTHING), wait === 0 ? AT_ONCE_MS : wait * 1000);
       if (hub.attach(this, this.names, cursor, 0)) this.caughtUp();
       return;
@@ -65,7 +65,9 @@ class Poll extends Client {
       snapshot = snapshots.take(this.heard, this.framing, () => this.#begin(by));
       if (snapshot === null) {
         if (performance.now() < by) return;
-        return this.#fail(new ServiceError('store_unavailable', 'the state cannot be shown now'));
+        return this.#fail(
+          new ServiceError('store_unavailable', 'the snapshot cannot be built now; try again later'),
+        );
       }
     }
     const { head } = journal;
@@ -128,17 +130,17 @@ class Poll extends Client {
   }
 }
 
-/** `GET /api/v1/events/poll`: the stream for those who can only ask. */
+/** `GET /api/v1/events/poll`: the stream for clients that can only send requests. */
 export function pollHandler(parts: Parts, closing: () => boolean): Handler<typeof stream.poll> {
   const { clients } = parts;
   return async ({ caller, request, reply }, { query }) => {
     const heard = clients.hearAll(caller, query.topics);
     clients.admit(caller);
-    if (closing()) throw new ServiceError('overloaded', 'the service is stopping');
+    if (closing()) throw new ServiceError('overloaded', 'the service is stopping; try again shortly');
     const poll = new Poll(parts, caller, request.ip, query);
     reply.raw.once('close', () => poll.vanish());
     const body = await poll.ask(heard);
-    // A connection that stays would hold up the stop for as long as it may be idle.
+    // An idle keep-alive connection would delay the stop.
     if (closing()) reply.raw.shouldKeepAlive = false;
     return reply.type('application/json; charset=utf-8').send(body);
   };

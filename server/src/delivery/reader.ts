@@ -3,46 +3,48 @@ import type { Feed } from './hub.ts';
 import { NO_BOUNDS } from '../rights/hearing.ts';
 import type { Bounds } from '../rights/hearing.ts';
 
-/** Rows that a living subscription asks for from before: heard by `only`, apart from those that `had` says were sent. */
+/**
+ * Rows that a live subscription requests from before its position: of the names `only`, without those that `had` marks as sent.
+ */
 export interface Backlog {
   at: number;
   readonly to: number;
   readonly only: ReadonlySet<string>;
-  /** Since which seq each name was heard until now. */
+  /** Since which seq each name was received until now. */
   readonly had: ReadonlyMap<string, number>;
 }
 
 /**
- * One subscription as the hub sees it: a place in the journal, never a queue of events. The hub alone changes the fields.
- * A class, because there are ten thousand of them: methods are shared, closures would not be.
+ * One subscription: a position in the journal, never a queue of events. Only the hub changes the fields. A class because there
+ * are ten thousand of them: methods are shared, closures are not.
  */
 export abstract class Reader {
   abstract readonly framing: Framing;
   feed: Feed | null = null;
-  /** `live` hears each commit; `behind` reads the journal as fast as it takes it. */
+  /** `live` receives each commit; `behind` reads the journal as fast as the client takes it. */
   mode: 'idle' | 'live' | 'behind' = 'idle';
-  /** Every row up to here was looked at; of a live reader at least. */
+  /** Every row up to here was examined; a lower bound for a live reader. */
   scanned = 0;
-  /** Seq of the event it was sent last, or where it began. */
+  /** Seq of the event sent last, or of the start. */
   last = 0;
-  /** It fell behind by itself: states are left out where a newer one follows, and what it may miss is bounded. */
+  /** The client became slow: states with a newer one are left out, and its waiting facts are bounded. */
   slow = false;
-  /** Bytes of facts of its feed that it has behind it. */
+  /** Bytes of its feed's facts that it has passed. */
   factsRead = 0;
   backlog: Backlog | null = null;
 
-  /** Time from which it may hear a name. */
+  /** Time from which a name may be received. */
   get bounds(): Bounds {
     return NO_BOUNDS;
   }
 
-  /** True while it takes no more; it then calls `hub.takes(reader)` when it does. */
+  /** True while it takes no more; it calls `hub.takes(reader)` when it does. */
   abstract get full(): boolean;
   abstract send(bytes: Buffer): void;
-  /** It has everything up to the journal's head and is live from here on. */
+  /** Called when it has everything up to the journal's head and is live. */
   abstract caughtUp(): void;
-  /** Rows after `from` up to `to` are no longer there. */
+  /** Called when the rows after `from` up to `to` are no longer kept. */
   abstract missed(from: number, to: number): void;
-  /** More than the bound is waiting for it. */
+  /** Called when more than the bound waits for it. */
   abstract tooSlow(): void;
 }

@@ -1,13 +1,16 @@
 import type { JournalRow } from '../ports/journal-store.ts';
 
-/** Rows of one stretch of the journal, by the names they are heard by. */
+/** Rows of one section of the journal, by the names that receive them. */
 interface Page {
   readonly to: number;
   readonly byName: ReadonlyMap<string, readonly JournalRow[]>;
 }
-/** Where readers that are behind find what they hear, without looking at what they do not. */
+/** Index by which readers that are behind find their rows without scanning the others. */
 export interface Shelf {
-  /** Rows with `at` < seq <= `to` that are heard by one of `names`, in order, and how far was looked: past `at`, at most to `to`. */
+  /**
+   * Rows with `at` < seq <= `to` that one of `names` receives, in order, and the seq up to which was searched: after `at`, at
+   * most `to`.
+   */
   heard(
     names: Iterable<string>,
     at: number,
@@ -19,8 +22,8 @@ const PAGE = 500;
 const MAX_PAGES = 24;
 
 /**
- * The pages that readers are at, each read and taken apart once however many come by: ten thousand that come back look up a few
- * names each, instead of ten thousand times at every row. `namesOf` are the names of a row.
+ * Pages at the positions of readers. Each is read and indexed once for all of them: ten thousand returning readers look up a
+ * few names each instead of scanning every row. `namesOf` returns the names of a row.
  */
 export function createShelf(
   journal: { readonly head: number; read(after: number, limit: number): readonly JournalRow[] },
@@ -61,7 +64,7 @@ export function createShelf(
         for (const row of list) if (row.seq > at && row.seq <= end) rows.push(row);
       }
       if (lists > 1) rows.sort((a, b) => a.seq - b.seq);
-      // A row with two of the names stands twice, side by side.
+      // A row with two of the names occurs twice, side by side.
       return { rows: lists > 1 ? rows.filter((row, i) => row !== rows[i - 1]) : rows, to: end };
     },
     clear: () => pages.clear(),

@@ -4,25 +4,25 @@ import type { Heard } from '../rights/hearing.ts';
 
 export interface Snapshot {
   readonly cursor: number;
-  /** One for each topic, in order. */
+  /** One per topic, in order. */
   readonly frames: readonly Buffer[];
 }
 export interface Snapshots {
   /**
-   * The state of each topic, all exactly as of `cursor`; null while there is none to be had: `retry` is called when it is
-   * worth asking again.
+   * The state of each topic, all exactly as of `cursor`; null while none can be built: `retry` is called when the next attempt
+   * makes sense.
    */
   take(heard: readonly Heard[], framing: Framing, retry: () => void): Snapshot | null;
   close(): void;
 }
-/** A new head is shown at most this often, so that a thousand who come at once share what was made for the first. */
+/** Shortest interval between two new heads, in ms, so that a thousand clients at once share one snapshot. */
 const EVERY_MS = 50;
 const MAX_KEPT = 32 * 1024 * 1024;
 const TURN_MS = 8;
 
 export function createSnapshots(options: {
   sources: TopicSources;
-  /** True when the model is the state at the journal's head. */
+  /** True when the model shows the state at the journal's head. */
   settled: () => boolean;
   head: () => number;
 }): Snapshots {

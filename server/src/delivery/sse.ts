@@ -30,7 +30,7 @@ const SSE: Framing = {
 };
 type Query = z.output<typeof EventsQuery>;
 
-/** One event source: a response that goes on until somebody closes it. */
+/** One event source: a response that continues until either side closes it. */
 class EventSource extends Client {
   readonly talks = false;
   readonly #parts: Parts;
@@ -48,12 +48,12 @@ class EventSource extends Client {
     this.#query = query;
     this.#cursor = query.cursor;
   }
-  /** Answers with the head and begins; `heard` is what was asked for. */
+  /** Sends the response head and begins; `heard` is what the client subscribed to. */
   open(heard: readonly Heard[], headers: OutgoingHttpHeaders): void {
     const response = this.#response;
     this.heard = heard;
     this.#parts.clients.add(this);
-    // The body ends with the connection, so that one piece of bytes fits every reader.
+    // The body ends with the connection instead of chunked encoding, so that one buffer fits every reader.
     response.useChunkedEncodingByDefault = false;
     response.shouldKeepAlive = false;
     response.writeHead(200, {
@@ -78,7 +78,7 @@ class EventSource extends Client {
     const wants = this.#query.snapshot === 'true' && !resumes;
     const snapshot = wants ? snapshots.take(this.heard, this.framing, () => this.#begin(by)) : null;
     if (wants && snapshot === null) {
-      if (performance.now() >= by) this.end(1013, 'the state cannot be shown now');
+      if (performance.now() >= by) this.end(1013, 'the snapshot cannot be built now; try again later');
       return;
     }
     const from = resumes ? cursor : head;
@@ -165,7 +165,7 @@ export function sseHandler(parts: Parts, closing: () => boolean): Handler<typeof
     const heard = clients.hearAll(caller, query.topics);
     const cursor = lastEventId(request.headers['last-event-id']) ?? query.cursor;
     clients.admit(caller);
-    if (closing()) throw new ServiceError('overloaded', 'the service is stopping');
+    if (closing()) throw new ServiceError('overloaded', 'the service is stopping; try again shortly');
     reply.hijack();
     const headers = reply.getHeaders() as OutgoingHttpHeaders;
     const wanted = cursor === undefined ? query : { ...query, cursor };
@@ -173,7 +173,7 @@ export function sseHandler(parts: Parts, closing: () => boolean): Handler<typeof
     return reply;
   };
 }
-/** Empty, as a browser sends it before the first event, is none. */
+/** An empty id, which a browser sends before the first event, counts as none. */
 function lastEventId(header: string | string[] | undefined): number | undefined {
   if (header === undefined || header === '') return undefined;
   if (
@@ -181,7 +181,7 @@ function lastEventId(header: string | string[] | undefined): number | undefined 
     !/^(0|[1-9]\d{0,15})$/.test(header) ||
     !Number.isSafeInteger(Number(header))
   ) {
-    throw new ServiceError('invalid_request', 'Last-Event-ID: expected a seq');
+    throw new ServiceError('invalid_request', 'Last-Event-ID: must be the id of an event, a whole number');
   }
   return Number(header);
 }

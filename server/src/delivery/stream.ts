@@ -19,7 +19,7 @@ import { webSocketHandler } from './websocket.ts';
 
 export interface StreamOptions {
   readonly journal: Journal;
-  /** True when the model is the state at the journal's head. */
+  /** True when the model shows the state at the journal's head. */
   readonly settled: () => boolean;
   readonly sources: TopicSources;
   readonly directory: Directory;
@@ -28,22 +28,22 @@ export interface StreamOptions {
   readonly log: Log;
   readonly metrics?: Gauges;
   readonly heartbeatSeconds: number;
-  /** Streams one person or API key may have open. */
+  /** Limit of open streams per person or API key. */
   readonly perPerson: number;
-  /** Bytes of facts that may wait for one reader. */
+  /** Limit of facts that wait for one reader, in bytes. */
   readonly maxBehind?: number;
 }
 export interface Stream {
   /** The journal has new rows. */
   committed(): void;
-  /** `commands` runs those of its clients. */
+  /** `commands` runs the commands of its clients. */
   operations(app: App, commands: Commands): Served<typeof operations>;
   close(): void;
 }
-/** Milliseconds over which clients are asked to come back after a restart, for each of them. */
+/** Range in ms over which clients are asked to reconnect after a restart, growing with their number. */
 const COME_BACK = { least: 200, most: 30_000, perClient: 0.5, spread: 1_000 };
 
-/** The event stream: one hub over the journal, read by WebSocket, SSE and long poll. */
+/** The event stream: one hub over the journal, served as WebSocket, SSE and long poll. */
 export function createStream(options: StreamOptions): Stream {
   const { journal, settled, sources, directory, credentials, clock, heartbeatSeconds, perPerson } = options;
   const log = options.log.child({ part: 'stream' });

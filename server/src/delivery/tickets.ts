@@ -4,20 +4,20 @@ import type { Clock } from '../ports/clock.ts';
 import type { Caller } from '../ports/http.ts';
 import type { Credentials } from '../ports/stream.ts';
 
-/** How long a ticket may be used, once. */
+/** Life of an unused ticket, in ms. */
 export const TICKET_MS = 30_000;
 const MAX_TICKETS = 50_000;
 const MAX_EACH = 20;
 
 export interface Tickets {
-  /** Throws `too_many_requests` where this caller has too many that were not used. */
+  /** Throws `too_many_requests` where this caller holds too many unused tickets. */
   issue(caller: Caller): { readonly ticket: string; readonly expires_at: number };
-  /** Who it was given to; null where it is unknown, used, too old, or its session has ended. */
+  /** The caller it was issued to; null where it is unknown, used, expired, or its session has ended. */
   redeem(ticket: string): Caller | null;
   close(): void;
 }
 
-/** One-time passes for clients that cannot send a header with a WebSocket; in memory, oldest first. */
+/** Single-use credentials for clients that cannot send headers with a WebSocket; in memory, oldest first. */
 export function createTickets({ clock, credentials }: { clock: Clock; credentials: Credentials }): Tickets {
   const open = new Map<string, { readonly caller: Caller; readonly until: number }>();
   const each = new Map<number, number>();
@@ -47,9 +47,13 @@ export function createTickets({ clock, credentials }: { clock: Clock; credential
       sweep();
       const mine = each.get(caller.person_id) ?? 0;
       if (mine >= MAX_EACH || open.size >= MAX_TICKETS) {
-        throw new ServiceError('too_many_requests', 'too many tickets wait to be used', {
-          retry_after_seconds: TICKET_MS / 1000,
-        });
+        throw new ServiceError(
+          'too_many_requests',
+          'too many tickets were issued and not used; use one or wait until they expire',
+          {
+            retry_after_seconds: TICKET_MS / 1000,
+          },
+        );
       }
       const ticket = randomBytes(32).toString('base64url');
       const until = clock.now() + TICKET_MS;

@@ -22,22 +22,28 @@ export function webSocketHandler(
     const { upgrade: asked } = request;
     if (asked === null) {
       reply.header('upgrade', 'websocket').header('connection', 'Upgrade');
-      throw new ServiceError('upgrade_required', 'this path speaks WebSocket: ask for an upgrade');
+      throw new ServiceError('upgrade_required', 'this path accepts only WebSocket: send an upgrade request');
     }
     const { headers } = request.raw;
     const key = headers['sec-websocket-key'];
     if (!isHandshake(headers) || key === undefined) {
       reply.header('sec-websocket-version', '13');
-      throw new ServiceError('invalid_request', 'this is not a WebSocket handshake of version 13');
+      throw new ServiceError(
+        'invalid_request',
+        'the WebSocket handshake is not valid; it needs Sec-WebSocket-Version 13 and a Sec-WebSocket-Key',
+      );
     }
     const found = ticket === undefined ? request.caller : tickets.redeem(ticket);
     const caller = found === null ? null : clients.fresh(found);
     if (caller === null) {
-      const detail = ticket === undefined ? 'sign in first' : 'this ticket is unknown, used or too old';
+      const detail =
+        ticket === undefined
+          ? 'sign in first'
+          : 'ticket: unknown, already used or older than 30 seconds; request a new one';
       throw new ServiceError('not_authenticated', detail);
     }
     clients.admit(caller);
-    if (closing()) throw new ServiceError('overloaded', 'the service is stopping');
+    if (closing()) throw new ServiceError('overloaded', 'the service is stopping; try again shortly');
     const known = offered(headers['sec-websocket-protocol']).includes(STREAM_PROTOCOL);
     reply.hijack();
     const socket = asked.take();

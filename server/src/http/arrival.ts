@@ -3,20 +3,20 @@ import { hasBodyOf } from './body.ts';
 
 /** How long the body of a request may take to arrive. */
 export interface ArrivalLimits {
-  /** Of a body that is no upload, as a whole. */
+  /** Time for a whole body that is no upload. */
   readonly requestTimeoutMs: number;
-  /** Of an upload: without a single byte, and the interval of which `uploadBytesPerSecond` is the mean. */
+  /** Time an upload may pass without a byte; also the interval over which `uploadBytesPerSecond` is the mean. */
   readonly uploadIdleMs: number;
   readonly uploadBytesPerSecond: number;
-  /** Of an upload, as a whole. */
+  /** Time for a whole upload. */
   readonly uploadMs: number;
-  /** How often the bodies under way are looked at. */
+  /** Interval between two checks of the bodies under way. */
   readonly checkIntervalMs: number;
 }
 interface Body {
   readonly request: IncomingMessage;
   readonly upload: boolean;
-  /** Bytes the socket had received at the last look, and at the start of the interval. */
+  /** Bytes the socket had received at the last check, and at the start of the interval. */
   seen: number;
   counted: number;
   age: number;
@@ -24,12 +24,15 @@ interface Body {
   interval: number;
 }
 
-/** Milliseconds that pass for a client between two looks; time in which this process was held up is not the client's. */
+/**
+ * Milliseconds that count against a client between two checks, at most `most`: time in which this process was blocked does not
+ * count.
+ */
 const passed = (since: number, most: number): number => Math.min(performance.now() - since, most);
 
 /**
- * Answers a body that does not arrive in time as node:http does: by `clientError` with `ERR_HTTP_REQUEST_TIMEOUT`. Returns the
- * function that ends the uploads under way, because the end of the service must not wait for the slowest of them.
+ * Rejects a body that arrives too late as node:http does: by `clientError` with `ERR_HTTP_REQUEST_TIMEOUT`. Returns the
+ * function that ends the uploads under way, because stopping the service must not wait for the slowest upload.
  */
 export function watchArrival(
   server: Server,
@@ -42,7 +45,7 @@ export function watchArrival(
   function isLate(body: Body, ms: number): boolean {
     const { request, upload } = body;
     const received = request.socket.bytesRead;
-    // A body that waits to be read here is not late.
+    // A body that waits to be read by this process is not late.
     const moves = received > body.seen || request.readableLength > 0;
     body.seen = received;
     body.age += ms;
@@ -75,7 +78,7 @@ export function watchArrival(
     const upload = isUpload(request);
     bodies.add({ request, upload, seen: bytesRead, counted: bytesRead, age: 0, idle: 0, interval: 0 });
   });
-  // Looked at after the sockets were read, so that what lay there is not taken for late.
+  // Runs after the sockets were read, so that received but unread bytes do not count as late.
   const timer = setInterval(() => setImmediate(look), limits.checkIntervalMs);
   timer.unref();
   server.once('close', () => clearInterval(timer));

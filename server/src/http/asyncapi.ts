@@ -1,4 +1,4 @@
-/** AsyncAPI 3 of everything that is not a plain request: events by topic, the frames of the stream, webhooks. */
+/** AsyncAPI 3 document of everything that is not a plain request: events by topic, stream frames, webhooks. */
 import { z } from 'zod';
 import { AgentSummary } from '@offhook/contract/agents.ts';
 import { Call, Leg } from '@offhook/contract/calls.ts';
@@ -37,7 +37,7 @@ interface Channel {
   readonly bindings?: object;
 }
 interface Operation {
-  /** As the service sees it: what it sends, what it receives. */
+  /** From the service's point of view: what it sends, what it receives. */
   readonly action: 'send' | 'receive';
   readonly channel: Reference;
   readonly summary: string;
@@ -59,7 +59,7 @@ export interface AsyncApiDocument {
 }
 
 export const EVENT_TYPES = Object.keys(EVENT_DATA) as EventType[];
-/** Named in the document, because more than one event or reply holds them. */
+/** Schemas named in the document because several events or replies use them. */
 const NAMED = {
   Call,
   Leg,
@@ -76,12 +76,12 @@ const NAMED = {
   ConfigProblem,
 } as const;
 
-/** JSON Schemas of the data of every event, and of the parts they share, by name; references lead to `components`. */
+/** JSON Schemas of every event's data and of the parts they share, by name; references point into `components`. */
 export function eventSchemas(): Readonly<Record<string, Schema>> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(NAMED)) registry.add(schema, { id });
   for (const type of EVENT_TYPES) {
-    // Two types may have the very same data, which needs a name for each.
+    // Two event types may share one data schema; cloning gives each its own name.
     registry.add(EVENT_DATA[type].clone(), { id: type });
   }
   const { schemas } = z.toJSONSchema(registry, {
@@ -96,11 +96,14 @@ export function eventSchemas(): Readonly<Record<string, Schema>> {
     }),
   );
 }
-/** Without the names that a schema of its own has and a part of a document has not. */
+/** Removes names that a standalone schema has and a part of a document has not. */
 const bare = (schema: object): Schema =>
   Object.fromEntries(Object.entries(schema).filter(([key]) => !['$id', '$schema', 'id'].includes(key)));
 const LIMITS = [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER];
-/** What we send may grow, so no schema of it is closed; a bound that every integer of JSON has says nothing. */
+/**
+ * Schemas of sent messages stay open because they may gain fields; the bounds of JSON's safe integers are left out because they
+ * add no information.
+ */
 function grows({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
   dropLimits({ jsonSchema });
@@ -121,7 +124,7 @@ function plain(schema: z.ZodType, io: 'input' | 'output'): Schema {
   const { definitions = {}, ...own } = whole;
   return inlined(bare(own), definitions as Record<string, Schema>) as Schema;
 }
-/** References into a schema's own `definitions` would lead nowhere in the document. */
+/** Inlines references into a schema's own `definitions`, which do not resolve inside the document. */
 function inlined(value: unknown, definitions: Readonly<Record<string, Schema>>): unknown {
   if (Array.isArray(value)) return value.map((item) => inlined(item, definitions));
   if (typeof value !== 'object' || value === null) return value;
@@ -136,18 +139,18 @@ const to = (...path: readonly string[]): Reference => ({
   $ref: `#/${path.map((part) => part.replaceAll('/', '~1')).join('/')}`,
 });
 const message = (name: string): Reference => to('components', 'messages', name);
-/** A topic as the key of a channel. */
+/** The key of a topic's channel in the document. */
 const keyOf = (topic: string): string => topic.replaceAll(/[{}]/g, '').replaceAll('/', '-');
 const frameName = (frame: z.ZodObject): string => (frame.shape.op as z.ZodLiteral<string>).value;
 
-/** Every operation that a `command` frame can name, in order of name. */
+/** Operations that a `command` frame can name, sorted by name. */
 const commandsOf = (table: RouteTable): Command[] =>
   table
     .entries()
     .flatMap((entry) => [...entry.methods.values()])
     .flatMap(({ operation }) => (operation === undefined ? [] : [operation]))
     .toSorted((a, b) => (a.action < b.action ? -1 : 1));
-/** `data` of a command frame: the path's names and the body in one object. */
+/** `data` of a command frame: path parameters and body in one object. */
 function commandData(operation: Command): Schema {
   const body = received(operation.body as z.ZodType);
   const variants = (body.anyOf as readonly Schema[] | undefined)?.filter(({ type }) => type !== 'null') ?? [
@@ -162,7 +165,7 @@ function commandData(operation: Command): Schema {
   return joined.length === 1 ? joined[0]! : { anyOf: joined };
 }
 
-/** Deterministic: the same routes and schemas give the same bytes. The app must be ready. */
+/** Deterministic: equal routes and schemas give equal bytes. The app must be ready. */
 export function asyncapiDocument(table: RouteTable, version: string): AsyncApiDocument {
   const messages: Record<string, Message> = {};
   const channels: Record<string, Channel> = {};
@@ -336,7 +339,7 @@ export function asyncapiDocument(table: RouteTable, version: string): AsyncApiDo
     components: namedParts(messages),
   };
 }
-/** Where a site has it; a site of one's own has another host. */
+/** Example addresses; every site has its own host. */
 const SERVERS = {
   site: { host: 'pbx.example.com', protocol: 'wss', description: 'The service behind its proxy with TLS.' },
   local: {
@@ -345,7 +348,7 @@ const SERVERS = {
     description: 'The service on this machine, as `npm start` runs it.',
   },
 };
-/** Every payload and every object in one under a name, as generators of models call their types by it. */
+/** Names every payload and every nested object, because code generators name their types after them. */
 function namedParts(messages: Readonly<Record<string, Message>>): AsyncApiDocument['components'] {
   const schemas: Record<string, Schema> = {};
   const byContent = new Map<string, string>();
@@ -392,7 +395,7 @@ function namedParts(messages: Readonly<Record<string, Message>>): AsyncApiDocume
   });
   return { messages: Object.fromEntries(named), schemas: usedOnly(schemas, named) };
 }
-/** Leaves out schemas that no message references. */
+/** Removes schemas that no message references. */
 function usedOnly(
   schemas: Readonly<Record<string, Schema>>,
   messages: unknown,

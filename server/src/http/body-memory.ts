@@ -6,20 +6,20 @@ import type { App } from '../ports/http.ts';
 import { BODY_LIMIT, hasBody } from './body.ts';
 
 const RETRY_SECONDS = 10;
-/** Bodies of so many bytes take no more than their connections do, and are not counted. */
+/** Bodies up to this size cost no more memory than their connection and are not counted. */
 const SMALL = 4 * 1024;
 
 /**
- * Bounds the bytes that bodies take in memory, together and of one caller, from their head until their request is answered. A
- * caller without a session is its network. A body without a length counts as the longest of its route; a sound goes to the disk
- * and counts as nothing.
+ * Bounds the bytes of request bodies in memory, in total and per caller, from the request head until the reply. A caller
+ * without a session is counted by its network. A body without a length counts as the route's longest; an uploaded sound counts
+ * as nothing, because it goes to disk.
  */
 export function boundBodyMemory(app: App, bytes: number): void {
   const memory = createShares({
     total: bytes,
     retry_after_seconds: RETRY_SECONDS,
-    own: say`your other requests hold the memory that this body needs; send it when they are answered`,
-    others: say`other requests hold the memory that this body needs`,
+    own: say`your other requests use all the memory one caller may use for bodies; send this one when they are answered`,
+    others: say`request bodies use all the memory set aside for them; send it again later`,
   });
   const held = new WeakMap<FastifyRequest, () => void>();
   app.addHook('onRoute', (route) => {
@@ -39,7 +39,7 @@ export function boundBodyMemory(app: App, bytes: number): void {
         done();
       },
     ];
-    // A client that is gone does not end its request: what was read of it is held until the handler is done.
+    // A disconnected client does not end its request: the body stays counted until the handler is done.
     route.onSend = [
       ...[route.onSend ?? []].flat(),
       (request, _reply, payload, done) => {

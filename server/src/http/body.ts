@@ -7,9 +7,9 @@ import type { App } from '../ports/http.ts';
 import { checkJson } from '../core/json-check.ts';
 import { parseInTurns } from './large-json.ts';
 
-/** Bytes a body may have where its route does not say more. */
+/** Longest body in bytes, unless the route sets its own limit. */
 export const BODY_LIMIT = 64 * 1024;
-/** Size from which a JSON body is parsed in turns with other requests. */
+/** Size in bytes from which a JSON body is parsed in slices between other requests. */
 const LARGE = 256 * 1024;
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
 const FORM_TYPE =
@@ -17,7 +17,9 @@ const FORM_TYPE =
 const AUDIO_TYPE = /^(?:audio\/[a-z0-9.+-]+|application\/octet-stream)[ \t]*(?:;[^\r\n]*)?$/i;
 const MERGE_PATCH_TYPE =
   /^application\/merge-patch\+json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
-/** Bytes of a refused body that are still read and thrown away, so that its sender sees the answer and not a reset. */
+/**
+ * Bytes of a rejected body that are still read and discarded, so that the client reads the reply instead of a connection reset.
+ */
 const DRAIN_LIMIT = 4 * 1024 * 1024;
 
 /** True when the request says that a body follows. */
@@ -25,7 +27,7 @@ export const hasBodyOf = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined ||
   (headers['content-length'] !== undefined && headers['content-length'] !== '0');
 export const hasBody = (request: FastifyRequest): boolean => hasBodyOf(request.raw);
-/** Refuses a body by what its headers say, before a byte of it is read. */
+/** Rejects a body by its headers, before any byte of it is read. */
 export function checkBodyHeaders(request: FastifyRequest): void {
   if (!hasBody(request)) return;
   const { headers } = request.raw;
@@ -49,7 +51,10 @@ export function checkBodyHeaders(request: FastifyRequest): void {
   }
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    throw new ServiceError('unsupported_media_type', 'a compressed body is not read here');
+    throw new ServiceError(
+      'unsupported_media_type',
+      'Content-Encoding is not supported; send the body uncompressed',
+    );
   }
   if (Number(headers['content-length'] ?? 0) > bodyBytes)
     throw body === 'audio' ? soundTooLarge(bodyBytes) : tooLarge(bodyBytes);
@@ -63,18 +68,18 @@ const soundTooLarge = (most: number): ServiceError =>
 export const tooLarge = (most = BODY_LIMIT): ServiceError =>
   new ServiceError('body_too_large', say`the body is larger than ${most} bytes`);
 
-/** Replaces a missing body by the route's empty one. */
+/** Replaces a missing body by the route's empty body. */
 export function fillEmptyBody(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
   if (!hasBody(request)) request.body = request.routeOptions.config.emptyBody;
   done();
 }
-/** JSON and form encoding; sound goes on as a stream, bounded by who reads it; nothing else is ever parsed. */
+/** Parses JSON and form encoding; audio is passed on as a stream that the handler bounds; every other type is rejected. */
 export function addBodyParsers(app: App): void {
   const parseJson = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
   const json = ['application/json', 'application/merge-patch+json'];
   app.addContentTypeParser(json, { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
-    // Clients name the type of a body they do not send: a DELETE with nothing in it is a DELETE.
+    // Clients set a Content-Type without sending a body: an empty DELETE is valid.
     if (bytes.length === 0 && request.method === 'DELETE') return done(null, null);
     const { emptyBody } = request.routeOptions.config;
     if (bytes.length === 0 && emptyBody !== undefined) return done(null, emptyBody);
@@ -99,14 +104,14 @@ export function addBodyParsers(app: App): void {
       done(null, parseForm(utf8(bytes)));
     },
   );
-  // Only the routes that say so get here: every other refuses these types by the request's head.
+  // Only routes that accept audio get here; all others rejected the type with the request head.
   app.addContentTypeParser(AUDIO_TYPE, (_request, payload, done) => done(null, payload));
 }
 function utf8(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw new ServiceError('invalid_request', 'body: not valid UTF-8');
   return bytes.toString('utf8');
 }
-/** Strings only; the same name twice, or an escape that is no UTF-8, is refused. */
+/** Strings only; a duplicate name or an escape that is not UTF-8 is rejected. */
 export function parseForm(text: string): Record<string, string> {
   const fields = new Map<string, string>();
   for (const part of text.split('&')) {
@@ -116,7 +121,7 @@ export function parseForm(text: string): Record<string, string> {
     if (fields.has(name)) {
       throw new ServiceError(
         'invalid_request',
-        say`body: the field "${name.slice(0, 64)}" stands there twice`,
+        say`body: the field "${name.slice(0, 64)}" occurs twice; send it once`,
       );
     }
     fields.set(name, at < 0 ? '' : formText(part.slice(at + 1)));
@@ -134,8 +139,8 @@ function formText(text: string): string {
 }
 
 /**
- * Lets the rest of a refused body run into nothing, up to a bound, so that its sender reads the answer instead of a reset
- * connection; a sender that goes on beyond it is cut off.
+ * Reads and discards the rest of a rejected body up to a bound, so that the client reads the reply instead of a connection
+ * reset; a client that sends more is disconnected.
  */
 export function drainBody(request: FastifyRequest, reply: FastifyReply): void {
   const { raw } = request;

@@ -8,10 +8,10 @@ import type { Served } from '../ports/operations.ts';
 import type { Metrics } from './metrics.ts';
 import { rawAnswer } from './problem.ts';
 
-/** One thing that must hold for the service to be of use; `detail` is for administrators. */
+/** A condition the service needs to do its work; `detail` is for administrators. */
 export interface Check {
   readonly name: string;
-  /** False for what may fail while the service can still do its main work. */
+  /** False where the service can still do its main work when the check fails. */
   readonly needed?: boolean | (() => boolean);
   run(): Promise<{ readonly ok: boolean; readonly detail: string }>;
 }
@@ -22,7 +22,7 @@ export interface HealthOptions {
 }
 const CHECK_MS = 2_000;
 
-/** Runs every check side by side; one that fails or does not answer in 2 s is failing. */
+/** Runs every check concurrently; one without a result in 2 s counts as failing. */
 export async function readiness(checks: readonly Check[]): Promise<Required<ReadinessBody>> {
   const results = await Promise.all(
     checks.map(async (check) => {
@@ -71,7 +71,7 @@ export const healthOperations = ({
   },
 });
 
-/** The loopback listener: the same figures with details and without sign-in. Resolves when it listens. */
+/** The loopback listener: the same metrics and health with details, without sign-in. Resolves once it listens. */
 export async function listenMetrics(
   address: { readonly host: string; readonly port: number },
   { metrics, engineUp, checks }: HealthOptions,
@@ -96,12 +96,19 @@ export async function listenMetrics(
   const server: Server = createServer((request, response) => {
     request.resume();
     const path = (request.url ?? '').split('?', 1)[0]!;
-    // A page whose name was bound to this address must not read it.
+    // Blocks DNS rebinding: a web page whose host name resolves to this address must not read it.
     const local = /^(?:127\.[0-9.]+|localhost|\[::1\])(?::\d+)?$/.test(request.headers.host ?? '');
     answer(local ? path : '').then(
       (found) => {
         if (found === undefined) {
-          request.socket.end(rawAnswer(new ServiceError('not_found', 'nothing is at this path')));
+          request.socket.end(
+            rawAnswer(
+              new ServiceError(
+                'not_found',
+                'there is no such path; this address has /metrics, /healthz and /readyz',
+              ),
+            ),
+          );
         } else if (request.method !== 'GET') {
           const error = new ServiceError('method_not_allowed', 'this path takes GET');
           request.socket.end(rawAnswer(error, { allow: 'GET' }));

@@ -321,7 +321,7 @@ test('host - bodies that are not what they should be are 400 with the path that 
     ['{"note":5}', /note: .*number/],
     ['{"note":["x"]}', /note: .*array/],
     ['{"note":"12345678901234567"}', /note: /],
-    ['{"note":"x","note":"y"}', /"note" stands there twice/],
+    ['{"note":"x","note":"y"}', /"note" occurs twice/],
     ['{"note":"x","deep":' + '['.repeat(40) + ']'.repeat(40) + '}', /deeper/],
     ['['.repeat(60_000), /deeper/],
     ['{"__proto__":{"note":"x"}}', /not valid JSON/],

@@ -30,10 +30,10 @@ import type { RouteTable } from './route-table.ts';
 import { checkRoute, emptyBodyOf } from './route-rules.ts';
 import { attachSockets, upgradeOf, wantsWebSocket } from './sockets.ts';
 
-/** The settings the host needs; the service's whole configuration fits. */
+/** Settings the host needs, a subset of the service's configuration. */
 export interface HostSettings {
   readonly corsOrigins: readonly string[];
-  /** `https://host[:port]`, or empty: then the request's own address is taken. */
+  /** `https://host[:port]`, or empty to use the address of each request. */
   readonly publicUrl: string;
   readonly trustProxy: readonly string[];
 }
@@ -41,9 +41,9 @@ export interface HostLimits extends ArrivalLimits {
   readonly headersTimeoutMs: number;
   readonly keepAliveMs: number;
   readonly maxConnections: number;
-  /** Bytes of bodies that may be in memory at once. */
+  /** Limit of request bodies in memory, in bytes. */
   readonly bodyMemoryBytes: number;
-  /** Connections that may wait to be taken: all clients come back at once after a restart. The system may allow fewer. */
+  /** Length of the accept backlog: all clients reconnect at once after a restart. The system may allow fewer. */
   readonly backlog: number;
 }
 export const HOST_LIMITS: HostLimits = {
@@ -60,18 +60,20 @@ export const HOST_LIMITS: HostLimits = {
   backlog: 4_096,
 };
 export interface HostOptions {
-  /** Of the pace of writes; a monotonic one where none is given. */
+  /** Clock of the write rate limit; a monotonic one by default. */
   readonly clock?: { now(): number };
   readonly config: HostSettings;
   readonly authenticator: Authenticator;
-  /** True for a session confirmed in the last five minutes; without this function none is. API keys need no confirmation. */
+  /**
+   * True for a session confirmed in the last five minutes; without this function no session is. API keys need no confirmation.
+   */
   readonly confirmed?: (caller: Caller) => boolean;
   /** True for a person who must set up a second factor first. */
   readonly lacksFactor?: (caller: Caller) => boolean;
   readonly log: Log;
   readonly version: string;
   readonly metrics?: Metrics;
-  /** Where the results of repeated requests are kept; without it the header `Idempotency-Key` is refused. */
+  /** Store for the replies of repeated requests; without it the header `Idempotency-Key` is rejected. */
   readonly idempotency?: IdempotencyStore;
   readonly limits?: Partial<HostLimits>;
 }
@@ -79,16 +81,16 @@ export interface Host {
   readonly app: App;
   readonly table: RouteTable;
   readonly metrics: Metrics;
-  /** Starts listening; resolves with the address that was taken. */
+  /** Starts listening; resolves with the bound address. */
   listen(address: { readonly host: string; readonly port: number }): Promise<{ host: string; port: number }>;
-  /** From now on every API request is refused with 503 and its connection closed; what runs may finish. */
+  /** Rejects every API request from now on with 503 and closes its connection; running requests may finish. */
   drain(): void;
   /** The app must be ready. */
   openapi(): OpenApiDocument;
   close(): Promise<void>;
 }
 
-/** Where `node:http` sends what no route can be: a path the table refuses to hold. */
+/** Route for paths that the table cannot hold. */
 const NOWHERE = '/*';
 const FOR_OTHER_ORIGINS = ['vary', 'access-control-allow-origin', 'access-control-expose-headers'];
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
@@ -108,11 +110,11 @@ export async function createHost(options: HostOptions): Promise<Host> {
   let requests = 0;
   let draining = false;
 
-  /** Uses the client's request id when it is valid, so that both logs share it. */
+  /** Takes the client's request id when it is valid, so that both logs share it. */
   const requestId = (given?: string | string[]): string =>
     typeof given === 'string' && REQUEST_ID.test(given) ? given : `${boot}-${(requests += 1).toString(36)}`;
   const pace = createPace(options.clock ?? performance);
-  /** Headers of every answer. */
+  /** Headers of every reply. */
   const edge = (id: string, caller: Caller | null): Record<string, string> => ({
     'x-request-id': id,
     'offhook-version': options.version,
@@ -125,7 +127,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     bodyLimit: BODY_LIMIT,
     trustProxy: config.trustProxy.length > 0 ? [...config.trustProxy] : false,
     keepAliveTimeout: limits.keepAliveMs,
-    // A body is timed by `arrival.ts`.
+    // `arrival.ts` enforces the time limit of bodies.
     requestTimeout: Math.max(limits.requestTimeoutMs, limits.uploadMs),
     return503OnClosing: false,
     requestIdHeader: false,
@@ -139,8 +141,12 @@ export async function createHost(options: HostOptions): Promise<Host> {
     },
     rewriteUrl: (request) => (table.find(pathOf(request.url ?? '')) === undefined ? NOWHERE : request.url!),
     frameworkErrors: (_error, request, reply) =>
-      send(new ServiceError('not_found', 'nothing is at this path'), request, reply),
-    // The listeners of sockets.ts answer instead.
+      send(
+        new ServiceError('not_found', 'there is no such path; the paths are listed in /api/v1/openapi.json'),
+        request,
+        reply,
+      ),
+    // The listeners of sockets.ts reply instead.
     clientErrorHandler: () => {},
   }).withTypeProvider<ZodTypeProvider>();
   const open = descriptors();
@@ -164,13 +170,16 @@ export async function createHost(options: HostOptions): Promise<Host> {
   app.decorate('bounded', (caller, run) => pace.bounded(caller, run));
   app.decorate('confirmed', (caller: Caller) => {
     if (caller.key !== null || options.confirmed?.(caller) === true) return;
-    throw new ServiceError('confirmation_required', 'POST /api/v1/session/confirm, then ask again');
+    throw new ServiceError(
+      'confirmation_required',
+      'this session was not confirmed in the last 5 minutes: POST /api/v1/session/confirm, then send the request again',
+    );
   });
   app.decorate('admitted', (caller: Caller) => {
     if (caller.key !== null || options.lacksFactor?.(caller) !== true) return;
     throw new ServiceError(
       'second_factor_required',
-      'the site asks for a second factor: POST /api/v1/session/otp, then /api/v1/session/otp/confirm',
+      'this site requires a second factor: POST /api/v1/session/otp, then /api/v1/session/otp/confirm',
     );
   });
   app.decorateRequest('caller', null);
@@ -198,7 +207,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   });
 
   app.decorateReply('notModified', function (this: FastifyReply, etag: string) {
-    // The stored answer keeps the headers it came with; only a script of another origin must be let at this one.
+    // A stored reply keeps its own headers; only those that admit a script of another origin are made for this request.
     const { id, caller } = this.request;
     const headers: Record<string, string> = { ...edge(id, caller), etag, 'cache-control': 'no-store' };
     for (const name of cors.size > 0 ? FOR_OTHER_ORIGINS : []) {
@@ -228,7 +237,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     if (route.config?.bodyBytes !== undefined) route.bodyLimit = route.config.bodyBytes;
   });
 
-  /** Everything that is decided before a byte of the body is read; throws what the request is refused with. */
+  /** Checks everything that needs no body. Throws the error the request is rejected with. */
   function admit(request: FastifyRequest, reply: FastifyReply): void | Promise<void> {
     const { raw } = request;
     const path = pathOf(request.originalUrl);
@@ -238,7 +247,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     if (path.startsWith('/api/')) reply.header('cache-control', 'no-store');
     if (draining && (path.startsWith('/api/') || upgradeOf(raw) !== null)) {
       reply.raw.shouldKeepAlive = false;
-      throw new ServiceError('overloaded', 'the service is stopping');
+      throw new ServiceError('overloaded', 'the service is stopping; try again shortly');
     }
     if (cors.size > 0) reply.header('vary', 'Origin');
     const { origin } = raw.headers;
@@ -252,7 +261,11 @@ export async function createHost(options: HostOptions): Promise<Host> {
     }
     if (request.is404) {
       const entry = table.find(path);
-      if (entry === undefined) throw new ServiceError('not_found', 'nothing is at this path');
+      if (entry === undefined)
+        throw new ServiceError(
+          'not_found',
+          'there is no such path; the paths are listed in /api/v1/openapi.json',
+        );
       if (raw.method === 'OPTIONS' && listed) return;
       reply.header('allow', allowOf(entry));
       throw new ServiceError('method_not_allowed', say`this path takes ${allowOf(entry)}`);
@@ -260,19 +273,29 @@ export async function createHost(options: HostOptions): Promise<Host> {
     const route = request.routeOptions.config;
     request.upgrade = upgradeOf(raw);
     if (request.upgrade !== null) {
-      if (route.upgrade !== true) throw new ServiceError('not_found', 'no WebSocket is at this path');
+      if (route.upgrade !== true)
+        throw new ServiceError(
+          'not_found',
+          'this path accepts no WebSocket; the event stream is /api/v1/stream',
+        );
       if (origin !== undefined && !listed && !request.sameOrigin()) {
-        throw new ServiceError('foreign_origin', 'this origin may not connect here');
+        throw new ServiceError(
+          'foreign_origin',
+          'Origin: this origin is not allowed; an administrator can add it to the allowed origins',
+        );
       }
     }
     const secret = secretInQuery(request.originalUrl);
     if (secret !== undefined) {
-      throw new ServiceError('token_in_url', say`"${secret}" belongs in a header, never in the address`);
+      throw new ServiceError(
+        'token_in_url',
+        say`"${secret}" is not allowed in the address, which logs keep; send it in a header`,
+      );
     }
     if (route.level === 'public' && route.identify !== true) return checkBodyHeaders(request);
     const credential = request.credential();
     const caller = credential === null ? null : authenticator.authenticate(credential.token);
-    // Waiting where there is nothing to wait for would cost a request a tenth of its time.
+    // Awaiting a value that is already there would cost a tenth of a request's time.
     if (caller instanceof Promise) return caller.then((found) => identified(request, credential, found));
     identified(request, credential, caller);
   }
@@ -282,14 +305,17 @@ export async function createHost(options: HostOptions): Promise<Host> {
   }
   function identify(request: FastifyRequest, credential: Credential | null, caller: Caller | null): void {
     const { level = 'admin' } = request.routeOptions.config;
-    // A browser never holds a key: one that comes as a cookie was planted.
+    // A browser never holds an API key, so a key that comes as a cookie was planted.
     if (caller === null || credential === null || (credential.cookie && caller.key !== null)) {
       if (level === 'public') return;
       throw new ServiceError('not_authenticated', 'sign in first');
     }
     const safe = SAFE.has(request.method) && request.upgrade === null;
     if (credential.cookie && !safe && !request.sameOrigin()) {
-      throw new ServiceError('foreign_origin', 'a cookie session works from its own origin only');
+      throw new ServiceError(
+        'foreign_origin',
+        'Origin: a session cookie is accepted only from the origin of this service; other origins use a bearer token',
+      );
     }
     if (level !== 'public') checkAccess(caller, { level, scope: request.routeOptions.config.scope });
     if (level !== 'public' && request.routeOptions.config.setup !== true) app.admitted(caller);
@@ -328,13 +354,13 @@ export async function createHost(options: HostOptions): Promise<Host> {
   });
   // The rate limits may have changed while the request ran.
   app.addHook('onSend', (request, reply, payload, done) => {
-    // Malformed HTTP reaches this hook without the hooks of a request.
+    // Malformed HTTP reaches this hook without the hooks that run before it.
     const caller = (request.caller as Caller | null | undefined) ?? null;
     if (caller !== null) reply.headers(pace.headers(caller));
     else if (!reply.hasHeader('x-request-id')) reply.headers(edge(request.id, null));
     done(null, payload);
   });
-  // Reached only by a preflight that was let through.
+  // Reached only by an accepted preflight.
   app.setNotFoundHandler((_request, reply) => {
     reply
       .code(204)
@@ -375,7 +401,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     table,
     metrics,
     async listen({ host, port }) {
-      // Fastify opens a second server for `localhost`, which would not have our socket listeners.
+      // For `localhost`, Fastify opens a second server without our socket listeners.
       await app.listen({ host: host === 'localhost' ? '127.0.0.1' : host, port, backlog: limits.backlog });
       const address = app.server.address();
       if (address === null || typeof address === 'string') throw new Error('the server has no address');
@@ -392,7 +418,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   };
 }
 
-/** What two programs could read as two different requests is not read at all. */
+/** Rejects a request that two programs could read as two different requests (request smuggling). */
 function checkFraming({ raw }: FastifyRequest, reply: FastifyReply): void {
   const { headers, rawHeaders } = raw;
   const refuse = (detail: string): never => {
@@ -415,7 +441,7 @@ function describe(error: unknown): object {
   return { name: error.name, message: error.message, stack: error.stack };
 }
 
-/** Constants rather than helmet, whose plugin builds its fifteen functions and the policy anew for every request. */
+/** Constants instead of helmet, whose plugin rebuilds its fifteen functions and the policy for every request. */
 function securityHeaders(tls: boolean): Record<string, string> {
   return {
     'content-security-policy':

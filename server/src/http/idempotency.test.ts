@@ -166,7 +166,7 @@ test('repeats - over a restart results stay, and an attempt that was cut off is 
   assert.equal((await post('key-8')).body, first.body);
   const unknown = await post('key-9');
   assert.equal(unknown.statusCode, 409);
-  assert.match(unknown.body, /outcome is not known/);
+  assert.match(unknown.body, /its result is unknown/);
   gate.resolve();
   await cut;
   await old.close();

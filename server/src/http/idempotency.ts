@@ -12,11 +12,11 @@ const KEEP_MS = 24 * 3600 * 1000;
 const MAX_PER_PERSON = 1_000;
 const MAX_BODY = 256 * 1024;
 const PURGE_EVERY_MS = 60_000;
-/** Rows deleted by one statement, between which others have the database. */
+/** Rows deleted per statement; other writes run between two statements. */
 const PURGE_ROWS = 500;
 /**
- * Answers that say nothing was decided: the same key may try again. A 504 is none of them: the engine may have done it, so
- * the same key must never do it a second time.
+ * Statuses after which nothing was done, so the same key may try again. 504 is not among them: the engine may have run the
+ * command, which the same key must not run twice.
  */
 const UNDECIDED = new Set([408, 429, 500, 503]);
 
@@ -27,18 +27,18 @@ export interface StoredReply {
 }
 export interface IdempotencyRow {
   readonly fingerprint: string;
-  /** Null while the first attempt has not ended, and where its reply cannot be opened any more. */
+  /** Null until the first attempt has ended, and where its stored reply can no longer be decrypted. */
   readonly reply: StoredReply | null;
 }
-/** Where keys are kept for 24 hours with their results. */
+/** Keeps keys and their replies for 24 hours. */
 export interface IdempotencyStore {
-  /** A hash that only this site can make: bodies hold passwords that a plain one would let somebody guess. */
+  /** A keyed hash of this site: bodies hold passwords, and a plain hash would allow guessing them. */
   digest(text: string): string;
   find(id: string, key: string): Promise<IdempotencyRow | undefined>;
   begin(id: string, person: number, fingerprint: string): Promise<void>;
   finish(id: string, key: string, reply: StoredReply): Promise<void>;
   forget(id: string): Promise<void>;
-  /** Deletes what is older than 24 hours. */
+  /** Deletes entries older than 24 hours. */
   purge(): Promise<void>;
 }
 
@@ -82,8 +82,9 @@ const migrations: readonly Migration[] = [
 ];
 
 /**
- * Kept in the relational store. A reply can hold a secret, so it is sealed under the site's key, which lies in another file,
- * and the client's own, of which only a hash is kept: neither the database nor both files alone open it.
+ * Keeps keys and replies in the relational store. A reply can hold a secret, so it is encrypted with the site's key, which is
+ * kept in another file, and with the client's key, of which only a hash is stored: neither the database nor both files together
+ * can decrypt it.
  */
 export async function createIdempotencyStore(
   store: Store,
@@ -177,7 +178,7 @@ function seal(key: Buffer, body: Buffer): Buffer {
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
   return Buffer.concat([nonce, cipher.update(body), cipher.final(), cipher.getAuthTag()]);
 }
-/** Null where it was sealed under another key, as after a restore without the site's. */
+/** Null where it was encrypted with another key, as after a restore without the site's key. */
 function unseal(key: Buffer, sealed: Buffer): Buffer | null {
   const cipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, 12));
   cipher.setAuthTag(sealed.subarray(-16));
@@ -193,7 +194,7 @@ interface Running {
   readonly fingerprint: string;
   readonly ended: Promise<StoredReply | null>;
 }
-/** The first attempt with a key; `end` must be called with its answer. Never throws. */
+/** First attempt with a key; `end` must be called with its reply. Never throws. */
 export interface Attempt {
   end(answer: {
     readonly status: number;
@@ -201,11 +202,11 @@ export interface Attempt {
     readonly body: Buffer | null;
   }): Promise<void>;
 }
-/** Repeated requests of one service, however they come. */
+/** Repeats of requests, whether they come by REST or as command frames. */
 export interface Repeats {
   /**
-   * The answer that an earlier attempt was given, or the attempt that shall be made now, which `permit` may refuse by what
-   * it throws: a refused one leaves the key as it was. Throws `invalid_request`, `idempotency_conflict` or `store_unavailable`.
+   * The reply of an earlier attempt, or the attempt to make now. `permit` may reject a new attempt by throwing, which leaves
+   * the key unused. Throws `invalid_request`, `idempotency_conflict` or `store_unavailable`.
    */
   begin(repeat: Repeat, permit: () => void): Promise<StoredReply | Attempt>;
 }
@@ -234,7 +235,10 @@ export function createRepeats(store: IdempotencyStore | undefined): Repeats {
         );
       }
       if (store === undefined) {
-        throw new ServiceError('store_unavailable', 'repeated requests are not kept now');
+        throw new ServiceError(
+          'store_unavailable',
+          'the results of repeated requests cannot be stored now; try again later',
+        );
       }
       const id = store.digest(JSON.stringify([person, address, key]));
       const fingerprint = store.digest(JSON.stringify(isEmpty(body) ? null : body));
@@ -258,7 +262,7 @@ export function createRepeats(store: IdempotencyStore | undefined): Repeats {
           if (row.reply === null) {
             throw new ServiceError(
               'idempotency_conflict',
-              'the first attempt with this key was cut off, or its reply cannot be read any more: its outcome is not known; look first, then use a new key',
+              'Idempotency-Key: the first attempt was interrupted or its stored reply is unreadable, so its result is unknown; check the state, then use a new key',
             );
           }
           done(row.reply);
@@ -289,17 +293,20 @@ export function createRepeats(store: IdempotencyStore | undefined): Repeats {
     },
   };
 }
-/** No body and one without fields ask for the same. */
+/** A missing body and an empty object mean the same. */
 const isEmpty = (body: unknown): boolean =>
   body === null || body === undefined || (typeof body === 'object' && Object.keys(body).length === 0);
 function sameBody(first: string, second: string): void {
   if (first === second) return;
-  throw new ServiceError('idempotency_conflict', 'this Idempotency-Key was used with another body');
+  throw new ServiceError(
+    'idempotency_conflict',
+    'Idempotency-Key: already used with another body; use a new key',
+  );
 }
 
 /**
- * `Idempotency-Key` on every POST below /api/v1 that takes no password: the first attempt runs, others with the same key get its result, another
- * body is 409.
+ * `Idempotency-Key` on every POST below /api/v1 that takes no password: the first attempt runs, repeats get its reply, and
+ * another body with the same key gets 409.
  */
 export function addIdempotency(app: App, store: IdempotencyStore | undefined): void {
   const repeats = createRepeats(store);
@@ -307,7 +314,7 @@ export function addIdempotency(app: App, store: IdempotencyStore | undefined): v
   app.decorate('repeats', repeats);
   if (store !== undefined) keepPurged(app, store);
 
-  // On the routes it is for, and not on every request: a hook that is waited for costs as much as half of signing in.
+  // Added per route instead of for every request: an awaited hook costs as much as half of signing in.
   app.addHook('onRoute', (route) => {
     const config = route.config ?? {};
     const isKeyed = [route.method].flat().some((method) => isRepeatable(method, route.url, config));
@@ -351,7 +358,7 @@ export function addIdempotency(app: App, store: IdempotencyStore | undefined): v
     return payload;
   }
 }
-/** Deletes old replies also while nobody sends a key; a database that is away is tried again at the next turn. */
+/** Deletes expired replies also while no key is sent; after a database error the next interval tries again. */
 function keepPurged(app: App, store: IdempotencyStore): void {
   let running = false;
   const timer = setInterval(() => {

@@ -3,21 +3,21 @@ import type { Histogram } from 'prom-client';
 
 export interface Metrics {
   readonly registry: Registry;
-  /** Counts one answered request; `route` is a path of the route table, never what the client sent. */
+  /** Counts one reply; `route` is a path of the route table, never a client's text. */
   observe(route: string, method: string, status: number, seconds: number): void;
-  /** A figure read when the metrics are. */
+  /** Registers a gauge, read when the metrics are. */
   gauge(name: string, help: string, read: () => number): void;
 }
 /** Upper bounds in seconds. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-/** What was answered at one path; counted by hand, because it is done for every request. */
+/** Requests of one path; counted by hand because it runs for every request. */
 interface Answered {
   readonly counts: Map<string, Map<number, number>>;
-  /** How many lie in each bucket and in none before it; the last one is for what is longer than all. */
+  /** Count per bucket, not cumulative; the last one counts all that are longer than the largest bound. */
   readonly buckets: number[];
   seconds: number;
 }
-/** The metrics of one service; each has a registry of its own, so that two can live in one process. */
+/** Metrics of one service. Each service has its own registry, so that two can run in one process. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -45,7 +45,7 @@ export function createMetrics(): Metrics {
     aggregator: 'sum',
     get: async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: durations(name, routes) }),
   };
-  // The library's own histogram takes only one observation after the other, each with its labels made anew.
+  // The library's own histogram observes one value at a time and rebuilds its labels each time.
   registry.registerMetric(duration as unknown as Histogram);
   return {
     registry,
@@ -76,7 +76,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** The lines of a histogram: how many were at most as long as each bound, the sum, the count. */
+/** Lines of a histogram: cumulative counts, sum and total count. */
 function durations(name: string, routes: ReadonlyMap<string, Answered>): object[] {
   return [...routes].flatMap(([route, { buckets, seconds }]) => {
     let count = 0;

@@ -1,10 +1,10 @@
-/** Examples for the OpenAPI document, made of its schemas: what each field is called says what it could hold. */
+/** Examples for the OpenAPI document, derived from its schemas: the name of a field selects a plausible value. */
 type Schema = Readonly<Record<string, unknown>>;
 type Schemas = Readonly<Record<string, object>>;
 
 const MAX_DEPTH = 8;
 const TIME = '2026-11-22T09:30:00.000Z';
-/** Values by the name of a field; the first that fits the field's schema is taken. */
+/** Values by field name; the first that matches the field's schema is used. */
 const BY_NAME: Readonly<Record<string, readonly string[]>> = {
   extension: ['1001'],
   username: ['1001', 'ayse'],
@@ -49,7 +49,7 @@ const ANY = [
   '',
 ];
 
-/** A value this schema takes, with what it requires; undefined where none could be made. */
+/** An example of this schema with its required fields; undefined where none could be built. */
 export function exampleOf(schema: unknown, schemas: Schemas, name = '', depth = 0): unknown {
   const own = resolved(schema as Schema, schemas);
   if (depth > MAX_DEPTH) return undefined;

@@ -1,9 +1,9 @@
-/** The headers of requests and replies, as the OpenAPI document names them. */
+/** Headers of requests and replies in the OpenAPI document. */
 import { LANGUAGES } from '@offhook/contract/errors.ts';
 import type { FastifyContextConfig } from 'fastify';
 
 const text = { type: 'string' } as const;
-/** Request headers by name; none is required, because each has a default. */
+/** Request headers by name; all optional, because each has a default. */
 export const PARAMETERS = {
   AcceptLanguage: {
     name: 'Accept-Language',
@@ -87,8 +87,9 @@ const EVERYWHERE = {
 };
 
 /**
- * True for operations that read `Idempotency-Key`. A sound is known by its content, so once more gives the same anyway. What is
- * kept of a body with a password would be a fast way to try passwords, and the answer to it is for one session of the person.
+ * True for operations that read `Idempotency-Key`. Excluded are uploads of sounds, which are identified by their content and so
+ * repeatable anyway, and bodies with a password: a stored digest would be a fast way to test passwords, and the reply belongs
+ * to one session.
  */
 export const isRepeatable = (method: string, path: string, config: FastifyContextConfig): boolean =>
   method === 'POST' && path.startsWith('/api/v1/') && config.body !== 'audio' && config.proves !== true;

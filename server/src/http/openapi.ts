@@ -44,11 +44,11 @@ export interface Operation {
   summary?: string;
   description?: string;
   security?: object[];
-  /** The level a person needs; none on what is public. */
+  /** Level a person needs; absent on public operations. */
   'x-level'?: string;
-  /** The scope an API key needs, `any` where each key may; none where no key may. */
+  /** Scope an API key needs, `any` where every key may call it; absent where none may. */
   'x-scope'?: string;
-  /** Whether a session has to be confirmed first: `always`, or `secrets` where the body has any. */
+  /** When the session has to be confirmed: `always`, or `secrets` where the body contains a secret. */
   'x-confirmation'?: 'always' | 'secrets';
   requestBody?: { required?: boolean; content?: Record<string, Media> };
   responses?: Record<string, Response>;
@@ -62,7 +62,7 @@ interface Media {
   schema?: object;
   example?: unknown;
 }
-/** The document this module completes; only the parts it touches are typed. */
+/** The document this module completes; only the parts it reads or writes are typed. */
 export interface OpenApiDocument {
   openapi: string;
   paths: Record<string, Record<string, Operation>>;
@@ -103,7 +103,7 @@ export async function addOpenApi(app: App, version: string): Promise<void> {
   });
 }
 
-/** Codes every route of this configuration can answer, its own ones included. */
+/** Error codes this route can reply with, those of its own declaration included. */
 export function errorsOf(method: string, path: string, config: FastifyContextConfig): ErrorCode[] {
   const level = config.level ?? 'public';
   const codes = new Set<ErrorCode>(config.errors ?? []);
@@ -124,8 +124,8 @@ export function errorsOf(method: string, path: string, config: FastifyContextCon
 }
 
 /**
- * OpenAPI 3.1 of every registered route, from the same schemas that check the requests, with the errors of each.
- * Deterministic: the same routes give the same bytes. The app must be ready.
+ * OpenAPI 3.1 of every registered route, from the schemas that validate its requests, with its errors. Deterministic: equal
+ * routes give equal bytes. The app must be ready.
  */
 export function openapiDocument(app: App, table: RouteTable): OpenApiDocument {
   // The plugin keeps its own copy.
@@ -141,7 +141,7 @@ export function openapiDocument(app: App, table: RouteTable): OpenApiDocument {
         ...(operation.parameters ?? []).map(withDeprecation),
         ...headerParameters(method, entry.path, config),
       ];
-      // A session is optional there and changes the reply.
+      // A session is optional on these routes and changes the reply.
       if (config.level === 'public')
         operation.security ??= config.identify === true ? [{}, { bearer: [] }, { cookie: [] }] : [];
       operation.description ??= config.level === 'public' ? 'No session is needed.' : '';
@@ -202,7 +202,7 @@ function withDeprecation<P>(parameter: P): P {
   const { deprecated, ...rest } = schema;
   return { ...parameter, deprecated, schema: rest };
 }
-/** The name of a generated client's method: a command's action, else the method and the words of the path. */
+/** Method name in generated clients: a command's action, else the method and the words of the path. */
 function idOf(method: string, path: string, { operation }: FastifyContextConfig): string {
   const words =
     operation === undefined
@@ -222,7 +222,7 @@ function idOf(method: string, path: string, { operation }: FastifyContextConfig)
 }
 const wordOf = (part: string): string =>
   part.startsWith(':') ? `by_${part.slice(1)}` : part === 'php' ? '' : part;
-/** An object of a value for each word of a list names its fields, which generators need. */
+/** Lists the fields of an object keyed by an enum, because code generators need them. */
 function nameKeys(value: unknown): void {
   if (typeof value !== 'object' || value === null) return;
   const { required, properties, additionalProperties } = value as {
@@ -236,7 +236,7 @@ function nameKeys(value: unknown): void {
     );
   Object.values(value).forEach(nameKeys);
 }
-/** Many routes share the same refusals, so each is written once. */
+/** Writes refusals shared by many routes once. */
 function shareRefusals(document: OpenApiDocument): void {
   const shared = new Map<string, Response>();
   for (const { responses = {} } of operationsOf(document))
@@ -253,7 +253,7 @@ const pascal = (code: string): string =>
   code.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 const operationsOf = (document: OpenApiDocument): Operation[] =>
   Object.values(document.paths).flatMap((methods) => Object.values(methods));
-/** Fields of replies are only ever added, so no schema that only replies lead to refuses fields it does not name. */
+/** Opens every schema that only replies use: replies gain fields over time. */
 function openReplies(document: OpenApiDocument): void {
   const closed = namesFrom(
     document,
@@ -286,7 +286,7 @@ function addExamples(document: OpenApiDocument): void {
 }
 const keysOf = (scope: FastifyContextConfig['scope']): string =>
   scope === undefined ? 'none' : scope === 'any' ? 'any' : `with the scope \`${scope}\``;
-/** Named schemas that a path leads to, in order of name. */
+/** Schemas that a path references, sorted by name. */
 function usedSchemas(document: OpenApiDocument): Record<string, object> {
   const all = document.components.schemas ?? {};
   const names = [...namesFrom(document, document.paths)].toSorted();

@@ -30,7 +30,7 @@ test('operations - what is wrong with a command names the field, wherever it is'
     [{ id: 1 }, 'name: is missing'],
     [{ name: 'a' }, 'id: is missing'],
     [{ id: 1, name: 5 }, 'name: expected a string, received a number'],
-    [[], 'data: expected an object'],
+    [[], 'data: must be an object'],
   ];
   for (const [data, detail] of cases) {
     await assert.rejects(commands.run({ caller, ip: null }, 'things.write', data), (error: Error) => {

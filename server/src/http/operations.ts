@@ -12,7 +12,7 @@ import { say } from '../core/said.ts';
 import type { App, Caller } from '../ports/http.ts';
 import type { Actor, AnyServed, Command, Commands } from '../ports/operations.ts';
 
-/** Throws `forbidden` where this caller may not run what needs the level or, for an API key, the scope. */
+/** Throws `forbidden` where the caller lacks the level or, for an API key, the scope. */
 export function checkAccess(
   caller: Caller,
   needs: { readonly level: Level; readonly scope?: Scope | 'any' | undefined },
@@ -22,19 +22,21 @@ export function checkAccess(
     if (needs.scope !== undefined && caller.key.scopes.includes(needs.scope)) return;
     throw new ServiceError(
       'forbidden',
-      needs.scope === undefined ? 'no API key may do this' : say`this API key lacks the scope ${needs.scope}`,
+      needs.scope === undefined
+        ? 'API keys are not allowed to do this; sign in as a person'
+        : say`this API key lacks the scope ${needs.scope}`,
     );
   }
   if (includesLevel(caller.level, needs.level)) return;
   throw new ServiceError('forbidden', say`this needs the level ${needs.level}; yours is ${caller.level}`);
 }
 
-/** An operation and its handler, as both doors run them. */
+/** An operation and its handler, as REST and command frames both run it. */
 interface Runnable {
   readonly op: Operation;
   readonly params: z.ZodType;
   readonly body: z.ZodType;
-  /** Throws the 429 of a caller who may not run it now; the first thing of each attempt. */
+  /** Throws `too_many_requests` where the caller exceeds its rate; called first in each attempt. */
   readonly permit: ((caller: Caller) => void) | undefined;
   readonly run: (who: object, input: object) => unknown;
 }
@@ -105,14 +107,14 @@ function addRoute(app: App, { op, params, body, permit, run }: Runnable): void {
       };
       const caller = level === 'public' ? request.caller : request.person();
       if (status !== 200) reply.code(status);
-      // A command gets what a frame has too, so that neither door can do more than the other.
+      // A handler gets only what a command frame has too, so that neither REST nor the stream can do more.
       const actor = { caller, ip: request.ip };
       return run(command === undefined ? { ...actor, request, reply } : actor, input);
     },
   });
 }
 
-/** Registers the REST route of each operation, and returns what runs the commands among them by name. */
+/** Registers the REST route of each operation; returns the runner of commands by name. */
 export function addOperations(app: App, served: readonly AnyServed[]): Commands {
   const byAction = new Map<string, CommandOf>();
   for (const { operations, handlers } of served)
@@ -128,7 +130,11 @@ export function addOperations(app: App, served: readonly AnyServed[]): Commands 
   return {
     async run(actor, action, data, key) {
       const one = byAction.get(action);
-      if (one === undefined) throw new ServiceError('unknown_action', 'no command has this name');
+      if (one === undefined)
+        throw new ServiceError(
+          'unknown_action',
+          'action: no command has this name; see the commands of the stream in /api/v1/asyncapi.json',
+        );
       const { op } = one;
       checkAccess(actor.caller, op);
       app.admitted(actor.caller);
@@ -144,7 +150,7 @@ export function addOperations(app: App, served: readonly AnyServed[]): Commands 
     },
   };
 }
-/** As a POST with `Idempotency-Key` is run, with the same keys: a repeat may come by REST. */
+/** Runs a command frame under the same idempotency keys as a REST POST: a repeat may come by either. */
 async function once(
   app: App,
   op: Operation,
@@ -188,7 +194,7 @@ function ownData(op: Operation, caller: Caller, data: unknown): unknown {
   if (op.own !== true || caller.key !== null || typeof data !== 'object' || data === null) return data;
   return 'extension' in data || Array.isArray(data) ? data : { ...data, extension: caller.extension };
 }
-/** A command's `data` as a route would have it: what the path names, and the rest. */
+/** Splits a command's `data` into path parameters and body. */
 function split(
   { params: named, body }: Runnable,
   data: unknown,
@@ -198,13 +204,13 @@ function split(
   body: never;
 } {
   if (typeof data !== 'object' || data === null || Array.isArray(data)) {
-    throw new ServiceError('invalid_request', 'data: expected an object');
+    throw new ServiceError('invalid_request', 'data: must be an object');
   }
   const names = Object.keys((named as z.ZodObject).shape);
   const rest: Record<string, unknown> = { ...data };
   const params: Record<string, unknown> = {};
   for (const name of names) {
-    // A number is taken for the text it would be in an address.
+    // A number is read as the text it would be in a path.
     const value = rest[name];
     params[name] = typeof value === 'number' ? String(value) : value;
     delete rest[name];

@@ -7,10 +7,13 @@ const MAX_TOKEN = 512;
 const isToken = (text: string): boolean => text.length <= MAX_TOKEN && TOKEN.test(text);
 const HOST = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 
-/** True for `host[:port]` that can stand in an address we hand out. */
+/** True for a `host[:port]` that may appear in an address we publish. */
 export const isHost = (host: string): boolean => HOST.test(host);
 
-/** Reads the bearer token or the session cookie. More than one of a kind is none: nobody is to choose between them. */
+/**
+ * Reads the bearer token or the session cookie. A request with two of a kind has none, because choosing between them would be a
+ * guess.
+ */
 export function readCredential(request: FastifyRequest): Credential | null {
   const { headers, rawHeaders } = request.raw;
   if (headers.authorization !== undefined) {
@@ -22,13 +25,13 @@ export function readCredential(request: FastifyRequest): Credential | null {
   const pairs = headers.cookie.split(';').map((pair) => pair.trim());
   const named = (name: string): string[] =>
     pairs.filter((pair) => pair.startsWith(`${name}=`)).map((pair) => pair.slice(name.length + 1));
-  // Another host of the same domain can set the plain cookie, but not the one with the `__Host-` prefix.
+  // Another host of the same domain can set the plain cookie, but not one with the `__Host-` prefix.
   const safe = named(HOST_SESSION_COOKIE);
   const values = safe.length > 0 ? safe : named(SESSION_COOKIE);
   const [value] = values;
   return values.length === 1 && value !== undefined && isToken(value) ? { token: value, cookie: true } : null;
 }
-/** How often a header stands in the request, whatever node kept of it. */
+/** How often the request names a header, including the ones node drops. */
 export function count(rawHeaders: readonly string[], name: string): number {
   let n = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -38,7 +41,7 @@ export function count(rawHeaders: readonly string[], name: string): number {
   return n;
 }
 
-/** The origin of the request's own address, as a trusted proxy or the Host header names it. */
+/** Origin of the request's own address, from a trusted proxy or the Host header. */
 export function requestOrigin(request: FastifyRequest): string {
   const protocol = request.protocol === 'https' ? 'https' : 'http';
   const host = request.host.toLowerCase();
@@ -62,7 +65,7 @@ const URL_SECRETS = new Set([
   'password',
   SESSION_COOKIE,
 ]);
-/** The name of a query parameter that carries a secret, where there is one. */
+/** Name of the first query parameter that carries a secret; undefined where there is none. */
 export function secretInQuery(url: string): string | undefined {
   const at = url.indexOf('?');
   if (at < 0) return undefined;

@@ -5,28 +5,28 @@ import type { Rate, RateLimit } from '../core/rate-limit.ts';
 import type { Caller } from '../ports/http.ts';
 import type { Paced } from '../ports/operations.ts';
 
-/** More than hands do: 30 at once, and 30 in 10 s for as long as one likes. */
+/** More than a person does by hand: 30 at once, then 30 in 10 s. */
 const WRITES: Rate = { burst: 30, per_second: 3 };
-/** Refused commands of a person: more than hands make, and as many as have a line each in the audit trail. */
+/** Rejected commands of a person: more than a person causes by hand, and few enough to write each to the audit trail. */
 const REFUSALS: Rate = { burst: 60, per_second: 1 };
-/** API keys work in bulk, so a share of their commands may be refused. */
+/** API keys work in bulk, so more of their commands may be rejected. */
 const REFUSALS_OF_KEY: Rate = { burst: 300, per_second: 5 };
 
 export interface Pace {
   /**
-   * Lets a caller run a command, or throws `too_many_requests` where too many of this person or key were refused; `paced`
-   * counts it as a write that is published to others, and throws where there were too many of those.
+   * Throws `too_many_requests` where too many commands of this person or key were rejected. With `paced` the command also
+   * counts as a write that others receive, and throws where those are too many.
    */
   permit(caller: Caller, paced?: Paced): void;
-  /** Runs a command that was permitted and counts it where it is refused; one too many is refused as `too_many_requests`. */
+  /** Runs a permitted command and counts its rejection; one rejection too many becomes `too_many_requests`. */
   bounded<T>(caller: Caller, run: () => Promise<T>): Promise<T>;
-  /** The headers of draft-ietf-httpapi-ratelimit-headers for this caller: the rules, and what is left of them. */
+  /** Headers of draft-ietf-httpapi-ratelimit-headers for this caller: the limits and what is left of them. */
   headers(caller: Caller | null): PaceHeaders;
 }
 type PaceHeaders = Readonly<Record<'ratelimit-policy' | 'ratelimit', string>>;
 const policyOf = (name: string, { burst, per_second }: Rate): string =>
   `"${name}";q=${burst};w=${Math.ceil(burst / per_second)}`;
-/** A caller without a limit has the whole burst left. */
+/** An unlimited caller always has the whole burst left. */
 const leftOf = (name: string, { burst }: Rate, left: ReturnType<RateLimit['left']> | null): string =>
   `"${name}";r=${left?.remaining ?? burst};t=${left?.reset_seconds ?? 0}`;
 const POLICY = `${policyOf('writes', WRITES)}, ${policyOf('refusals', REFUSALS)}`;
@@ -53,7 +53,7 @@ export function createPace(clock: { now(): number }): Pace {
         return await run();
       } catch (error) {
         if (!(error instanceof ServiceError) || error.status >= 500) throw error;
-        // Concurrent commands are counted as they end.
+        // Concurrent commands are counted when they end.
         if (refusals.left(caller.username).remaining < 1) throw tooMany(error);
         refusals.take(caller.username);
         throw error;

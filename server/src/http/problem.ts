@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { ErrorCode, Language } from '@offhook/contract/errors.ts';
 import { ServiceError, problemOf } from '../core/errors.ts';
 
-/** Seconds a client is asked to wait where the thrower named none. */
+/** Default Retry-After in seconds, for errors without their own. */
 export const RETRY_AFTER: Partial<Record<ErrorCode, number>> = {
   too_many_attempts: 1,
   too_many_requests: 1,
@@ -11,7 +11,7 @@ export const RETRY_AFTER: Partial<Record<ErrorCode, number>> = {
   overloaded: 5,
 };
 
-/** What is answered to an error: never a stack, never a cause. */
+/** Reply to an error: never a stack trace, never a cause. */
 export interface Answer {
   readonly code: ErrorCode;
   readonly status: number;
@@ -19,7 +19,7 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** Any thrown value as the `ServiceError` it is answered with; what is not ours is `internal`. */
+/** Converts any thrown value to a `ServiceError`; an unknown one becomes `internal`. */
 export function asServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   switch ((error as { code?: unknown } | null | undefined)?.code) {
@@ -28,11 +28,12 @@ export function asServiceError(error: unknown): ServiceError {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new ServiceError('unsupported_media_type', 'Content-Type must be application/json in UTF-8');
     case 'FST_ERR_CTP_EMPTY_JSON_BODY':
-      return new ServiceError('invalid_request', 'body: nothing is not valid JSON; send at least {}');
+      return new ServiceError('invalid_request', 'body: an empty body is not valid JSON; send at least {}');
     case 'FST_ERR_CTP_INVALID_JSON_BODY':
       return new ServiceError('invalid_request', 'body: not valid JSON');
     case 'FST_ERR_NOT_FOUND':
-      // Only a line that ends in RTSP/1.0 comes here: the router has no place for those methods, and the parser takes none with HTTP.
+      // Only a request line that ends in RTSP/1.0 gets here: the router has no RTSP methods, and the parser takes none of them
+      // with HTTP.
       return new ServiceError('invalid_request', 'this is not an HTTP/1.1 request');
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
     case 'ECONNRESET':
@@ -40,7 +41,7 @@ export function asServiceError(error: unknown): ServiceError {
     default:
       return new ServiceError(
         'internal',
-        'the service failed; the log has the reason under this request_id',
+        'internal error; the service log has the cause under this request_id',
         {
           cause: error,
         },
@@ -48,7 +49,7 @@ export function asServiceError(error: unknown): ServiceError {
   }
 }
 
-/** The problem document of an error. */
+/** Problem document of an error. */
 export function answerOf(
   error: ServiceError,
   requestId: string | undefined,
@@ -69,7 +70,7 @@ export function answerOf(
   };
 }
 
-/** The same as bytes, for a socket that has no HTTP response object; the connection is closed after it. */
+/** The problem document as bytes, for a socket without an HTTP response object; the connection is closed after it. */
 export function rawAnswer(error: ServiceError, headers: Readonly<Record<string, string>> = {}): Buffer {
   const answer = answerOf(error, headers['x-request-id']);
   const lines = Object.entries({

@@ -12,7 +12,7 @@ interface ZodDef {
 const defOf = (schema: unknown): ZodDef =>
   (schema as { _zod?: { def?: ZodDef } } | undefined)?._zod?.def ?? {};
 
-/** True when every object this schema takes names its unknown fields. */
+/** True when every object of this schema rejects unknown fields. */
 function isStrict(schema: unknown): boolean {
   const def = defOf(schema);
   switch (def.type) {
@@ -31,7 +31,7 @@ function isStrict(schema: unknown): boolean {
   }
 }
 
-/** Refuses a route that would break a rule of every path; thrown while the service starts, never at a request. */
+/** Rejects a route that breaks a rule of every path; throws at start-up, never at a request. */
 export function checkRoute(method: string, route: RouteOptions & { readonly url: string }): void {
   const name = `${method} ${route.url}`;
   const { config, schema } = route;

@@ -6,9 +6,9 @@ export interface RouteEntry {
   readonly methods: ReadonlyMap<string, FastifyContextConfig>;
 }
 export interface RouteTable {
-  /** Throws where the path is not one this table can decide about, so that nothing is reachable by accident. */
+  /** Throws for a path this table cannot match exactly, so that nothing becomes reachable by accident. */
   add(method: string, path: string, config: FastifyContextConfig): void;
-  /** `path` as it came on the wire, without its query. */
+  /** `path` as received, without its query. */
   find(path: string): RouteEntry | undefined;
   entries(): readonly RouteEntry[];
 }
@@ -16,8 +16,8 @@ export interface RouteTable {
 const PATH = /^\/(?:[A-Za-z0-9._~-]+|:[a-z_]+)?(?:\/(?:[A-Za-z0-9._~-]+|:[a-z_]+))*$/;
 
 /**
- * The one list of what is reachable, from which 404, 405 and the documents follow. Fixed parts of a path match byte for
- * byte: an encoded letter, another case or a doubled slash is another path, so no two spellings ever share a rule.
+ * The only list of reachable paths; 404, 405 and the documents derive from it. Fixed parts of a path match byte for byte: an
+ * encoded letter, another case or a doubled slash is another path, so no two spellings share a rule.
  */
 export function createRouteTable(): RouteTable {
   const fixed = new Map<string, RouteEntry>();
@@ -54,10 +54,10 @@ function isPlain(path: string): boolean {
     return false;
   }
 }
-/** The methods of a path as the `Allow` header names them. */
+/** Methods of a path, as the `Allow` header lists them. */
 export const allowOf = (entry: RouteEntry): string => [...entry.methods.keys()].toSorted().join(', ');
 
-/** The path of a request target, in origin form or absolute form, without its query. */
+/** The path of a request target in origin or absolute form, without its query. */
 export function pathOf(target: string): string {
   let path = target;
   const query = path.indexOf('?');

@@ -1,4 +1,4 @@
-/** Finds and replaces the digest responses in a SIP request and changes nothing else of it (RFC 3261 section 22). */
+/** Finds and replaces the digest responses of a SIP request; leaves the rest unchanged (RFC 3261 section 22). */
 import { createHash, timingSafeEqual } from 'node:crypto';
 
 /** One `Digest` header of a request. */
@@ -6,9 +6,9 @@ export interface SipProof {
   readonly username: string;
   /** True when the response was computed with this password. */
   matches(password: string): boolean;
-  /** The response of the same request for another password. */
+  /** Response to the same challenge with another password. */
   responseOf(password: string): string;
-  /** Offsets of its response in the text. */
+  /** Offsets of the response in the text. */
   readonly at: readonly { readonly from: number; readonly to: number }[];
 }
 /** A response that no password produces. */
@@ -17,8 +17,8 @@ const MAX_PROOFS = 8;
 const md5 = (text: string): string => createHash('md5').update(text, 'latin1').digest('hex');
 
 /**
- * Digest headers of a request, in order; none for a response or other text. `text` is latin1, so that a character is a byte.
- * Null for more than eight. O(n).
+ * Digest headers of a request, in order; empty for a SIP response or other text. `text` is latin1, so one character is one
+ * byte. Null for more than eight. O(n).
  */
 export function proofsOf(text: string): readonly SipProof[] | null {
   const head = text.indexOf('\r\n\r\n');

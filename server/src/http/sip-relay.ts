@@ -20,7 +20,7 @@ import { answerOf } from './sip-digest.ts';
 import { createSipSessions } from './sip-sessions.ts';
 
 export interface SipRelayOptions {
-  /** The engine's own HTTP port on loopback, asked at every connection; null while there is none. */
+  /** The engine's HTTP port on loopback, read for every connection; null while there is none. */
   readonly port: () => number | null;
   readonly credentials: SipCredentials;
   readonly log: Log;
@@ -29,15 +29,15 @@ export interface SipRelayOptions {
 }
 export interface SipRelayLimits {
   readonly maxRelays: number;
-  /** Limit of unregistered connections of one network (/24, /56), and of a wide one (/16, /48). */
+  /** Limit of unregistered connections of one network (/24, /56) and of a wide one (/16, /48). */
   readonly maxWaiting: number;
   readonly maxWaitingWide: number;
-  /** Time to an accepted registration, in ms; the connection is closed after it. */
+  /** Limit until a registration is accepted, in ms; then the connection is closed. */
   readonly registerMs: number;
   /** Burst and rate of upgrades of one network; an office behind one address reconnects at once. */
   readonly burst: number;
   readonly perSecond: number;
-  /** A SIP message over WebSocket is one frame; Asterisk itself takes 64 KiB. */
+  /** Longest frame in bytes. A SIP message over WebSocket is one frame; Asterisk takes 64 KiB. */
   readonly maxFrame: number;
   readonly answerMs: number;
 }
@@ -54,11 +54,11 @@ const LIMITS: SipRelayLimits = {
 interface Pair {
   readonly client: Duplex;
   readonly engine: net.Socket;
-  /** What the client was sent. */
+  /** Frames sent to the client. */
   readonly sent: FrameWatch;
   readonly end: (code: number, reason: string) => void;
 }
-/** Close code of a phone whose session ended, as on the event stream. */
+/** Close code for a phone whose session ended, as on the event stream. */
 const SESSION_ENDED = 4409;
 const ENGINE_GONE = 'the engine closed the connection';
 const MAX_ENGINE_FRAME = 1_048_576;
@@ -66,10 +66,10 @@ const MAX_HEAD = 8 * 1024;
 const KEEP_ALIVE_MS = 30_000;
 
 /**
- * `GET /ws`: SIP over WebSocket on the service's own port, relayed to the engine once both sides agreed. A phone proves
- * itself by SIP digest with the password of its session, which is checked here and exchanged for the device's own secret at
- * the engine (docs/adr/0016); nothing else of a message is changed. With its session the connection ends, and with that the
- * engine drops the phone's address. Nothing of the client's request (cookies, addresses, extensions) is passed on.
+ * `GET /ws`: SIP over WebSocket on the service's own port, relayed to the engine once both sides agreed. A phone authenticates
+ * by SIP digest with the password of its session; the service checks it and replaces it by the device's own secret for the
+ * engine (docs/adr/0016). Nothing else of a message is changed. The connection ends with its session, and the engine then drops
+ * the phone's address. Nothing else of the client's request (cookies, addresses, extensions) is forwarded.
  */
 export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
   const limits = { ...LIMITS, ...options.limits };
@@ -115,13 +115,19 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
     const { upgrade } = request;
     if (upgrade === null) {
       reply.header('upgrade', 'websocket').header('connection', 'Upgrade');
-      throw new ServiceError('upgrade_required', 'this path speaks SIP over WebSocket: ask for an upgrade');
+      throw new ServiceError(
+        'upgrade_required',
+        'this path accepts only SIP over WebSocket: send an upgrade request',
+      );
     }
     const { headers } = request.raw;
     const key = headers['sec-websocket-key'];
     if (!isHandshake(headers) || key === undefined) {
       reply.header('sec-websocket-version', '13');
-      throw new ServiceError('invalid_request', 'this is not a WebSocket handshake of version 13');
+      throw new ServiceError(
+        'invalid_request',
+        'the WebSocket handshake is not valid; it needs Sec-WebSocket-Version 13 and a Sec-WebSocket-Key',
+      );
     }
     const protocols = headers['sec-websocket-protocol']?.split(',').map((p) => p.trim().toLowerCase()) ?? [];
     if (!protocols.includes('sip')) {
@@ -178,7 +184,7 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
     const guard = messageFilter(limits.maxFrame, (message) => sessions.rewrite(pair, message));
     guard.write(upgrade.head);
     guard.on('error', (error) => {
-      // The end of either side takes the guard down too, and breaks no rule.
+      // The end of either side also ends the guard, which is no protocol error.
       if (!open.has(pair)) return;
       if (engine.socket.destroyed) return end(1011, ENGINE_GONE);
       const code = error instanceof FrameError ? error.code : error instanceof ServiceError ? 1013 : 1011;
@@ -192,7 +198,7 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
     guard.on('drain', () => client.resume());
     client.on('end', () => end(1000, ''));
     client.on('close', () => end(1000, ''));
-    // The guard's own failure is answered above, before the pipeline takes the engine's side down.
+    // A failure of the guard is reported above, before the pipeline closes the engine's side.
     pipeline(guard, engine.socket, () => setImmediate(end, 1011, ENGINE_GONE));
     engine.socket.on('data', (chunk: Buffer) => {
       sent.see(chunk);
@@ -201,7 +207,7 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
     });
     client.on('drain', () => engine.socket.resume());
     engine.socket.on('end', () => end(1011, ENGINE_GONE));
-    // It was paused on purpose while nobody listened; a new listener alone does not undo that.
+    // The socket was paused while it had no listener; adding one does not resume it.
     engine.socket.resume();
     return reply;
   }
@@ -215,7 +221,7 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
   });
 }
 
-/** True when the bytes contain the engine's 200 for REGISTER; false for anything that is no frame. */
+/** True when the bytes contain the engine's 200 for REGISTER; false for anything that is not a frame. */
 function registers(answers: FrameReader, chunk: Buffer): boolean {
   try {
     return [...answers.read(chunk)].some((frame) => {
@@ -228,14 +234,17 @@ function registers(answers: FrameReader, chunk: Buffer): boolean {
   }
 }
 
-/** Ends politely, unless the engine did or cannot any more; who does not answer is cut off after a second. */
+/**
+ * Sends a close frame unless the engine did or the socket is closed; a client that does not answer is disconnected after a
+ * second.
+ */
 function endClient({ client, sent }: Pair, code: number, reason: string): void {
   client.resume();
   if (client.writable) client.end(sent.mayClose ? closeFrame(code, reason) : undefined);
   setTimeout(() => client.destroy(), 1_000).unref();
 }
 
-/** Opens the engine's side; `rest` is what it already sent after its handshake. Throws `engine_unavailable`. */
+/** Opens the engine's side; `rest` is what the engine sent after its handshake. Throws `engine_unavailable`. */
 async function connectEngine(
   port: number | null,
   answerMs: number,

@@ -4,7 +4,7 @@ import { NO_RESPONSE, proofsOf, withResponses } from './sip-digest.ts';
 import type { SipProof } from './sip-digest.ts';
 
 const SWEEP_MS = 5_000;
-/** Open connections of one session; a device has one, and a second one while it reconnects. */
+/** Open connections of one session; a device has one, and a second while it reconnects. */
 const MAX_CONNECTIONS = 8;
 
 /**
@@ -17,7 +17,7 @@ export function createSipSessions<C extends object>(
 ) {
   const bySession = new Map<number, Set<C>>();
   const sessionsOf = new WeakMap<C, Set<number>>();
-  /** Connections that closed; one may close while the store looks up its proof. */
+  /** Closed connections; one may close while the store looks up its proof. */
   const gone = new WeakSet<C>();
 
   function endAll(sessionId: number): void {
@@ -29,7 +29,7 @@ export function createSipSessions<C extends object>(
   }, SWEEP_MS);
   sweep.unref();
 
-  /** False where the session ended, or the connection closed, while the store looked up the proof. */
+  /** False where the session ended or the connection closed while the store looked up the proof. */
   function bind(connection: C, { session_id }: SipGrant): boolean {
     if (gone.has(connection) || credentials.endsAt(session_id) === null) return false;
     const all = bySession.get(session_id) ?? new Set();
@@ -57,7 +57,9 @@ export function createSipSessions<C extends object>(
   }
 
   return {
-    /** The message for the engine; null where the client's own is passed on. Throws `store_unavailable`, `FrameError`. */
+    /**
+     * The rewritten message for the engine; null where the client's own is forwarded. Throws `store_unavailable`, `FrameError`.
+     */
     rewrite(connection: C, message: Buffer): Buffer | null | Promise<Buffer> {
       const text = message.toString('latin1');
       const proofs = proofsOf(text);

@@ -12,10 +12,10 @@ import { allowOf, pathOf } from './route-table.ts';
 import type { RouteTable } from './route-table.ts';
 
 const upgrades = new WeakMap<IncomingMessage, UpgradeRequest>();
-/** The upgrade behind a request, where the client asked for one. */
+/** The upgrade a request asks for; undefined where it asks for none. */
 export const upgradeOf = (request: IncomingMessage): UpgradeRequest | null => upgrades.get(request) ?? null;
 
-/** True for requests that `node:http` shall hand over with their socket; every other `Upgrade` is ignored, as HTTP allows. */
+/** True for requests that `node:http` hands over with their socket; it ignores every other `Upgrade`, as HTTP allows. */
 export const wantsWebSocket = (request: IncomingMessage): boolean =>
   request.method === 'GET' && request.headers.upgrade?.trim().toLowerCase() === 'websocket';
 
@@ -31,9 +31,8 @@ const PARSE_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
 };
 
 /**
- * Everything of a server that does not reach the router by itself: upgrades, CONNECT, expectations, and requests that are
- * not HTTP. All of it is answered as a problem document, and by the same route table. Returns the function that ends the
- * uploads under way.
+ * Handles what does not reach the router: upgrades, CONNECT, expectations, and requests that are not HTTP. Each is answered
+ * with a problem document, by the same route table. Returns the function that ends the uploads under way.
  */
 export function attachSockets(
   server: Server,
@@ -48,7 +47,7 @@ export function attachSockets(
   const { bodyLimit, arrival, edge } = options;
   const bytesOf = ({ url = '', method = '' }: IncomingMessage): number | undefined =>
     table.find(pathOf(url))?.methods.get(method)?.bodyBytes;
-  /** The newest request of a connection, and the response before it while that is not out. */
+  /** The newest request of a connection, and the response before it until that is sent. */
   const current = new WeakMap<Duplex, Newest>();
   const endUploads = watchArrival(server, arrival, (request) => bytesOf(request) !== undefined);
   server.prependListener('request', (request, response) => {
@@ -56,7 +55,7 @@ export function attachSockets(
     current.set(request.socket, { request, response, before: before?.closed === false ? before : null });
   });
 
-  /** Connections that are no HTTP any more; each further chunk fails anew. */
+  /** Connections that no longer speak HTTP; every further chunk would fail again. */
   const broken = new WeakSet<Duplex>();
   server.on(
     'clientError',
@@ -72,16 +71,16 @@ export function attachSockets(
       const bytes = refusal(error, table, edge());
       const finish = (answer?: Buffer): void => {
         if (socket.writable) socket.end(answer);
-        // The other side may never close: nothing it still sends is wanted.
+        // The client may never close; anything it still sends is discarded.
         setTimeout(() => socket.destroy(), 1_000).unref();
       };
       const newest = current.get(socket);
       const inBody = newest?.request.complete === false;
       const answer = (): void => {
         if (!inBody) return finish(bytes);
-        // A late body that arrived after all, while the responses before its own were awaited.
+        // A late body that arrived while the responses before its own were sent.
         if (newest.request.complete) return;
-        // An answer that has begun cannot be taken back.
+        // A response whose head is sent cannot be replaced.
         finish(newest.response.headersSent ? undefined : bytes);
       };
       const before = inBody ? newest.before : newest?.response;
@@ -117,7 +116,7 @@ export function attachSockets(
   server.on('connect', (request, socket) => routing(request, intoRouter(request, socket)));
 
   server.on('checkContinue', (request, response) => {
-    // A body that will be refused is not invited.
+    // Sends no 100 Continue for a body that will be rejected.
     const most = bytesOf(request) ?? bodyLimit;
     if (!(Number(request.headers['content-length'] ?? 0) > most)) response.writeContinue();
     server.emit('request', request, response);
@@ -126,14 +125,14 @@ export function attachSockets(
   return endUploads;
 }
 
-/** What the parser says of a method or a target it does not take; the second is RTSP's methods, the third `PRI`. */
+/** Parser errors for an unknown method or target: the second is RTSP's methods, the third `PRI`. */
 const LINE_ERRORS: readonly (string | undefined)[] = [
   'HPE_INVALID_METHOD',
   'HPE_INVALID_CONSTANT',
   'HPE_INVALID_VERSION',
   'HPE_INVALID_URL',
 ];
-/** A request line that only its method or the bytes of its target make unreadable is still answered by the route table. */
+/** Answers by the route table where only the method or the bytes of the target made the request line unreadable. */
 function refusal(
   error: NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number },
   table: RouteTable,
@@ -141,7 +140,7 @@ function refusal(
 ): Buffer {
   if (LINE_ERRORS.includes(error.code)) {
     const packet = error.rawPacket?.toString('latin1') ?? '';
-    // `PRI` is given up only behind the end of its line.
+    // The parser reports `PRI` only behind the end of its line.
     const back = error.code === 'HPE_INVALID_VERSION' ? 2 : 0;
     const start = packet.lastIndexOf('\n', Math.max(0, (error.bytesParsed ?? 0) - back)) + 1;
     const line = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}) (\S{1,8192}) HTTP\/1\.[01]\r?\n/.exec(
@@ -151,9 +150,15 @@ function refusal(
       const [, method = '', target = ''] = line;
       const entry = table.find(pathOf(target));
       if (entry === undefined)
-        return rawAnswer(new ServiceError('not_found', 'nothing is at this path'), edge);
+        return rawAnswer(
+          new ServiceError(
+            'not_found',
+            'there is no such path; the paths are listed in /api/v1/openapi.json',
+          ),
+          edge,
+        );
       const allow = allowOf(entry);
-      // A method that the path takes is not what was wrong.
+      // Where the path takes the method, the method was not the error.
       if (!allow.split(', ').includes(method)) {
         return rawAnswer(new ServiceError('method_not_allowed', say`this path takes ${allow}`), {
           ...edge,

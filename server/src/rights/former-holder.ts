@@ -10,8 +10,8 @@ interface Row {
 const began = new WeakMap<Row, number>();
 
 /**
- * When what a row is about began, ms since 1970: notes and recordings are added to conversations that are long over.
- * Every other event is about its own time.
+ * When the subject of a row began, ms since 1970: notes and recordings are added to conversations that ended long ago. Every
+ * other event is about its own time.
  */
 function beganAt(row: Row): number {
   if (!row.type.startsWith('conversation.')) return row.at;
@@ -25,8 +25,8 @@ function beganAt(row: Row): number {
   return at;
 }
 /**
- * True for a row from before the time since which the reader may hear any of the names it is heard by: of the person who had
- * the extension before, or of a time before the person was there. `names` are the topics of the row, `heard` those of the reader.
+ * True for a row from before the reader may receive any of its names: from the time of the extension's previous holder, or from
+ * before the person existed. `names` are the topics of the row, `heard` those of the reader.
  */
 export function isFromBefore(
   row: Row,

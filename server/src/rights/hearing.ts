@@ -12,19 +12,19 @@ export type TopicNoun =
   | 'history'
   | 'config'
   | 'system';
-/** A topic as one principal hears it. */
+/** A topic with the access of one principal. */
 export interface Heard {
   readonly topic: string;
-  /** The names in a row's `topics` by which it is heard. */
+  /** Names in a row's `topics` that match it. */
   readonly names: readonly string[];
   readonly noun: TopicNoun;
-  /** What a snapshot of it may show. */
+  /** Objects its snapshot may show. */
   readonly objects: Objects;
-  /** Events from before, ms since 1970, are not sent; 0 for no bound. */
+  /** Older events, ms since 1970, are not sent; 0 for no bound. */
   readonly since_ms: number;
 }
 
-/** Time from which the names are heard, ms since 1970; a name without a bound is missing. */
+/** Time from which each name is received, ms since 1970; a name without a bound is absent. */
 export type Bounds = ReadonlyMap<string, number>;
 export const NO_BOUNDS: Bounds = new Map();
 export function boundsOf(heard: readonly Heard[]): Bounds {
@@ -33,13 +33,13 @@ export function boundsOf(heard: readonly Heard[]): Bounds {
   return new Map(bounded.flatMap((one) => one.names.map((name) => [name, one.since_ms] as const)));
 }
 
-/** Names of topics that are one person's own: events from before belong to the previous holder of the extension. */
+/** Personal topics: earlier events belong to the previous holder of the extension. */
 const PERSONAL = /^(?:calls\/mine|history\/mine|agents)\//;
 function sinceOf(who: Principal, [name = '']: readonly string[]): number {
   if (name === 'parking') return parkingSince(who);
   return PERSONAL.test(name) ? historySince(who) : 0;
 }
-/** Null where nothing of the topic may be heard. `own`: the queues the person works in. */
+/** Null without access to the topic. `own`: the queues the person works in. */
 export function hear(who: Principal, topic: string, own: readonly string[]): Heard | null {
   const names = heardAs(who, topic, own);
   if (names === null) return null;
@@ -48,7 +48,7 @@ export function hear(who: Principal, topic: string, own: readonly string[]): Hea
   return { topic, names, noun, objects, since_ms: sinceOf(who, names) };
 }
 
-/** The names that several topics are heard by, in order, none that a wider one holds already; always `*` too. */
+/** Names of several topics, in order, without those that a wider one covers; always includes `*`. */
 export function namesOf(heard: readonly Heard[]): readonly string[] {
   const all = new Set(heard.flatMap((one) => one.names));
   const needed = [...all].filter((name) => {
@@ -60,8 +60,8 @@ export function namesOf(heard: readonly Heard[]): readonly string[] {
 
 const wider = (name: string): string => name.split('/', 1)[0]!;
 /**
- * Since which seq each name of `heard` was heard without a break: `fresh` from `from` on, what was heard `before` as before,
- * everything else from `at` on. A name counts as heard where a wider one was.
+ * Since which seq each name of `heard` was received without a break: names in `fresh` from `from` on, names in `before` as
+ * before, all others from `at` on. A name covered by a wider one counts as received.
  */
 export function heardSince(
   before: ReadonlyMap<string, number>,

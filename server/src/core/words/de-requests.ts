@@ -85,34 +85,44 @@ export const requests: Readonly<Record<string, string>> = {
   'an integer': 'eine ganze Zahl',
   null: 'null',
   '{0}: not * and not tags in quotes': '{0}: weder * noch Marken in Anführungszeichen',
-  'body: a text holds half a character': 'body: ein Text enthält ein halbes Zeichen',
-  'body: the key "{0}" stands there twice': 'body: der Schlüssel "{0}" steht zweimal da',
+  'body: a string contains an unpaired UTF-16 surrogate':
+    'body: ein Text enthält ein einzelnes UTF-16-Surrogat',
+  'body: the key "{0}" occurs twice; send it once':
+    'body: der Schlüssel "{0}" kommt zweimal vor; senden Sie ihn einmal',
   'body: nested deeper than {0}': 'body: tiefer verschachtelt als {0}',
-  'other requests hold the memory that this body needs':
-    'andere Anfragen belegen den Speicher, den dieser Body braucht',
-  'your other requests hold the memory that this body needs; send it when they are answered':
-    'Ihre anderen Anfragen belegen den Speicher, den dieser Body braucht; senden Sie ihn, wenn sie beantwortet sind',
+  'request bodies use all the memory set aside for them; send it again later':
+    'Anfragen belegen den ganzen Speicher für Bodys; senden Sie es später noch einmal',
+  'your other requests use all the memory one caller may use for bodies; send this one when they are answered':
+    'Ihre anderen Anfragen belegen den ganzen Speicher, den ein Aufrufer für Bodys hat; senden Sie diese, wenn sie beantwortet sind',
   'body: more than {0} values; send fewer at once': 'body: mehr als {0} Werte; senden Sie weniger auf einmal',
-  '{0} changes of {1} are waiting': '{0} Änderungen von {1} warten',
+  '{0} changes of {1} are already waiting; try again later':
+    '{0} Änderungen von {1} warten schon; versuchen Sie es später noch einmal',
   'too many writes are waiting': 'zu viele Schreibvorgänge warten',
   'the writes before this one did not end': 'die Schreibvorgänge davor wurden nicht fertig',
   'more than {0} streams are open': 'mehr als {0} Streams sind offen',
-  'you may not hear {0}': 'Sie dürfen {0} nicht hören',
-  "no API key hears {0}: it is a person's own": 'kein API-Schlüssel hört {0}: es gehört der Person selbst',
-  '{0} is beyond the objects of this API key': '{0} liegt außerhalb der Objekte dieses API-Schlüssels',
+  'topics: you have no access to {0}': 'topics: Sie haben keinen Zugriff auf {0}',
+  'topics: {0} is personal and not available to API keys':
+    'topics: {0} ist persönlich und für API-Schlüssel nicht verfügbar',
+  'topics: {0} is outside the queues and extensions of this API key':
+    'topics: {0} gehört nicht zu den Warteschlangen und Nebenstellen dieses API-Schlüssels',
   'this API key lacks the scope {0}, which {1} needs':
     'diesem API-Schlüssel fehlt der Bereich {0}, den {1} verlangt',
-  'frames are text, one JSON object each': 'Frames sind Text, je ein JSON-Objekt',
-  'too many frames; slow down': 'zu viele Frames; langsamer bitte',
+  'binary frame: send each frame as text with one JSON object':
+    'binärer Frame: senden Sie jeden Frame als Text mit einem JSON-Objekt',
+  'more than 100 frames per second; send fewer': 'mehr als 100 Frames in der Sekunde; senden Sie weniger',
   'too many changes of the subscription; slow down': 'zu viele Änderungen des Abonnements; langsamer bitte',
   'more than {0} commands are under way': 'mehr als {0} Befehle sind in Arbeit',
   'topics: more than {0} in one subscription': 'topics: mehr als {0} in einem Abonnement',
-  'the state cannot be shown now': 'der Zustand kann gerade nicht gezeigt werden',
+  'the snapshot cannot be built now; try again later':
+    'der Snapshot kann gerade nicht erstellt werden; versuchen Sie es später noch einmal',
   'the frame is not JSON': 'der Frame ist kein JSON',
-  'a frame is a JSON object': 'ein Frame ist ein JSON-Objekt',
-  'op: not a word a client may say': 'op: kein Wort, das ein Client sagen darf',
-  'Last-Event-ID: expected a seq': 'Last-Event-ID: erwartet wird eine seq',
-  'too many tickets wait to be used': 'zu viele Tickets warten darauf, benutzt zu werden',
+  'the frame is not a JSON object': 'der Frame ist kein JSON-Objekt',
+  'op: must be subscribe, unsubscribe, ping, pong or command':
+    'op: muss subscribe, unsubscribe, ping, pong oder command sein',
+  'Last-Event-ID: must be the id of an event, a whole number':
+    'Last-Event-ID: muss die id eines Ereignisses sein, eine ganze Zahl',
+  'too many tickets were issued and not used; use one or wait until they expire':
+    'zu viele Tickets wurden ausgestellt und nicht benutzt; benutzen Sie eines oder warten Sie, bis sie verfallen',
   'there is no such webhook': 'diesen Webhook gibt es nicht',
   'url: {0} does not resolve to a public address': 'url: {0} führt zu keiner öffentlichen Adresse',
   'topics: {0} is beyond the rights of who owns this webhook':
@@ -136,14 +146,16 @@ export const requests: Readonly<Record<string, string>> = {
   'url: the host ends in a full stop': 'url: der Rechnername endet mit einem Punkt',
   'url: {0} is not a public address; an administrator can allow it in the settings of webhooks':
     'url: {0} ist keine öffentliche Adresse; ein Administrator kann sie in den Einstellungen der Webhooks erlauben',
-  'this path speaks WebSocket: ask for an upgrade':
-    'dieser Pfad spricht WebSocket: bitten Sie um ein Upgrade',
-  'this is not a WebSocket handshake of version 13': 'das ist kein WebSocket-Handshake der Version 13',
-  'this ticket is unknown, used or too old': 'dieses Ticket ist unbekannt, benutzt oder zu alt',
-  'a cookie session works from its own origin only':
-    'eine Cookie-Sitzung gilt nur von ihrem eigenen Ursprung aus',
-  'POST /api/v1/session/confirm, then ask again':
-    'senden Sie POST /api/v1/session/confirm und fragen Sie dann noch einmal',
+  'this path accepts only WebSocket: send an upgrade request':
+    'dieser Pfad nimmt nur WebSocket an: senden Sie eine Upgrade-Anfrage',
+  'the WebSocket handshake is not valid; it needs Sec-WebSocket-Version 13 and a Sec-WebSocket-Key':
+    'der WebSocket-Handshake ist nicht gültig; er braucht Sec-WebSocket-Version 13 und einen Sec-WebSocket-Key',
+  'ticket: unknown, already used or older than 30 seconds; request a new one':
+    'ticket: unbekannt, schon benutzt oder älter als 30 Sekunden; fordern Sie ein neues an',
+  'Origin: a session cookie is accepted only from the origin of this service; other origins use a bearer token':
+    'Origin: ein Sitzungs-Cookie gilt nur vom Ursprung dieses Dienstes; andere Ursprünge nutzen ein Bearer-Token',
+  'this session was not confirmed in the last 5 minutes: POST /api/v1/session/confirm, then send the request again':
+    'diese Sitzung wurde in den letzten 5 Minuten nicht bestätigt: senden Sie POST /api/v1/session/confirm und dann die Anfrage noch einmal',
   'the upload is larger than {0} bytes': 'der Upload ist größer als {0} Bytes',
   'the body ended early': 'der Body endete zu früh',
   'Content-Type must be audio/… or application/octet-stream':
@@ -151,34 +163,43 @@ export const requests: Readonly<Record<string, string>> = {
   'Content-Type must be application/json in UTF-8': 'Content-Type muss application/json in UTF-8 sein',
   'Content-Type must be application/json or {0} in UTF-8':
     'Content-Type muss application/json oder {0} in UTF-8 sein',
-  'a compressed body is not read here': 'ein komprimierter Body wird hier nicht gelesen',
+  'Content-Encoding is not supported; send the body uncompressed':
+    'Content-Encoding wird nicht unterstützt; senden Sie den Body unkomprimiert',
   'the body is larger than {0} bytes': 'der Body ist größer als {0} Bytes',
   'body: not valid UTF-8': 'body: kein gültiges UTF-8',
-  'body: the field "{0}" stands there twice': 'body: das Feld "{0}" steht zweimal da',
+  'body: the field "{0}" occurs twice; send it once':
+    'body: das Feld "{0}" kommt zweimal vor; senden Sie es einmal',
   'body: the field __proto__ is refused': 'body: das Feld __proto__ wird abgelehnt',
   'body: broken percent-encoding': 'body: fehlerhafte Prozentkodierung',
+  'there is no such path; this address has /metrics, /healthz and /readyz':
+    'diesen Pfad gibt es nicht; diese Adresse hat /metrics, /healthz und /readyz',
   'this path takes GET': 'dieser Pfad nimmt GET',
   'the service failed': 'der Dienst ist gescheitert',
-  'the site asks for a second factor: POST /api/v1/session/otp, then /api/v1/session/otp/confirm':
+  'this site requires a second factor: POST /api/v1/session/otp, then /api/v1/session/otp/confirm':
     'hier wird ein zweiter Faktor verlangt: POST /api/v1/session/otp, dann /api/v1/session/otp/confirm',
-  'no WebSocket is at this path': 'an diesem Pfad ist kein WebSocket',
-  'this origin may not connect here': 'dieser Ursprung darf sich hier nicht verbinden',
-  '"{0}" belongs in a header, never in the address': '"{0}" gehört in eine Kopfzeile, nie in die Adresse',
+  'this path accepts no WebSocket; the event stream is /api/v1/stream':
+    'dieser Pfad nimmt keinen WebSocket an; der Ereignis-Stream ist /api/v1/stream',
+  'Origin: this origin is not allowed; an administrator can add it to the allowed origins':
+    'Origin: dieser Ursprung ist nicht erlaubt; ein Administrator kann ihn zu den erlaubten hinzufügen',
+  '"{0}" is not allowed in the address, which logs keep; send it in a header':
+    '"{0}" ist in der Adresse nicht erlaubt, weil Protokolle sie aufbewahren; senden Sie es in einer Kopfzeile',
   'Idempotency-Key: 1 to 255 printable characters without spaces':
     'Idempotency-Key: 1 bis 255 druckbare Zeichen ohne Leerzeichen',
-  'repeated requests are not kept now': 'wiederholte Anfragen werden gerade nicht aufbewahrt',
-  'the first attempt with this key was cut off, or its reply cannot be read any more: its outcome is not known; look first, then use a new key':
-    'der erste Versuch mit diesem Schlüssel wurde abgebrochen oder seine Antwort ist nicht mehr lesbar: sein Ausgang ist unbekannt; sehen Sie erst nach und nehmen Sie dann einen neuen Schlüssel',
-  'this Idempotency-Key was used with another body':
-    'dieser Idempotency-Key wurde mit einem anderen Body benutzt',
-  'no command has this name': 'kein Befehl heißt so',
-  'data: expected an object': 'data: erwartet wird ein Objekt',
+  'the results of repeated requests cannot be stored now; try again later':
+    'die Ergebnisse wiederholter Anfragen können gerade nicht gespeichert werden; versuchen Sie es später',
+  'Idempotency-Key: the first attempt was interrupted or its stored reply is unreadable, so its result is unknown; check the state, then use a new key':
+    'Idempotency-Key: der erste Versuch wurde unterbrochen oder seine gespeicherte Antwort ist unlesbar, daher ist sein Ergebnis unbekannt; prüfen Sie den Zustand und nehmen Sie dann einen neuen Schlüssel',
+  'Idempotency-Key: already used with another body; use a new key':
+    'Idempotency-Key: schon mit einem anderen Body benutzt; nehmen Sie einen neuen Schlüssel',
+  'action: no command has this name; see the commands of the stream in /api/v1/asyncapi.json':
+    'action: kein Befehl heißt so; die Befehle des Streams stehen in /api/v1/asyncapi.json',
+  'data: must be an object': 'data: muss ein Objekt sein',
   'the body is larger than this path takes': 'der Body ist größer, als dieser Pfad annimmt',
-  'body: nothing is not valid JSON; send at least {}':
-    'body: nichts ist kein gültiges JSON; senden Sie mindestens {}',
+  'body: an empty body is not valid JSON; send at least {}':
+    'body: ein leerer Body ist kein gültiges JSON; senden Sie mindestens {}',
   'this is not an HTTP/1.1 request': 'das ist keine HTTP/1.1-Anfrage',
-  'this path speaks SIP over WebSocket: ask for an upgrade':
-    'dieser Pfad spricht SIP über WebSocket: bitten Sie um ein Upgrade',
+  'this path accepts only SIP over WebSocket: send an upgrade request':
+    'dieser Pfad nimmt nur SIP über WebSocket an: senden Sie eine Upgrade-Anfrage',
   'Sec-WebSocket-Protocol must name "sip"': 'Sec-WebSocket-Protocol muss "sip" nennen',
   'too many connections; try again later': 'zu viele Verbindungen; versuchen Sie es später noch einmal',
   'the connection was closed meanwhile': 'die Verbindung wurde inzwischen geschlossen',

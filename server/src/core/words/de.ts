@@ -76,7 +76,8 @@ export const de: Words = {
     ...config,
     'too many commands were refused; wait a second before the next':
       'zu viele Befehle wurden abgelehnt; warten Sie vor dem nächsten eine Sekunde',
-    'nothing is at this path': 'unter diesem Pfad ist nichts',
+    'there is no such path; the paths are listed in /api/v1/openapi.json':
+      'diesen Pfad gibt es nicht; alle Pfade stehen in /api/v1/openapi.json',
     'this path takes {0}': 'dieser Pfad nimmt {0} an',
     'sign in first': 'melden Sie sich zuerst an',
     'sign in again': 'melden Sie sich neu an',
@@ -97,7 +98,8 @@ export const de: Words = {
     'a password has 8 to 1024 bytes': 'ein Passwort hat 8 bis 1024 Bytes',
     'this needs the level {0}; yours is {1}': 'dafür ist die Stufe {0} nötig; Ihre ist {1}',
     'this API key lacks the scope {0}': 'diesem API-Schlüssel fehlt der Scope {0}',
-    'no API key may do this': 'das darf kein API-Schlüssel',
+    'API keys are not allowed to do this; sign in as a person':
+      'API-Schlüssel dürfen das nicht; melden Sie sich als Person an',
     '{0} acts faster than {1} times a second': '{0} handelt öfter als {1} mal in der Sekunde',
     'the engine is not connected; nothing was done': 'die Anlage ist nicht verbunden; nichts wurde getan',
     'The engine has just restarted; memberships are being restored':
@@ -106,9 +108,10 @@ export const de: Words = {
     'there is no engine yet': 'es gibt noch keine Anlage',
     'the engine link is down': 'die Verbindung zur Anlage ist unterbrochen',
     'too many commands are waiting': 'zu viele Befehle warten',
-    'the service is stopping': 'der Dienst hält an',
-    'the service failed; the log has the reason under this request_id':
-      'der Dienst ist gescheitert; der Grund steht unter dieser request_id im Protokoll',
+    'the service is stopping; try again shortly':
+      'der Dienst wird beendet; versuchen Sie es gleich noch einmal',
+    'internal error; the service log has the cause under this request_id':
+      'interner Fehler; das Protokoll des Dienstes enthält die Ursache unter dieser request_id',
     'there is no such call': 'es gibt keinen solchen Anruf',
     'this call is over': 'dieser Anruf ist beendet',
     'this leg of the call is over': 'dieser Teil des Anrufs ist beendet',

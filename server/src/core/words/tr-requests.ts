@@ -84,34 +84,42 @@ export const requests: Readonly<Record<string, string>> = {
   'an integer': 'tam sayı',
   null: 'null',
   '{0}: not * and not tags in quotes': '{0}: ne * ne de tırnak içinde etiketler',
-  'body: a text holds half a character': 'body: bir metin yarım bir karakter içeriyor',
-  'body: the key "{0}" stands there twice': 'body: "{0}" anahtarı iki kez var',
+  'body: a string contains an unpaired UTF-16 surrogate':
+    'body: bir metin eşi olmayan bir UTF-16 vekil kodu içeriyor',
+  'body: the key "{0}" occurs twice; send it once': 'body: "{0}" anahtarı iki kez var; bir kez gönderin',
   'body: nested deeper than {0}': 'body: {0} düzeyden derin',
-  'other requests hold the memory that this body needs':
-    'bu gövdenin gerektirdiği belleği başka istekler tutuyor',
-  'your other requests hold the memory that this body needs; send it when they are answered':
-    'bu gövdenin gerektirdiği belleği diğer istekleriniz tutuyor; yanıtlandıklarında gönderin',
+  'request bodies use all the memory set aside for them; send it again later':
+    'istek gövdeleri ayrılan belleğin tamamını kullanıyor; daha sonra yeniden gönderin',
+  'your other requests use all the memory one caller may use for bodies; send this one when they are answered':
+    'diğer istekleriniz bir istemcinin gövdeler için kullanabileceği belleğin tamamını kullanıyor; onlar yanıtlanınca gönderin',
   'body: more than {0} values; send fewer at once': 'body: {0} değerden çok; bir kerede daha azını gönderin',
-  '{0} changes of {1} are waiting': '{1} için {0} değişiklik bekliyor',
+  '{0} changes of {1} are already waiting; try again later':
+    '{1} için {0} değişiklik zaten bekliyor; daha sonra yeniden deneyin',
   'too many writes are waiting': 'çok sayıda yazma bekliyor',
   'the writes before this one did not end': 'bundan önceki yazmalar bitmedi',
   'more than {0} streams are open': '{0} akıştan çoğu açık',
-  'you may not hear {0}': '{0} konusunu dinleyemezsiniz',
-  "no API key hears {0}: it is a person's own":
-    'hiçbir API anahtarı {0} konusunu dinleyemez: o kişinin kendisine aittir',
-  '{0} is beyond the objects of this API key': '{0} bu API anahtarının nesneleri dışında',
+  'topics: you have no access to {0}': 'topics: {0} konusuna erişiminiz yok',
+  'topics: {0} is personal and not available to API keys':
+    'topics: {0} kişiseldir ve API anahtarlarına açık değildir',
+  'topics: {0} is outside the queues and extensions of this API key':
+    'topics: {0} bu API anahtarının kuyruk ve dahilileri dışında',
   'this API key lacks the scope {0}, which {1} needs': 'bu API anahtarının {1} için gereken {0} kapsamı yok',
-  'frames are text, one JSON object each': 'çerçeveler metindir, her biri bir JSON nesnesi',
-  'too many frames; slow down': 'çok sayıda çerçeve; yavaşlayın',
+  'binary frame: send each frame as text with one JSON object':
+    'ikili çerçeve: her çerçeveyi tek JSON nesnesi içeren metin olarak gönderin',
+  'more than 100 frames per second; send fewer': "saniyede 100'den fazla çerçeve; daha az gönderin",
   'too many changes of the subscription; slow down': 'abonelik çok sık değişti; yavaşlayın',
   'more than {0} commands are under way': '{0} komuttan çoğu sürüyor',
   'topics: more than {0} in one subscription': 'topics: tek abonelikte {0} konudan çok',
-  'the state cannot be shown now': 'durum şu anda gösterilemiyor',
+  'the snapshot cannot be built now; try again later':
+    'anlık durum şu anda oluşturulamıyor; daha sonra yeniden deneyin',
   'the frame is not JSON': 'çerçeve JSON değil',
-  'a frame is a JSON object': 'bir çerçeve bir JSON nesnesidir',
-  'op: not a word a client may say': 'op: istemcinin kullanabileceği bir sözcük değil',
-  'Last-Event-ID: expected a seq': 'Last-Event-ID: bir seq bekleniyor',
-  'too many tickets wait to be used': 'kullanılmayı bekleyen çok sayıda bilet var',
+  'the frame is not a JSON object': 'çerçeve bir JSON nesnesi değil',
+  'op: must be subscribe, unsubscribe, ping, pong or command':
+    'op: subscribe, unsubscribe, ping, pong ya da command olmalı',
+  'Last-Event-ID: must be the id of an event, a whole number':
+    'Last-Event-ID: bir olayın id değeri, yani bir tam sayı olmalı',
+  'too many tickets were issued and not used; use one or wait until they expire':
+    'çok sayıda kullanılmamış bilet var; birini kullanın ya da sürelerinin dolmasını bekleyin',
   'there is no such webhook': 'böyle bir webhook yok',
   'url: {0} does not resolve to a public address': 'url: {0} herkese açık bir adrese çözümlenmiyor',
   'topics: {0} is beyond the rights of who owns this webhook':
@@ -135,12 +143,16 @@ export const requests: Readonly<Record<string, string>> = {
   'url: the host ends in a full stop': 'url: makine adı noktayla bitiyor',
   'url: {0} is not a public address; an administrator can allow it in the settings of webhooks':
     'url: {0} herkese açık bir adres değil; bir yönetici webhook ayarlarında buna izin verebilir',
-  'this path speaks WebSocket: ask for an upgrade': 'bu yol WebSocket konuşur: yükseltme isteyin',
-  'this is not a WebSocket handshake of version 13': 'bu, sürüm 13 WebSocket el sıkışması değil',
-  'this ticket is unknown, used or too old': 'bu bilet bilinmiyor, kullanılmış ya da çok eski',
-  'a cookie session works from its own origin only': 'çerez oturumu yalnızca kendi kaynağından çalışır',
-  'POST /api/v1/session/confirm, then ask again':
-    'POST /api/v1/session/confirm gönderin, sonra yeniden isteyin',
+  'this path accepts only WebSocket: send an upgrade request':
+    'bu yol yalnızca WebSocket kabul eder: yükseltme isteği gönderin',
+  'the WebSocket handshake is not valid; it needs Sec-WebSocket-Version 13 and a Sec-WebSocket-Key':
+    'WebSocket el sıkışması geçerli değil; Sec-WebSocket-Version 13 ve bir Sec-WebSocket-Key gerekir',
+  'ticket: unknown, already used or older than 30 seconds; request a new one':
+    'ticket: bilinmiyor, kullanılmış ya da 30 saniyeden eski; yenisini isteyin',
+  'Origin: a session cookie is accepted only from the origin of this service; other origins use a bearer token':
+    'Origin: oturum çerezi yalnızca bu hizmetin kökeninden kabul edilir; diğer kökenler bearer belirteci kullanır',
+  'this session was not confirmed in the last 5 minutes: POST /api/v1/session/confirm, then send the request again':
+    'bu oturum son 5 dakikada onaylanmadı: POST /api/v1/session/confirm gönderin, sonra isteği yineleyin',
   'the upload is larger than {0} bytes': 'yükleme {0} bayttan büyük',
   'the body ended early': 'gövde erken bitti',
   'Content-Type must be audio/… or application/octet-stream':
@@ -148,33 +160,42 @@ export const requests: Readonly<Record<string, string>> = {
   'Content-Type must be application/json in UTF-8': 'Content-Type UTF-8 application/json olmalı',
   'Content-Type must be application/json or {0} in UTF-8':
     'Content-Type UTF-8 application/json ya da {0} olmalı',
-  'a compressed body is not read here': 'sıkıştırılmış gövde burada okunmaz',
+  'Content-Encoding is not supported; send the body uncompressed':
+    'Content-Encoding desteklenmiyor; gövdeyi sıkıştırmadan gönderin',
   'the body is larger than {0} bytes': 'gövde {0} bayttan büyük',
   'body: not valid UTF-8': 'body: geçerli UTF-8 değil',
-  'body: the field "{0}" stands there twice': 'body: "{0}" alanı iki kez var',
+  'body: the field "{0}" occurs twice; send it once': 'body: "{0}" alanı iki kez var; bir kez gönderin',
   'body: the field __proto__ is refused': 'body: __proto__ alanı kabul edilmez',
   'body: broken percent-encoding': 'body: yüzde kodlaması bozuk',
+  'there is no such path; this address has /metrics, /healthz and /readyz':
+    'böyle bir yol yok; bu adreste /metrics, /healthz ve /readyz var',
   'this path takes GET': 'bu yol GET kabul eder',
   'the service failed': 'hizmet başarısız oldu',
-  'the site asks for a second factor: POST /api/v1/session/otp, then /api/v1/session/otp/confirm':
+  'this site requires a second factor: POST /api/v1/session/otp, then /api/v1/session/otp/confirm':
     'bu yer ikinci etken istiyor: POST /api/v1/session/otp, sonra /api/v1/session/otp/confirm',
-  'no WebSocket is at this path': 'bu yolda WebSocket yok',
-  'this origin may not connect here': 'bu kaynak buraya bağlanamaz',
-  '"{0}" belongs in a header, never in the address': '"{0}" başlıkta yer alır, hiçbir zaman adreste değil',
+  'this path accepts no WebSocket; the event stream is /api/v1/stream':
+    'bu yol WebSocket kabul etmez; olay akışı /api/v1/stream yolundadır',
+  'Origin: this origin is not allowed; an administrator can add it to the allowed origins':
+    'Origin: bu köken izinli değil; bir yönetici onu izinli kökenlere ekleyebilir',
+  '"{0}" is not allowed in the address, which logs keep; send it in a header':
+    '"{0}" adreste olamaz, çünkü adresler günlüklere yazılır; bir başlıkta gönderin',
   'Idempotency-Key: 1 to 255 printable characters without spaces':
     'Idempotency-Key: boşluksuz 1 ile 255 yazdırılabilir karakter',
-  'repeated requests are not kept now': 'yinelenen istekler şu anda saklanmıyor',
-  'the first attempt with this key was cut off, or its reply cannot be read any more: its outcome is not known; look first, then use a new key':
-    'bu anahtarla ilk deneme kesildi ya da yanıtı artık okunamıyor: sonucu bilinmiyor; önce bakın, sonra yeni bir anahtar kullanın',
-  'this Idempotency-Key was used with another body': 'bu Idempotency-Key başka bir gövdeyle kullanıldı',
-  'no command has this name': 'bu adda bir komut yok',
-  'data: expected an object': 'data: bir nesne bekleniyor',
+  'the results of repeated requests cannot be stored now; try again later':
+    'yinelenen isteklerin sonuçları şu anda saklanamıyor; daha sonra deneyin',
+  'Idempotency-Key: the first attempt was interrupted or its stored reply is unreadable, so its result is unknown; check the state, then use a new key':
+    'Idempotency-Key: ilk deneme yarıda kaldı ya da saklanan yanıtı okunamıyor, bu yüzden sonucu bilinmiyor; durumu denetleyin, sonra yeni bir anahtar kullanın',
+  'Idempotency-Key: already used with another body; use a new key':
+    'Idempotency-Key: başka bir gövdeyle kullanıldı; yeni bir anahtar kullanın',
+  'action: no command has this name; see the commands of the stream in /api/v1/asyncapi.json':
+    'action: bu adda komut yok; akışın komutları /api/v1/asyncapi.json belgesinde',
+  'data: must be an object': 'data: bir nesne olmalı',
   'the body is larger than this path takes': 'gövde bu yolun kabul ettiğinden büyük',
-  'body: nothing is not valid JSON; send at least {}':
-    'body: boş gövde geçerli JSON değil; en azından {} gönderin',
+  'body: an empty body is not valid JSON; send at least {}':
+    'body: boş gövde geçerli JSON değildir; en az {} gönderin',
   'this is not an HTTP/1.1 request': 'bu bir HTTP/1.1 isteği değil',
-  'this path speaks SIP over WebSocket: ask for an upgrade':
-    'bu yol WebSocket üzerinden SIP konuşur: yükseltme isteyin',
+  'this path accepts only SIP over WebSocket: send an upgrade request':
+    'bu yol yalnızca WebSocket üzerinden SIP kabul eder: yükseltme isteği gönderin',
   'Sec-WebSocket-Protocol must name "sip"': 'Sec-WebSocket-Protocol "sip" içermeli',
   'too many connections; try again later': 'çok sayıda bağlantı; daha sonra yeniden deneyin',
   'the connection was closed meanwhile': 'bağlantı bu arada kapandı',

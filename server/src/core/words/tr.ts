@@ -76,7 +76,8 @@ export const tr: Words = {
     ...config,
     'too many commands were refused; wait a second before the next':
       'çok sayıda komut reddedildi; bir sonrakinden önce bir saniye bekleyin',
-    'nothing is at this path': 'bu yolda bir şey yok',
+    'there is no such path; the paths are listed in /api/v1/openapi.json':
+      'böyle bir yol yok; yollar /api/v1/openapi.json belgesinde',
     'this path takes {0}': 'bu yol şunları kabul eder: {0}',
     'sign in first': 'önce oturum açın',
     'sign in again': 'yeniden oturum açın',
@@ -96,7 +97,8 @@ export const tr: Words = {
     'a password has 8 to 1024 bytes': 'parola 8 ile 1024 bayt arasında olmalı',
     'this needs the level {0}; yours is {1}': 'bunun için {0} düzeyi gerekir; sizinki {1}',
     'this API key lacks the scope {0}': 'bu API anahtarının {0} kapsamı yok',
-    'no API key may do this': 'bunu hiçbir API anahtarı yapamaz',
+    'API keys are not allowed to do this; sign in as a person':
+      'API anahtarları bunu yapamaz; kişi olarak giriş yapın',
     '{0} acts faster than {1} times a second': '{0} saniyede {1} kereden hızlı işlem yapıyor',
     'the engine is not connected; nothing was done': 'santral bağlı değil; hiçbir şey yapılmadı',
     'The engine has just restarted; memberships are being restored':
@@ -105,9 +107,9 @@ export const tr: Words = {
     'there is no engine yet': 'henüz santral yok',
     'the engine link is down': 'santralla bağlantı kesik',
     'too many commands are waiting': 'çok sayıda komut bekliyor',
-    'the service is stopping': 'hizmet duruyor',
-    'the service failed; the log has the reason under this request_id':
-      'hizmet başarısız oldu; nedeni bu request_id ile günlükte',
+    'the service is stopping; try again shortly': 'hizmet duruyor; kısa süre sonra yeniden deneyin',
+    'internal error; the service log has the cause under this request_id':
+      'iç hata; hizmet günlüğünde neden bu request_id altında',
     'there is no such call': 'böyle bir çağrı yok',
     'this call is over': 'bu çağrı sona erdi',
     'this leg of the call is over': 'çağrının bu ayağı sona erdi',

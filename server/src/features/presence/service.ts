@@ -55,7 +55,7 @@ export async function createPresence(deps: PresenceDeps): Promise<PresenceServic
   const statements = await store.load();
   const lanes = new Lanes(
     MOST_WAITING,
-    (size, extension) => say`${size} changes of ${extension} are waiting`,
+    (size, extension) => say`${size} changes of ${extension} are already waiting; try again later`,
   );
   const stopped = new AbortController();
   let woken = new AbortController();

@@ -61,7 +61,7 @@ export async function createSelfService(deps: SelfServiceDeps): Promise<SelfServ
   const intents = createIntents({ store, clock, log, known: await store.load() });
   const lanes = new Lanes(
     MOST_WAITING,
-    (size, extension) => say`${size} changes of ${extension} are waiting`,
+    (size, extension) => say`${size} changes of ${extension} are already waiting; try again later`,
   );
 
   /** What was changed last, be it by us or by a phone whose change was not taken over yet. */

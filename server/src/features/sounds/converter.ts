@@ -36,7 +36,7 @@ export function createConverter(deadlineMs = DEADLINE_MS): Converter {
   let closed = false;
 
   async function run(task: Task): Promise<Converted> {
-    if (closed) throw new ServiceError('overloaded', 'the service is stopping');
+    if (closed) throw new ServiceError('overloaded', 'the service is stopping; try again shortly');
     worker = new Worker(new URL('./thread.ts', import.meta.url), {
       workerData: task,
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MEGABYTES },
