@@ -11,7 +11,7 @@ export const AgentQueue = z.object({
   in_call: z.boolean(),
   last_call_at: z.string().nullable(),
 });
-/** The one word of a tile, in order of precedence (domain.md section 2). */
+/** State shown on a tile, in order of precedence (domain.md section 2). */
 export const AgentState = z.enum([
   'logged_out',
   'unreachable',
@@ -25,7 +25,7 @@ export const AgentState = z.enum([
   'available',
 ]);
 export type AgentState = z.infer<typeof AgentState>;
-/** What the agent does, a fact of the engine; wrap-up is ours. */
+/** What the agent is engaged in, as the engine reports it; wrap-up is ours. */
 export const Engagement = z.enum([
   'idle',
   'offered',
@@ -36,15 +36,15 @@ export const Engagement = z.enum([
   'unreachable',
 ]);
 export type Engagement = z.infer<typeof Engagement>;
-/** What waits for the next release point: the end of a call, or of the wrap-up after it. */
+/** State that starts at the next release point: the end of a call, or of its wrap-up. */
 export const PendingState = z.enum(['ready', 'not_ready', 'logged_out']);
 export type PendingState = z.infer<typeof PendingState>;
-/** Who made an agent ready or not; `system` is for reasons that are nobody's choice. */
+/** Who changed the readiness; `system` for reasons nobody chose. */
 export const ReadinessSource = z.enum(['agent', 'supervisor', 'system', 'schedule']);
 export type ReadinessSource = z.infer<typeof ReadinessSource>;
 /**
- * The agent without its queues, as every agent event carries it: the state right after that event. A new name, or another
- * longest time of a reason, shows with the agent's next event.
+ * The agent without its queues, as every agent event carries it: the state right after that event. A changed name, or a changed
+ * limit of a reason, appears with the agent's next event.
  */
 export const AgentSummary = z.object({
   extension: z.string(),
@@ -60,7 +60,7 @@ export const AgentSummary = z.object({
     until: z
       .string()
       .nullable()
-      .describe('When the longest time of the reason is over; a display marks who is past it.'),
+      .describe('End of the longest time of the reason; a display marks an agent past it.'),
   }),
   pending: PendingState.nullable(),
   pending_reason: z.string().nullable(),
@@ -69,9 +69,9 @@ export const AgentSummary = z.object({
   queue: z.string().nullable(),
   call_id: z.string().nullable(),
   offer_id: z.string().nullable(),
-  /** When the offer or the wrap-up runs out. */
+  /** Time at which the offer or the wrap-up ends. */
   deadline: z.string().nullable(),
-  /** Of a call that is no queue's. */
+  /** For a call that comes from no queue. */
   direction: z.enum(['in', 'out']).nullable(),
   /** True after too many unanswered offers, until the agent is ready again. */
   not_responding: z.boolean(),
@@ -82,7 +82,7 @@ export const Agent = AgentSummary.extend({ stale: z.boolean(), queues: z.array(A
 export type Agent = z.infer<typeof Agent>;
 export type AgentQueue = z.infer<typeof AgentQueue>;
 
-/** The actions of agent.php; the service answers `unknown_action` for any other word. */
+/** Actions of agent.php; any other word gets `unknown_action`. */
 export const AGENT_ACTIONS = [
   'pause',
   'unpause',
@@ -95,8 +95,8 @@ export const AGENT_ACTIONS = [
 ] as const;
 export type AgentAction = (typeof AGENT_ACTIONS)[number];
 /**
- * Body of agent.php, JSON or form. `queue` is a name or a number; `reason` an id or a name of the catalogue.
- * A missing or null parameter is not given; an empty `reason` is not given either.
+ * Body of agent.php, JSON or form. `queue` is a name or a number; `reason` an id or a name of the catalogue. A parameter that
+ * is missing or null counts as not given, and so does an empty `reason`.
  */
 export const AgentRequest = z.object({
   action: z.string().max(64),
@@ -113,8 +113,8 @@ export type AgentRequest = z.infer<typeof AgentRequest>;
  */
 export const StatusKey = z.enum(['READY', 'BUSY', 'RINGING', 'PAUSED', 'OFFLINE']);
 /**
- * 200 of agent.php (wire.md section 5). `reasons` are the ids of the catalogue in order: the words `pause_reason` shows, `reason`
- * takes and the engine keeps; `pause_reasons` adds their names for people. `is_paused` is true when paused in any queue.
+ * 200 of agent.php (wire.md section 5). `reasons` are the ids of the catalogue in order, as `pause_reason` and `reason` use
+ * them; `pause_reasons` adds names for people. `is_paused` is true when paused in any queue.
  */
 export const AgentReply = z.object({
   success: z.literal(true),
@@ -142,10 +142,10 @@ export const AgentsQuery = z.strictObject({
     .describe('Only this agent; an empty list where there is none.'),
 });
 const known = { success: z.literal(true), as_of: z.string(), stale: z.boolean() };
-/** 200 of `GET /api/v1/agents`: the agents the caller may see, in order of extension. */
+/** 200 of `GET /api/v1/agents`: the agents the caller may see, sorted by extension. */
 export const AgentsReply = z.object({ ...known, agents: z.array(Agent) });
 export const OneAgentReply = z.object({ ...known, agent: Agent });
-/** What a topic `agents` leads on from. */
+/** Snapshot of a topic `agents`. */
 export const AgentsSnapshot = AgentsReply.omit({ success: true });
 export type AgentsSnapshot = z.infer<typeof AgentsSnapshot>;
 /** 200 of every change of an agent: its state once the engine has confirmed. `message` is one sentence for people. */
@@ -163,22 +163,22 @@ export const AgentPauseBody = z.strictObject({
     .string()
     .max(128)
     .optional()
-    .describe('Id or name of the catalogue; the first where none is given.'),
+    .describe('Id or name in the catalogue; the first reason by default.'),
 });
-/** One of the two: the wrap-up is over now, or its deadline is so much later. */
+/** One of the two: end the wrap-up now, or extend its deadline. */
 export const AgentWrapUpBody = z.union([
   z.strictObject({ finish: z.literal(true) }),
   z.strictObject({ extend_seconds: z.int().min(1).max(3_600) }),
 ]);
 
-/** The catalogue of pause reasons, in order; `*22<n>` takes the n-th. */
+/** The catalogue of pause reasons, in order; `*22<n>` selects the n-th. */
 export const PauseReason = z
   .object({
-    id: z.string().describe('What `reason` takes and `pause_reason` shows.'),
+    id: z.string().describe('Value of `reason` and `pause_reason`.'),
     name: z.string(),
     paid: z.boolean(),
-    longest_seconds: z.int().nullable().describe('After that `readiness.until` is past; null for no limit.'),
-    supervisor_only: z.boolean().describe('An agent cannot give it to itself.'),
+    longest_seconds: z.int().nullable().describe('Sets `readiness.until`; null for no limit.'),
+    supervisor_only: z.boolean().describe('Agents cannot set it themselves.'),
   })
   .meta({ id: 'PauseReason' });
 export const PauseReasonsReply = z.object({ success: z.literal(true), pause_reasons: z.array(PauseReason) });

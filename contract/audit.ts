@@ -10,7 +10,7 @@ export const AuditRow = z
     actor: z
       .string()
       .nullable()
-      .describe('Who did it: an extension, `key:<name>` for an API key; null where nobody is known.'),
+      .describe('Actor: an extension, `key:<name>` for an API key; null where unknown.'),
     object: z.string().nullable(),
     outcome: z.enum(['ok', 'refused', 'failed']),
     ip: z.string().nullable(),
@@ -22,15 +22,17 @@ export type AuditRow = z.infer<typeof AuditRow>;
 export const AuditQuery = z.strictObject({
   ...PAGE_FIELDS,
   action: z.string().max(64).optional(),
-  actor: z.string().max(128).optional().describe('An extension or a user name; either finds the same.'),
+  actor: z
+    .string()
+    .max(128)
+    .optional()
+    .describe('Extension or user name of a person; both find the same rows.'),
   q: z
     .string()
     .min(1)
     .max(64)
     .optional()
-    .describe(
-      'Part of the action, who did it, the object, the address or the detail; upper and lower case alike.',
-    ),
+    .describe('Part of action, actor, object, address or detail; ignores case.'),
   from: z.iso.datetime({ offset: true }).optional(),
   to: z.iso.datetime({ offset: true }).optional(),
 });

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { QueueName } from './queues.ts';
 
-/** Boards a site can have, and one person. */
+/** Limit of boards per site, and per person. */
 export const MAX_BOARDS = 500;
 export const MAX_BOARDS_OF_A_PERSON = 50;
 /** Queues on one board. */
 export const MAX_QUEUES_OF_A_BOARD = 500;
 
-/** What a tile can show of its queue: counts, seconds, or rates from 0 to 1, as `queue.stats` tells them. */
+/** Figures a tile can show for its queue: counts, seconds, or rates from 0 to 1, as in `queue.stats`. */
 export const BOARD_METRICS = [
   'waiting',
   'longest_wait_seconds',
@@ -34,11 +34,13 @@ const Metrics = z
   .max(BOARD_METRICS.length)
   .refine(unique, 'a figure is named twice');
 const Level = z.number().min(0).max(1_000_000).nullable();
-/** When a figure is coloured. How far it must come back before the colour goes is the display's part. */
+/** Level at which a figure is coloured. The display decides how far the figure must return before the colour goes. */
 export const BoardThreshold = z
   .strictObject({
     metric: BoardMetric,
-    direction: z.enum(['above', 'below']).describe('Which side of the level is bad; the level itself is.'),
+    direction: z
+      .enum(['above', 'below'])
+      .describe('Side of the level that is bad; the level itself counts as bad.'),
     warn: Level,
     alert: Level,
   })
@@ -51,7 +53,7 @@ export const BoardThreshold = z
 export type BoardThreshold = z.infer<typeof BoardThreshold>;
 export const BoardLayout = z
   .strictObject({
-    figures: Metrics.describe('Of a tile that names none, the first one largest.'),
+    figures: Metrics.describe('For tiles without their own; the first figure is the largest.'),
     tiles: z
       .array(z.strictObject({ queue: QueueName, figures: Metrics.nullable() }))
       .max(MAX_QUEUES_OF_A_BOARD)
@@ -71,7 +73,7 @@ export const BoardLayout = z
     density: z.enum(['comfortable', 'compact']),
     caller_numbers: z
       .enum(['full', 'last_digits'])
-      .describe('What a display is told of who waits; a person who is signed in sees the whole number.'),
+      .describe('How much of a caller’s number a display receives; signed-in people see the whole number.'),
   })
   .meta({ id: 'BoardLayout' });
 export type BoardLayout = z.infer<typeof BoardLayout>;
@@ -88,25 +90,25 @@ const Queues = z
   .max(MAX_QUEUES_OF_A_BOARD)
   .refine(unique, 'a queue is named twice')
   .nullable()
-  .describe('Null is every queue that who looks may see.');
+  .describe('Null: every queue the viewer may see.');
 /** Body of `POST /api/v1/boards` and `PUT /api/v1/boards/{id}`. */
 export const NewBoard = z
   .strictObject({
     name: Name,
     queues: Queues,
     layout: BoardLayout,
-    shared: z.boolean().default(false).describe('Seen by every agent; only supervisors share.'),
+    shared: z.boolean().default(false).describe('Visible to every agent; only supervisors can share.'),
   })
   .meta({ id: 'NewBoard' });
 export type NewBoard = z.output<typeof NewBoard>;
-/** A wallboard as it is kept. */
+/** A stored wallboard. */
 export const Board = z
   .object({
     id: z.int(),
     name: z.string(),
     queues: z.array(z.string()).nullable(),
     layout: BoardLayout,
-    owner: z.string().describe('Extension of who made it.'),
+    owner: z.string().describe('Extension of its creator.'),
     shared: z.boolean(),
     updated_at: z.string(),
     version: z.int().describe('Grows with every change; it is the `ETag` too.'),
@@ -130,7 +132,7 @@ export const NewDisplayKey = z
         /^[\p{L}\p{N}](?:[\p{L}\p{N} ._-]{0,62}[\p{L}\p{N}])?$/u,
         'letters, digits, and " ._-" between them',
       )
-      .describe('Where the display hangs; no other API key of the site has this name.'),
+      .describe('Location of the display; unique among the API keys of the site.'),
     expires_at: z.iso.datetime({ offset: true }).nullable().default(null),
   })
   .meta({ id: 'NewDisplayKey' });
@@ -141,9 +143,9 @@ export const DisplayKey = z
     id: z.int(),
     name: z.string(),
     created_at: z.string(),
-    created_by: z.string().describe('Extension of the person who made it.'),
+    created_by: z.string().describe('Extension of its creator.'),
     expires_at: z.string().nullable(),
-    last_used_at: z.string().nullable().describe('To about a minute.'),
+    last_used_at: z.string().nullable().describe('Accurate to about a minute.'),
   })
   .meta({ id: 'DisplayKey' });
 export type DisplayKey = z.infer<typeof DisplayKey>;
@@ -152,7 +154,7 @@ export const DisplayKeyPath = z.strictObject({
   key: z.string().regex(/^[1-9]\d{0,14}$/, 'not an id of a display key'),
 });
 export const DisplayKeysReply = z.object({ success: z.literal(true), display_keys: z.array(DisplayKey) });
-/** The only time the key itself is shown. */
+/** The only reply that contains the key itself. */
 export const DisplayKeyCreated = z.object({
   success: z.literal(true),
   display_key: DisplayKey,

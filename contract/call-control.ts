@@ -7,11 +7,14 @@ export const CallRef = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,32}:[A-Za-z0-9_.@-]{1,160}$/, 'not the id of a call or a leg');
 export const CallPath = z.strictObject({ id: CallRef });
-/** What can be dialled: digits and a plus in front, with or without spaces, hyphens and brackets. Whether it may be is another question. */
+/**
+ * A dialable number: digits with an optional plus in front; spaces, hyphens and brackets are ignored. Call permissions are
+ * checked separately.
+ */
 export const ToNumber = numberOf(/^\+?[0-9*#]{1,32}$/, 'not a number: digits, and a + in front');
 const Extension = z.string().regex(/^[0-9]{1,20}$/, 'not an extension');
 
-/** The devices of an extension by the place they stand at. */
+/** The devices of an extension by their place. */
 export const DEVICES = ['all', 'desk', 'web', 'mobile'] as const;
 export const Device = z.enum(DEVICES);
 export type Device = z.infer<typeof Device>;
@@ -20,25 +23,25 @@ export const NewCall = z
   .strictObject({
     to: ToNumber.describe('Whom to call.'),
     from: Extension.optional().describe(
-      'Whose devices ring first: oneself, where it is not given. An API key must say.',
+      'Extension whose devices ring first; the caller’s own by default. Required for API keys.',
     ),
-    device: Device.optional().describe('Which of the own devices rings; all where it is not given.'),
+    device: Device.optional().describe('Own device to ring; all by default.'),
     caller_id: Extension.optional().describe(
       'The number the called side is shown: the own extension, or one the site allows.',
     ),
-    ring_seconds: z.int().min(5).max(60).optional().describe('How long the own devices ring; 30.'),
+    ring_seconds: z.int().min(5).max(60).optional().describe('How long the own devices ring; 30 by default.'),
     time_limit_seconds: z
       .int()
       .min(10)
       .max(86_400)
       .optional()
-      .describe('The call ends so long after the own device answered.'),
+      .describe('Limit of the call from the answer of the own device.'),
   })
   .meta({ id: 'NewCall' });
 export type NewCall = z.infer<typeof NewCall>;
 
 const OwnDevice = {
-  from: Extension.optional().describe('Whose devices ring: oneself, where it is not given.'),
+  from: Extension.optional().describe('Extension whose devices ring; the caller’s own by default.'),
   device: Device.optional(),
   ring_seconds: z.int().min(5).max(60).optional(),
 };
@@ -48,16 +51,16 @@ export const TransferRequest = z
   .strictObject({
     kind: z.enum(['blind', 'attended']),
     to: ToNumber,
-    leg_id: LegId.describe('Whose side passes the call on; the own one where it is not given.'),
+    leg_id: LegId.describe('Extension that transfers the call; the caller’s own by default.'),
   })
   .meta({ id: 'TransferRequest' });
 export type TransferRequest = z.infer<typeof TransferRequest>;
-/** An attended transfer, from the consult to its end. */
+/** An attended transfer, from consultation to its end. */
 export const CallTransfer = z
   .object({
-    id: z.string().describe('Id of the operation that began it.'),
+    id: z.string().describe('Id of the operation that started it.'),
     call_id: z.string(),
-    leg_id: z.string().describe('The side that passes the call on.'),
+    leg_id: z.string().describe('Leg that transfers the call.'),
     extension: z.string().nullable(),
     to: z.string(),
     state: z
@@ -77,10 +80,10 @@ export const DigitsRequest = z.strictObject({
 export const RecordRequest = z.strictObject({ on: z.boolean(), leg_id: LegId });
 export const PickupRequest = z.strictObject({
   ...OwnDevice,
-  leg_id: LegId.describe('The leg that rings; any of the call where it is not given.'),
+  leg_id: LegId.describe('Ringing leg; any of the call by default.'),
 });
 export type PickupRequest = z.infer<typeof PickupRequest>;
-/** Of whatever rings an extension, where the call is not known. */
+/** For any ring at an extension, where the call id is not known. */
 export const ExtensionPath = z.strictObject({ extension: Extension });
 export const OwnDeviceChoice = z.strictObject(OwnDevice);
 export type OwnDeviceChoice = z.infer<typeof OwnDeviceChoice>;
@@ -92,31 +95,28 @@ export type RetrieveRequest = z.infer<typeof RetrieveRequest>;
 export const ListenRequest = z.strictObject({
   ...OwnDevice,
   leg_id: LegId.describe(
-    'Whom to listen to or speak to; the agent in the call, or anybody of the site, where it is not given.',
+    'Leg to listen to or speak to; by default the agent in the call, else any leg of the site.',
   ),
 });
 export type ListenRequest = z.infer<typeof ListenRequest>;
 
 /** Which leg: the own one, where it is not given. */
 export const LegChoice = z.strictObject({
-  leg_id: LegId.describe('The leg this is about; the own one where it is not given.'),
+  leg_id: LegId.describe('Leg of the command; the caller’s own by default.'),
 });
 export type LegChoice = z.infer<typeof LegChoice>;
 
-/** One thing that was asked of the engine. Its outcome is `operation.completed`; what it led to carries its id. */
+/** A command sent to the engine. `operation.completed` reports its result; the events it causes carry its id. */
 export const CallOperation = z
   .object({
     id: z.string(),
     action: z.string(),
     state: z
       .enum(['succeeded', 'pending'])
-      .describe('`pending`: the engine has begun; `operation.completed` tells how it ended.'),
+      .describe('`pending`: the engine has started it; `operation.completed` reports the result.'),
     call_id: z.string().nullable(),
     leg_id: z.string().nullable(),
-    own_call_id: z
-      .string()
-      .nullable()
-      .describe('The call it made for the own device, where it is another one.'),
+    own_call_id: z.string().nullable().describe('Call placed for the own device, where it is another one.'),
   })
   .meta({ id: 'CallOperation' });
 export type CallOperation = z.infer<typeof CallOperation>;
@@ -128,12 +128,9 @@ export const OriginateReply = OperationReply.extend({
   ),
 });
 export const ParkReply = OperationReply.extend({
-  slot: z.string().describe('Where anybody can take the call.'),
+  slot: z.string().describe('Slot on which anybody can take the call.'),
 });
 export const TransferStarted = OperationReply.extend({
   transfer: CallTransfer.nullable().describe('Of an attended transfer.'),
-  slot: z
-    .string()
-    .nullable()
-    .describe('Where the other side is parked, after a transfer to a parking number.'),
+  slot: z.string().nullable().describe('Slot of the other side, after a transfer to a parking number.'),
 });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { LEVELS } from './ids.ts';
 import { numberOf } from './numbers.ts';
 
-/** What a number is, for what it may cost. `feature_code` and `unknown` are never reached from the API. */
+/** Cost class of a number. `feature_code` and `unknown` are never reachable from the API. */
 export const DESTINATIONS = [
   'internal',
   'emergency',
@@ -19,10 +19,10 @@ export const PermittedDestination = Destination.exclude(['feature_code', 'unknow
 
 const Digits = numberOf(/^[0-9]{1,20}$/, 'not 1 to 20 digits');
 const PersonLevel = z.enum(LEVELS).exclude(['public']);
-/** What calls that are asked for by the API may cost: kept by the site, changed by an administrator. */
+/** Limits for calls placed through the API, set by an administrator. */
 export const CallSettings = z
   .strictObject({
-    enabled: z.boolean().describe('False: nobody places or transfers a call from the API.'),
+    enabled: z.boolean().describe('False: the API places and transfers no calls.'),
     allowed: z
       .record(PersonLevel, z.array(PermittedDestination).max(DESTINATIONS.length))
       .describe('Destinations each level may call. API keys have those of `user`.'),
@@ -47,7 +47,7 @@ export const CallSettings = z
 export type CallSettings = z.infer<typeof CallSettings>;
 export const CallSettingsReply = z.object({ success: z.literal(true), settings: CallSettings });
 
-/** Inside the house and emergency numbers only, until an administrator says otherwise. */
+/** Only internal and emergency numbers, until an administrator changes it. */
 export const INITIAL_CALL_SETTINGS: CallSettings = {
   enabled: true,
   allowed: {
@@ -64,7 +64,7 @@ export const INITIAL_CALL_SETTINGS: CallSettings = {
   prefixes: [
     { prefix: '+', destination: 'international' },
     { prefix: '0', destination: 'national' },
-    // Satellites, international networks and international premium rate: where fraud goes.
+    // Satellites, international networks and international premium rate: targets of fraud.
     ...['+870', '+878', '+881', '+882', '+883', '+888', '+979', '+1900', '0900'].map((prefix) => ({
       prefix,
       destination: 'premium' as const,

@@ -11,25 +11,22 @@ export const Leg = z
     name: z.string(),
     state: z.enum(['initiated', 'alerting', 'queued', 'connected', 'held', 'parked']),
     since: z.string(),
-    answered_at: z
-      .string()
-      .nullable()
-      .describe('When this leg was connected for the first time: how long its person has been in the call.'),
-    held: z.boolean().describe('This leg has put the other side on hold.'),
+    answered_at: z.string().nullable().describe('First connection of this leg.'),
+    held: z.boolean().describe('True while this leg has put the other side on hold.'),
     queue: z.string().nullable().describe('The queue it waits in.'),
     slot: z.string().nullable().describe('The slot it is parked on.'),
-    recording: z.boolean().describe('What this leg says and hears is recorded.'),
-    recording_paused: z.boolean().describe('The recording goes on as silence.'),
+    recording: z.boolean().describe('True while both directions of this leg are recorded.'),
+    recording_paused: z.boolean().describe('True while the recording is paused and contains silence.'),
   })
   .meta({ id: 'Leg' });
 export type Leg = z.infer<typeof Leg>;
-/** One call that goes on. */
+/** A live call. */
 export const Call = z
   .object({
     call_id: z.string(),
     state: z
       .enum(['initiated', 'alerting', 'queued', 'connected', 'held', 'parked'])
-      .describe('What the call as a whole does: talk counts before waiting, and waiting before ringing.'),
+      .describe('State of the whole call: talking outranks waiting, waiting outranks ringing.'),
     direction: CallDirection,
     dialled: z.string(),
     placed: Placed.optional(),
@@ -37,11 +34,11 @@ export const Call = z
     answered_at: z.string().nullable(),
     extensions: z.array(z.string()).describe('Every extension that has or had a leg in it.'),
     customer_disposition: LegDisposition.optional().describe(
-      'How the customer of an outgoing call took it so far, with the meaning it has in `call.ended`: `answered` from the answer on. Left out where nobody outside was called, and while nothing is decided.',
+      'How the customer’s leg of an outgoing call was answered so far, as in `call.ended`; `answered` from the answer on. Absent without an outside number, and while undecided.',
     ),
     parties: z
       .array(z.object({ extension: z.string().nullable(), number: z.string(), name: z.string() }))
-      .describe('Who is in it now, each once however many devices ring; who called comes first.'),
+      .describe('Current parties, each once however many of its devices ring; the calling one first.'),
     legs: z.array(Leg),
   })
   .meta({ id: 'Call' });

@@ -4,7 +4,7 @@ import type { ConfigKind } from './config-objects.ts';
 import { PAGE_FIELDS } from './paging.ts';
 
 const Kind = z.enum(Object.keys(CONFIG_KINDS) as [ConfigKind, ...ConfigKind[]]);
-/** A kind as it stands in the paths of its objects. */
+/** A kind as the paths of its objects name it. */
 const Path = z.enum(Object.values(CONFIG_KINDS).map(({ path }) => path) as [string, ...string[]]);
 const NUMBER = /^[1-9]\d{0,14}$/;
 const Comment = z
@@ -33,18 +33,15 @@ export const APPLY_STATES = [
 export const ApplyState = z
   .enum(APPLY_STATES)
   .describe(
-    '`applied`: the engine holds the new configuration; `rejected`, `cancelled`: nothing was touched; `rolled_back`: files were written and are as before again, and so is the engine; `failed`: engine and files could not be brought to agree, `detail` says what to do. The others are under way.',
+    '`applied`: the engine holds the new configuration; `rejected`, `cancelled`: nothing was changed; `rolled_back`: files were written, then files and engine were restored; `failed`: engine and files differ, `detail` describes the remedy. All other states are under way.',
   );
 export type ApplyState = z.infer<typeof ApplyState>;
 
 export const ConfigProblem = z
   .object({
-    object: z
-      .string()
-      .nullable()
-      .describe('e.g. `queue support`, `extension 1004`; null where it cannot be told.'),
-    file: z.string().nullable().describe('File of the engine; null where it cannot be told.'),
-    words: z.string().describe("The engine's own where it said any, else what was found."),
+    object: z.string().nullable().describe('e.g. `queue support`, `extension 1004`; null where unknown.'),
+    file: z.string().nullable().describe('File of the engine; null where unknown.'),
+    words: z.string().describe("The engine's own message where it gave one, else the finding."),
   })
   .meta({ id: 'ConfigProblem' });
 export type ConfigProblem = z.infer<typeof ConfigProblem>;
@@ -55,12 +52,12 @@ export const ObjectSummary = z.object({
 });
 export type ObjectSummary = z.infer<typeof ObjectSummary>;
 
-/** What `restart` of an apply may say about files that only a new start of the engine takes in. */
+/** What `restart` of an apply may request for files that take effect only at a restart of the engine. */
 export const RestartWish = z
   .enum(['no', 'when_convenient'])
   .default('no')
   .describe(
-    'For files that only a new start of the engine takes in: `when_convenient` starts it anew once no call is left.',
+    'For files that take effect only at a restart of the engine: `when_convenient` restarts it once no call is left.',
   );
 export const ConfigApply = z
   .object({
@@ -68,32 +65,30 @@ export const ConfigApply = z
     state: ApplyState,
     author: z.string().describe('Extension, or the name of an API key.'),
     comment: z.string().nullable(),
-    base_version: z.int().describe('What was applied before.'),
+    base_version: z.int().describe('Version applied before.'),
     version: z
       .int()
       .nullable()
-      .describe('The version it made; null where it made none, as when no object was different.'),
-    restores: z.int().nullable().describe('The earlier version that was to be applied again.'),
+      .describe('Version it created; null where it created none, for example without changed objects.'),
+    restores: z.int().nullable().describe('Earlier version it restores.'),
     objects: z.object({
       count: z.int(),
       list: z.array(ObjectSummary).describe('The first 200 of them.'),
     }),
     files: z
       .array(z.string())
-      .describe('That differ from what is on the disk, hand-written ones with their folder.'),
-    reloaded: z
-      .array(z.string())
-      .describe('Files the engine was told to read again; empty: it was left alone.'),
+      .describe('Files that differ from the disk; hand-written ones with their folder.'),
+    reloaded: z.array(z.string()).describe('Files the engine reloaded; empty: none.'),
     steps: z
       .array(z.object({ step: z.string(), ms: z.int() }))
-      .describe('How long each state took, in order; the last one of an apply under way is not in it yet.'),
-    engine_touched_ms: z.int().describe('How long the live engine was busy with reading files again.'),
+      .describe('Duration of each state, in order, without the current one.'),
+    engine_touched_ms: z.int().describe('Duration of the reload in the live engine.'),
     problems: z.array(ConfigProblem).describe('The first 50 of them.'),
-    detail: z.string().nullable().describe('For people: what came of it, and what is to be done.'),
+    detail: z.string().nullable().describe('Result and remedy, for people.'),
     restart: z.object({
       wish: z.enum(['no', 'when_convenient']),
-      files: z.array(z.string()).describe('Written, and taken in only when the engine starts next.'),
-      asked: z.boolean().describe('The engine was asked to start anew once no call is left.'),
+      files: z.array(z.string()).describe('Written files that take effect at the next start of the engine.'),
+      asked: z.boolean().describe('True where the engine restarts once no call is left.'),
     }),
     started_at: z.string(),
     finished_at: z.string().nullable(),
@@ -109,15 +104,15 @@ export const ConfigSnapshot = z.object({
 /** Body of `POST /api/v1/config/applies`. */
 export const NewApply = z.strictObject({
   comment: Comment.nullable().default(null),
-  draft: DraftTag.optional().describe('Only where the draft is still this one; else 412.'),
-  overwrite_drift: z.boolean().default(false).describe('Files changed by hand are written over.'),
+  draft: DraftTag.optional().describe('Etag of the draft; 412 where the draft has changed.'),
+  overwrite_drift: z.boolean().default(false).describe('Overwrites files that were changed by hand.'),
   restart: RestartWish,
 });
 export type NewApply = z.output<typeof NewApply>;
 /** Body of `POST /api/v1/config/versions/:version/restore`. */
 export const RestoreVersion = z.strictObject({
   comment: Comment.nullable().default(null),
-  discard_draft: z.boolean().default(false).describe('What the draft has now is given up.'),
+  discard_draft: z.boolean().default(false).describe('Discards the current draft.'),
   overwrite_drift: z.boolean().default(false),
   restart: RestartWish,
 });
@@ -151,7 +146,7 @@ export const FileChange = z
       .nullable()
       .describe('Unified, secrets hidden; null where it is too large, or the text before is not known.'),
     truncated: z.boolean(),
-    restart: z.boolean().describe('Only a new start of the engine takes it in.'),
+    restart: z.boolean().describe('Takes effect only at a restart of the engine.'),
   })
   .meta({ id: 'ConfigFileChange' });
 export type FileChange = z.infer<typeof FileChange>;
@@ -172,7 +167,7 @@ export const DriftFile = z
   })
   .meta({ id: 'ConfigDriftFile' });
 export type DriftFile = z.infer<typeof DriftFile>;
-/** Files on the disk that are not as they were written. */
+/** Files on the disk that differ from what was written. */
 export const DriftReply = z.object({
   success: z.literal(true),
   checked_at: z.string().nullable(),
@@ -182,8 +177,8 @@ export const DriftReply = z.object({
 export const PlanReply = z.object({
   success: z.literal(true),
   base_version: z.int(),
-  draft: z.string().describe('Its etag: give it to the apply.'),
-  findings: z.array(ConfigProblem).describe('What an apply would be rejected for.'),
+  draft: z.string().describe('Etag of the draft, for the apply.'),
+  findings: z.array(ConfigProblem).describe('Findings an apply would be rejected for.'),
   objects: z.object({ count: z.int(), list: z.array(ObjectChange).describe('The first 200 of them.') }),
   files: z.array(FileChange),
   drift: z.array(z.string()).describe('Files that were changed by hand.'),

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
-/** What a link to another program may have of the call. */
+/** Values of the call that a link to another program may contain. */
 export const LINK_PLACEHOLDERS = ['number', 'name', 'conversation', 'queue'] as const;
 
 const PLACEHOLDER = /\{([^{}]*)\}/g;
-/** The host is written out, so that nothing of a caller's can choose where a page leads. */
+/** The host must be literal, so that no caller's data decides where a page leads. */
 const LINK = /^https?:\/\/[^\s/?#{}@\\\p{Cc}]+(?:[/?#][^\s\\\p{Cc}]*)?$/iu;
 
 export const CrmLink = z
@@ -36,10 +36,10 @@ export const ConsoleSettings = z
     confirm_supervision: z
       .boolean()
       .describe(
-        'True: to listen, whisper or barge a person has to have confirmed the session in the last 5 minutes (`POST /api/v1/session/confirm`).',
+        'True: listening, whispering and barging require a session confirmed in the last 5 minutes (`POST /api/v1/session/confirm`).',
       ),
     second_factor: SecondFactorLevel.optional().describe(
-      'People of this level and above need a second factor: a session without one answers 403 `second_factor_required` to all but setting one up. API keys are not asked. Left out it stays as it is; `off` at first.',
+      'People of this level and above need a second factor: without one every request but its set-up gets 403 `second_factor_required`. API keys are exempt. Unchanged where absent; initially `off`.',
     ),
   })
   .meta({ id: 'ConsoleSettings' });

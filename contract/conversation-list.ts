@@ -1,4 +1,4 @@
-/** Reading conversations, and what people add to them. */
+/** Queries for conversations, and what people add to them. */
 import { z } from 'zod';
 import {
   CONVERSATION_FILTERS,
@@ -25,7 +25,7 @@ const Id = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,32}:[A-Za-z0-9_.@-]{1,160}$/, 'not the id of a conversation')
   .describe('Id of the conversation, or of any call of it.');
-/** What people write: line breaks are theirs, other control characters are not. */
+/** Text by people: may contain line breaks, but no other control characters. */
 const text = (min: number, max: number) =>
   z
     .string()
@@ -33,18 +33,18 @@ const text = (min: number, max: number) =>
     .max(max)
     .regex(/^[\P{Cc}\n\t]*$/u, 'holds a control character');
 
-/** Query of `GET /api/v1/conversations`; several filters combine. `limit` is 50 unless told. */
+/** Query of `GET /api/v1/conversations`; filters combine. `limit` is 50 by default. */
 export const ConversationsQuery = z.strictObject({
   ...CONVERSATION_FILTERS,
   state: ConversationState.optional(),
-  outcome: Code.describe('Code that people set as its result.').optional(),
+  outcome: Code.describe('Code set as its result.').optional(),
   has_recording: z
     .enum(['true', 'false'])
     .describe('Whether one of its recordings can be played.')
     .optional(),
   own: z
     .literal('true')
-    .describe('Only what the caller took part in, without what it has hidden from its own view.')
+    .describe('Only conversations the caller took part in and has not hidden.')
     .optional(),
   limit: limit(200),
   cursor: z.string().max(256).describe('`next_cursor` of the page before, with the same filters.').optional(),
@@ -57,15 +57,15 @@ export const ConversationsReply = z.object({
     .string()
     .nullable()
     .describe(
-      'Null at the end. A page can be shorter than `limit`, or empty, and still have one: where few conversations fit, each request looks through so many and the next goes on.',
+      'Null at the end. A page can be shorter than `limit`, or empty, and still have one: with few matches each request searches a limited number and the next one continues.',
     ),
   total: z
     .object({
       count: z.int(),
-      exact: z.boolean().describe('False where there are more than were counted: it is estimated then.'),
+      exact: z.boolean().describe('False where the total is an estimate because counting stopped.'),
     })
     .nullable()
-    .describe('How many fit the filters; with the first page only.'),
+    .describe('Number of matches; only on the first page.'),
 });
 export const ConversationId = z.strictObject({ id: Id });
 export const ConversationReply = z.object({ success: z.literal(true), conversation: Conversation });
@@ -73,9 +73,7 @@ export const ConversationReply = z.object({ success: z.literal(true), conversati
 /** Query of `GET /api/v1/conversations/changes`. */
 export const ConversationChangesQuery = z.strictObject({
   cursor: text(3, 96)
-    .describe(
-      '`cursor` of the reply before; everything there is, when it is left out. Not with `since` or `epoch`.',
-    )
+    .describe('`cursor` of the previous reply; all conversations without it. Not with `since` or `epoch`.')
     .optional(),
   since: whole(Number.MAX_SAFE_INTEGER)
     .optional()
@@ -89,12 +87,12 @@ export const ConversationChangesQuery = z.strictObject({
   detail: z.enum(['true', 'false']).describe('`true`: whole conversations.').optional(),
 });
 export type ConversationChangesQuery = z.output<typeof ConversationChangesQuery>;
-/** A conversation in its newest state, or an id that is part of another one from now on. */
+/** A conversation in its newest state, or an id that was merged into another one. */
 export const ConversationChange = z
   .object({
     change: z.int(),
     id: z.string(),
-    merged_into: z.string().nullable().describe('Forget `id`: it is part of this conversation now.'),
+    merged_into: z.string().nullable().describe('`id` was merged into this conversation; forget it.'),
     conversation: z
       .union([Conversation, ConversationSummary])
       .nullable()
@@ -107,12 +105,12 @@ export const ConversationChangesReply = z.object({
   changes: z
     .array(ConversationChange)
     .describe('Oldest change first; each conversation once, with its newest.'),
-  cursor: z.string().describe('For the next request, and to keep with what was stored; never null.'),
-  since: z.int().meta({ deprecated: true, description: 'Use `cursor`, which holds it.' }),
+  cursor: z.string().describe('For the next request; store it together with the data. Never null.'),
+  since: z.int().meta({ deprecated: true, description: 'Use `cursor`, which contains it.' }),
   epoch: z
     .string()
-    .meta({ deprecated: true, description: 'Use `cursor`, which holds it. A new one after a restore.' }),
-  more: z.boolean().describe('Whether to ask again at once; a reply can be empty and say so.'),
+    .meta({ deprecated: true, description: 'Use `cursor`, which contains it. Changes after a restore.' }),
+  more: z.boolean().describe('Whether to request again at once; also possible in an empty reply.'),
 });
 
 export const NewNote = z.strictObject({ text: text(1, 2_000) });
@@ -120,13 +118,13 @@ export const NoteReply = z.object({ success: z.literal(true), note: Conversation
 export const NotePath = ConversationId.extend({
   note: z.string().regex(/^[1-9]\d{0,14}$/, 'not the id of a note'),
 });
-/** `code` is the site's own word, e.g. `sold`. */
+/** `code` is a word of the site, e.g. `sold`. */
 export const NewOutcome = z.strictObject({ code: Code, text: text(0, 2_000).default('') });
 export const OutcomeReply = z.object({ success: z.literal(true), outcome: ConversationOutcome });
 
-/** Body of `POST /api/v1/calls/{id}/quality`: the same call, extension and leg again takes the place of the report before. */
+/** Body of `POST /api/v1/calls/{id}/quality`: replaces an earlier report for the same call, extension and leg. */
 export const NewQuality = z.strictObject({
-  leg_id: Id.describe('The own leg of the call, where the phone knows it.').optional(),
+  leg_id: Id.describe('The caller’s own leg, where the phone knows it.').optional(),
   ...QUALITY_FIGURES,
   worst_mos: QUALITY_FIGURES.worst_mos.default(null),
   jitter_ms: QUALITY_FIGURES.jitter_ms.default(null),

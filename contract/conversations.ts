@@ -18,7 +18,7 @@ const Times = {
 
 export const ConversationState = z
   .enum(['open', 'final', 'amended'])
-  .describe('`open` while it lasts; `final` when it ended; `amended` when more came to light after that.');
+  .describe('`open` while it lasts; `final` when it ended; `amended` after later corrections.');
 export const ConversationDisposition = z
   .enum([
     'answered',
@@ -31,7 +31,7 @@ export const ConversationDisposition = z
     'callback_requested',
   ])
   .describe(
-    'What became of it as a whole. `missed`: somebody was rung or wanted, and nobody answered; `self_service`: only the exchange itself answered (a feature code, the echo test); `failed`: nobody could be rung.',
+    'Result of the whole conversation. `missed`: no person answered the ring; `self_service`: only the exchange itself answered (a feature code, the echo test); `failed`: no device could be rung.',
   );
 export const LegDisposition = z.enum([
   'answered',
@@ -47,17 +47,17 @@ export const LegDisposition = z.enum([
   'diverted',
 ]);
 export type LegDisposition = z.infer<typeof LegDisposition>;
-/** Somebody who took part: one of ours, a trunk's other side, or a number alone. */
+/** A participant: one of our extensions, the outside party of a trunk, or only a number. */
 export const Participant = z
   .object({
-    extension: z.string().nullable().describe('Null for who is not one of our extensions.'),
+    extension: z.string().nullable().describe('Null for a party that is not one of our extensions.'),
     number: z.string().describe('As received; empty where none was given.'),
     number_e164: z.string().nullable().describe('`+4930…`; null for an internal or unreadable number.'),
     name: z.string().describe("The directory's name, else what the engine showed."),
     trunk: z.string().nullable().describe('The trunk it came or went over.'),
   })
   .meta({ id: 'Participant' });
-/** A stretch of a leg; those of a leg follow each other without a gap from its start to its end. */
+/** A period of a leg; a leg's periods follow each other without a gap from its start to its end. */
 export const Segment = z
   .object({
     state: z
@@ -72,7 +72,7 @@ export const Segment = z
     held_by: z
       .enum(['this_leg', 'other_side', 'both'])
       .nullable()
-      .describe('Who put whom on hold, while `held`: `this_leg` made the other side hear music.'),
+      .describe('Side that pressed hold, while `held`: `this_leg` put the other side on hold.'),
     queue: z.string().nullable(),
     service: z.string().nullable().describe('e.g. `voicemail`, `echo`, `menu`, `conference`.'),
   })
@@ -83,7 +83,7 @@ export const ConversationLeg = z
     role: z
       .enum(['caller', 'called', 'offered', 'consulted', 'transfer_target', 'retriever'])
       .describe(
-        'How it came in: it began the conversation; it was called; a queue offered it the call; an attended transfer spoke to it first; a transfer or forward led to it; it picked up or retrieved the call.',
+        'How the leg joined: it started the conversation; was called; was offered the call by a queue; was consulted in an attended transfer; was the target of a transfer or forward; picked up or retrieved the call.',
       ),
     participant: Participant,
     endpoint: z.string().nullable(),
@@ -103,7 +103,7 @@ export const ConversationLeg = z
     ended_by: z
       .enum(['this_leg', 'other_side', 'exchange', 'engine_lost'])
       .nullable()
-      .describe('Who hung up; null while it lasts.'),
+      .describe('Side that hung up; null while it lasts.'),
     segments: z.array(Segment),
   })
   .meta({ id: 'ConversationLeg' });
@@ -111,13 +111,13 @@ export const Transfer = z
   .object({
     kind: z.enum(['blind', 'attended', 'forward', 'pickup', 'park', 'conference']),
     at: Moment,
-    by: z.string().nullable().describe('The leg that did it.'),
-    moved: z.string().nullable().describe('The leg that was passed on, parked or picked up.'),
-    to: z.string().describe('Number or slot it was passed on to.'),
+    by: z.string().nullable().describe('Leg that made the transfer.'),
+    moved: z.string().nullable().describe('Leg that was transferred, parked or picked up.'),
+    to: z.string().describe('Target number or slot.'),
     to_leg: z.string().nullable().describe('The leg it reached.'),
     outcome: z
       .enum(['completed', 'no_answer', 'abandoned', 'failed', 'pending'])
-      .describe('`abandoned`: the transferer went back, or who was passed on hung up first.'),
+      .describe('`abandoned`: the transferer went back, or the transferred party hung up first.'),
   })
   .meta({ id: 'Transfer' });
 export const QueueVisit = z
@@ -168,7 +168,7 @@ export const ConversationRecording = z
     duration: Seconds,
     paused: z
       .array(z.object({ from: Moment, to: Moment.nullable() }))
-      .describe('Windows in which nothing was recorded.'),
+      .describe('Periods in which nothing was recorded.'),
     by: z.enum(['extension', 'queue', 'ring_group', 'on_demand']),
     state: z.enum(['running', 'stored', 'erased', 'expired', 'missing']),
     bytes: z.int().nullable(),
@@ -182,22 +182,22 @@ export const ConversationNote = z
     text: z.string(),
   })
   .meta({ id: 'ConversationNote' });
-/** Where a figure was not measured, it is null. */
+/** A figure that was not measured is null. */
 export const QUALITY_FIGURES = {
   codec: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9./_-]{0,31}$/, 'not the name of a codec')
     .describe('e.g. `opus`.'),
   mos: z.number().min(1).max(5).describe('Estimated mean opinion score of the whole call, 1 to 5.'),
-  worst_mos: z.number().min(1).max(5).nullable().describe('Of its worst stretch of a few seconds.'),
-  loss: z.number().min(0).max(1).describe('Share of the packets towards the phone that never came.'),
+  worst_mos: z.number().min(1).max(5).nullable().describe('Score of its worst few seconds.'),
+  loss: z.number().min(0).max(1).describe('Share of packets to the phone that were lost.'),
   jitter_ms: z.number().min(0).max(60_000).nullable().describe('Mean of the call.'),
   round_trip_ms: z.number().min(0).max(60_000).nullable().describe('Mean of the call.'),
   packets_received: z.int().min(0).max(1_000_000_000),
   packets_lost: z.int().min(0).max(1_000_000_000),
   duration_seconds: z.int().min(0).max(604_800).describe('How long it was measured.'),
 } as const;
-/** How a call sounded, as a phone of one of those in it measured what came to it. */
+/** Audio quality as measured by the phone of one participant, for what it received. */
 export const ConversationQuality = z
   .object({
     at: Moment.describe('When it was reported last.'),
@@ -221,12 +221,12 @@ export const ConversationSummary = z
     revision: z.int().describe('0 while open, 1 when final, one more with each amendment.'),
     change: z
       .int()
-      .describe('Its newest place in the feed of changes; grows with every change of anything in it.'),
-    built_by: z.int().describe('Version of the rules that told it.'),
+      .describe('Its newest position in the feed of changes; grows with every change of the record.'),
+    built_by: z.int().describe('Version of the rules it was built by.'),
     observed: z
       .enum(['call_records', 'journal'])
       .describe(
-        '`journal`: call records of the engine are missing, so that some of it is known from the journal only; who hung up may be unknown then. It becomes `call_records` should they come after all.',
+        '`journal`: call records of the engine are missing and parts come from the journal; the side that hung up may be unknown. Becomes `call_records` if the records arrive later.',
       ),
     direction: CallDirection,
     disposition: ConversationDisposition,
@@ -237,7 +237,7 @@ export const ConversationSummary = z
     ended_at: Moment.nullable(),
     ...Times,
     talk_seconds: Seconds.describe(
-      'Time by the clock in which at least two talked, neither held nor parked; `talk_time` counts it once for each of them.',
+      'Time in which at least two parties talked, neither held nor parked, counted once; `talk_time` counts it for each of them.',
     ),
     wrap_up_time: Seconds,
     billable: Seconds.describe(
@@ -246,17 +246,17 @@ export const ConversationSummary = z
     dialled: z.string().describe('What the caller dialled, as received.'),
     dialled_e164: z.string().nullable(),
     caller: Participant.nullable(),
-    parties: z.array(Participant).describe('Each once, who called first.'),
+    parties: z.array(Participant).describe('Each once, the calling one first.'),
     answered_by: Participant.nullable().describe(
-      'Who talked with the caller first; of a queue, the agent. Null while, or where, nobody did.',
+      'First party that talked with the caller; for a queue, the agent. Null without one.',
     ),
     customer: Participant.nullable().describe(
-      'The other company: who called from outside, or who was called there. Null for an internal call.',
+      'The outside party, calling or called. Null for an internal call.',
     ),
     customer_disposition: LegDisposition.nullable().describe(
-      'How the customer of an outgoing call took it: that of the legs outside, of several the weightiest, as `customer_disposition` of `call.ended`. Null for every other direction, while nothing is decided, and where the engine was lost before.',
+      'How the customer’s leg of an outgoing call ended, as `customer_disposition` of `call.ended`; of several legs the one that got furthest. Null for other directions, while undecided, and where the engine was lost before.',
     ),
-    extensions: z.array(z.string()).describe('Every extension of ours that took part or was wanted, sorted.'),
+    extensions: z.array(z.string()).describe('All our extensions that took part or were called, sorted.'),
     queues: z.array(z.string()).describe('Every queue it waited in, in order of the first visit.'),
     queue_titles: z
       .array(z.string().nullable())
@@ -266,8 +266,8 @@ export const ConversationSummary = z
     agents: z.array(z.string()).describe('Extensions that answered it from a queue.'),
     has_recording: z.boolean(),
     notes: z.int().describe('How many.'),
-    outcome: ConversationOutcome.nullable().describe('What people set as its result.'),
-    erased: z.boolean().describe('Something about a person in it was erased on request.'),
+    outcome: ConversationOutcome.nullable().describe('Result set by people.'),
+    erased: z.boolean().describe('Personal data in it was erased on request.'),
   })
   .meta({ id: 'ConversationSummary' });
 export type ConversationSummary = z.infer<typeof ConversationSummary>;
@@ -279,12 +279,12 @@ const filterText = (about: string) =>
     .regex(/^\P{Cc}*$/u, 'holds a control character')
     .describe(about)
     .optional();
-/** By what a list of conversations is narrowed: the same in the query of a list and in the body of an export. */
+/** Filters of a list of conversations, also for the body of an export. */
 export const CONVERSATION_FILTERS = {
   person: z
     .string()
     .regex(/^\d{1,20}$/, 'not an extension')
-    .describe('Extension that took part or was wanted.')
+    .describe('Extension that took part or was called.')
     .optional(),
   number: filterText('A number in it, as received or in any spelling of the same number.'),
   queue: z
@@ -300,11 +300,11 @@ export const CONVERSATION_FILTERS = {
   disposition: ConversationDisposition.optional(),
   from: z.iso.datetime({ offset: true }).describe('Began at this moment or later.').optional(),
   to: z.iso.datetime({ offset: true }).describe('Began before this moment.').optional(),
-  q: filterText('Part of a name or number in it; no character of it is special.'),
+  q: filterText('Part of a name or number in it; no wildcards.'),
 };
 export const ConversationFilter = z.strictObject(CONVERSATION_FILTERS).meta({ id: 'ConversationFilter' });
 export type ConversationFilter = z.infer<typeof ConversationFilter>;
-/** What happened, in order; made of the rest of the record. */
+/** Entries in order, derived from the rest of the record. */
 export const TimelineEntry = z
   .object({
     at: Moment,
@@ -334,6 +334,6 @@ export type Conversation = z.infer<typeof Conversation>;
 export const ConversationEvent = z.object({
   extensions: z
     .array(z.string())
-    .describe('Every extension of ours that took part or was wanted, sorted: it is theirs to hear of.'),
+    .describe('All our extensions that took part or were called, sorted; they may receive the event.'),
   conversation: ConversationSummary,
 });

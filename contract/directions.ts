@@ -7,6 +7,6 @@ export type CallDirection = z.infer<typeof CallDirection>;
 export const Placed = z
   .enum(['call', 'pickup', 'listen'])
   .describe(
-    'The service placed it for somebody, whose own devices rang first: to call, to take what rings elsewhere, or to listen to another call (and whisper, and barge in). Not there where a phone dialled.',
+    'Set where the service placed it, ringing a person’s own devices first: to call, to pick up another ring, or to listen to another call (also whisper and barge). Absent where a phone dialled.',
   );
 export type Placed = z.infer<typeof Placed>;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 export const LANGUAGES = ['en', 'tr', 'de'] as const;
 export type Language = (typeof LANGUAGES)[number];
 
-/** When repeating the same request can help. */
+/** When sending the same request again can help. */
 export type Retry = 'never' | 'later' | 'after_change';
 export interface ErrorRow {
   readonly status: number;
@@ -13,8 +13,8 @@ export interface ErrorRow {
 }
 
 /**
- * The one registry of error codes. `docs/errors.md`, the OpenAPI document and the code are tested against it.
- * Source: wire.md sections 1, 2 and 5.
+ * The only registry of error codes. Tests compare `docs/errors.md`, the OpenAPI document and the code with it. Source: wire.md
+ * sections 1, 2 and 5.
  */
 export const ERRORS = {
   invalid_request: { status: 400, retry: 'after_change', title: 'The request is not valid' },
@@ -88,8 +88,7 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 
 /**
- * The body of every error: RFC 9457 problem+json, with `success` and `error` for real clients.
- * `type` is `/docs/errors#<code>`.
+ * Body of every error: RFC 9457 problem+json, with `success` and `error` for existing clients. `type` is `/docs/errors#<code>`.
  */
 export const Problem = z
   .object({
@@ -102,16 +101,16 @@ export const Problem = z
     error: z.string(),
     request_id: z.string().optional(),
     otp_required: z.literal(true).optional(),
-    /** Per-queue outcome where an action was half done and could not be undone. */
+    /** Result per queue where an action succeeded only partly and could not be undone. */
     queues: z.array(z.object({ queue: z.string(), ok: z.boolean(), detail: z.string() })).optional(),
-    /** What is wrong with a configuration, at most 200 of `findings_total`. */
+    /** Findings of a configuration, at most 200 of `findings_total`. */
     findings: z
       .array(z.object({ kind: z.string(), key: z.string(), path: z.string(), detail: z.string() }))
       .optional(),
     findings_total: z.int().optional(),
-    /** Who uses what was to be deleted, and in which field. */
+    /** Objects that reference the one to delete, with their fields. */
     used_by: z.array(z.object({ kind: z.string(), key: z.string(), path: z.string() })).optional(),
-    /** What it is now, where it was changed meanwhile. */
+    /** The current etag, where the object was changed meanwhile. */
     etag: z.string().optional(),
   })
   .meta({ id: 'Problem', description: 'RFC 9457 problem; `code` is a row of /docs/errors.' });

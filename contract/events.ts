@@ -14,7 +14,7 @@ const CallRef = z.object({
   direction: CallDirection,
   extensions: z
     .array(z.string())
-    .describe('Every extension of ours that has or had a leg in the call, sorted: it is theirs to hear of.'),
+    .describe('All our extensions that have or had a leg in the call, sorted; they may receive the event.'),
 });
 const Leg = z.object({
   leg_id: z.string(),
@@ -39,9 +39,9 @@ const LegLeftReason = z
     'engine_lost',
   ])
   .describe(
-    'How a ring ended that this leg did not answer, as `disposition` of the leg in the history: `answered_elsewhere`: another device took what rang here; `busy`; `rejected`: declined; `no_answer`: the ring time was over; `unreachable`, `congestion`, `failed`: the device, or the network to it, could not take the call; `diverted`: the device sent it on; `canceled` (`cancelled_by_caller` in the history): the caller gave up, or was taken away. Else: `transferred`: it passed the call on; `engine_lost`: the engine lost it, or it went while nobody listened; `hangup`: every other end.',
+    'How a ring ended that this leg did not answer, as `disposition` of the leg in the history: `answered_elsewhere`: another device took what rang here; `busy`; `rejected`: declined; `no_answer`: the ring time was over; `unreachable`, `congestion`, `failed`: the device, or the network to it, could not take the call; `diverted`: the device sent it on; `canceled` (`cancelled_by_caller` in the history): the caller hung up or was moved. Other ends: `transferred`: it transferred the call; `engine_lost`: the engine lost it, or it ended while the service was not connected; `hangup`: every other end.',
   );
-const FirstParty = Party.describe("Who is on the call's first leg.");
+const FirstParty = Party.describe("Party of the call's first leg.");
 const QueueCaller = z.object({ call_id: z.string(), queue: z.string(), leg_id: z.string(), caller: Party });
 const Waited = {
   waited_seconds: z.int(),
@@ -49,9 +49,7 @@ const Waited = {
     .int()
     .min(0)
     .optional()
-    .describe(
-      'The same wait in milliseconds, so that sums of waits lose nothing. Not in events of earlier versions.',
-    ),
+    .describe('The same wait in milliseconds, for exact sums. Absent in events of earlier versions.'),
 };
 const LeftReason = z
   .enum(['answered', 'timeout', 'key', 'moved', 'withdrawn', 'other', 'engine_lost'])
@@ -72,15 +70,15 @@ const AgentRef = z.object({
 });
 
 /**
- * `data` of every domain event, by type (wire.md section 6). Times inside `data` are RFC 3339 UTC. A description says when
- * the event is: docs/events.md and the AsyncAPI document show it.
+ * `data` of every domain event, by type (wire.md section 6). Times inside `data` are RFC 3339 UTC. Each description defines
+ * when the event is published; docs/events.md and the AsyncAPI document show it.
  */
 export const EVENT_DATA = {
   'presence.changed': Presence.extend({ extension: z.string() }).describe(
-    'What an extension can be reached by, does or says has changed; the whole presence as it is now.',
+    'Reachability, activity or status of an extension changed; carries the whole presence.',
   ),
   'call.started': CallRef.extend({ leg: Leg, dialled: z.string(), placed: Placed.optional() }).describe(
-    'The first leg of a call exists.',
+    'The first leg of a call was created.',
   ),
   'call.ringing': CallRef.extend({ leg: Leg, caller: FirstParty, placed: Placed.optional() }).describe(
     'A leg rings.',
@@ -89,21 +87,21 @@ export const EVENT_DATA = {
     'A leg was answered.',
   ),
   'call.joined': CallRef.extend({ leg: Leg }).describe(
-    'A further leg was answered into a call under way: whom a transfer speaks to first, or who takes the call after it.',
+    'A further leg of a live call was answered: the consulted party of a transfer, or its target.',
   ),
   'call.party_changed': CallRef.extend({ leg: Leg, party: Leg }).describe(
-    'A leg talks to another one than before: `party` is who is there now, after a transfer, a pickup or a call that was parked. Whom it talks to first is told by `call.answered` and `call.joined`; in a conference it is not told.',
+    'The peer of a leg changed: `party` is the new one, after a transfer, a pickup or a parked call. `call.answered` and `call.joined` report the first peer; conferences report none.',
   ),
   'call.held': CallRef.extend({ leg: Leg }).describe('A leg has put the other side on hold.'),
   'call.retrieved': CallRef.extend({ leg: Leg }).describe('A leg has taken the other side back from hold.'),
   'call.recording_started': CallRef.extend({ leg: Leg }).describe(
-    'What this leg says and hears is recorded.',
+    'The recording of this leg started, in both directions.',
   ),
-  'call.recording_stopped': CallRef.extend({ leg: Leg }).describe('It is not recorded any more.'),
+  'call.recording_stopped': CallRef.extend({ leg: Leg }).describe('The recording of this leg stopped.'),
   'call.recording_paused': CallRef.extend({ leg: Leg }).describe(
-    'The recording of this leg goes on as silence, so that something said now is not kept.',
+    'The recording of this leg was paused and contains silence meanwhile.',
   ),
-  'call.recording_resumed': CallRef.extend({ leg: Leg }).describe('What it says and hears is kept again.'),
+  'call.recording_resumed': CallRef.extend({ leg: Leg }).describe('The recording of this leg was resumed.'),
   'call.transferred': CallRef.extend({
     kind: z.enum(['blind', 'attended', 'pickup']),
     by: z.string().nullable(),
@@ -112,16 +110,16 @@ export const EVENT_DATA = {
       .string()
       .nullable()
       .describe('The call that was joined into this one by an attended transfer.'),
-  }).describe('The call goes on with somebody else.'),
+  }).describe('The call was transferred to another party.'),
   'call.parked': CallRef.extend({ leg: Leg, slot: z.string() }).describe(
-    'A leg waits on a numbered slot where anybody can take it.',
+    'A leg was parked on a numbered slot where anybody can take it.',
   ),
   'call.left': CallRef.extend({
     leg: Leg,
     cause: z.int().nullable().describe('Of Q.850, as the engine gives it; null where it gives none.'),
     reason: LegLeftReason,
   }).describe(
-    'A leg that was told of is gone and its call goes on. Who is in a call until its end is told by `call.ended` alone; where two calls become one the legs go over to the one that goes on, and none has left.',
+    'A published leg ended and its call continues. Legs that stay until the end have only `call.ended`; when two calls are joined, their legs move to the remaining call and none leaves.',
   ),
   'call.ended': CallRef.extend({
     cause: z.int().nullable(),
@@ -130,23 +128,25 @@ export const EVENT_DATA = {
     merged_into: z
       .string()
       .nullable()
-      .describe('The call that goes on with the legs of this one, where the reason is `merged`.'),
+      .describe('Call that took over the legs, where the reason is `merged`.'),
     into: Call.optional().describe(
-      'That call as a whole right after, for those who have not heard of it before. Left out with every other reason.',
+      'Complete state of that call right after, for clients that do not know it yet. Absent for every other reason.',
     ),
     customer_disposition: LegDisposition.optional().describe(
-      'How the customer of an outgoing call took it, by the values of `disposition` of a leg in the history: `answered`, `no_answer`, `busy`, `rejected`, `cancelled_by_caller` (who called gave up), `failed` (no such number, for example), `unreachable`, `congestion` …; of several numbers or trunks tried, the one that came furthest. Left out where nobody outside was called, where the reason is `merged`, and where it is not known.',
+      'How the customer’s leg of an outgoing call ended, with the values of a leg’s `disposition` in the history: `answered`, `no_answer`, `busy`, `rejected`, `cancelled_by_caller`, `failed` (no such number, for example), `unreachable`, `congestion` …; of several numbers or trunks tried, the one that came furthest. Left out where nobody outside was called, where the reason is `merged`, and where it is not known.',
     ),
-  }).describe('The last leg is gone; nothing more comes of this call.'),
+  }).describe('The last leg ended; no more events of this call follow.'),
   'parking.slot_occupied': z
     .object(ParkedCall.shape)
-    .describe('A parked call took a slot. Where another call had it, its `parking.slot_freed` comes first.'),
-  'parking.slot_freed': SlotFreed.describe('The call on a slot is parked there no longer.'),
+    .describe(
+      'A call was parked on a slot. If another call had the slot, its `parking.slot_freed` comes first.',
+    ),
+  'parking.slot_freed': SlotFreed.describe('A parked call left its slot.'),
   'conversation.opened': ConversationEvent.describe(
     'The record of a conversation was begun: its first call is known to the history. One that was over before it was read, because the service was away, has only its `conversation.finalised`.',
   ),
   'conversation.updated': ConversationEvent.describe(
-    'More is known of a conversation that goes on, or people added to one that is over: a note, a result, a recording.',
+    'The record of a live conversation grew, or a note, a result or a recording was added to a finished one.',
   ),
   'conversation.finalised': ConversationEvent.describe(
     'The record is complete, with revision 1; or it was amended, with a higher one.',
@@ -163,7 +163,7 @@ export const EVENT_DATA = {
         ),
     })
     .describe(
-      'Calls of this time are lost: the engine made channels that neither its call records nor the journal know.',
+      'Calls in this interval are lost: the engine created channels missing from both its call records and the journal.',
     ),
   'history.difference': z
     .object({
@@ -187,17 +187,17 @@ export const EVENT_DATA = {
       'The call records of a time in which the service heard nothing of the engine are read: each wait that ended in it was told by `queue.caller_settled`.',
     ),
   'queue.caller_joined': QueueCaller.extend({ position: z.int(), joined_at: z.string() }).describe(
-    'A caller waits in a queue.',
+    'A caller joined a queue.',
   ),
   'queue.caller_left': QueueCaller.extend({
     ...Waited,
     reason: LeftReason,
-  }).describe('A caller waits no longer and did not give up: answered, or the queue sent it on.'),
+  }).describe('A caller left a queue without giving up: it was answered, or the queue sent it elsewhere.'),
   'queue.caller_changed': QueueCaller.extend({ position: z.int(), priority: z.int().nullable() }).describe(
     'A caller got another priority, or another place than those before it who left make for it.',
   ),
   'queue.caller_abandoned': QueueCaller.extend({ ...Waited, position: z.int() }).describe(
-    'A caller gave up before anybody answered.',
+    'A caller hung up before an agent answered.',
   ),
   'queue.caller_settled': z
     .object({
@@ -215,7 +215,7 @@ export const EVENT_DATA = {
         .describe('False where the wait also began unheard, so that no other event tells of it.'),
     })
     .describe(
-      'What became of a wait that ended while the service heard nothing of the engine, as its call records tell afterwards. Figures that had it as `lost`, or not at all, have it from now on.',
+      'Result of a wait that ended while the service was not connected to the engine, found later in its call records. Figures that counted it as `lost`, or not at all, include it from now on.',
     ),
   'offer.created': Offer.describe('An agent rings for a queue call.'),
   'offer.accepted': Offer.extend({ waited_seconds: z.int(), ring_seconds: z.int() }).describe(
@@ -244,7 +244,7 @@ export const EVENT_DATA = {
     reason: z.string().nullable(),
   }).describe('What waits for the next release point of the agent, or null: nothing waits any more.'),
   'agent.offered': AgentRef.extend({ queue: z.string(), call_id: z.string(), offer_id: z.string() }).describe(
-    'The agent rings for a queue call.',
+    'A device of the agent rings for a queue call.',
   ),
   'agent.talking': AgentRef.extend({ queue: z.string(), call_id: z.string() }).describe(
     'The agent is connected in a queue call.',
@@ -264,10 +264,10 @@ export const EVENT_DATA = {
     "The agent is in a call that is no queue's.",
   ),
   'agent.unreachable': AgentRef.describe(
-    'For longer than the grace no device of the agent could be reached.',
+    'No device of the agent was reachable for longer than the grace period.',
   ),
   'agent.not_responding': AgentRef.extend({ missed: z.int() }).describe(
-    'Too many offers in a row were not answered: the system took the agent out.',
+    'The agent missed too many offers in a row and was taken out by the system.',
   ),
   'queue.stats': QueueStats.describe(
     "The queue's figures of today and what is in it now; every event is the whole state.",
@@ -284,10 +284,10 @@ export const EVENT_DATA = {
       call_id: z.string().nullable(),
       extension: z.string().nullable(),
     })
-    .describe('The outcome of a command; the events it led to carry its id as `caused_by`.'),
+    .describe('Result of a command; events it caused carry its id as `caused_by`.'),
   'config.progress': z
     .object({ apply: ConfigApply })
-    .describe('An apply came to another state; the whole apply as it is now, also at its end.'),
+    .describe('An apply changed its state; carries the whole apply.'),
   'config.applied': z
     .object({
       apply_id: z.int(),
@@ -297,7 +297,7 @@ export const EVENT_DATA = {
       files: z.array(z.string()),
       reloaded: z.array(z.string()).describe('Files the engine read again.'),
     })
-    .describe('The engine runs with the configuration as it is now.'),
+    .describe('The configuration was applied to the engine.'),
   'config.rolled_back': z
     .object({
       apply_id: z.int(),
@@ -306,7 +306,7 @@ export const EVENT_DATA = {
       problems: z.array(ConfigProblem),
       detail: z.string().nullable(),
     })
-    .describe('An apply failed after files were written: they and the engine are as they were before.'),
+    .describe('An apply failed after files were written; files and engine were restored.'),
   'config.drift': z
     .object({
       files: z
@@ -342,14 +342,14 @@ export const EVENT_DATA = {
 export type EventType = keyof typeof EVENT_DATA;
 export type EventData<T extends EventType> = z.infer<(typeof EVENT_DATA)[T]>;
 
-/** A fact before it is committed. `at` is milliseconds since 1970; `observed` says how it is known. */
+/** An event before it is committed. `at` is milliseconds since 1970; `observed` is its origin. */
 export type DomainEvent = {
   [T in EventType]: {
     readonly type: T;
     readonly subject: string;
     readonly at: number;
     readonly observed: 'live' | 'resync';
-    /** ActionID of the command that caused it, where known. */
+    /** ActionID of the causing command, where known. */
     readonly caused_by?: string;
     readonly data: EventData<T>;
   };
@@ -371,7 +371,7 @@ export const Envelope = z.object({
     .string()
     .optional()
     .describe(
-      'Stands for this event and all before it in its epoch. Shown with a cursor as `<seq>:<check>`, it proves that the log is still the one the client read.',
+      'Check of this event and all before it in its epoch. Sent with a cursor as `<seq>:<check>` it proves that the journal is still the one the client read.',
     ),
 });
 export type Envelope = z.infer<typeof Envelope>;
