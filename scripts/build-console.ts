@@ -1,4 +1,4 @@
-/** Builds the console into console/dist, where what it is built from has changed; the service serves what lies there. */
+/** Builds the console into console/dist where its sources have changed; the service serves that folder. */
 import { createHash } from 'node:crypto';
 import { readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -17,12 +17,12 @@ const TYPES: Readonly<Record<string, string>> = {
   '.wasm': 'application/wasm',
   '.png': 'image/png',
 };
-/** What a file must at least save by being compressed. */
+/** A compressed file is kept below this share of the original size. */
 const WORTH = 0.95;
 const br = promisify(brotliCompress);
 const gz = promisify(gzip);
 
-/** One word for everything the build depends on. */
+/** One hash over everything the build depends on. */
 async function fingerprint(): Promise<string> {
   const hash = createHash('sha256');
   const folders = ['console', 'contract', 'client'];
@@ -46,7 +46,7 @@ const built = async (): Promise<string | null> => {
   }
 };
 
-/** Compresses a file beside itself; which ways were worth it, the smallest first. */
+/** Compresses a file beside itself; returns the encodings worth keeping, smallest first. */
 async function compress(file: string): Promise<('br' | 'gzip')[]> {
   const bytes = await readFile(file);
   const ways = [
@@ -62,7 +62,7 @@ async function compress(file: string): Promise<('br' | 'gzip')[]> {
   return worth.map(([name]) => name);
 }
 
-/** Builds where it is needed; resolves with whether it was. */
+/** Builds where needed; resolves with whether it built. */
 export async function buildConsole(say: (line: string) => void): Promise<boolean> {
   const from = await fingerprint();
   if ((await built()) === from) return false;
@@ -70,7 +70,7 @@ export async function buildConsole(say: (line: string) => void): Promise<boolean
   const fresh = `${DIST}.${process.pid}`;
   try {
     await buildInto(fresh, from);
-    // What runs has read what it serves; a build that dies leaves the one before.
+    // A running service has read its files; a failed build leaves the previous one.
     await rm(DIST, { recursive: true, force: true });
     await rename(fresh, DIST);
   } finally {

@@ -1,4 +1,4 @@
-/** Prints the size of the house: files, lines, longest functions and import cycles, beside the aims of issue 14. */
+/** Prints the size of the code: files, lines, longest functions and import cycles, beside the aims of issue 14. */
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -23,7 +23,7 @@ function sizeRow(part: string, files: readonly Source[]): string {
   return `${part.padEnd(12)}${count(files.length)}${count(total)}${share(100)}${share(30)}${count(median)}${aim === undefined ? '' : `   aim ${aim.toLocaleString('en')} lines`}`;
 }
 
-/** Functions over the limit with their place, longest first, as oxlint counts them. */
+/** Functions over the limit with their location, longest first, as oxlint counts them. */
 function longFunctions(): string[] {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'offhook-house-'));
   const config = path.join(folder, 'oxlintrc.json');

@@ -1,4 +1,6 @@
-/** Writes `dist/offhook-client-<version>.tgz`: the SDK as plain modules with types, for who has no clone. Prints its path. */
+/**
+ * Writes `dist/offhook-client-<version>.tgz`: the SDK as plain modules with types, for users without a clone. Prints its path.
+ */
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -13,7 +15,7 @@ function run(program: string, args: readonly string[], cwd: string): void {
   const { status, error, stdout, stderr } = spawnSync(program, args, { cwd, encoding: 'utf8' });
   if (status !== 0) throw new Error(`${program} failed: ${error?.message ?? stdout + stderr}`);
 }
-/** Modules without types beside their `.d.ts`, as TypeScript itself writes them. */
+/** Compiles modules to JavaScript with their `.d.ts`, by TypeScript itself. */
 function compile(folder: string): void {
   const config = {
     extends: from('tsconfig.json'),
@@ -31,11 +33,11 @@ function compile(folder: string): void {
   fs.writeFileSync(file, JSON.stringify(config));
   run(from('node_modules/.bin/tsc'), ['-p', file], folder);
 }
-/** Declarations name other modules as the sources do; what is packed has them elsewhere, and no zod. */
+/** Rewrites imports of declarations to the packed layout, without zod. */
 function declarations(text: string, up: string): string {
   return (
     text
-      // The compiler writes types it inferred as `import("…")`.
+      // The compiler writes inferred types as `import("…")`.
       .replaceAll(/(['"])@offhook\/contract\/([a-z/-]+)\.ts\1/g, "'./contract/$2.js'")
       .replaceAll(/(['"])(\.{1,2}\/[a-z/-]+)\.ts\1/g, "'$2.js'")
       .replaceAll(/import (?:type )?\{ z \} from 'zod'/g, `import type * as z from '${up}schemas.js'`)
@@ -56,7 +58,7 @@ export function packSdk(into: string): string {
       const text = fs.readFileSync(path.join(built, 'client', name), 'utf8');
       fs.writeFileSync(path.join(packed, name), name.endsWith('.d.ts') ? declarations(text, './') : text);
     }
-    // Only types come from the contract, so its modules stay behind.
+    // Only types come from the contract, so its modules are left out.
     for (const name of fs
       .readdirSync(path.join(built, 'contract'))
       .filter((file) => file.endsWith('.d.ts'))) {

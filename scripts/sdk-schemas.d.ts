@@ -1,8 +1,8 @@
-/** The types of zod's schemas as far as the contract uses them, so that who installs the SDK needs no zod. */
+/** The part of zod's types that the contract uses, so that users of the SDK need no zod. */
 export interface ZodType<Out = unknown, In = Out, Optional = unknown> {
   readonly output: Out;
   readonly input: In;
-  /** Where the key may be missing: `both`, in the `input` only, or `never`. */
+  /** Where the key may be absent: `both`, only in the `input`, or `never`. */
   readonly optional: Optional;
 }
 export type output<S extends ZodType> = S['output'];
@@ -35,7 +35,7 @@ export interface ZodInt extends ZodType<number, number, 'never'> {}
 export interface ZodBoolean extends ZodType<boolean, boolean, 'never'> {}
 export interface ZodNull extends ZodType<null, null, 'never'> {}
 export interface ZodUnknown extends ZodType<unknown, unknown, 'never'> {}
-/** What is sent as a file; no method of the client has it. */
+/** Body that is sent as a file; no client method has it. */
 export interface ZodAny extends ZodType<unknown, unknown, 'never'> {}
 export interface ZodLiteral<T> extends ZodType<T, T, 'never'> {}
 export interface ZodEnum<T> extends ZodType<T[keyof T], T[keyof T], 'never'> {}

@@ -1,5 +1,5 @@
-// Runs every npm script: brings the dependencies up to date, then the command on the Node the lockfile brings.
-// It has to run on an old Node (18) with nothing installed, so it is plain JavaScript and stands alone.
+// Runs every npm script: brings the dependencies up to date, then the command on the lockfile's Node. It must run on an old
+// Node (18) with nothing installed, so it is plain JavaScript without imports of ours.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
@@ -12,7 +12,7 @@ const MODULES = path.join(ROOT, 'node_modules');
 const INSTALLED = path.join(MODULES, '.package-lock.json');
 const NODE_FLOOR = [24, 12];
 const NODE_PACKAGE = `node_modules/node-${process.platform}-${process.arch}`;
-// npm 10 does not link it into node_modules/.bin, so it is taken from where it lies.
+// npm 10 does not link it into node_modules/.bin, so it is run from its package folder.
 const OWN_NODE = path.join(ROOT, NODE_PACKAGE, 'bin', 'node');
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'];
 
@@ -32,7 +32,7 @@ const newEnough = (version) => {
 };
 const machineNodeIsEnough = () => newEnough(process.version);
 
-/** Why the installed packages are not what the lockfile says, or null when they are. */
+/** Why the installed packages differ from the lockfile, or null when they do not. */
 function staleness() {
   const wanted = readJson(path.join(ROOT, 'package-lock.json'))?.packages;
   if (!wanted) throw new Failure('package-lock.json cannot be read; is this a whole clone?');
@@ -42,7 +42,7 @@ function staleness() {
     if (name === '') continue;
     const found = have[name];
     if (!found) {
-      // npm leaves out what is for another platform; the Node for this one must be there where it is needed.
+      // npm skips packages for other platforms; the Node for this one must be present where it is needed.
       if (name === NODE_PACKAGE ? machineNodeIsEnough() : entry.optional || entry.devOptional) continue;
       return `${name.replace('node_modules/', '')} is missing`;
     }
@@ -52,7 +52,7 @@ function staleness() {
   return null;
 }
 
-/** The npm that started this, or null; a killed npm passes nothing on, so its end is looked for. */
+/** The npm that started this process, or null; a killed npm forwards no signal, so its end is polled. */
 function npmAbove() {
   try {
     return /^npm\b/.test(fs.readFileSync(`/proc/${process.ppid}/cmdline`, 'utf8')) ? process.ppid : null;
@@ -61,12 +61,12 @@ function npmAbove() {
   }
 }
 
-/** Runs a program to its end; resolves with its exit code. Signals to this process reach it too. */
+/** Runs a program to its end; resolves with its exit code. Forwards signals of this process to it. */
 function runChild(program, args, env = process.env) {
   return new Promise((resolve, reject) => {
     const npm = npmAbove();
     const child = spawn(program, args, { cwd: ROOT, env, stdio: 'inherit' });
-    // Nobody would be left to stop it.
+    // Without npm, no process is left to stop it.
     const orphaned = setInterval(() => {
       if (npm === null || process.ppid === npm) return;
       clearInterval(orphaned);
@@ -75,7 +75,7 @@ function runChild(program, args, env = process.env) {
     const told = new Map();
     const handlers = SIGNALS.map((signal) => {
       const pass = () => {
-        // A terminal and npm both send Ctrl-C; within a second that is one wish, not two.
+        // A terminal and npm both send Ctrl-C; two within a second count as one.
         if (Date.now() - (told.get(signal) ?? 0) < 1_000) return;
         told.set(signal, Date.now());
         child.kill(signal);
@@ -109,7 +109,7 @@ const startOf = (pid) => {
     return '';
   }
 };
-/** True while the process is the one that noted `start`, and not a later one with its pid. */
+/** True while the process is the one with this start time, and not a later one with its pid. */
 const alive = (pid, start) => {
   const now = startOf(pid);
   if (now !== null) return now !== '' && (start === undefined || start === now);
@@ -158,7 +158,7 @@ function npmCommand() {
   const script = process.env.npm_execpath;
   if (script && /\.c?js$/.test(script) && fs.existsSync(script)) {
     const node = process.env.npm_node_execpath;
-    // The Node inside node_modules is about to be replaced, so npm does not run on it where there is another.
+    // The Node inside node_modules is about to be replaced, so npm uses another one where possible.
     const usable = node && fs.existsSync(node) && !node.startsWith(MODULES + path.sep);
     return [usable ? node : process.execPath, script];
   }
@@ -173,7 +173,7 @@ async function install() {
     say(`installing dependencies (${why}); this takes a moment …`);
     const began = Date.now();
     const [program, ...leading] = npmCommand();
-    // npm reads NODE_ENV=production as "leave out what tests need"; every script here is to work.
+    // npm reads NODE_ENV=production as "leave out test dependencies"; every script here must work.
     const args = [
       ...leading,
       'ci',
@@ -191,7 +191,7 @@ async function install() {
     }
     const left = code === 0 ? staleness() : `npm ci ended with exit code ${code}`;
     if (left !== null) {
-      // Without this file the next run knows that it has to install.
+      // Without this file the next run installs again.
       fs.rmSync(INSTALLED, { force: true });
       if (code >= 128) process.exit(code);
       throw new Failure(
@@ -204,7 +204,7 @@ async function install() {
 
 /** The Node to run on: the lockfile's, else the machine's own where it is new enough. */
 function chooseNode() {
-  // It may be there and not run, e.g. on a machine with another C library.
+  // It may be present but not run, e.g. with another C library.
   const own = spawnSync(OWN_NODE, ['--version'], { encoding: 'utf8' });
   if (own.status === 0 && newEnough(own.stdout)) return OWN_NODE;
   if (machineNodeIsEnough()) return process.execPath;
@@ -219,9 +219,9 @@ const one =
   (...words) =>
   (args) => [[...words, ...args]];
 const COMPILED = path.join(MODULES, '.cache', 'node');
-/** Compiles the service and ends; what it stumbles over the service itself will say. */
+/** Compiles the service and ends; the service itself reports any error. */
 const COMPILE = ['-e', "import('./server/src/boot/service.ts').catch(() => {})"];
-/** A first process compiles, so that the one that stays does not hold the memory it takes. */
+/** A first process compiles, so that the one that stays does not keep the compiler's memory. */
 const compile = () => {
   if (fs.existsSync(COMPILED)) return [];
   try {
@@ -232,8 +232,8 @@ const compile = () => {
   return [COMPILE];
 };
 /**
- * The console is built once for the run; tests that open it look whether it is new enough. A run of everything compiles the
- * service once too: the tests kill most services they start, and a killed one keeps nothing of what it compiled.
+ * The console is built once per run; tests that open it check that it is current. A complete run also compiles the service
+ * once: tests kill most services they start, and a killed one does not store its compiled code.
  */
 const tests =
   (...folders) =>
@@ -242,7 +242,7 @@ const tests =
     ...(args.length === 0 ? [COMPILE] : []),
     ['scripts/test.ts', ...folders.map((folder) => `--else=${folder}`), ...args],
   ];
-/** Each command as one or more argument lists for Node; all of a command's are run, the worst exit code counts. */
+/** Each command as one or more argument lists for Node; all are run, the worst exit code counts. */
 const COMMANDS = {
   // A young generation of 4 MB keeps the idle service under 120 MB and costs about 5 % of peak decoding.
   start: (args) => [BUILD, ...compile(), ['--max-semi-space-size=4', 'server/src/programs/main.ts', ...args]],
@@ -257,7 +257,7 @@ const COMMANDS = {
   bench: one('bench/run.ts'),
   house: one('scripts/house.ts'),
   docs: one('tools/docs.ts'),
-  // Whatever TypeScript somebody has, which the machine's own Node may be too old to run.
+  // Runs whatever TypeScript file is given, for which the machine's own Node may be too old.
   node: one(),
   'pack-sdk': one('scripts/pack-sdk.ts'),
   test: tests(),
@@ -278,11 +278,11 @@ async function main([name, ...args]) {
   await install();
   const node = chooseNode();
   const env = {
-    // Compiled code is kept, so that a start neither strips types again nor holds the memory for it.
+    // Keeps compiled code, so that a start neither strips types again nor holds the memory for it.
     NODE_COMPILE_CACHE: COMPILED,
-    // Two arenas serve the few threads there are; glibc's default of eight a core keeps 30 MB more.
+    // Two arenas serve the few threads; glibc's default of eight per core keeps 30 MB more.
     MALLOC_ARENA_MAX: '2',
-    // The 19 MB that each password check takes are given back when it is done.
+    // Returns the 19 MB of each password check when it is done.
     MALLOC_MMAP_THRESHOLD_: '1048576',
     ...process.env,
     PATH: `${path.dirname(node)}${path.delimiter}${process.env.PATH ?? ''}`,

@@ -1,4 +1,4 @@
-/** docs/api-keys.md: how a machine signs in, and what each scope opens, from the routes and the rights themselves. */
+/** docs/api-keys.md: how a machine signs in and what each scope allows, generated from the routes and the rights. */
 import { CONFIG_KINDS } from '@offhook/contract/config-objects.ts';
 import { SCOPES } from '@offhook/contract/keys.ts';
 import { topicsOfType } from '../server/src/rights/topics.ts';
@@ -13,7 +13,7 @@ const KINDS = new RegExp(
     .map(({ path }) => path)
     .join('|')})(?=/|$)`,
 );
-/** The OpenAPI document names the scope of each route. */
+/** The OpenAPI document contains the scope of each route. */
 export function apiKeysDocument(openapi: Routes): string {
   const routes = Object.entries(openapi.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
@@ -47,7 +47,7 @@ curl -sN 'http://127.0.0.1:8080/api/v1/events?topics=queues,agents&snapshot=true
 A WebSocket that can send headers opens with the key too; a browser asks \`POST /api/v1/stream/ticket\` first, with its key kept on a server of yours. In the SDK: \`createClient({ base, token: key })\`.
 
 - **Objects**: \`queues\` and \`extensions\` narrow every scope to those; left out or \`null\` they are all.
-- A key is nobody: it has no extension, so \`calls/mine\` and \`history/mine\` are not for it.
+- A key has no person and no extension, so \`calls/mine\` and \`history/mine\` are not available to it.
 - **Displays**: a supervisor makes a key for a display on the wall, \`POST /api/v1/boards/<id>/display-keys\`. It reads that board, and of its queues and the agents who may work in them what is shown there, by REST, stream and replay alike: callers without names and with the last three digits of their numbers (\`•••678\`; whole where \`caller_numbers\` of the board is \`full\`, nothing at all where callers are no part of it), agents with no other queue and no call of one (\`queue\`, \`call_id\` and \`offer_id\` are null or empty), figures of today, none of single agents. It follows when the board shows something else, and ends with the board.
 - **Expiry**: \`expires_at\`, RFC 3339, with an offset. A change or a revocation (\`PATCH\`, \`DELETE /api/v1/api-keys/<id>\`) closes its streams.
 
@@ -55,6 +55,6 @@ A WebSocket that can send headers opens with the key too; a browser asks \`POST 
 |---|---|---|
 ${rows.join('\n')}
 
-Any key may ask ${any.join(', ')}, and hears the topics of its scopes. What has no scope here no key may do; \`x-scope\` in the OpenAPI document says it for each route. A command on the stream needs what its route needs.
+Any key may ask ${any.join(', ')}, and receives the topics of its scopes. Routes without a scope here are not available to API keys; \`x-scope\` in the OpenAPI document gives the scope of each route. A command on the stream needs the scope of its route.
 `;
 }

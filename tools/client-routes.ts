@@ -1,4 +1,4 @@
-/** client/routes.ts: all that the client has of the operations at run time, so that it carries no schema. */
+/** client/routes.ts: the only part of the operations the client has at run time, so that it needs no schema. */
 import { GROUPS, hasMethod, routeOf } from '@offhook/contract/operations.ts';
 import type { Area } from '@offhook/contract/operation.ts';
 

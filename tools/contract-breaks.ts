@@ -1,14 +1,14 @@
 /**
- * What a client of an earlier contract would miss in a later one, in words. Everything may grow, nothing may shrink: no
- * path, method, message, field, type or value of an enum goes, no field of a reply becomes optional or null, and nothing
- * that may be sent is refused or newly needed.
+ * Lists what a client of an earlier contract would lose in a later one. Everything may grow, nothing may shrink: no path,
+ * method, message, field, type or enum value disappears, no reply field becomes optional or null, and no input is newly
+ * rejected or required.
  */
 import { LEVELS } from '@offhook/contract/ids.ts';
 import type { Level } from '@offhook/contract/ids.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 export type Document = Json;
-/** `sent`: by the service, so a client reads it. `received`: by the service, so a client writes it. */
+/** `sent` by the service: clients read it. `received` by the service: clients write it. */
 type Direction = 'sent' | 'received';
 interface Sides {
   readonly before: Json;
@@ -16,7 +16,7 @@ interface Sides {
 }
 interface Comparison extends Sides {
   readonly direction: Direction;
-  /** Pairs of named schemas that are being compared already. */
+  /** Pairs of named schemas under comparison, to end recursion. */
   readonly seen: Set<string>;
   readonly found: string[];
 }
@@ -34,7 +34,7 @@ function resolve(schema: unknown, document: Json): Json {
   for (const part of own.$ref.slice(2).split('/')) target = object(target)[part.replaceAll('~1', '/')];
   return resolve(target, document);
 }
-/** Every alternative of a schema with one type each, by a key that names the same alternative in another version. */
+/** Alternatives of a schema with one type each, by a key that matches the same alternative in another version. */
 function alternatives(schema: unknown, document: Json): Map<string, Json> {
   const found = new Map<string, Json>();
   const add = (one: Json): void => {
@@ -79,7 +79,7 @@ function compare(at: string, before: unknown, after: unknown, c: Comparison): vo
   }
   const old = alternatives(before, c.before);
   const now = alternatives(after, c.after);
-  // What could be anything is not narrowed by saying what a client is going to read.
+  // An input that accepted anything may name types a client reads only.
   if (old.has('any') && Object.keys(old.get('any')!).every((key) => key === 'description')) {
     if (c.direction === 'received' && !now.has('any')) c.found.push(`${at}: takes no longer just anything`);
     return;
@@ -97,7 +97,10 @@ function compare(at: string, before: unknown, after: unknown, c: Comparison): vo
   }
 }
 const words = (key: string): string => key.replace(/^any\b/, 'anything');
-/** Every integer is a number: a writer of integers is not hurt by a wider type, a reader of numbers not by a narrower. */
+/**
+ * Every integer is a number: a wider type does not break a writer of integers, a narrower one does not break a reader of
+ * numbers.
+ */
 function widened(key: string, now: ReadonlyMap<string, Json>, direction: Direction): Json | undefined {
   if (direction === 'sent') return key === 'number' ? now.get('integer') : undefined;
   return now.get('any') ?? (key === 'integer' ? now.get('number') : undefined);
@@ -136,8 +139,8 @@ function compareFields(at: string, before: Json, after: Json, c: Comparison): vo
     }
     compare(`${at}.${name}`, field, fields[name], c);
   }
-  // A reply that names no more fields than these and one that may hold others are the same to a client: what it read is
-  // there, and that fields are added was promised from the start. So a reply may be opened; a request may not be closed.
+  // A closed reply and an open one with the same fields are equal for a client, because replies may always gain fields. So a
+  // reply may be opened; a request may not be closed.
   if (c.direction === 'sent') return;
   for (const name of isRequired) {
     if (!wasRequired.includes(name)) c.found.push(`${at}.${name}: is required now`);
@@ -153,7 +156,7 @@ function compareFields(at: string, before: Json, after: Json, c: Comparison): vo
 const UPPER = ['maxLength', 'maximum', 'exclusiveMaximum', 'maxItems'];
 const LOWER = ['minLength', 'minimum', 'exclusiveMinimum', 'minItems'];
 function compareBounds(at: string, before: Json, after: Json, found: string[]): void {
-  // An integer of JSON ends there anyway: saying so takes nothing from anybody.
+  // JSON integers end there anyway, so naming this bound takes nothing away.
   const limit = (schema: Json, name: string, open: number): number => {
     const value = (schema[name] as number | undefined) ?? open;
     return Math.abs(value) >= Number.MAX_SAFE_INTEGER ? open : value;
@@ -172,7 +175,7 @@ function compareBounds(at: string, before: Json, after: Json, found: string[]): 
     found.push(`${at}: has another ${name} now`);
   }
 }
-/** Alternatives of a pattern `^(a|b)$`, split outside of groups and classes; null for another form. */
+/** Alternatives of a pattern `^(a|b)$`, split outside groups and classes; null for another form. */
 function alternativesOf(pattern: unknown): readonly string[] | null {
   const inner = typeof pattern === 'string' ? /^\^\((.*)\)\$$/s.exec(pattern)?.[1] : undefined;
   if (inner === undefined) return null;
@@ -187,12 +190,12 @@ function alternativesOf(pattern: unknown): readonly string[] | null {
   }
   return found;
 }
-/** True where a pattern has all the alternatives it had, and further ones. */
+/** True where a pattern keeps all its alternatives and adds others. */
 function takesMore(before: unknown, after: unknown): boolean {
   const [was, now] = [alternativesOf(before), alternativesOf(after)];
   return was !== null && now !== null && was.every((one) => now.includes(one));
 }
-/** Direction by direction, into one list. */
+/** A comparison in each direction, collected in one list. */
 const comparer = (sides: Sides): { readonly found: string[]; readonly of: (d: Direction) => Comparison } => {
   const found: string[] = [];
   const make = (direction: Direction): Comparison => ({ ...sides, direction, seen: new Set(), found });
@@ -222,7 +225,7 @@ function compareOperation(
   const rank = (operation: Json): number => LEVELS.indexOf((operation['x-level'] ?? 'public') as Level);
   if (rank(after) > rank(before)) found.push(`${at}: needs the level ${String(after['x-level'])} now`);
 
-  // Headers are named once in the components; the ones of the baseline have to stay there.
+  // Headers are defined once in the components; those of the baseline must remain.
   const parameters = (operation: Json, document: Json): Map<string, Json> =>
     new Map(
       list(operation.parameters)
@@ -288,11 +291,11 @@ export function asyncapiBreaks(before: Document, after: Document): string[] {
   const messages = object(object(after.components).messages);
   for (const [name, message] of Object.entries(object(object(before.components).messages))) {
     const direction = directions.get(name);
-    // A message that is gone was named with its channel.
+    // A removed message was reported with its channel.
     if (direction === undefined || messages[name] === undefined) continue;
     compare(name, object(message).payload, object(messages[name]).payload, of(direction));
   }
   return found;
 }
-/** The last part of a reference: the name of a message. */
+/** Last part of a reference: the name of a message. */
 const nameIn = (reference: unknown): string => String(object(reference).$ref).split('/').at(-1) ?? '';

@@ -14,9 +14,9 @@ export type Contract = (typeof CONTRACTS)[number];
 const REPOSITORY = path.resolve(import.meta.dirname, '..');
 const CACHE = path.join(REPOSITORY, 'node_modules/.cache/offhook-contract');
 
-/** Both documents, indented by two; the service is started once without an engine in a temporary folder. */
+/** Both documents, indented by two; starts the service once without an engine in a temporary folder. */
 async function served(): Promise<Readonly<Record<Contract, string>>> {
-  // The service takes half a second to load, which a reader of kept documents does without.
+  // Loading the service takes half a second, which a cached document avoids.
   const { readConfig } = await import('../server/src/boot/config.ts');
   const { startService } = await import('../server/src/boot/service.ts');
   const data = await fs.mkdtemp(path.join(os.tmpdir(), 'offhook-docs-'));
@@ -63,7 +63,7 @@ async function sourcesHash(): Promise<string> {
 }
 
 let made: Promise<string> | undefined;
-/** Folder with `openapi.json` and `asyncapi.json` for the sources as they are; made once for each state of the sources. */
+/** Folder with `openapi.json` and `asyncapi.json` of the current sources; generated once per state of the sources. */
 export const contractFolder = (): Promise<string> => (made ??= makeFolder());
 async function makeFolder(): Promise<string> {
   const folder = path.join(CACHE, await sourcesHash());
@@ -76,7 +76,7 @@ async function makeFolder(): Promise<string> {
   try {
     await fs.rename(fresh, folder);
   } catch (error) {
-    // Another process may have made the same folder meanwhile.
+    // Another process may have generated the same folder meanwhile.
     await fs.rm(fresh, { recursive: true, force: true });
     await fs.access(folder).catch(() => {
       throw error;
@@ -92,7 +92,7 @@ export async function contractDocument<T>(name: Contract): Promise<T> {
 const isObject = (value: unknown): value is Document =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What programs do not see: texts, examples, and how a reply is refused. */
+/** Parts a program does not see: texts, examples, and the form of error replies. */
 const TEXTS = new Set([
   'default',
   'deprecated',
@@ -113,12 +113,12 @@ const TEXTS = new Set([
 /** Keys whose value maps names of the contract, so that none of them is a keyword. */
 const NAMED = new Set(['properties', 'schemas', 'messages', 'paths', 'parameters', 'channels', 'operations']);
 
-/** Baseline of a release: its version and what `contract-breaks.ts` compares. */
+/** Baseline of a release: its version and everything `contract-breaks.ts` compares. */
 export function baselineOf(document: Document): string {
   const { version } = document.info as { version: string };
   return `${compact({ info: { version }, ...(pruned(document) as Document) })}\n`;
 }
-/** `document` without what `contract-breaks.ts` does not compare. */
+/** `document` without what `contract-breaks.ts` ignores. */
 function pruned(document: unknown, names = false): unknown {
   if (Array.isArray(document)) return document.map((one) => pruned(one));
   if (!isObject(document)) return document;
@@ -136,7 +136,7 @@ function pruned(document: unknown, names = false): unknown {
   return kept;
 }
 
-/** JSON with one line for each field and list of values, so that a difference of two releases reads as a list of fields. */
+/** JSON with one line per field and list of values, so that the difference of two releases reads as a list of fields. */
 function compact(value: unknown, indent = ''): string {
   const whole = JSON.stringify(value);
   if (typeof value !== 'object' || value === null || whole.length + indent.length <= 120) return whole;

@@ -1,7 +1,7 @@
 /**
- * Writes the documents that follow from the code; `docs/openapi.json` and `docs/asyncapi.json` are for a reader and not in the
- * repository. With `--check` it writes nothing and fails when one is not current or the contract lost something since the last
- * release; with `--baseline` the contract as it is now becomes what counts.
+ * Writes the documents derived from the code; `docs/openapi.json` and `docs/asyncapi.json` are for readers and not in the
+ * repository. `--check` writes nothing and fails when a document is not current or the contract lost something since the last
+ * release; `--baseline` makes the current contract the baseline.
  */
 import fs from 'node:fs/promises';
 import path from 'node:path';
@@ -61,7 +61,7 @@ ${rows.join('\n')}
 /** docs/feature-codes.md from the list of codes. */
 export const featureCodesDocument = (): string => `# Feature codes
 
-Dialled from any phone of the exchange. They are dialplan, so they work while the service is down; those of agents play one sound for success and another for refusal. Who calls is told by the phone that signed in, never by the caller ID it shows.
+Dialled from any phone of the exchange. They are dialplan, so they work while the service is down; those of agents play one sound for success and another for refusal. The caller is identified by the registered phone, never by the caller ID it sends.
 
 ${featureCodesTable()}`;
 
@@ -75,7 +75,7 @@ async function documents(): Promise<Readonly<Record<string, string>>> {
     '../client/routes.ts': clientRoutes(),
   };
 }
-/** What a client of the last release relies on and would miss now, in words. */
+/** Everything a client of the last release would lose now. */
 async function breaks(baseline: string): Promise<string[]> {
   const found = await Promise.all(
     CONTRACTS.map(async (name) => {
@@ -85,7 +85,7 @@ async function breaks(baseline: string): Promise<string[]> {
   );
   return found.flat();
 }
-/** A break is taken into the baseline only with a version that says so: another major, or before 1.0 another minor. */
+/** A break enters the baseline only with a new version: another major, or before 1.0 another minor. */
 const announces = (before: string, after: string): boolean => {
   const [major, minor] = before.split('.');
   const [newMajor, newMinor] = after.split('.');

@@ -1,4 +1,4 @@
-/** docs/events.md: every event type with its topics, when it is, its fields and an example, from the schemas alone. */
+/** docs/events.md: every event type with its topics, cause, fields and an example, generated from the schemas. */
 import { topicsOfType } from '../server/src/rights/topics.ts';
 import { WebhookTest } from '@offhook/contract/webhooks.ts';
 import { EVENT_TYPES, eventSchemas } from '../server/src/http/asyncapi.ts';
@@ -20,7 +20,7 @@ type Schemas = Readonly<Record<string, Schema>>;
 const REF = '#/components/schemas/';
 const NODE = 'ast1';
 const TIME = '2026-03-02T09:15:04.250Z';
-/** What a field of this name holds in an example; the rest follows from its type. */
+/** Example values by field name; other values follow from the type. */
 const VALUES: Readonly<Record<string, unknown>> = {
   extension: '1003',
   extensions: ['1003'],
@@ -75,7 +75,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
   customer_disposition: null,
   trunk: null,
 };
-/** Which data of an event this is depends on its type: what a field means there, the name alone does not say. */
+/** Example values by event type, where the field name alone is ambiguous. */
 const OWN_VALUES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'parking.slot_occupied': { lot: 'default', parked_by: '1003' },
   'parking.slot_freed': { lot: 'default', reason: 'picked_up' },
@@ -114,7 +114,7 @@ function resolved(schema: Schema, all: Schemas): Schema {
 const nameOf = (schema: Schema): string | undefined =>
   (schema.$ref ?? schema.allOf?.[0]?.$ref)?.slice(REF.length);
 
-/** The type in one cell, e.g. `string, null` or `in \| out`. */
+/** The type for one cell, e.g. `string, null` or `in \| out`. */
 function typeOf(schema: Schema): string {
   const named = nameOf(schema);
   if (named !== undefined) return `[${named}](#${named.toLowerCase().replaceAll('.', '')})`;
@@ -133,7 +133,7 @@ function rows(schema: Schema, prefix = ''): string[] {
   });
 }
 
-/** A value that fits the schema; the same every time. */
+/** An example that fits the schema; deterministic. */
 function exampleOf(
   schema: Schema,
   all: Schemas,
@@ -160,13 +160,13 @@ function exampleOf(
   if (type === 'number') return 0.8;
   return /(_at|since|until|deadline)$/.test(name) ? TIME : name;
 }
-/** `data` as an event of this type can have it. */
+/** Example of `data` for an event of this type. */
 export function exampleData(type: string): unknown {
   const all = eventSchemas() as Schemas;
   return exampleOf(all[type] ?? {}, all, '', OWN_VALUES[type] ?? {});
 }
 
-/** What a test of a webhook sends. */
+/** Data of a webhook's test event. */
 export const TESTED = {
   specversion: '1.0',
   id: 'test_x3f0uG2hWm7kQ9aZ',
@@ -208,7 +208,7 @@ ${JSON.stringify(exampleData(type), null, 1)}
   const parts = Object.keys(all).filter((name) => !types.has(name) && used.has(name));
   return `# Events
 
-Every event on every transport is the [envelope](#envelope) with \`data\` by its \`type\`. Fields and types are only ever added, so a client passes over what it does not know. A field with \`?\` may be missing. The same as AsyncAPI 3 is served at \`/api/v1/asyncapi.json\`.
+Every event on every transport is the [envelope](#envelope) with \`data\` by its \`type\`. Fields and types are only ever added, so a client ignores unknown ones. A field with \`?\` may be missing. The same as AsyncAPI 3 is served at \`/api/v1/asyncapi.json\`.
 
 ${EVENT_TYPES.map((type) => `[${type}](#${type.replaceAll('.', '')})`).join(' · ')}
 

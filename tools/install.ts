@@ -1,6 +1,6 @@
 /**
- * The linters, generators and checkers that only `npm run check` and `npm test` use. They have a lockfile of their own, so that
- * `npm start` does not install them; who needs them first installs them here, once for each state of the lockfile.
+ * The linters, generators and checkers that only `npm run check` and `npm test` use. They have their own lockfile, so that `npm
+ * start` does not install them; the first command that needs them installs them, once per state of the lockfile.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -12,7 +12,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 /** Folder of `package.json` and `node_modules`. */
 export const TOOLS = import.meta.dirname;
 const MODULES = path.join(TOOLS, 'node_modules');
-/** Written last; holds the hash of the lockfile the packages were installed from. */
+/** Written last; contains the hash of the lockfile the packages were installed from. */
 const INSTALLED = path.join(MODULES, '.offhook-installed');
 const LOCK = path.join(TOOLS, 'node_modules.lock');
 
@@ -28,7 +28,7 @@ const wanted = (): string =>
     .update(fs.readFileSync(path.join(TOOLS, 'package-lock.json')))
     .digest('hex');
 
-/** Installs the tools where they are not installed from today's lockfile; safe to call from many processes at once. */
+/** Installs the tools unless they match the current lockfile; safe to call from many processes at once. */
 export async function installTools(): Promise<void> {
   while (read(INSTALLED) !== wanted()) {
     if (!takeLock()) {
@@ -42,13 +42,13 @@ export async function installTools(): Promise<void> {
     }
   }
 }
-/** A module of the tools by its name; untyped, because the packages are not there when the house is type-checked. */
+/** A module of the tools by name; untyped, because the packages are absent when the repository is type-checked. */
 export async function tool(name: string): Promise<unknown> {
   await installTools();
   return createRequire(path.join(TOOLS, 'package.json'))(name) as unknown;
 }
 
-/** False while another process installs; the lock of a process that has ended is removed. */
+/** False while another process installs; removes the lock of a process that has ended. */
 function takeLock(): boolean {
   try {
     fs.writeFileSync(LOCK, String(process.pid), { flag: 'wx' });

@@ -1,6 +1,6 @@
 /**
- * Lints the OpenAPI document with Redocly and Spectral, the AsyncAPI document with Spectral; a warning fails as an error does. What
- * was clean is not linted again while neither document nor rules nor tools change.
+ * Lints the OpenAPI document with Redocly and Spectral, the AsyncAPI document with Spectral; warnings fail as errors do. A
+ * clean result is kept until documents, rules or tools change.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -32,7 +32,7 @@ function stateOf(): string {
   for (const file of files) hash.update(fs.readFileSync(file)).update('\0');
   return hash.digest('hex');
 }
-/** Output of a linter and its verdict; a warning of Redocly leaves the exit code at 0. */
+/** Output and verdict of a linter; warnings of Redocly leave the exit code at 0. */
 function run(words: readonly string[], file: string): Promise<{ clean: boolean; said: string }> {
   const [name = '', ...args] = words;
   const program = path.join(TOOLS, 'node_modules', '.bin', name);

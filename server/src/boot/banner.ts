@@ -1,4 +1,4 @@
-/** What `npm start` tells the person in front of it. */
+/** The lines `npm start` prints for the person at the terminal. */
 import { SETTINGS } from './config.ts';
 import type { Address, Config } from './config.ts';
 import { credentialsFile, readCredentials } from './credentials.ts';
@@ -13,8 +13,8 @@ export function urlOf({ host, port }: Address): string {
 }
 
 /**
- * The lines printed once everything works. Passwords only where the site's own file still holds them, and on a `terminal`
- * alone: anything else keeps what it is given, as the system's journal does.
+ * The lines printed once everything works. They contain passwords only while the site's own file still holds them, and only on
+ * a `terminal`: anything else stores its input, as the system's journal does.
  */
 export async function readyText(
   config: Config,
@@ -24,7 +24,7 @@ export async function readyText(
   const url = config.publicUrl === '' ? urlOf(address) : config.publicUrl;
   const { host, port } = config.sipListen;
   const sip = deskPhones ? `SIP ${host}:${port}` : `none: ${host}:${port} is used by another program`;
-  // Another exchange may be the one of the default folder.
+  // The other exchange may run in the default folder.
   const ours =
     config.data === SETTINGS.data.parse(SETTINGS.data.initial) ? '' : `OFFHOOK_DATA=${config.data} `;
   const people = await readCredentials(config.data);

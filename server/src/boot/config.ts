@@ -11,7 +11,7 @@ interface Setting<T> {
   readonly expects: string;
   readonly initial: string;
   readonly about: string;
-  /** Never shown, not even when it is wrong. */
+  /** Never shown, not even in an error. */
   readonly secret?: true;
   parse(text: string): T | undefined;
 }
@@ -40,7 +40,7 @@ const origins = (text: string): readonly string[] | undefined => {
     .filter(Boolean);
   return list.every((o) => URL.canParse(o) && new URL(o).origin === o) ? list : undefined;
 };
-/** Addresses of Debian mirrors, or null for those that are used by themselves. */
+/** Addresses of Debian mirrors, or null to use the default ones. */
 const mirrors = (text: string): readonly string[] | null | undefined => {
   const list = text
     .split(',')
@@ -50,7 +50,7 @@ const mirrors = (text: string): readonly string[] | null | undefined => {
   if (!fits) return undefined;
   return list.length === 0 ? null : list;
 };
-/** By its name: the engine knows no zone such as `+05:45`. */
+/** By name only: the engine knows no zone such as `+05:45`. */
 const zone = (text: string): string | undefined => {
   try {
     const known = new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone;
@@ -80,11 +80,11 @@ const targets = (text: string): readonly string[] | undefined => {
     .split(',')
     .map((s) => s.trim().toLowerCase())
     .filter(Boolean);
-  // What looks like an address and is none would be taken for a name, and allow nothing.
+  // A malformed address would be taken for a host name and allow nothing.
   const host = /^(?=.*[a-z])[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
   return list.every((entry) => network(entry) || host.test(entry)) ? list : undefined;
 };
-/** The address of a database of PostgreSQL, or null for none. */
+/** The address of a PostgreSQL database, or null for none. */
 const database = (text: string): string | null | undefined => {
   if (text === '') return null;
   if (!URL.canParse(text)) return undefined;
@@ -96,7 +96,7 @@ const oneOf =
   (text: string): T | undefined =>
     words.find((w) => w === text);
 
-/** Every setting there is; `docs/settings.md` is generated from this table. */
+/** All settings; `docs/settings.md` is generated from this table. */
 export const SETTINGS = {
   listen: setting({
     name: 'OFFHOOK_LISTEN',
@@ -344,12 +344,12 @@ export type Config = {
   readonly [K in keyof SettingsTable]: Exclude<ReturnType<SettingsTable[K]['parse']>, undefined>;
 } & { readonly empty: boolean };
 
-/** Every wrong setting named with what was expected; nothing is started then. */
+/** Lists every wrong setting with the expected form; nothing is started then. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
 }
 
-/** Reads the environment. An unknown `OFFHOOK_` name is refused too: it is a typing mistake more often than not. */
+/** Reads the environment. An unknown `OFFHOOK_` name is rejected because it is usually a typing error. */
 export function readConfig(
   env: Readonly<Record<string, string | undefined>>,
   args: readonly string[] = [],

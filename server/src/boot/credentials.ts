@@ -13,12 +13,12 @@ export interface Credential {
   readonly username: string;
   readonly full_name: string;
   readonly level: string;
-  /** First password; missing once it was changed. */
+  /** First password; absent once it was changed. */
   readonly password?: string;
-  /** What a desk phone of this extension registers with. */
+  /** Password with which a desk phone of this extension registers. */
   readonly sip_password: string;
 }
-/** No letters or digits that are mistaken for one another, since people type these. */
+/** Without letters and digits that look alike, because people type these. */
 const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
 
 /** Four groups of four, 80 random bits. */
@@ -29,7 +29,7 @@ export const newPassword = (): string =>
 
 export const credentialsFile = (data: string): string => path.join(data, 'credentials.json');
 
-/** The credentials of a new site, readable by its owner only; none where the file is gone or is not ours. */
+/** The credentials of a new site, readable by its owner only; empty where the file is missing or not ours. */
 export async function readCredentials(data: string): Promise<readonly Credential[]> {
   try {
     const list: unknown = JSON.parse(await fs.readFile(credentialsFile(data), 'utf8'));
@@ -61,7 +61,7 @@ const entryOf = (directory: Listed, { extension, username, name: full_name, leve
   sip_password: directory.sipPassword(extension),
 });
 
-/** Everyone who cannot sign in yet gets a password; the file of them is for the site's owner. */
+/** Creates a password for everyone who cannot sign in yet; the file with them is for the site's owner. */
 export async function giveCredentials(
   data: string,
   directory: StoredDirectory,
@@ -76,9 +76,9 @@ export async function giveCredentials(
   if (fresh.length === 0) return;
   const given = new Set(fresh.map(({ extension }) => extension));
   const before = (await readCredentials(data)).filter(({ extension }) => !given.has(extension));
-  // The file first: a password that was set and never written down would lock its person out.
+  // The file first: a password that was set but never stored would lock its person out.
   await writeCredentials(data, [...before, ...fresh]);
-  // A few at a time: more at once than the line of key derivations takes would be refused.
+  // A few at a time: more than the queue of key derivations accepts would be rejected.
   const rest = fresh.values();
   const give = async (): Promise<void> => {
     for (const { extension, password } of rest) {
@@ -90,8 +90,8 @@ export async function giveCredentials(
 }
 
 /**
- * Keeps the file to what still holds, until the returned function is called: an entry goes with its extension and has the SIP
- * password of now, and a first password goes once it was changed. A file that its owner deleted stays deleted.
+ * Keeps the file current until the returned function is called: an entry disappears with its extension and follows its SIP
+ * password, and a first password disappears once it was changed. A file that its owner deleted stays deleted.
  */
 export async function keepCredentials(
   data: string,

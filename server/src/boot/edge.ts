@@ -1,4 +1,4 @@
-/** What the outside reaches: the event stream, the HTTP host with its routes, and the lines for whoever started it. */
+/** What clients reach: the event stream, the HTTP host with its routes, and the lines printed at start. */
 import { includesLevel } from '@offhook/contract/ids.ts';
 import { messageOf } from '../core/errors.ts';
 import { createStream } from '../delivery/stream.ts';
@@ -27,7 +27,7 @@ export interface EdgeParts extends Features, Pick<Watched, 'watch'> {
   readonly features: readonly Feature[];
 }
 
-/** The stream hears of what is committed once the loop begins. */
+/** The stream receives committed events once the loop begins. */
 export function createEventStream(parts: Features, stack: AsyncDisposableStack) {
   const { apiKeys, applies, clock, config, directory, journal, live, log, loop, queues, sessions } = parts;
   const { agents, engineStatus, liveCalls, parking, wallboard } = parts;
@@ -68,7 +68,7 @@ export function createEventStream(parts: Features, stack: AsyncDisposableStack) 
   return { stream, metrics };
 }
 
-/** Resolves when HTTP listens. Throws `ConfigError` where the address cannot be had. */
+/** Resolves when HTTP listens. Throws `ConfigError` where the address is not available. */
 export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
   const { apiKeys, clock, config, exchange, features, instance, live, log, metrics, stream } = parts;
   const { sessions, sipKey, siteConsole, store } = parts;
@@ -123,7 +123,7 @@ export interface Announcement {
   readonly print: (text: string) => void;
   readonly signal: AbortSignal;
 }
-/** Prints the address now, and once that everything works, as soon as it does. */
+/** Prints the address now, and the ready lines as soon as everything works. */
 export function announce(
   { clock, config, exchange, log, say }: EdgeParts,
   { address, checks, began, print, signal }: Announcement,

@@ -1,4 +1,4 @@
-/** The engine's link, the live model that follows it, and the loop between the two. */
+/** The engine's link, the live model that follows it, and the loop between them. */
 import { randomUUID } from 'node:crypto';
 import { createAsteriskEngine } from '../adapters/asterisk/engine.ts';
 import { celFile } from '../adapters/asterisk/instance.ts';
@@ -13,7 +13,7 @@ import type { SiteFeatures, SiteParts } from './site.ts';
 export interface EngineParts extends SiteParts, SiteFeatures {}
 export type EngineSide = ReturnType<typeof createEngineSide>;
 
-/** Connects nothing yet: the loop does, when it begins. */
+/** Connects nothing: the loop does so when it begins. */
 export function createEngineSide(parts: EngineParts, stack: AsyncDisposableStack) {
   const { audit, clock, config, directory, exchange, instance, journal, log, node } = parts;
   const sipSecurity = createSipSecurity({
@@ -23,7 +23,7 @@ export function createEngineSide(parts: EngineParts, stack: AsyncDisposableStack
     isAccount: (account) => directory.byEndpoint(account) !== undefined,
   });
   stack.defer(() => sipSecurity.close());
-  // An account that nobody has, and that nobody knows: its refusals are no attack.
+  // A random account that does not exist: its refusals are no attack.
   const healthAccount = `health-${randomUUID()}`;
   const engine = createAsteriskEngine({
     node,
@@ -51,7 +51,7 @@ export function createEngineSide(parts: EngineParts, stack: AsyncDisposableStack
     live: live.view,
     liveChanged: () => live.changed(),
     loop,
-    /** What the topic `system` shows of the engine. */
+    /** State of the engine in the topic `system`. */
     engineStatus: () => {
       const { link, reason, since } = engine.status();
       return { node, up: live.view.live, link, reason, since: rfc3339(since) };

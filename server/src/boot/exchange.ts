@@ -1,4 +1,4 @@
-/** The engine of this site: got, configured, started and kept running beside the service. */
+/** The engine of this site: found, configured, started and supervised beside the service. */
 import dgram from 'node:dgram';
 import net from 'node:net';
 import { createEngineConfig } from '../adapters/asterisk/apply/engine-config.ts';
@@ -27,27 +27,27 @@ import type { Clock } from '../ports/clock.ts';
 import type { EngineConfig } from '../ports/engine-config.ts';
 
 export interface Exchange {
-  /** True from the moment the engine's process runs; its AMI may still be booting. */
-  /** Gets the engine and keeps it running, in the background; never throws. */
+  /** True once the engine's process runs; its AMI may still be booting. */
+  /** Finds the engine and keeps it running, in the background; never throws. */
   begin(start: ExchangeStart): void;
   running(): boolean;
-  /** False where another program has the address of desk phones. */
+  /** False where another program uses the address of desk phones. */
   deskPhones(): boolean;
   /** Null until it was found. */
   program(): AsteriskProgram | null;
   /** Age of the engine's packages; null for a program of the machine, or before it was found. */
   packageAge(): Promise<PackageAge | null>;
-  /** What it does or what is missing, one sentence for people. */
+  /** Current activity or problem, one sentence for people. */
   state(): string;
-  /** What the engine's console answers; throws `engine_unavailable` while there is no engine. */
+  /** Reply of the engine's console; throws `engine_unavailable` while there is no engine. */
   console(text: string, signal: AbortSignal): Promise<string>;
-  /** The way configuration gets to it. */
+  /** How configuration reaches the engine. */
   readonly engineConfig: EngineConfig;
   /** Resolves once the engine's process runs for the first time. */
   readonly started: Promise<void>;
-  /** Ends the engine once no call is left, after which it is started anew at once. */
+  /** Stops the engine once no call is left, and starts it again at once. */
   restartWhenConvenient(): Promise<void>;
-  /** Ends the engine too; abort the signal first. */
+  /** Stops the engine too; abort the signal first. */
   stop(): Promise<void>;
   /** Leaves the engine and its calls to the next service; abort the signal first. */
   release(): Promise<void>;
@@ -64,17 +64,17 @@ export interface ExchangeStart {
   /** Aborting it leaves a running engine to the next service. */
   readonly signal: AbortSignal;
   /**
-   * Called before an engine is started or taken over. `lives`: one of before runs. Gives the files that it takes in only by a
-   * new start.
+   * Called before an engine is started or adopted. `lives`: an earlier one still runs. Returns the files that take effect only
+   * at a restart.
    */
   readonly configure: (lives: boolean) => Promise<readonly string[]>;
   /** Renders the engine's files for another program while no engine runs. False where an apply is under way. */
   readonly refit: () => Promise<boolean>;
-  /** Resolves once what an adopted engine holds is known here, so that starting it anew forgets nothing. */
+  /** Resolves once the state of an adopted engine is known here, so that restarting it loses nothing. */
   readonly known: (signal: AbortSignal) => Promise<void>;
 }
 
-/** Whether UDP and TCP of this address can be had; the engine would start without them and say so only in its log. */
+/** Whether UDP and TCP of this address are taken; the engine would start without them and report it only in its log. */
 async function sipPortTaken({ host, port }: Config['sipListen']): Promise<boolean> {
   const udp = dgram.createSocket(net.isIPv6(host) ? 'udp6' : 'udp4');
   const tcp = net.createServer();
@@ -208,13 +208,13 @@ export function createExchange(options: ExchangeOptions): Exchange {
     let later: Promise<void> = Promise.resolve();
     if (living === null) await untilDone(configure);
     else {
-      // A running engine is adopted even on a full disk; its files are written as soon as the disk has room.
+      // A running engine is adopted even on a full disk; its files are written as soon as there is room.
       try {
         await configure();
       } catch (error) {
         log.warn({ error: messageOf(error) }, 'the engine is adopted; its files cannot be looked after yet');
         later = untilDone(configure);
-        // It is awaited once the engine is up; until then a stop of the service must not leave its rejection unhandled.
+        // Awaited once the engine is up; until then stopping the service must not leave its rejection unhandled.
         later.catch(() => undefined);
       }
     }

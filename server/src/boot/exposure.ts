@@ -23,8 +23,8 @@ const isIn = (list: BlockList, host: string): boolean =>
   host === 'localhost' || list.check(host, isIPv6(host) ? 'ipv6' : 'ipv4');
 
 /**
- * Warnings about the configured addresses. HTTP is plain, so only loopback is safe, or a TLS proxy on another machine that
- * is configured. SIP is plain too and belongs to the network of its phones, so a wildcard or public address causes a
+ * Warnings about the configured addresses. HTTP is plain, so only loopback is safe, or an address behind a configured TLS proxy
+ * on another machine. SIP is plain too and belongs to the network of its phones, so a wildcard or public address causes a
  * warning.
  */
 export function exposures({

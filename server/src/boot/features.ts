@@ -1,4 +1,4 @@
-/** What works on calls as they go on: agents, queues, call control and what people set for their own calls. */
+/** Features that work on live calls: agents, queues, call control and people's own call settings. */
 import path from 'node:path';
 import { moveMailboxes } from '../adapters/asterisk/mailbox-folders.ts';
 import { outboundFinder, outboundOrder } from '../routing/routes.ts';
@@ -29,7 +29,7 @@ export interface CallParts extends RecordParts, RecordFeatures {
   readonly agents: Agents;
 }
 export type CallFeatures = Awaited<ReturnType<typeof createCallFeatures>>;
-/** Every feature of the service and what they are made of. */
+/** All features of the service and their dependencies. */
 export interface Features extends CallParts, CallFeatures, ConfigFeatures {}
 export type ConfigFeatures = Awaited<ReturnType<typeof createConfigFeatures>>;
 
@@ -138,7 +138,7 @@ export async function createCallFeatures(parts: CallParts) {
   return { wallboard, calls, selfService, presence, queues, liveCalls, parking };
 }
 
-/** Personal data and the way a configuration takes to the engine. */
+/** Features for personal data and for bringing a configuration to the engine. */
 export async function createConfigFeatures(
   parts: CallParts & { readonly presence: PresenceService },
   engineConfig: EngineConfig,

@@ -1,4 +1,4 @@
-/** What shows whether the service does its work: the checks of readiness, and its gauges. */
+/** Checks of readiness and gauges of the service. */
 import { descriptors, enough } from '../core/descriptors.ts';
 import type { EngineWatch } from '../adapters/asterisk/watch.ts';
 import { WATCHED } from '../adapters/asterisk/watch.ts';
@@ -19,9 +19,9 @@ import type { LiveView } from '../ports/live.ts';
 import type { Store } from '../ports/store.ts';
 import type { StoreGaps } from './store-gaps.ts';
 
-/** Refused SIP requests per minute from which the check reports an attack. */
+/** Rejected SIP requests per minute from which the check reports an attack. */
 const MANY_REFUSALS = 100;
-/** Below this the disk counts as full. */
+/** Free bytes below which the disk counts as full. */
 export const DISK_FLOOR_BYTES = 64 * 1024 * 1024;
 
 /**

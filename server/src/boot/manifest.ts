@@ -1,4 +1,4 @@
-/** Every feature of the service, one row each: what it serves, hears of and ends. */
+/** All features of the service, one row each: operations, event handlers and shutdown. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { webhookOperations } from '../features/webhooks/operations.ts';
@@ -36,10 +36,10 @@ import type { Feature } from '../ports/feature.ts';
 import { VERSION } from './config.ts';
 import type { Features } from './features.ts';
 
-/** Where `npm run build` puts the console. */
+/** Where `npm run build` writes the console. */
 const CONSOLE = path.resolve(import.meta.dirname, '../../../console/dist');
 
-/** Features hear of an event in this order, and end in it. */
+/** Features receive events in this order, and are closed in it. */
 export function manifestOf(parts: Features): readonly Feature[] {
   const { agents, apiKeys, applies, audit, boards, calls, clock, config, directory, draft, exports } = parts;
   const { history, live, liveCalls, log, objects, parking, presence, privacy, queues, recordings } = parts;
@@ -72,7 +72,7 @@ export function manifestOf(parts: Features): readonly Feature[] {
     {
       name: 'presence',
       operations: () => [selfServiceOperations(selfService), presenceOperations(presence)],
-      // Presence asks self-service who wants no calls, so it looks after it and ends before it.
+      // Presence reads do not disturb from self-service, so it updates after it and is closed before it.
       onStepped() {
         selfService.onStepped();
         presence.onStepped();

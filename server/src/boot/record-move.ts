@@ -17,9 +17,9 @@ export class MoveError extends Error {}
 export interface MovedTable {
   readonly table: string;
   readonly rows: number;
-  /** Of every whole number in it. */
+  /** Sum of all whole numbers in the column. */
   readonly sum: bigint;
-  /** Of every row, in any order. */
+  /** Hash of all rows, independent of their order. */
   readonly hash: string;
 }
 type Rows = Record<string, unknown>;
@@ -27,7 +27,7 @@ interface Tables {
   offhook_move: { name: string; after: number; rows: number; done: number };
   [table: string]: Rows;
 }
-/** The whole move; its `done` is 1 once everything was found to be the same. */
+/** Row of the whole move; its `done` is 1 once both sides were found equal. */
 const WHOLE = '';
 const steps: Migration = {
   id: '0100-move',
@@ -45,8 +45,8 @@ const MOST_ROWS = 500;
 const MOST_VALUES = 20_000;
 
 /**
- * Moves everything, or goes on where an earlier move was ended; then compares both sides. `file` is only read. Throws
- * `MoveError` where it may not be begun, or where the sides differ.
+ * Moves all records, or continues an interrupted move; then compares both sides. `file` is only read. Throws `MoveError` where
+ * the move may not begin, or where the sides differ.
  */
 export async function moveRecords(
   file: string,
@@ -109,7 +109,7 @@ async function note(
     .execute();
 }
 
-/** Rows and the place they reach to are stored together, so that a move that was killed goes on without a gap or a double. */
+/** Rows and the position they reach are stored together, so that an interrupted move continues without gaps or duplicates. */
 async function copy(
   source: TableReader,
   target: Store,
@@ -146,7 +146,7 @@ async function copy(
   tell(`${name}: ${rows} of ${all}`);
 }
 
-/** PostgreSQL's text has no NUL (adapters/postgres): it was replaced on the way. */
+/** PostgreSQL's text cannot hold NUL (adapters/postgres): it was replaced on the way. */
 const plain = (value: unknown): unknown => {
   if (typeof value === 'string') return value.replaceAll('\0', '\uFFFD');
   return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value;
@@ -193,7 +193,7 @@ async function compare(
   return moved;
 }
 
-/** A number that was given out once is never given out again, also not that of a row which is gone. */
+/** A number is never assigned twice, not even that of a deleted row. */
 async function takeUpNumbers(
   trx: Transaction<Tables>,
   { name, columns }: TableMetadata,

@@ -1,4 +1,4 @@
-/** What is kept of conversations: history, recordings and files made of them. */
+/** Records of conversations: history, recordings and exports. */
 import path from 'node:path';
 import { createCelReader } from '../adapters/asterisk/cel/reader.ts';
 import { celFile, recordingsDir } from '../adapters/asterisk/instance.ts';
@@ -18,7 +18,7 @@ export type RecordFeatures = Awaited<ReturnType<typeof createRecordFeatures>>;
 export async function createRecordFeatures(parts: RecordParts, stack: AsyncDisposableStack) {
   const { audit, clock, config, directory, instance, journal, live, log, loop, node } = parts;
   const { apiKeys, records, sessions, store, storeGaps } = parts;
-  // Each of the two needs the other.
+  // History and recordings need each other.
   const made = Promise.withResolvers<Recordings>();
   const callRecords = createCelReader({ file: celFile(instance), node, log, clock });
   const history = await createHistory({

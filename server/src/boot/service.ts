@@ -1,4 +1,4 @@
-/** The composition root: every part in the order in which it is made, and given up in the reverse one. */
+/** The composition root: all parts in the order of their creation; they are released in reverse. */
 import { dynamicMembers, siteEvent } from '../features/pbx-config/live.ts';
 import { keepRetention } from '../journal/retention.ts';
 import type { EngineConfig } from '../ports/engine-config.ts';
@@ -16,19 +16,19 @@ import { openStores } from './stores.ts';
 
 const LIVE_POLL_MS = 50;
 
-/** For fault tests: what stands between the service and the engine's configuration may fail in their way. */
+/** For fault tests: wrappers that make the engine's configuration fail. */
 export interface Faults {
   readonly engineConfig?: (real: EngineConfig) => EngineConfig;
 }
 export interface Service extends AsyncDisposable {
   readonly address: { readonly host: string; readonly port: number };
-  /** Resolves once the service was told to stop. */
+  /** Resolves once the service was asked to stop. */
   readonly closed: Promise<void>;
-  /** The stop leaves the engine and its calls to the next service. */
+  /** Leaves the engine and its calls to the next service at the stop. */
   keepEngine(): void;
 }
 
-/** Creates every feature; none of them has begun. */
+/** Creates every feature and starts none. */
 async function createFeatures(
   config: Config,
   say: (line: string) => void,
@@ -47,7 +47,7 @@ async function createFeatures(
   return { ...calls, ...(await createConfigFeatures(calls, engineConfig, stack)) };
 }
 
-/** Gets and starts the engine in the background; `keeps`: whether the stop leaves it to the next service. */
+/** Finds and starts the engine in the background; `keeps`: whether the stop leaves it to the next service. */
 function beginExchange(parts: Features, keeps: () => boolean, stack: AsyncDisposableStack): void {
   const { agents, applies, clock, engine, exchange, live, wallboard } = parts;
   const stop = new AbortController();
@@ -65,11 +65,11 @@ function beginExchange(parts: Features, keeps: () => boolean, stack: AsyncDispos
     await (keeps() ? exchange.release() : exchange.stop());
   });
   stack.defer(() => engine.close());
-  // Ended after the loop: what is committed last is counted and stored too.
+  // Closed after the loop, so that the last commits are counted and stored too.
   stack.defer(() => wallboard.close());
 }
 
-/** From here on the model follows the engine, and features hear of every committed event. */
+/** From here on the model follows the engine, and features receive every committed event. */
 async function beginLoop(parts: Omit<EdgeParts, 'watch'>, stack: AsyncDisposableStack): Promise<void> {
   const { agents, clock, config, directory, features, history, journal, liveChanged, log, loop } = parts;
   const { presence, storeGaps, stream, wallboard } = parts;
@@ -112,8 +112,8 @@ async function beginLoop(parts: Omit<EdgeParts, 'watch'>, stack: AsyncDisposable
 }
 
 /**
- * Resolves when HTTP listens; the engine is got and started beside it. Aborting `signal` begins the stop. `print` is given
- * whole lines for the person in front of it. Throws where the data folder or the address cannot be had.
+ * Resolves when HTTP listens; the engine is found and started beside it. Aborting `signal` begins the stop. `print` receives
+ * whole lines for the person at the terminal. Throws where the data folder or the address is not available.
  */
 export async function startService(
   config: Config,

@@ -19,7 +19,7 @@ const migrations: readonly Migration[] = [
   },
 ];
 
-/** Random name of this site, made once and kept in its store; the journal notes to which site it belongs. */
+/** Random name of this site, created once and kept in its store; the journal notes the site it belongs to. */
 export async function siteId(store: Store): Promise<string> {
   await store.migrate('site', migrations);
   return store.transaction<Tables, string>(async (trx) => {
@@ -31,7 +31,7 @@ export async function siteId(store: Store): Promise<string> {
   });
 }
 
-/** The path of the store. Throws `store_missing` where it is gone from a folder whose journal shows that there was one. */
+/** Path of the store. Throws `store_missing` where it is missing from a folder whose journal shows that it existed. */
 export function storeFile(data: string): string {
   const [file, journal] = [path.join(data, 'offhook.db'), path.join(data, 'journal.db')];
   if (!fs.existsSync(file) && fs.existsSync(journal)) {

@@ -5,8 +5,8 @@ import path from 'node:path';
 const BYTES = 32;
 
 /**
- * The key of the SIP passwords of sessions and of kept replies, made once and readable by its owner only. Without it nobody
- * is locked out: phones are given other passwords at their next sign-in or refresh.
+ * Key that encrypts SIP passwords of sessions and stored replies, created once and readable by its owner only. Without it
+ * nobody is locked out: phones get new passwords at their next sign-in or refresh.
  */
 export async function siteKey(data: string): Promise<Buffer> {
   const file = path.join(data, 'sip.key');

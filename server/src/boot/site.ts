@@ -1,4 +1,4 @@
-/** What needs no engine: people, keys, webhooks, sounds and the draft of the configuration. */
+/** Features that need no engine: people, keys, webhooks, sounds and the draft of the configuration. */
 import { soundsDir } from '../adapters/asterisk/instance.ts';
 import { builtInSounds } from '../adapters/asterisk/built-in-sounds.ts';
 import { createWebhooks } from '../features/webhooks/feature.ts';
@@ -26,14 +26,14 @@ import { DISK_FLOOR_BYTES } from './health.ts';
 import { siteKey } from './site-key.ts';
 import type { Stores } from './stores.ts';
 
-/** `exchange` need not have begun; `say` takes lines for people. */
+/** `exchange` need not have begun; `say` receives lines for people. */
 export interface SiteParts extends Stores {
   readonly exchange: Exchange;
   readonly say: (line: string) => void;
 }
 export type SiteFeatures = Awaited<ReturnType<typeof createSiteFeatures>>;
 
-/** Creates the features in the order of their migrations; what they hold is given up with `stack`. */
+/** Creates the features in the order of their migrations; `stack` releases what they hold. */
 export async function createSiteFeatures(parts: SiteParts, stack: AsyncDisposableStack) {
   const { config, log, clock, store, journal, instance, node, exchange, say } = parts;
   await store.migrate('pbx-config', migrations);

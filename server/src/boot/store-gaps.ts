@@ -1,4 +1,4 @@
-/** What becomes of writes that the store has lost: an event, a failing check and a new epoch of the feed of changes. */
+/** Handles writes lost by the store: an event, a failing check and a new epoch of the feed of changes. */
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { SqliteStore } from '../adapters/sqlite/store.ts';
 import { rfc3339 } from '../core/clock.ts';
@@ -13,11 +13,11 @@ const SHOWN_MS = 86_400_000;
 export interface StoreGaps {
   /** Fails for a day after a gap was found; the service stays ready. */
   readonly check: Check;
-  /** Events of the gaps that the journal does not have yet. */
+  /** Events of gaps that are not in the journal yet. */
   events(): readonly DomainEvent[];
-  /** Give every committed event: a gap whose event is in the journal is not told again. */
+  /** Call with every committed event: a gap whose event is in the journal is not published again. */
   onDomainEvent(event: DomainEvent): void;
-  /** Epoch of a feed that lies in the store: a gap voids its positions, because they are given out again. */
+  /** Epoch of a feed kept in the store: a gap voids its positions, because they are assigned again. */
   feedEpoch(epoch: string): string;
 }
 export function createStoreGaps(store: SqliteStore, clock: Pick<Clock, 'now'>, log: Log): StoreGaps {

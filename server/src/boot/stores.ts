@@ -1,4 +1,4 @@
-/** What a site is kept in: its data folder, log, stores and journal. */
+/** Storage of a site: its data folder, log, stores and journal. */
 import path from 'node:path';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { createInstance } from '../adapters/asterisk/process/instance-file.ts';
@@ -19,7 +19,7 @@ import { RECORDS } from './record-move.ts';
 import { siteId, storeFile } from './site-id.ts';
 import { createStoreGaps } from './store-gaps.ts';
 
-/** Locks the data folder and opens its log. Throws `ConfigError` where the folder cannot be made or written. */
+/** Locks the data folder and opens its log. Throws `ConfigError` where the folder cannot be created or written. */
 function openFolder(config: Config, stack: AsyncDisposableStack) {
   try {
     makeFolder(config.data);
@@ -45,7 +45,7 @@ export async function openStores(config: Config, stack: AsyncDisposableStack) {
   const store = await openSqliteStore(storeFile(config.data), { log });
   stack.defer(() => store.close());
   const storeGaps = createStoreGaps(store, clock, log);
-  // Live work needs nothing of it: while it is away, calls, agents and signing in go on.
+  // Live work needs no records: while their database is away, calls, agents and sign-in continue.
   const features = Object.keys(RECORDS);
   const records =
     config.databaseUrl === null ? store : openPostgresStore(config.databaseUrl, { log, features });

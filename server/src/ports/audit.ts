@@ -4,17 +4,17 @@ import type { Transaction } from 'kysely';
 export interface AuditEntry {
   /** e.g. `session.login`, `session.login_failed`, `agent.pause`. */
   readonly action: string;
-  /** Extension or user name of who did it; null when unknown. */
+  /** Extension or user name of the actor; null when unknown. */
   readonly actor: string | null;
-  /** What it was done to. */
+  /** The object of the action. */
   readonly object: string | null;
   readonly outcome: 'ok' | 'refused' | 'failed';
   readonly ip: string | null;
   readonly detail?: Readonly<Record<string, string | number | boolean | null>>;
 }
-/** Append-only. A trail that cannot be written is `store_unavailable` for actions, and only logged for failed sign-ins. */
+/** Append-only. Where the trail cannot be written, actions throw `store_unavailable`; failed sign-ins are only logged. */
 export interface Audit {
   record(entry: AuditEntry): Promise<void>;
-  /** Writes a line in a transaction of the caller's: it holds if and when that is committed, and costs no flush of its own. */
+  /** Writes a line within the caller's transaction: it is kept if that commits, and costs no flush of its own. */
   recordIn?<T>(trx: Transaction<T>, entry: AuditEntry): Promise<void>;
 }

@@ -2,7 +2,7 @@ import type { ConversationFilter, ConversationRecording } from '@offhook/contrac
 import type { z } from 'zod';
 import type { Principal } from '../rights/rights.ts';
 
-/** What other features may know of a conversation. The owner is features/history. */
+/** What other features may read of a conversation. Owner: features/history. */
 export interface KnownConversation {
   /** Id of its first call. */
   readonly id: string;
@@ -15,35 +15,34 @@ export interface KnownConversation {
   readonly open: boolean;
 }
 export interface Conversations {
-  /** By the id of any of its calls, also of one that was joined into it later. Throws `store_unavailable`. */
+  /** Finds it by the id of any of its calls, also one that was joined later. Throws `store_unavailable`. */
   byCall(call: string): Promise<KnownConversation | null>;
   /**
-   * Something that hangs on it has changed (a recording was stored or erased): it comes again in the feed of changes, with
-   * the same revision. Unknown calls are left out.
+   * Puts the conversations of these calls into the feed of changes again, with the same revision, because an attachment (a
+   * recording) was stored or erased. Unknown calls are ignored.
    */
   touch(calls: readonly string[]): Promise<void>;
 }
 /** Text, empty where there is none, or a number. */
 export type Cell = string | number;
-/** Where reading stopped, opaque to everyone but the owner. */
+/** Where reading stopped, opaque to all but the owner. */
 export interface ExportPlace {
   readonly started_ms: number;
   readonly id: number;
 }
 /**
- * Conversations as rows of a table, newest first, for files of millions of them. The owner is features/history. Both throw
+ * Conversations as table rows, newest first, for files of millions of rows. Owner: features/history. Both methods throw
  * `invalid_request` (a range that ends before it begins) and `store_unavailable`.
  */
 export interface ConversationRows {
-  /** `bound`: rows that come later are not part of this reading. `estimated`: about how many rows there are. */
+  /** `bound` excludes rows added later from this reading; `estimated` is the approximate number of rows. */
   begin(
     reader: Principal,
     filter: ConversationFilter,
   ): Promise<{ readonly bound: number; readonly estimated: number }>;
   /**
-   * The next rows after `after`, each as JSON of an array with a `Cell` for every column of `EXPORT_COLUMNS` in their order;
-   * `next` is null at the end. Narrowed to what the reader may see. Every row that was there at `begin` comes once, in its
-   * newest state.
+   * The next rows after `after`, each as a JSON array with one `Cell` per column of `EXPORT_COLUMNS`, in that order; `next` is
+   * null at the end. Only rows the reader may see. Every row that existed at `begin` comes once, in its newest state.
    */
   page(
     reader: Principal,
@@ -52,16 +51,16 @@ export interface ConversationRows {
   ): Promise<{ readonly lines: readonly string[]; readonly next: ExportPlace | null }>;
 }
 export type RecordingView = z.infer<typeof ConversationRecording>;
-/** The owner is features/recordings. */
+/** Owner: features/recordings. */
 export interface RecordingIndex {
   /** Recordings of these calls that exist or existed, oldest first. Throws `store_unavailable`. */
   ofCalls(calls: readonly string[]): Promise<ReadonlyMap<string, readonly RecordingView[]>>;
-  /** Those of the given calls that have a recording one can play. One query for a page of a list. */
+  /** The given calls that have a playable recording. One query per page of a list. */
   withRecording(calls: readonly string[]): Promise<ReadonlySet<string>>;
   /**
-   * Deletes the files of all recordings of these calls, of one that still runs too; what is left is that they existed. The
-   * files are unlinked, not overwritten: what the disk and copies of it still hold is beyond us. May be repeated after a
-   * failure. Throws `store_unavailable`, and what the file system throws.
+   * Deletes the files of all recordings of these calls, a running one included; only the note that they existed remains. Files
+   * are unlinked, not overwritten: the disk and its backups may still hold them. Can be repeated after a failure. Throws
+   * `store_unavailable` and errors of the file system.
    */
   erase(calls: readonly string[]): Promise<{ readonly erased: number; readonly bytes: number }>;
 }

@@ -1,7 +1,7 @@
 import type { PersonLevel } from '@offhook/contract/ids.ts';
 
 export type EndpointKind = 'sip' | 'webrtc' | 'mobile';
-/** One device an extension can be reached at. */
+/** A device at which an extension can be reached. */
 export interface Endpoint {
   readonly name: string;
   readonly kind: EndpointKind;
@@ -15,7 +15,7 @@ export interface Person {
   readonly email: string | null;
   readonly mobile: string | null;
   readonly department: string | null;
-  /** People of one group may pick up each other's ringing calls; null for nobody's. */
+  /** People of the same group may pick up each other's ringing calls; null for no group. */
   readonly pickup_group: string | null;
   readonly level: PersonLevel;
   readonly active: boolean;
@@ -30,7 +30,7 @@ export interface QueueEntry {
   readonly wrap_up_seconds: number;
   /** Extensions that may take its calls. */
   readonly agents: readonly string[];
-  /** Of those agents who have one: the higher it is, the later they are rung. */
+  /** Penalty of each agent that has one; higher values ring later. */
   readonly penalties?: ReadonlyMap<string, number>;
 }
 /** A connection to a carrier or another exchange; `endpoint` is its name in the engine. */
@@ -39,20 +39,20 @@ export interface TrunkEntry {
   readonly title: string;
   readonly endpoint: string;
 }
-/** Reasons in order: the first is the default, `*22<n>` takes the n-th. `id` is a slug the engine can keep. */
+/** Pause reasons in order: the first is the default, `*22<n>` selects the n-th. `id` is a slug the engine can store. */
 export interface PauseReason {
   readonly id: string;
   readonly name: string;
   readonly paid: boolean;
-  /** After that it is marked as too long; null for no limit. */
+  /** Seconds after which the pause is marked as too long; null for no limit. */
   readonly longest_seconds: number | null;
-  /** Agents cannot give it to themselves. */
+  /** Only a supervisor can set it. */
   readonly supervisor_only: boolean;
 }
 
 /**
- * Who and what the exchange knows, in memory, O(1) by key. The owner is features/pbx-config.
- * `version` grows by one with every change.
+ * People, queues, trunks and reasons of the exchange, in memory, O(1) by key. Owner: features/pbx-config. `version` grows by
+ * one with every change.
  */
 export interface Directory {
   readonly version: number;
@@ -62,22 +62,25 @@ export interface Directory {
   byEndpoint(endpoint: string): Person | undefined;
   /** Time when the current holder received the extension, ms since 1970; 0 or undefined for its first holder. */
   heldSince?(extension: string): number;
-  /** Time when the site was given the person with this id, ms since 1970; 0 or undefined where that is not known. */
+  /** Time when the person with this id was added to the site, ms since 1970; 0 or undefined where that is not known. */
   knownSince?(person: number): number;
   queues(): readonly QueueEntry[];
   queue(name: string): QueueEntry | undefined;
   queuesOf(extension: string): readonly QueueEntry[];
   trunks(): readonly TrunkEntry[];
   trunkByEndpoint(endpoint: string): TrunkEntry | undefined;
-  /** True where a route leads this number, as it is dialled, over a trunk. */
+  /** True where a route sends this dialled number out over a trunk. */
   leadsOut(number: string): boolean;
-  /** Whether the route that leads there is of a class this extension may call; true for who is no extension, or where none leads. */
+  /**
+   * Whether this extension may call the class of the route for this number; true for a caller that is no extension, or where no
+   * route matches.
+   */
   mayCall(extension: string, number: string): boolean;
-  /** True where the route that leads there is for emergencies. */
+  /** True where the route for this number is for emergencies. */
   isEmergency(number: string): boolean;
   pauseReasons(): readonly PauseReason[];
   /** Secret the endpoints of this extension register with. */
   sipPassword(extension: string): string;
-  /** Called after every change; returns the way to stop. */
+  /** Called after every change; returns the unsubscribe function. */
   onChange(listener: () => void): () => void;
 }

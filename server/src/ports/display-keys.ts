@@ -1,10 +1,10 @@
 import type { DisplayKey, NewDisplayKey } from '@offhook/contract/boards.ts';
 import type { Actor } from './operations.ts';
 
-/** Keys that open one wallboard each; who may ask is for the caller to decide. All throw `store_unavailable`. */
+/** API keys that open one wallboard each; the caller checks who may ask. All methods throw `store_unavailable`. */
 export interface DisplayKeys {
   list(board: number): DisplayKey[];
-  /** Throws `invalid_request`, `name_taken`, `limit_reached`; `key` is shown this once. */
+  /** Throws `invalid_request`, `name_taken`, `limit_reached`; only this reply contains `key`. */
   create(
     actor: Actor,
     board: number,
@@ -13,6 +13,6 @@ export interface DisplayKeys {
   /** Throws `not_found`, also for a key of another board. */
   revoke(actor: Actor, board: number, id: number): Promise<void>;
   revokeAll(actor: Actor, board: number): Promise<void>;
-  /** The board has other queues: its keys get them, and what they opened begins anew. */
+  /** The queues of the board changed: its keys follow, and their streams start again. */
   boardChanged(board: number): void;
 }

@@ -1,12 +1,12 @@
 /**
- * The engine as the rest of the house sees it: facts up (`EngineEvent`), verbs down (`Engine`).
- * No word of a vendor crosses this file; an adapter translates in both directions.
+ * The engine as the rest of the service sees it: facts up (`EngineEvent`), verbs down (`Engine`). No vendor word crosses this
+ * file; an adapter translates in both directions.
  */
 import type { Placed } from '@offhook/contract/directions.ts';
 import type { BridgeId, CallId, ChannelId, NodeId } from '@offhook/contract/ids.ts';
 import type { EndpointKind } from './directory.ts';
 
-/** What an endpoint does, in the engine's own eight words (numbers 0 to 8 of app_queue are mapped by the adapter). */
+/** State of an endpoint, in the engine's own eight words (the adapter maps app_queue's numbers 0 to 8). */
 export const DEVICE_STATES = [
   'UNKNOWN',
   'NOT_INUSE',
@@ -27,7 +27,7 @@ export interface Party {
   readonly name: string;
 }
 
-/** An absolute description of one channel, as on `channel.created` and in a snapshot. */
+/** The complete state of one channel, as on `channel.created` and in a snapshot. */
 export interface EngineChannel {
   readonly id: ChannelId;
   /** The first channel of the conversation; changes when channels meet (`channel.linked`). */
@@ -45,12 +45,12 @@ export interface EngineChannel {
   readonly connected: Party;
   /** The number it dialled, or that was dialled to reach it. */
   readonly dialled: string;
-  /** Of what the service placed itself: the first half of its pair, or somebody who listens. */
+  /** For channels placed by the service: the first half of its pair, or a listening leg. */
   readonly placed?: Placed;
   readonly created_at: number;
 }
 
-/** An absolute description of one queue member. `extension` is null for a member that is no extension of ours. */
+/** The complete state of one queue member. `extension` is null for a member that is not one of our extensions. */
 export interface QueueMember {
   readonly queue: string;
   readonly interface: string;
@@ -82,28 +82,25 @@ export interface EngineQueue {
   readonly callers: readonly QueueCaller[];
 }
 
-/** Which of the own devices ring: all, those of one kind, or those of two. */
+/** Which of a person's own devices ring: all, one kind, or two kinds. */
 export type RingingDevices = 'all' | EndpointKind | (typeof KIND_PAIRS)[number];
 /** Two kinds at once, in the order of `EndpointKind`. */
 export const KIND_PAIRS = ['sip-webrtc', 'sip-mobile', 'webrtc-mobile'] as const;
-/** Whether devices of this kind are among them. */
+/** True when devices of this kind ring. */
 export const isRung = (devices: RingingDevices, kind: EndpointKind): boolean =>
   devices === 'all' || devices.split('-').includes(kind);
-/**
- * What a person set for its own calls; the engine keeps it in a store of its own and follows it without us. An empty number
- * is no forward.
- */
+/** Call settings of a person, which the engine stores and follows without us. An empty number is no forward. */
 export interface ExtensionFeatures {
   /** No device rings: callers find the person busy. */
   readonly dnd: boolean;
-  /** Where every call goes; it comes before `dnd`. */
+  /** Target of every call; takes precedence over `dnd`. */
   readonly forward: string;
   readonly forward_busy: string;
-  /** Where a call goes that nobody answered in `ring_seconds`, or that found no device. */
+  /** Target of calls nobody answered within `ring_seconds`, or without a reachable device. */
   readonly forward_no_answer: string;
   readonly ring_seconds: number;
   readonly devices: RingingDevices;
-  /** Milliseconds since 1970 by the clock of who changed it last, always more than before; 0 for never. */
+  /** Milliseconds since 1970 by the clock of the last writer, always increasing; 0 for never. */
   readonly changed_at: number;
 }
 export const FEATURES_OFF: ExtensionFeatures = Object.freeze({
@@ -126,24 +123,24 @@ export interface ParkedChannel {
 /** The whole state of one node at one moment. */
 export interface EngineSnapshot {
   readonly node: NodeId;
-  /** Identifies one life of the engine process; differs after a restart. */
+  /** Identifies one run of the engine process; changes with a restart. */
   readonly boot_id: string;
-  /** Null in the first snapshot this process takes; else whether the engine was restarted since the one before. */
+  /** Null in the first snapshot of this process; else whether the engine was restarted since the previous one. */
   readonly restarted: boolean | null;
   readonly channels: readonly EngineChannel[];
-  /** Which channel is in which bridge. */
+  /** Bridge of each bridged channel. */
   readonly bridged: readonly {
     readonly bridge: BridgeId;
     readonly channel: ChannelId;
     readonly holding: boolean;
   }[];
-  /** Channels on parking slots; missing where it is not known. */
+  /** Channels on parking slots; absent where unknown. */
   readonly parked?: readonly ParkedChannel[];
-  /** Channels that have put the other side on hold by an operation of ours. */
+  /** Channels that put the other side on hold by a command of ours. */
   readonly held_here?: readonly ChannelId[];
   readonly queues: readonly EngineQueue[];
   readonly devices: readonly { readonly endpoint: string; readonly state: DeviceState }[];
-  /** By extension; who is not there has set nothing. Missing where it is not known. */
+  /** By extension; an absent extension has set nothing. The whole map is absent where unknown. */
   readonly features?: ReadonlyMap<string, ExtensionFeatures>;
 }
 
@@ -156,7 +153,7 @@ export type EngineEvent = { readonly at: number } & (
       readonly reason: string;
       readonly boot_id: string;
     }
-  /** `resync` for anti-entropy and reloads; `connect` after every connect. */
+  /** `resync` for regular checks and reloads; `connect` after every connect. */
   | {
       readonly type: 'engine.snapshot';
       readonly why: 'connect' | 'resync';
@@ -178,7 +175,7 @@ export type EngineEvent = { readonly at: number } & (
     }
   | { readonly type: 'channel.linked'; readonly id: ChannelId; readonly call: CallId }
   | { readonly type: 'channel.renamed'; readonly id: ChannelId; readonly channel: EngineChannel }
-  /** By the device itself, or by an operation of ours, which the device knows nothing of. */
+  /** Hold by the device itself, or by a command of ours, which the device does not show. */
   | {
       readonly type: 'channel.held';
       readonly id: ChannelId;
@@ -186,13 +183,13 @@ export type EngineEvent = { readonly at: number } & (
       readonly by?: 'operation';
     }
   | { readonly type: 'channel.recording'; readonly id: ChannelId; readonly on: boolean }
-  /** What is recorded of it is silence, both what it says and what it hears. */
+  /** The recording contains silence for this channel, in both directions. */
   | { readonly type: 'channel.recording_paused'; readonly id: ChannelId; readonly on: boolean }
-  /** `in`: a digit came from the device, or as if it had; `out`: one was sent to it to the end. Which one is never told. */
+  /** `in`: a digit came from the device, or as if it had; `out`: one was sent to it completely. Never which digit. */
   | { readonly type: 'channel.digit'; readonly id: ChannelId; readonly direction: 'in' | 'out' }
-  /** The channel listens to another one, unseen in that one's call. */
+  /** The channel listens to another one, invisible in that call. */
   | { readonly type: 'channel.listening'; readonly id: ChannelId; readonly to: ChannelId }
-  /** Somebody hangs this channel up: what ends from here on ends for that. */
+  /** A party hangs this channel up: whatever ends from here on ends for that reason. */
   | { readonly type: 'channel.ending'; readonly id: ChannelId }
   | {
       readonly type: 'channel.hungup';
@@ -247,7 +244,7 @@ export type EngineEvent = { readonly at: number } & (
     }
   | { readonly type: 'queue.caller_joined'; readonly caller: QueueCaller }
   | { readonly type: 'queue.caller_left'; readonly queue: string; readonly channel: ChannelId }
-  /** No agent got this caller: it gave up, waited too long, or was taken out. `queue.caller_left` follows. */
+  /** The caller left without an agent: hung up, waited too long, or was removed. `queue.caller_left` follows. */
   | {
       readonly type: 'queue.caller_abandoned';
       readonly queue: string;
@@ -255,7 +252,7 @@ export type EngineEvent = { readonly at: number } & (
       readonly hold_seconds: number;
       readonly position: number;
     }
-  /** Absolute; `why` names the event that carried it. */
+  /** The member's complete state; `why` names the event that carried it. */
   | {
       readonly type: 'queue.member';
       readonly why: 'added' | 'paused' | 'status' | 'other';
@@ -296,7 +293,7 @@ export type EngineEvent = { readonly at: number } & (
       readonly talk_seconds: number;
     }
   | { readonly type: 'device.state'; readonly endpoint: string; readonly state: DeviceState }
-  /** All that the engine's store holds of one extension, by whomever it was changed. */
+  /** All call settings of one extension, whoever changed them. */
   | {
       readonly type: 'extension.features';
       readonly extension: string;
@@ -310,7 +307,7 @@ export type LinkState = 'connecting' | 'booting' | 'syncing' | 'up' | 'down' | '
 export interface EngineStatus {
   readonly node: NodeId;
   readonly link: LinkState;
-  /** Why the link is not up; empty while it is. */
+  /** Why the link is down; empty while it is up. */
   readonly reason: string;
   readonly since: number;
   readonly version: string | null;
@@ -326,19 +323,19 @@ export interface EngineStatus {
   };
 }
 
-/** A request over SIP that the engine refused; no fact of the model. */
+/** A SIP request that the engine rejected; not a fact of the model. */
 export interface SipRefusal {
-  /** `account`: nobody has it; `address`: not from there; `request`: nothing that is served. */
+  /** `account`: unknown account; `address`: not allowed from there; `request`: unsupported. */
   readonly reason: 'password' | 'account' | 'address' | 'request';
-  /** As the sender wrote it. */
+  /** As written by the sender. */
   readonly account: string;
-  /** Empty where it is not known. */
+  /** Empty where unknown. */
   readonly address: string;
 }
 
-/** Options of every verb. The caller names the action before it is sent, so that its outcome can be waited for. */
+/** Options of every verb. The caller chooses the action id before sending, so that it can wait for the result. */
 export interface CommandOptions {
-  /** At most 64 of `[A-Za-z0-9-]`; the adapter makes one where it is missing. */
+  /** At most 64 of `[A-Za-z0-9-]`; generated by the adapter where absent. */
   readonly action_id?: string;
   readonly signal?: AbortSignal;
 }
@@ -352,21 +349,21 @@ export interface Engine {
   readonly node: NodeId;
   status(): EngineStatus;
   /**
-   * Every fact in order, in batches of one loop turn, for a single consumer. Starts with `engine.link` and an
-   * `engine.snapshot` after every connect; live events of the time between are held back until it is complete.
+   * Every fact in order, in batches of one turn of the event loop, for a single consumer. Starts with `engine.link` and an
+   * `engine.snapshot` after every connect; live events are held back until the snapshot is complete.
    */
   events(signal: AbortSignal): AsyncIterable<readonly EngineEvent[]>;
-  /** Ask for a fresh snapshot; it arrives as an event. */
+  /** Requests a new snapshot; it arrives as an event. */
   resync(): void;
   /**
-   * Resolves once it is known what became of every command that was given up on: at once where there is none, else when a
-   * snapshot of after it was taken in. Until then what is shown may be about to change, and no command may answer from it.
-   * Rejects `engine_unavailable` after `ms`, or when the link is lost.
+   * Resolves once the result of every abandoned command is known: at once where there is none, else when a later snapshot was
+   * processed. Until then the model may be about to change, and no command may answer from it. Rejects `engine_unavailable`
+   * after `ms`, or when the link is lost.
    */
   settled(ms: number): Promise<void>;
   /**
-   * Resolves once the engine has answered a question that was asked now. What is shown of an engine that is stopped or gone stays
-   * as it was for a while, so "it is so already" is a success only after this. Rejects `engine_unavailable` or `engine_timeout`.
+   * Resolves once the engine has answered a request sent now. The model of a stopped engine stays unchanged for a while, so
+   * "already in this state" is a success only after this. Rejects `engine_unavailable` or `engine_timeout`.
    */
   roundTrip(ms: number): Promise<void>;
   pauseMember(
@@ -389,44 +386,44 @@ export interface Engine {
     options?: CommandOptions,
   ): Promise<void>;
   removeMember(queue: string, iface: string, options?: CommandOptions): Promise<void>;
-  /** How an extension of ours is written as a queue member. */
+  /** Name of an extension as a queue member. */
   memberOf(extension: string): { readonly interface: string; readonly state_interface: string };
   close(): Promise<void>;
 }
 
-/** What the own device does once it is answered. */
+/** What a person's own device does once it answered. */
 export type PlacedPart =
   | {
       readonly does: 'call';
-      /** The number the called side is shown. */
+      /** The number shown to the called side. */
       readonly caller_number: string;
-      /** The call ends so long after the own device answered; null for no limit. */
+      /** Limit of the call from the answer of the own device; null for none. */
       readonly limit_seconds: number | null;
     }
-  /** Takes the call that rings there. */
+  /** Takes the call that rings at that channel. */
   | { readonly does: 'pickup'; readonly channel: ChannelId }
-  /** `whisper`: only that side hears the own one; `barge`: all hear each other. */
+  /** `whisper`: only that side hears the listener; `barge`: all hear each other. */
   | { readonly does: 'listen' | 'whisper' | 'barge'; readonly channel: ChannelId };
-/** Something the engine is to do for somebody: the own devices ring first, and whichever answers goes on. */
+/** A call placed for a person: the person's own devices ring first, and the one that answers continues. */
 export interface PlacedCall {
-  /** Ids of the internal pair it begins with, chosen before it is asked for; the first is the id of the call. */
+  /** Ids of the internal pair it starts with, chosen in advance; the first is the id of the call. */
   readonly pair: readonly [ChannelId, ChannelId];
   readonly extension: string;
-  /** The one kind of device to ring; null for all. */
+  /** The only kind of device to ring; null for all. */
   readonly device: EndpointKind | null;
-  /** What the own devices show while they ring, and what is called where it is a call. */
+  /** Number the own devices show while they ring; for a call also the number to dial. */
   readonly number: string;
   /** How long the own devices ring. */
   readonly ring_seconds: number;
   readonly part: PlacedPart;
 }
 /**
- * Verbs for calls; each is one fixed template of the adapter, filled with ids and digits only. They resolve and throw as
- * those of `Engine`; a channel that is gone is `engine_refused`.
+ * Verbs for calls; each is one fixed template of the adapter, filled with ids and digits only. They resolve and throw as those
+ * of `Engine`; a channel that has ended is `engine_refused`.
  */
 export interface CallVerbs {
   placeCall(call: PlacedCall, options?: CommandOptions): Promise<void>;
-  /** A leg that listens goes on in another way, or with another side, without ringing anew. */
+  /** Changes how or to which side a leg listens, without ringing again. */
   listenAs(
     channel: ChannelId,
     part: Extract<PlacedPart, { readonly does: 'listen' | 'whisper' | 'barge' }>,
@@ -435,31 +432,31 @@ export interface CallVerbs {
   hangup(channel: ChannelId, options?: CommandOptions): Promise<void>;
   blindTransfer(channel: ChannelId, number: string, options?: CommandOptions): Promise<void>;
   /**
-   * The other side is put on hold and the number is called, by the right of the extension `by`; the three verbs below then end
-   * it or change sides.
+   * Puts the other side on hold and calls the number with the permissions of the extension `by`; the three verbs below end the
+   * consultation or change sides.
    */
   consult(channel: ChannelId, number: string, by: string | null, options?: CommandOptions): Promise<void>;
   swapConsult(channel: ChannelId, options?: CommandOptions): Promise<void>;
   completeConsult(channel: ChannelId, options?: CommandOptions): Promise<void>;
   cancelConsult(channel: ChannelId, options?: CommandOptions): Promise<void>;
-  /** `others`: the channels it is bridged with. */
+  /** `others`: the channels in the same bridge. */
   hold(channel: ChannelId, others: readonly ChannelId[], options?: CommandOptions): Promise<void>;
   retrieve(others: readonly ChannelId[], options?: CommandOptions): Promise<void>;
-  /** Parks a channel; when nobody takes it in time, `back_to` is rung. */
+  /** Parks a channel; when nobody retrieves it in time, `back_to` rings. */
   park(channel: ChannelId, back_to: string | null, options?: CommandOptions): Promise<void>;
-  /** One digit, as if the device itself had sent it. */
+  /** Sends one digit, as if it came from the device. */
   digit(channel: ChannelId, digit: string, options?: CommandOptions): Promise<void>;
-  /** Records both sides into a file of the engine's own folder; `name` is ours, without a folder or an ending. */
+  /** Records both sides into a file of the engine's own folder; we choose `name`, without folder or extension. */
   startRecording(channel: ChannelId, name: string, options?: CommandOptions): Promise<void>;
   stopRecording(channel: ChannelId, options?: CommandOptions): Promise<void>;
-  /** Silence takes the place of both sides in what is recorded of this channel, or no longer. */
+  /** Replaces both sides by silence in the recording of this channel, or stops doing so. */
   pauseRecording(channel: ChannelId, paused: boolean, options?: CommandOptions): Promise<void>;
 }
-/** Verb for what people set for their own calls. It resolves and throws as those of `Engine`. */
+/** Verb for people's own call settings. It resolves and throws as those of `Engine`. */
 export interface FeatureVerbs {
   /**
-   * Writes the changes and, last of all, their time, so that a change that was cut off is known by its older time. What the
-   * store then holds is told as `extension.features`.
+   * Writes the changes and their time last, so that an interrupted change is recognised by its older time. The stored state
+   * follows as `extension.features`.
    */
   keepFeatures(
     extension: string,
@@ -468,17 +465,20 @@ export interface FeatureVerbs {
     options?: CommandOptions,
   ): Promise<void>;
 }
-/** Where a caller shall wait. */
+/** Position at which a caller shall wait. */
 export interface QueuePlace {
   /** The queue's number. */
   readonly number: string;
-  /** From 1, among those of the same priority; null for the end. */
+  /** From 1, among callers of the same priority; null for the end. */
   readonly position: number | null;
   readonly priority: number;
 }
-/** Verbs for callers who wait. They resolve and throw as those of `Engine`, and `no_such_caller` for who is not in `queue`. */
+/**
+ * Verbs for waiting callers. They resolve and throw as those of `Engine`, and throw `no_such_caller` for a caller that is not
+ * in `queue`.
+ */
 export interface QueueVerbs {
-  /** A higher priority is served first; the caller takes its new place at once. Only a snapshot shows what came of it. */
+  /** A higher priority is served first; the caller moves at once. Only a snapshot shows the result. */
   setCallerPriority(
     queue: string,
     caller: ChannelId,
@@ -486,8 +486,8 @@ export interface QueueVerbs {
     options?: CommandOptions,
   ): Promise<void>;
   /**
-   * Takes a caller out of its queue: into another place of the same or another queue, or, with `null`, to where a caller
-   * goes who has waited too long.
+   * Removes a caller from its queue: to another position in the same or another queue, or, with `null`, to the destination of
+   * callers who waited too long.
    */
   takeCaller(
     queue: string,

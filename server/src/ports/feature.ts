@@ -4,20 +4,20 @@ import type { Gauges } from './metrics.ts';
 import type { AnyServed } from './operations.ts';
 
 /**
- * What a capability gives the service, the same shape for all of them: a capability more is a row of boot/manifest.ts. It
- * leaves out what it does not have.
+ * What a capability gives the service, the same shape for all: a new capability is a new row of boot/manifest.ts. Members it
+ * does not need are absent.
  */
 export interface Feature {
   readonly name: string;
-  /** What it serves, by REST and as commands of the stream. `app` is for replies that are files. */
+  /** Operations it serves, by REST and as commands of the stream. `app` is for replies that are files. */
   readonly operations?: (app: App) => readonly AnyServed[];
-  /** Paths that are no operations, as files of the console. */
+  /** Routes that are not operations, such as files of the console. */
   readonly routes?: (app: App) => void;
-  /** Accepts every committed event, in order. */
+  /** Receives every committed event, in order. */
   readonly onEvent?: (event: DomainEvent) => void;
   /** Called after every batch of facts, committed or held. */
   readonly onStepped?: () => void;
   readonly gauges?: (to: Gauges) => void;
-  /** Ends what it has begun, while the engine loop still runs. */
+  /** Ends its work, while the engine loop still runs. */
   readonly close?: () => Promise<void> | void;
 }

@@ -1,4 +1,4 @@
-/** Figures read when the metrics are. */
+/** Gauges, read when the metrics are. */
 export interface Gauges {
   gauge(name: string, help: string, read: () => number): void;
 }

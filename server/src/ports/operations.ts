@@ -4,7 +4,7 @@ import type { Area, Operation } from '@offhook/contract/operation.ts';
 import type { Caller, Exchange, PublicExchange, Sent } from './http.ts';
 
 export type Paced = NonNullable<Operation['paced']>;
-/** Who runs an operation, and from where. */
+/** The caller of an operation and its network address. */
 export interface Actor {
   readonly caller: Caller;
   readonly ip: string | null;
@@ -17,23 +17,23 @@ interface Received<P, Q, B> {
   readonly query: Q;
   readonly body: B;
 }
-/** What was received, validated; null where the operation has none. */
+/** The validated input; null where the operation has none. */
 export type Input<O> = Received<Given<O, 'params'>, Given<O, 'query'>, Given<O, 'body'>>;
 export type ReplyOf<O> = O extends { readonly reply: infer S extends z.ZodType } ? z.output<S> : unknown;
-/** A command runs from both doors; what is no command may send the reply itself, and then gives it back. */
+/** A command runs by REST and by stream; any other operation may send the reply itself and returns it then. */
 export type Handler<O> = O extends { readonly action: string }
   ? (actor: Actor, input: Input<O>) => Promise<ReplyOf<O>>
   : (
       exchange: O extends { readonly level: 'public' } ? PublicExchange : Exchange,
       input: Input<O>,
     ) => ReplyOf<O> | Sent | Promise<ReplyOf<O> | Sent>;
-/** What a feature gives for an area of the contract. */
+/** What a feature serves of one area of the contract. */
 export interface Served<A extends Area> {
   readonly operations: A;
   /** Each throws `ServiceError` with one of the operation's `errors`, or one that its level and body imply. */
   readonly handlers: { readonly [K in keyof A]: Handler<A[K]> };
 }
-/** Any of them; each was checked where it was made. */
+/** Any `Served`; each was type-checked where it was made. */
 export interface AnyServed {
   readonly operations: Area;
   // oxlint-disable-next-line typescript/no-explicit-any -- handlers of every shape
@@ -50,7 +50,7 @@ export interface Command {
   readonly reply: z.ZodType;
 }
 
-/** Runs an operation by its name, as a command frame does. */
+/** Runs an operation by name, as a command frame does. */
 export interface Commands {
   /**
    * Checks level, scope and `data` as REST does. Throws `unknown_action`, `forbidden`, `invalid_request`, or what the

@@ -1,17 +1,17 @@
-/** What a device of a session registers with, as the relay needs it. */
+/** Registration data of a session's device, for the relay. */
 export interface SipGrant {
   readonly session_id: number;
-  /** The device's own secret at the engine; it never leaves the service. */
+  /** The device's own secret at the engine; never leaves the service. */
   readonly secret: string;
 }
 export interface SipCredentials {
   /**
-   * The live session of the person this device belongs to whose SIP password `matches` accepts; it counts as used. Null
-   * where there is none. Throws `store_unavailable`.
+   * The live session of the device's person whose SIP password `matches` accepts; it counts as used. Null without one. Throws
+   * `store_unavailable`.
    */
   prove(device: string, matches: (password: string) => boolean): SipGrant | null | Promise<SipGrant | null>;
-  /** Milliseconds since 1970 when the session of a grant ends unless it is used again; null once it has ended. */
+  /** Milliseconds since 1970 when the session of a grant expires unless it is used; null once it has ended. */
   endsAt(sessionId: number): number | null;
-  /** Called with each session that ended; returns the way to stop. */
+  /** Called with each session that ended; returns the unsubscribe function. */
   onSessionEnded(listener: (sessionId: number) => void): () => void;
 }

@@ -2,8 +2,8 @@ import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 import type { Endpoint, PauseReason } from './directory.ts';
 
 /**
- * What the renderer is given: the whole configuration of one site, already validated. Where an object is here as it is in the
- * contract, `ConfigBody` says so; what only active people, enabled trunks and the like leave of it is worked out before.
+ * Input of the renderer: the validated configuration of one site. Objects with the contract's own shape are typed as
+ * `ConfigBody`; inactive people, disabled trunks and the like are already removed.
  */
 export interface SiteExtension {
   readonly extension: string;
@@ -13,11 +13,11 @@ export interface SiteExtension {
   readonly sip_password: string;
   readonly voicemail_pin: string;
   readonly voicemail: boolean;
-  /** People of one group (a slug) can pick up each other's ringing calls; null for none. */
+  /** People of the same group (a slug) can pick up each other's ringing calls; null for none. */
   readonly pickup_group: string | null;
-  /** May pick up every ringing call, as a supervisor may by the API. */
+  /** May pick up every ringing call, as a supervisor may through the API. */
   readonly pickup_everywhere: boolean;
-  /** Its calls may be forwarded to a number outside. */
+  /** May forward its calls to an outside number. */
   readonly forward_outside: boolean;
   readonly recording: RecordingRule;
   /** Number shown outside; null for that of the trunk, or the extension itself. */
@@ -25,50 +25,52 @@ export interface SiteExtension {
   /** Classes of outbound routes its phones may use. */
   readonly call_permission: ConfigBody<'extension'>['call_permission'];
 }
-/** Whether the engine records by itself; on demand is another thing. */
+/** Whether the engine records by itself; independent of recording on demand. */
 export type RecordingRule = 'never' | 'always';
 export interface SiteQueue extends ConfigBody<'queue'> {
   /** Extensions that are members by configuration and cannot leave. */
   readonly static_members: readonly string[];
-  /** Extensions that may log in and out (the static ones included). */
+  /** Extensions that may sign in and out (static members included). */
   readonly agents: readonly string[];
 }
 /** A number that plays or does something: echo test, music on hold. */
 export type SiteService = ConfigBody<'service'>;
 export type SiteParking = ConfigBody<'parking_lot'>;
-/** The connection to a carrier or another exchange, known by the address its requests come from. */
+/** A connection to a carrier or another exchange, identified by the address its requests come from. */
 export interface SiteTrunk extends Omit<ConfigBody<'trunk'>, 'username' | 'password' | 'enabled'> {
   /** Name in the engine: `trunk-<name>`. */
   readonly endpoint: string;
-  /** What its challenges are answered with; null where it asks for nothing. */
+  /** Credentials for its challenges; null where it sends none. */
   readonly login: { readonly username: string; readonly password: string } | null;
 }
-/** What becomes of a number: digits taken off its beginning, then others put there. */
+/** Change of a number: digits removed from its beginning, then others prepended. */
 export interface NumberChange {
   readonly strip: number;
   readonly prepend: string;
 }
 export type SiteInboundRoute = ConfigBody<'inbound_route'>;
 export type SiteOutboundRoute = ConfigBody<'outbound_route'>;
-/** A mailbox that belongs to no extension. */
+/** A mailbox without an extension. */
 export type SiteMailbox = ConfigBody<'mailbox'> & { readonly pin: string };
-/** What callers can set for their own calls. */
+/** Settings that callers can make for their own calls. */
 export type CallSetting = 'dnd' | 'forward' | 'forward_busy' | 'forward_no_answer';
-/** What a feature code does for the caller. What is dialled behind it is a queue, a pause reason, an extension or a number. */
+/**
+ * Action of a feature code for the caller. The digits dialled after it are a queue, a pause reason, an extension or a number.
+ */
 export type CodeAction =
   | {
       readonly action: 'log_in' | 'log_out' | 'pause' | 'unpause' | 'pick_up_group' | 'pick_up_extension';
     }
   | { readonly action: 'set' | 'clear'; readonly setting: CallSetting };
-/** One row of features/feature-codes; the dialplan, the docs table and the console list are generated from it. */
+/** One row of features/feature-codes; the source of the dialplan, the docs table and the console list. */
 export interface FeatureCode {
   readonly id: string;
-  /** Dialplan patterns that lead here, e.g. `*22`, `_*22X`. */
+  /** Dialplan patterns of this code, e.g. `*22`, `_*22X`. */
   readonly patterns: readonly string[];
   readonly title: string;
   readonly about: string;
   readonly does: CodeAction;
-  /** Where the site dials it by another beginning than its patterns have: `*22` by `*99`. */
+  /** Set where the site uses another prefix than the patterns: `*99` instead of `*22`. */
   readonly moved?: { readonly from: string; readonly to: string };
 }
 export interface Site {
@@ -89,6 +91,6 @@ export interface Site {
   readonly settings: ConfigBody<'settings'>;
   readonly trunks: readonly SiteTrunk[];
   readonly inbound_routes: readonly SiteInboundRoute[];
-  /** In the order they are tried in. */
+  /** In the order in which they are tried. */
   readonly outbound_routes: readonly SiteOutboundRoute[];
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run config -- export [file] | plan <file> | apply <file>`: configuration as code, through the API of a service that
- * runs. The exit code is 1 where it was refused, failed or rolled back, 2 for a wrong use.
+ * `npm run config -- export [file] | plan <file> | apply <file>`: configuration as code, through the API of a running service.
+ * The exit code is 1 where it was rejected, failed or rolled back, 2 for wrong usage.
  */
 import fs from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -25,21 +25,21 @@ const USAGE = `Usage:
 The service is OFFHOOK_URL, else the one of OFFHOOK_LISTEN on this machine. It is asked with OFFHOOK_API_KEY (scopes config:read
 and config:write), else as the administrator of credentials.json in OFFHOOK_DATA.`;
 const POLL_MS = 250;
-/** Alias nodes a document may have: more is a bomb and not a configuration. */
+/** Limit of alias nodes in a document; more is an alias bomb. */
 const MAX_ALIASES = 100;
 const MAX_SHOWN = 100;
-/** New extensions named one by one. */
+/** How many new extensions are listed one by one. */
 const MAX_NAMED = 20;
 
 class WrongUse extends Error {}
-/** Something that is no fault of the program: its message is all there is to say. */
+/** An expected failure: only its message is printed, without a stack trace. */
 class Refusal extends Error {}
 
 export interface CommandIo {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** A whole line for people; progress and what went wrong. */
+  /** Prints a line for people: progress and errors. */
   say(line: string): void;
-  /** What was asked for. */
+  /** Prints the requested output. */
   write(text: string): void;
 }
 interface Session {
@@ -105,7 +105,7 @@ const shown = (value: unknown): string => {
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 };
 const SIGN = { added: '+', changed: '~', removed: '-' } as const;
-/** What would change, an object a line and a field a line below it. */
+/** The differences: one line per object, with one line per field below it. */
 export function* diffLines(
   differences: readonly ConfigDifference[],
   before: ConfigDocument,
@@ -188,11 +188,11 @@ async function apply(io: CommandIo, file: string, overDraft: boolean): Promise<n
   io.say(`The configuration was ${wordOf(ended)}. ${ended.detail ?? ''}`.trimEnd());
   for (const { object, file: of, words } of ended.problems)
     io.say(`  ${[object, of, words].filter(Boolean).join(': ')}`);
-  // What failed for good is looked into with the draft at hand.
+  // After a final failure the draft is kept for inspection.
   if (ended.state !== 'failed') await giveUp(io, session);
   return 1;
 }
-/** A configuration holds no passwords, so a new person has none to sign in with. */
+/** A configuration contains no passwords, so a new person cannot sign in yet. */
 function sayWhoCannotSignIn(io: CommandIo, changes: readonly ConfigDifference[]): void {
   const added = changes.filter(({ kind, pending }) => kind === 'extension' && pending === 'added');
   if (added.length === 0) return;
@@ -202,7 +202,7 @@ function sayWhoCannotSignIn(io: CommandIo, changes: readonly ConfigDifference[])
     `Extension ${names.join(', ')}${more}: give a sign-in password on its page of the console, or with POST /api/v1/config/extensions/<extension>/credentials. The next start of the service writes one to credentials.json for each person who has none.`,
   );
 }
-/** The draft was empty or given up before, so that it is discarded leaves things as they were. */
+/** The draft was empty or discarded before, so discarding it restores the earlier state. */
 async function giveUp(io: CommandIo, { client }: Session): Promise<void> {
   await client.config.discard();
   io.say('The draft is discarded; what was applied before stays.');
@@ -210,7 +210,7 @@ async function giveUp(io: CommandIo, { client }: Session): Promise<void> {
 
 const OVER = new Set(['applied', 'rejected', 'cancelled', 'rolled_back', 'failed']);
 const wordOf = ({ state }: ConfigApply): string => state.replaceAll('_', ' ');
-/** Waits until it is over, and tells each step. */
+/** Waits until the apply is over, and prints each step. */
 async function follow(io: CommandIo, session: Session, begun: ConfigApply): Promise<ConfigApply> {
   let now = begun;
   for (let told = ''; !OVER.has(now.state);) {
@@ -221,7 +221,7 @@ async function follow(io: CommandIo, session: Session, begun: ConfigApply): Prom
   }
   return now;
 }
-/** The exit code. Never throws. */
+/** Returns the exit code. Never throws. */
 export async function runConfigCommand(args: readonly string[], io: CommandIo): Promise<number> {
   const [command, ...rest] = args;
   const options = rest.filter((arg) => arg.startsWith('--'));

@@ -1,6 +1,6 @@
 /**
- * `node scripts/start.mjs get-engine`: gets the engine into the cache and ends, so that an image can hold it and a
- * machine can be prepared before it loses its network.
+ * `node scripts/start.mjs get-engine`: downloads the engine into the cache and ends, to put it into an image or onto a machine
+ * that is about to lose its network.
  */
 import { readConfig } from '../boot/config.ts';
 import { messageOf } from '../core/errors.ts';

@@ -6,11 +6,11 @@ import { startService } from '../boot/service.ts';
 
 const STOP_DEADLINE_MS = 30_000;
 
-// What a site keeps is its owner's alone, whatever the folder it was given lets others do.
+// Files of a site are for its owner only, whatever the permissions of their folder.
 process.umask(0o077);
 
 const stopping = new AbortController();
-/** SIGUSR2 ends the service alone, for an update: the engine and its calls go on, and the next service adopts it. */
+/** SIGUSR2 stops only the service, for an update: the engine and its calls continue, and the next service adopts it. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const;
 for (const name of SIGNALS) {
   process.on(name, () => {
@@ -32,7 +32,7 @@ try {
   data = config.data;
   const service = await startService(config, stopping.signal);
   await service.closed;
-  // After a fault too: the calls go on, and the service that is started next takes the engine over.
+  // After an internal error too: the calls continue, and the next service adopts the engine.
   if (stopping.signal.reason === 'SIGUSR2' || stopping.signal.reason === 'fault') service.keepEngine();
   await service[Symbol.asyncDispose]();
   process.stdout.write('  Stopped.\n');

@@ -1,6 +1,6 @@
 /**
  * `npm run migrate`: moves the records of this site (history, recordings, exports) from the data folder into the PostgreSQL of
- * OFFHOOK_DATABASE_URL. The service must be stopped. What was interrupted goes on at the next run.
+ * OFFHOOK_DATABASE_URL. The service must be stopped. The next run continues an interrupted one.
  */
 import path from 'node:path';
 import { openPostgresStore } from '../adapters/postgres/store.ts';

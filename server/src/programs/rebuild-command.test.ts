@@ -16,7 +16,7 @@ test('rebuild command - tells a range anew; refuses a running service, an empty 
   await scene.feed(...recorded('internal-answered'), ...recorded('queue-abandoned'));
   const told = await rebuild(scene.folder, ...RANGE);
   assert.equal(told.code, 0, told.stderr);
-  assert.match(told.stdout, /2 of 2 conversations told anew in .* s; \d of them changed/);
+  assert.match(told.stdout, /2 of 2 conversations rebuilt in .* s; \d of them changed/);
   for (const wrong of [[], ['--from', 'yesterday', '--to', '2026-12-01'], [...RANGE].reverse()]) {
     assert.ok([1, 2].includes((await rebuild(scene.folder, ...wrong)).code ?? 0), wrong.join(' '));
   }

@@ -15,17 +15,17 @@ import { openObjects } from '../features/pbx-config/objects.ts';
 import { migrations as pbxConfigMigrations } from '../features/pbx-config/tables.ts';
 
 const USAGE = `Usage: npm run rebuild -- --from 2026-11-01 --to 2026-12-01
-Tells the conversations that ended in this range once more from their call records, with the service stopped.`;
+Rebuilds the conversations that ended in this range from their call records, with the service stopped.`;
 
-/** Milliseconds since 1970; null for what is no moment. */
+/** Milliseconds since 1970; null for text that is no moment. */
 function readMoment(text: string | undefined): number | null {
   const ms = /^\d{4}-\d\d-\d\d(T.*)?$/.test(text ?? '') ? Date.parse(text!) : Number.NaN;
   return Number.isFinite(ms) ? ms : null;
 }
 
 /**
- * The exit code is 0 when the whole range is told, 1 when the service runs or something failed (the same command then goes on
- * where it was), 2 for a wrong use.
+ * The exit code is 0 when the whole range is rebuilt, 1 when the service runs or a step failed (the same command then
+ * continues), 2 for wrong usage.
  */
 async function main(args: readonly string[], signal: AbortSignal): Promise<number> {
   const { values } = parseArgs({
@@ -67,7 +67,7 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
     signal,
   );
   const seconds = ((performance.now() - began) / 1000).toFixed(1);
-  console.log(`${done} of ${total} conversations told anew in ${seconds} s; ${changed} of them changed.`);
+  console.log(`${done} of ${total} conversations rebuilt in ${seconds} s; ${changed} of them changed.`);
   return signal.aborted ? 1 : 0;
 }
 

@@ -1,4 +1,7 @@
-/** `npm run replay -- file.ami`: the domain events of a recorded AMI stream, one JSON object a line, for a support case. */
+/**
+ * `npm run replay -- file.ami`: prints the domain events of a recorded AMI stream, one JSON object per line, for a support
+ * case.
+ */
 import fs from 'node:fs';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { readTranscript } from '../adapters/asterisk/transcript.ts';
