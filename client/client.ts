@@ -38,37 +38,37 @@ export type LoginResult = z.infer<typeof LoginReply>;
 export type ContactsResult = Contacts;
 export type HistoryResult = z.infer<typeof History>;
 
-/** The service takes an upload that is no slower; a change of that size is given the time it needs. */
+/** The service rejects slower uploads; the time limit of a large change follows from this rate. */
 const LOWEST_BYTES_PER_SECOND = 16_384;
 export interface ClientOptions {
   /** Scheme, host and port, e.g. `https://pbx.example.com`. */
   readonly base: string;
-  /** A token kept from before. */
+  /** A token of an earlier session. */
   readonly token?: string;
-  /** Told of each new token, so that it can be kept; null when the session is over. */
+  /** Called with each new token, so that it can be stored; with null when the session is over. */
   readonly onToken?: (token: string | null) => void;
   /**
-   * `cookie`: for pages of the service itself. The browser keeps the session where no script can read it, and `token` is null.
-   * `token`.
+   * `cookie`: for pages of the service itself. The browser keeps the session out of reach of scripts, and `token` is null.
+   * Default: `token`.
    */
   readonly session?: 'token' | 'cookie';
-  /** Told when the session is over and cannot be renewed. */
+  /** Called when the session is over and cannot be renewed. */
   readonly onSignedOut?: () => void;
   /**
-   * Called on `confirmation_required`: ask for the password, call `session.confirm`, and resolve true to have the request
-   * repeated. `what` is the path of the request, or the name of the command.
+   * Called on `confirmation_required`: ask for the password, call `session.confirm`, and resolve true to repeat the request.
+   * `what` is the path of the request, or the name of the command.
    */
   readonly onConfirm?: (what: string) => Promise<boolean>;
   /** Language of error texts, such as `tr`; called before each request. Defaults to the browser's language. */
   readonly language?: () => string;
-  /** How long one request may take; 30,000 ms. A change that took longer is refused with `outcome_unknown`. */
+  /** Limit of one request, 30,000 ms by default. A change that took longer rejects with `outcome_unknown`. */
   readonly timeout_ms?: number;
   /**
-   * The same for a change that somebody waits for, the sign-in included; `timeout_ms`. What may rightly take longer (applies,
-   * imports and other work on the whole draft, exports, erasures, the test of a webhook) keeps `timeout_ms`.
+   * Limit of a change that a person waits for, the sign-in included; `timeout_ms` by default. Longer work (applies, imports and
+   * other work on the whole draft, exports, erasures, the test of a webhook) keeps `timeout_ms`.
    */
   readonly change_timeout_ms?: number;
-  /** Time, chance and sockets of the streams; for tests. */
+  /** Clock, randomness and sockets of the streams; for tests. */
   readonly environment?: Environment;
 }
 export interface LoginInput {
@@ -81,7 +81,7 @@ export interface LoginInput {
 export interface ContactsFilter {
   readonly q?: string;
   readonly limit?: number;
-  /** `next_cursor` of the page before. */
+  /** `next_cursor` of the previous page. */
   readonly cursor?: string;
   /** @deprecated Pages shift while the list changes: use `cursor`. */
   readonly offset?: number;
@@ -99,45 +99,45 @@ export interface HistoryQueryInput {
   readonly extension?: string;
 }
 export interface UploadOptions {
-  /** Decides how long it may last; `prompt`. */
+  /** Sets the limit of its duration; `prompt` by default. */
   readonly kind?: SoundKind;
   readonly signal?: AbortSignal;
 }
-/** Every call rejects with `OffhookError`, or with the network's or the signal's own error. */
+/** Every method rejects with `OffhookError`, or with the error of the network or the signal. */
 export interface Client extends Rest {
   readonly token: string | null;
   ping(signal?: AbortSignal): Promise<z.infer<typeof Ping>>;
   login(input: LoginInput, signal?: AbortSignal): Promise<LoginResult>;
-  /** Renews the session now; requests do it by themselves once after a 401. */
+  /** Renews the session now; requests do so once by themselves after a 401. */
   refresh(signal?: AbortSignal): Promise<LoginResult>;
   logout(signal?: AbortSignal): Promise<void>;
   contacts(filter?: ContactsFilter, signal?: AbortSignal): Promise<ContactsResult>;
   history(query?: HistoryQueryInput, signal?: AbortSignal): Promise<HistoryResult>;
-  /** Hides calls from this person's own view; resolves with how many. */
+  /** Hides calls from this person's own view; resolves with their number. */
   hideCalls(callKeys: readonly string[], signal?: AbortSignal): Promise<number>;
   clearHistory(signal?: AbortSignal): Promise<void>;
   /**
-   * The sound of a recording as it is sent, WAV; `range` is a header such as `bytes=0-999`. It may take as long as it takes:
-   * the signal ends it. Each listening stands in the audit trail of the site.
+   * The audio of a recording as a stream, WAV; `range` is a header such as `bytes=0-999`. Without a time limit: the signal ends
+   * it. The audit trail of the site lists each listening.
    */
   audio(recording: string, options?: { range?: string; signal?: AbortSignal }): Promise<Response>;
-  /** The file of an export as it is sent; the signal ends it. Each download stands in the audit trail of the site. */
+  /** The file of an export as a stream; the signal ends it. The audit trail of the site lists each download. */
   exportFile(id: number, options?: { signal?: AbortSignal }): Promise<Response>;
   /**
-   * Uploads a prompt or music on hold: the file itself, known by its content. It may take as long as it takes: the signal ends
-   * it. The same sound again gives the same id.
+   * Uploads a prompt or music on hold, identified by its content. Without a time limit: the signal ends it. Uploading the same
+   * sound again returns the same id.
    */
   uploadSound(sound: Blob, options?: UploadOptions): Promise<z.infer<typeof UploadedSound>>;
-  /** An uploaded sound as it is kept, WAV; `range` as with `audio`. */
+  /** An uploaded sound as stored, WAV; `range` as with `audio`. */
   soundFile(sound: string, options?: { range?: string; signal?: AbortSignal }): Promise<Response>;
   agent(request: AgentRequest, signal?: AbortSignal): Promise<AgentReply>;
-  /** Begins at once; read it with `for await`. */
+  /** Starts at once; read it with `for await`. */
   stream(options: StreamOptions): EventStream;
   /** The state of a topic, kept current: agents and presence by extension, queues by name, calls by id. */
   store<T extends StoreTopic>(topic: T, options?: StoreOptions): Store<StoreRecords[T]>;
   /**
-   * Runs an operation by its name, on a stream that is open, else on a connection of its own. Rejects with `OffhookError`;
-   * its code `outcome_unknown` means that it may have been done: it is never sent twice.
+   * Runs an operation by name, on an open stream or else on its own connection. Rejects with `OffhookError`; the code
+   * `outcome_unknown` means that the command may have run: it is never sent twice.
    */
   command(action: string, data?: object, options?: CommandOptions): Promise<unknown>;
 }
@@ -154,17 +154,17 @@ interface Call {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Not so a wrong password or wrong digits, which another session makes no better and a repetition counts twice. */
+/** A wrong password or wrong digits do not count: a new session would not help, and a repeat counts as a second failure. */
 const isOver = (error: unknown): error is OffhookError =>
   error instanceof OffhookError && error.status === 401 && error.code === 'not_authenticated';
-/** An API key has no session that could be renewed. */
+/** Prefix of API keys, which have no session to renew. */
 const KEY_PREFIX = 'ohk_';
 
 export function createClient(options: ClientOptions): Client {
   const { timeout_ms = 30_000, change_timeout_ms = timeout_ms } = options;
   const byCookie = options.session === 'cookie';
   let token: string | null = options.token ?? null;
-  /** Grows with each session that comes or goes; by cookie there is no token to compare. */
+  /** Counts sessions that began or ended, because cookie sessions have no token to compare. */
   let sessions = 0;
   let renewing: Promise<LoginResult> | null = null;
   let changing: Promise<LoginResult> | null = null;
@@ -228,7 +228,7 @@ export function createClient(options: ClientOptions): Client {
     return new OffhookError(response.status, problem, Number.isNaN(retry) ? null : retry);
   }
 
-  /** One renewal serves every request that ran into the end of the session at the same time. */
+  /** One renewal serves all requests that met the end of the session at the same time. */
   function renewed(signal?: AbortSignal): Promise<LoginResult> {
     if (token?.startsWith(KEY_PREFIX)) {
       return Promise.reject(clientError('not_authenticated', 'this API key is not valid any more'));
@@ -250,7 +250,7 @@ export function createClient(options: ClientOptions): Client {
     return renewing;
   }
 
-  /** Who runs into the end of the sessions that a new password brings goes on with the one that comes with its answer. */
+  /** A request that fails because a new password ended all sessions continues with the session of that reply. */
   const renew = (signal?: AbortSignal): Promise<LoginResult> =>
     changing === null ? renewed(signal) : changing.catch(() => renewed(signal));
   function changePassword(current_password: string, new_password: string): Promise<LoginResult> {
@@ -283,7 +283,7 @@ export function createClient(options: ClientOptions): Client {
       return await how();
     }
   }
-  /** Once more with another session, where the one it was asked with is over. */
+  /** Runs a request again with another session, where the session it used is over. */
   async function signedIn<T>(
     request: Call,
     how: (request: Call, bearer: string | null) => Promise<T>,

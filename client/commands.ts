@@ -1,12 +1,12 @@
-/** Commands on the stream's own connection: each is sent once, and one whose result did not come is never sent again. */
+/** Commands on the stream's own connection: each is sent once, and never again when its result did not arrive. */
 import type { ClientFrame } from '@offhook/contract/stream.ts';
 import { clientError } from './errors.ts';
 import type { OffhookError } from './errors.ts';
 
 export interface CommandOptions {
-  /** How long to wait for the result, a connection to send it on included; 30,000 ms. */
+  /** Limit for the result, connecting included; 30,000 ms by default. */
   readonly timeout_ms?: number;
-  /** A later command with the same key is answered with the result of the first. */
+  /** A later command with the same key gets the result of the first. */
   readonly idempotency_key?: string;
 }
 type Frame = ClientFrame & { op: 'command' };
@@ -19,9 +19,9 @@ interface Waiting {
 export interface Commands {
   readonly pending: number;
   run(action: string, data?: object, options?: CommandOptions): Promise<unknown>;
-  /** A connection is there: what waits for one is sent. */
+  /** A connection is ready: waiting commands are sent. */
   found(send: (frame: Frame) => void): void;
-  /** The connection is gone: what was sent on it has an outcome that nobody knows. */
+  /** The connection is lost: the result of each sent command is unknown. */
   lost(): void;
   /** False where no command has this id. */
   result(id: string | number, outcome: Outcome): boolean;

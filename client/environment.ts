@@ -1,11 +1,14 @@
-/** Time, chance and sockets, so that a test can hold them. */
+/** Clock, randomness and sockets, replaceable in tests. */
 export interface Environment {
   now(): number;
   random(): number;
-  /** Returns what calls it off. */
+  /** Returns the function that cancels it. */
   after(ms: number, run: () => void): () => void;
   open(url: string, protocol: string): WebSocket;
-  /** Tells when the network came or went, or somebody looks again, where something knows; returns what ends that. */
+  /**
+   * Calls `run` when the network comes or goes or the page becomes visible, where the platform reports it; returns the function
+   * that ends that.
+   */
   network(run: () => void): () => void;
 }
 export const environment: Environment = {

@@ -1,19 +1,19 @@
 import type { ErrorCode, Problem } from '@offhook/contract/errors.ts';
 
 /**
- * `no_answer`: what came back was not the service's. `outcome_unknown`: a command was sent and its result did not come; it
- * may have been done, so nothing repeats it. `not_sent`: there was no connection to send it on in time.
+ * `no_answer`: the reply did not come from the service. `outcome_unknown`: a command was sent and its result did not arrive; it
+ * may have run, so it is not repeated. `not_sent`: there was no connection to send it on in time.
  */
 export type ClientErrorCode = ErrorCode | 'no_answer' | 'outcome_unknown' | 'not_sent';
 
-/** An answer that is no success. `code` is a row of the error registry, or one of the client's own. */
+/** An unsuccessful reply. `code` is a row of the error registry, or one of the client's own. */
 export class OffhookError extends Error {
-  /** The HTTP status; 0 where there was no answer. */
+  /** The HTTP status; 0 without a reply. */
   readonly status: number;
   readonly code: ClientErrorCode;
-  /** The whole body; null where the answer was not the service's. */
+  /** The whole body; null where the reply did not come from the service. */
   readonly problem: Problem | null;
-  /** Seconds after which the same request can help, where the service said so. */
+  /** Seconds until the same request can help, where the service reported them. */
   readonly retry_after: number | null;
   constructor(status: number, problem: Problem | null, retryAfter: number | null) {
     super(problem?.detail ?? `the answer (status ${status}) is not Offhook's`);
@@ -24,7 +24,7 @@ export class OffhookError extends Error {
     this.retry_after = retryAfter;
   }
 }
-/** An error of the client's own making, or one that the stream reported with a code. */
+/** An error created by the client, or reported by the stream with a code. */
 export function clientError(code: ClientErrorCode, detail: string): OffhookError {
   const error = new OffhookError(0, null, null);
   return Object.assign(error, { code, message: detail });

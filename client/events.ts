@@ -1,20 +1,20 @@
 import type { Envelope, EventData, EventType } from '@offhook/contract/events.ts';
 
-/** One committed event, told apart by `type`. A newer service may send types that are not in the union: pass over them. */
+/** One committed event, distinguished by `type`. A newer service may send types that are not in the union: ignore them. */
 export type StreamEvent = {
   readonly [T in EventType]: Readonly<Omit<Envelope, 'type' | 'data'>> & {
     readonly type: T;
     readonly data: EventData<T>;
   };
 }[EventType];
-/** The state of a topic exactly as of `cursor`; only events after it follow. */
+/** The state of a topic exactly as of `cursor`; only later events follow. */
 export interface SnapshotItem {
   readonly type: 'snapshot';
   readonly topic: string;
   readonly cursor: number;
   readonly data: unknown;
 }
-/** Events from `from` to `to` cannot be had any more; with `snapshot: true` the state follows. */
+/** Events from `from` to `to` are no longer available; with `snapshot: true` the state follows. */
 export interface GapItem {
   readonly type: 'gap';
   readonly from: number;
@@ -23,16 +23,16 @@ export interface GapItem {
 }
 export type StreamItem = StreamEvent | SnapshotItem | GapItem;
 
-/** The place right after an event; kept with what was made of the event, nothing is missed and nothing done twice. */
+/** Position right after an event; stored together with its result, no event is missed or processed twice. */
 export const cursorOf = ({ id, seq, check }: StreamEvent): StreamCursor => ({
   epoch: id.slice(0, id.lastIndexOf(':')),
   seq,
   ...(check === undefined ? {} : { check: `${seq}:${check}` }),
 });
-/** A place in the log: keep it whole, a `seq` means nothing in another epoch. */
+/** A position in the journal: store it whole, because a `seq` is meaningless in another epoch. */
 export interface StreamCursor {
   readonly epoch: string;
   readonly seq: number;
-  /** `<seq>:<check>` of the newest event before it: shows the service that its log is still the one that was read. */
+  /** `<seq>:<check>` of the newest event before it: proves that the journal is still the one that was read. */
   readonly check?: string;
 }

@@ -1,6 +1,6 @@
 /**
- * The state of a topic from its snapshot and the events after it. Pure: nothing that is given is changed, and the same
- * events give the same state.
+ * Derives the state of a topic from its snapshot and later events. Pure: arguments are not changed, and equal events give equal
+ * state.
  */
 import type { AgentSummary } from '@offhook/contract/agents.ts';
 import type { Call, Leg } from '@offhook/contract/calls.ts';
@@ -12,11 +12,11 @@ import type { QueueStats } from '@offhook/contract/wallboard.ts';
 import type { StreamEvent } from './events.ts';
 
 export type PresenceState = Presence & { readonly extension: string };
-/** Who works in a queue is the topic `agents`; `stats` is null until the first `queue.stats`. */
+/** Members of a queue belong to the topic `agents`; `stats` is null until the first `queue.stats`. */
 export type QueueState = Omit<Queue, 'members'> & { readonly stats: QueueStats | null };
 /**
- * A leg as events tell it: one that calls, or waits, talks to nobody yet. In which queue it waits, and since when it is what it
- * is: `client.calls.get`.
+ * A leg as events report it: a leg that calls or waits has no peer yet. Its queue, and the start of each state, are in
+ * `client.calls.get`.
  */
 export interface LegState extends Pick<
   Leg,
@@ -29,19 +29,19 @@ export interface LegState extends Pick<
   readonly answered_at: string | null;
 }
 /**
- * What events tell of a call, as of its newest one. Where it is heard of first when it rings (`calls/mine`), `started_at` is that
- * moment, `dialled` is empty, and the leg of who called has no id until an event names it.
+ * A call as known from its events. Where its first event is a ring (`calls/mine`), `started_at` is that time, `dialled` is
+ * empty, and the caller's leg has no id until an event contains it.
  */
 export type CallState = Pick<
   Call,
   'call_id' | 'direction' | 'dialled' | 'placed' | 'started_at' | 'answered_at' | 'extensions'
 > & {
-  /** Who is on the first leg. */
+  /** Party of the first leg. */
   readonly caller: { readonly number: string; readonly name: string };
-  /** Those that are in it, the first one first; a leg that is only being dialled comes with its `call.ringing`. */
+  /** Current legs, the first one first; a leg that is only being dialled appears with its `call.ringing`. */
   readonly legs: readonly LegState[];
 };
-/** What a store of each topic holds, by key. */
+/** Records of each topic's store, by key. */
 export interface StoreRecords {
   readonly presence: PresenceState;
   readonly agents: AgentSummary;
@@ -53,7 +53,7 @@ export interface StoreRecords {
 export type StoreTopic = keyof StoreRecords;
 type Records<T> = ReadonlyMap<string, T>;
 
-/** One record as it is now, or gone. */
+/** A record's new state, or its removal. */
 export interface Change<T> {
   readonly key: string;
   readonly value: T | undefined;
@@ -61,7 +61,7 @@ export interface Change<T> {
 export interface Fold<T> {
   /** The records of a snapshot's `data`, by key. */
   read(data: unknown): Map<string, T>;
-  /** What the event changes; nothing where it is not about these. */
+  /** Changes made by the event; none where it does not concern these records. */
   after(records: Records<T>, event: StreamEvent): readonly Change<T>[];
 }
 
@@ -75,7 +75,7 @@ export const presenceFold: Fold<PresenceState> = {
     event.type === 'presence.changed' ? [{ key: event.data.extension, value: event.data }] : NONE,
 };
 
-/** Without the queues, which events tell one by one: `client.agents.get`. */
+/** Without the queues, which events report one by one: `client.agents.get`. */
 export const agentsFold: Fold<AgentSummary> = {
   read: (data) =>
     by(
@@ -162,7 +162,7 @@ function queueAfter(queue: QueueState, event: StreamEvent): QueueState {
 }
 
 type LegWord = Pick<LegState, 'state' | 'held' | 'slot'>;
-/** `talks` is false for a leg that has met nobody. */
+/** `talks` is false for a leg without a peer so far. */
 const legWord = (talks: boolean, held: boolean, slot: string | null): LegWord => ({
   state: slot !== null ? 'parked' : held ? 'held' : talks ? 'connected' : 'calling',
   held,
@@ -187,7 +187,7 @@ function legRead(leg: Leg, answered: boolean): LegState {
   if (leg.state === 'parked') return { ...shown, held, slot, state: 'parked' };
   return { ...shown, ...legWord(answered && leg.state !== 'initiated', held, slot) };
 }
-/** Who has called talks once the call is answered, and who was parked once somebody takes it back. */
+/** A calling leg talks once the call is answered, and a parked one once it is retrieved. */
 const talking = (leg: LegState): LegState =>
   leg.state === 'calling' || leg.state === 'parked' ? { ...leg, ...legWord(true, leg.held, null) } : leg;
 
@@ -195,7 +195,7 @@ type LegNamed = Omit<
   LegState,
   'state' | 'held' | 'slot' | 'recording' | 'recording_paused' | 'since' | 'answered_at'
 >;
-/** Times of legs: of the newest state, and of the first connection. */
+/** Times of legs: of the newest state and of the first connection. */
 const timed = (legs: readonly LegState[], before: readonly LegState[], at: string): readonly LegState[] =>
   legs === before
     ? legs
@@ -237,7 +237,7 @@ function legsAfter(call: CallState, event: StreamEvent): readonly LegState[] {
       return put({ state: 'ringing', held, slot });
     case 'call.answered':
     case 'call.joined':
-      // The first leg rang too where the call was placed for somebody.
+      // The first leg rang too where the service placed the call for a person.
       return put(legWord(true, held, null)).map((leg, i) =>
         i === 0 && leg.state === 'ringing' ? { ...leg, ...legWord(true, leg.held, null) } : talking(leg),
       );
@@ -258,7 +258,7 @@ function legsAfter(call: CallState, event: StreamEvent): readonly LegState[] {
   }
 }
 
-/** A leg that was not connected yet. */
+/** A leg that was never connected. */
 const unmet = (since: string) => ({
   ...UNRECORDED,
   ...legWord(false, false, null),
@@ -266,7 +266,7 @@ const unmet = (since: string) => ({
   answered_at: null,
 });
 
-/** A call whose beginning was not for these ears: it is theirs from when it rings at them. */
+/** A call whose start this client may not receive: it becomes visible when it rings here. */
 function rung(event: StreamEvent): CallState | undefined {
   if (event.type !== 'call.ringing') return undefined;
   const { call_id, direction, extensions, caller } = event.data;
@@ -282,7 +282,7 @@ function rung(event: StreamEvent): CallState | undefined {
     legs: [{ leg_id: '', extension, endpoint: null, ...caller, ...unmet(event.time) }],
   };
 }
-/** A call that another was joined into is as old as the older one, and has the legs of both. */
+/** A joined call takes the older start time and the legs of both. */
 function joined(kept: CallState, other: CallState | undefined, at: string): CallState {
   if (other === undefined) return kept;
   const answered_at = kept.answered_at ?? other.answered_at;

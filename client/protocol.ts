@@ -1,6 +1,6 @@
 import type { CLOSE_CODES, STREAM_PROTOCOL, ServerFrame } from '@offhook/contract/stream.ts';
 
-// Types only come from the contract: its values would bring its validator along.
+// Only types are imported from the contract: its values would bundle its validator.
 export const PROTOCOL: typeof STREAM_PROTOCOL = 'offhook.v1';
 export const CLOSE: Pick<
   typeof CLOSE_CODES,
@@ -12,7 +12,7 @@ export const CLOSE: Pick<
   session_ended: 4409,
   protocol_unknown: 4412,
 };
-/** Null for what is no frame. */
+/** Null for anything that is not a frame. */
 export function parsed(data: unknown): ServerFrame | null {
   try {
     return JSON.parse(String(data)) as ServerFrame;

@@ -1,4 +1,4 @@
-/** A queue with one reader that waits. */
+/** A queue with a single waiting reader. */
 export interface Queue<T> {
   readonly size: number;
   /** True while the reader waits for the next item. */
@@ -6,12 +6,12 @@ export interface Queue<T> {
   push(item: T): void;
   /** Null at the end; rejects with the error it ended with. */
   take(): Promise<T | null>;
-  /** With an error, what is in the queue is still given out before it; without, it is dropped. */
+  /** With an error, queued items are delivered before it; without one they are dropped. */
   end(error: Error | null): void;
 }
 export function createQueue<T>(): Queue<T> {
   let items: T[] = [];
-  // Taking from the front of an array costs its length; a place in it costs nothing.
+  // Removing from the front of an array costs its length; an index costs nothing.
   let head = 0;
   let reader: PromiseWithResolvers<T | null> | null = null;
   let ended: { readonly error: Error | null } | null = null;

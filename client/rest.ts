@@ -1,4 +1,4 @@
-/** Typed requests of everything under /api/v1, grouped by what they are about; derived from the operations of the contract. */
+/** Typed requests for everything under /api/v1, grouped by subject and derived from the operations of the contract. */
 import type { z } from 'zod';
 import type {
   ConfigChanges,
@@ -18,15 +18,15 @@ import { ROUTES } from './routes.ts';
 export type { Method };
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
-  /** The same request with the same key is done once and answered with its result for 24 hours. */
+  /** A repeat with the same key is not run again and gets the first result for 24 hours. */
   readonly idempotency_key?: string | undefined;
   /** For changes that may take long: `timeout_ms` of the client is their limit. */
   readonly slow?: boolean | undefined;
-  /** Sent beside those of every request. */
+  /** Sent in addition to those of every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 export interface WriteOptions extends RequestOptions {
-  /** The `etag` or `version` it was read with: refused with `precondition_failed` when it changed meanwhile. */
+  /** The `etag` or `version` that was read: rejected with `precondition_failed` when the object has changed since. */
   readonly if_match?: string | number | undefined;
 }
 export type Request = <T>(
@@ -36,7 +36,7 @@ export type Request = <T>(
   options?: RequestOptions,
 ) => Promise<T>;
 
-/** What is left out is not sent; numbers and texts are sent as they are. */
+/** An absent field is not sent; numbers and texts are sent unchanged. */
 type Query<T> = { readonly [K in keyof T]?: T[K] | ('true' extends T[K] ? boolean : never) | undefined };
 type Body<S> = Readonly<NonNullable<S extends z.ZodType ? z.input<S> : never>>;
 type PathArgs<P extends string> = P extends `${string}/:${infer Rest}`
@@ -58,7 +58,7 @@ type LastArgs<O> = O extends { readonly method: 'GET' }
 type ArgsOf<O> = O extends { readonly path: infer P extends string }
   ? [...PathArgs<P>, ...BodyArgs<O>, ...QueryArgs<O>, ...LastArgs<O>]
   : never;
-/** The method of an operation: the names of its path in order, then the body, the query, and a signal or options. */
+/** The method of an operation: path parameters in order, then the body, the query, and a signal or options. */
 type MethodOf<O> = O extends { readonly reply: infer S extends z.ZodType }
   ? (...args: ArgsOf<O>) => Promise<z.output<S>>
   : never;
@@ -79,7 +79,7 @@ export const queryOf = (fields: object): string => {
   }
   return parameters.size === 0 ? '' : `?${parameters.toString()}`;
 };
-/** A path with its parts encoded: an id can hold any character. */
+/** A path with its parts encoded: an id may contain any character. */
 const at = (strings: TemplateStringsArray, ...parts: readonly (string | number)[]): string =>
   String.raw({ raw: strings }, ...parts.map((part) => encodeURIComponent(part)));
 const slowly = (options?: RequestOptions): RequestOptions => ({ slow: true, ...options });
@@ -123,7 +123,7 @@ export function createRest(request: Request) {
         session.changePassword({ current_password, new_password }),
       beginOtp: (current_password: string) => session.beginOtp({ current_password }),
       confirmOtp: (otp: string) => session.confirmOtp({ otp }),
-      /** For what answers `confirmation_required`; `otp` where the second factor is on. */
+      /** Answers `confirmation_required`; `otp` where the second factor is on. */
       confirm: (password: string, otp?: string) =>
         session.confirm({ password, ...(otp === undefined ? {} : { otp }) }),
       disableOtp: (current_password: string, otp: string) => session.disableOtp({ current_password, otp }),
@@ -132,7 +132,7 @@ export function createRest(request: Request) {
     agents: {
       ...agents,
       list: (signal?: AbortSignal) => agents.list({}, signal),
-      /** The agent of the extension; an empty list for a person who is no agent. */
+      /** The agent of the extension; an empty list for a person who is not an agent. */
       find: (extension: string, signal?: AbortSignal) => agents.list({ extension }, signal),
     },
     queues: {
@@ -150,19 +150,19 @@ export function createRest(request: Request) {
       addNote: (id: string, text: string, options?: RequestOptions) =>
         conversations.addNote(id, { text }, options),
     },
-    /** The client's `audio` is their sound. */
+    /** `client.audio` downloads their audio. */
     recordings: groupOf(request, 'recordings'),
-    /** Prompts and music on hold; `uploadSound` and `soundFile` of the client carry their bytes. */
+    /** Prompts and music on hold; `uploadSound` and `soundFile` of the client transfer their bytes. */
     sounds: groupOf(request, 'sounds'),
     wallboard: figures.figures,
     webhooks: {
       ...webhooks,
-      /** Sends again from one seq to another, both included. */
+      /** Sends the events from one seq to another again, both included. */
       replay: (id: number, from: number, to: number, options?: RequestOptions) =>
         webhooks.replay(id, { from, to }, options),
     },
     apiKeys: groupOf(request, 'apiKeys'),
-    /** Files of conversations, made in the background; `exportFile` of the client gets one. */
+    /** Files of conversations, created in the background; `client.exportFile` downloads one. */
     exports: groupOf(request, 'exports'),
     presence: groupOf(request, 'presence'),
     privacy: {
@@ -175,7 +175,7 @@ export function createRest(request: Request) {
     boards: groupOf(request, 'boards'),
     config: createConfigRest(request),
     people: groupOf(request, 'people'),
-    /** For supervisors: how the trunks are now. */
+    /** For supervisors: current state of the trunks. */
     trunks: groupOf(request, 'trunks').list,
     consoleSettings: groupOf(request, 'consoleSettings'),
   };
@@ -183,13 +183,13 @@ export function createRest(request: Request) {
 export type Rest = ReturnType<typeof createRest>;
 
 export type ConfigKinds = typeof CONFIG_KINDS;
-/** Names a kind of object as its address does, e.g. `ring-groups`. */
+/** A kind of object as its address names it, e.g. `ring-groups`. */
 export type ConfigPath = ConfigKinds[ConfigKind]['path'];
 export type KindAt<P extends ConfigPath> = {
   [K in ConfigKind]: ConfigKinds[K]['path'] extends P ? K : never;
 }[ConfigKind];
 export type ConfigGiven<P extends ConfigPath> = Readonly<z.input<ConfigKinds[KindAt<P>]['schema']>>;
-/** What is left out stays, null gives a field its default back. */
+/** Absent fields stay unchanged, null restores the default. */
 export type ConfigPatch<P extends ConfigPath> = {
   readonly [F in keyof ConfigGiven<P>]?: ConfigGiven<P>[F] | null;
 };
@@ -204,11 +204,11 @@ export interface ConfigPage<P extends ConfigPath> {
   readonly next_cursor: string | null;
 }
 export interface ConfigPutOptions extends WriteOptions {
-  /** Made where there is none; refused with `precondition_failed` where there is one. */
+  /** Creates a new object; rejected with `precondition_failed` where it exists. */
   readonly create?: boolean | undefined;
 }
 
-/** Objects of every kind have the same operations, so that each is one function for all kinds. */
+/** Objects of every kind have the same operations, so each is one function for all kinds. */
 function createConfigRest(request: Request) {
   const config = groupOf(request, 'config');
   const get = <T>(path: string, query: object = {}, signal?: AbortSignal): Promise<T> =>
@@ -227,7 +227,7 @@ function createConfigRest(request: Request) {
       view: 'draft' | 'applied' = 'draft',
       signal?: AbortSignal,
     ): Promise<ConfigOne<P>> => get(of(path) + at`/${key}`, { view }, signal),
-    /** What uses it, and what it uses. */
+    /** Objects that reference it, and objects it references. */
     uses: (path: ConfigPath, key: string, signal?: AbortSignal): Promise<ConfigUsesReply> =>
       get(of(path) + at`/${key}/uses`, {}, signal),
     create: <P extends ConfigPath>(
@@ -252,7 +252,7 @@ function createConfigRest(request: Request) {
     ): Promise<ConfigChanged<P>> => request('PATCH', of(path) + at`/${key}`, patch, held(options)),
     remove: (path: ConfigPath, key: string, options: WriteOptions = {}): Promise<z.output<typeof Done>> =>
       request('DELETE', of(path) + at`/${key}`, undefined, held(options)),
-    /** All changes or none. */
+    /** Makes all changes or none. */
     change: (
       changes: z.input<typeof ConfigChanges>['changes'],
       how: { readonly if_match?: string } = {},

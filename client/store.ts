@@ -1,32 +1,32 @@
-/** The state of a topic, kept current by its events: read it like a Map and be told when it changed. */
+/** The state of a topic, kept current by its events: a read-only Map with change notifications. */
 import type { EventStream, StreamState } from './stream.ts';
 import type { StreamEvent, StreamItem } from './events.ts';
 import { FOLDS } from './folds.ts';
 import type { Fold, StoreRecords, StoreTopic } from './folds.ts';
 
-/** `key` names the record that `event` has changed; both are null for a snapshot and where the connection's state changed. */
+/** `key` is the record that `event` has changed; both are null for a snapshot and for a change of the connection. */
 export type StoreListener = (event: StreamEvent | null, key: string | null) => void;
 export interface Store<T> extends Iterable<[string, T]> {
   readonly size: number;
-  /** A record is another object when, and only when, it has changed. */
+  /** A record is replaced by another object if and only if it has changed. */
   get(key: string): T | undefined;
   has(key: string): boolean;
   keys(): Iterable<string>;
   values(): Iterable<T>;
   readonly state: StreamState;
-  /** True before the first snapshot, and where what is shown may not be so any more: the connection or the engine is lost. */
+  /** True before the first snapshot, and while the connection or the engine is lost. */
   readonly stale: boolean;
-  /** Resolves with the first snapshot; rejects where the stream ends before it. */
+  /** Resolves with the first snapshot; rejects when the stream ends before it. */
   readonly ready: Promise<void>;
-  /** Returns what ends it. */
+  /** Returns the unsubscribe function. */
   subscribe(listener: StoreListener): () => void;
   close(): void;
 }
 
 export interface StoreOptions {
-  /** Only these queues, or extensions; all that may be seen where it is not given. */
+  /** Only these queues, or extensions; all accessible ones by default. */
   readonly only?: readonly string[];
-  /** Told of what ends the store for good. */
+  /** Called with the error that ends the store for good. */
   readonly onError?: (error: Error) => void;
 }
 type Open = (how: { topics: string[]; snapshot: true; onState: () => void }) => EventStream;
@@ -40,7 +40,7 @@ export function createStore<K extends StoreTopic>(
   const fold = FOLDS[topic] as unknown as Fold<Record>;
   const listeners = new Set<StoreListener>();
   const ready = Promise.withResolvers<void>();
-  // Who does not wait for it is told by `onError`.
+  // A caller that does not await `ready` gets the error by `onError`.
   ready.promise.catch(() => undefined);
   let records: Map<string, Record> = new Map();
   let engineDown = false;
@@ -55,7 +55,7 @@ export function createStore<K extends StoreTopic>(
       case 'snapshot': {
         const own = fold.read(item.data);
         engineDown = (item.data as { stale?: boolean } | null)?.stale ?? engineDown;
-        // Where there are several topics, each snapshot says what its own one holds.
+        // With several topics, each snapshot contains the record of its own topic.
         const name = item.topic.slice(topic.length + 1);
         const others = name === '' || name === 'mine' ? [] : [...records].filter(([key]) => key !== name);
         records = new Map([...others, ...own]);

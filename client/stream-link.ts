@@ -37,7 +37,7 @@ export class StreamLink {
     // A close event with the reason follows every error event.
     socket.addEventListener('error', () => undefined);
   }
-  /** When the last frame came, ms since 1970; null before the first. */
+  /** Time of the last frame, ms since 1970; null before the first. */
   get heardAt(): number | null {
     return this.#heardAt;
   }

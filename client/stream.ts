@@ -1,4 +1,4 @@
-/** The stream: one WebSocket at a time, resumed by cursor for as long as it is wanted. */
+/** The stream: one WebSocket at a time, resumed by cursor until it is closed. */
 import type { Problem } from '@offhook/contract/errors.ts';
 import type { ServerFrame } from '@offhook/contract/stream.ts';
 import { createCommands } from './commands.ts';
@@ -13,8 +13,8 @@ import { StreamLink } from './stream-link.ts';
 import { StreamPosition } from './stream-position.ts';
 
 /**
- * `connecting`: nothing was heard yet. `live`: what happens is heard as it happens. `resuming`: connected, what was missed
- * is on its way. `stale`: not connected; the next attempt is coming. `closed`: for good.
+ * `connecting`: nothing received yet. `live`: events arrive as they happen. `resuming`: connected, missed events are arriving.
+ * `stale`: not connected; the next attempt follows. `closed`: for good.
  */
 export type StreamState = 'connecting' | 'live' | 'resuming' | 'stale' | 'closed';
 
@@ -23,44 +23,47 @@ export interface StreamOptions {
   readonly topics: readonly string[];
   /** True: the state of each topic comes first, and again after a gap. */
   readonly snapshot?: boolean;
-  /** A cursor kept from before: what came after it is heard first. */
+  /** A stored cursor: the events after it come first. */
   readonly cursor?: StreamCursor | null;
-  /** Told of each cursor whose events are done with: the loop has come back for the next one. */
+  /** Called with each cursor whose events are processed: the loop has asked for the next item. */
   readonly onCursor?: (cursor: StreamCursor) => void;
   readonly onState?: (state: StreamState, why: string) => void;
-  /** Items that may wait for a slow reader; then the connection is given up and resumed when it has caught up. 1,000. */
+  /**
+   * Limit of items that wait for a slow reader, 1,000 by default; beyond it the connection is closed, and resumed when the
+   * reader has caught up.
+   */
   readonly buffer?: number;
   readonly signal?: AbortSignal;
 }
-/** Read it with one `for await`; leaving the loop closes it. The loop throws what ended the stream for good. */
+/** Read it with one `for await`; leaving the loop closes it. The loop throws the error that ended the stream for good. */
 export interface EventStream extends AsyncIterable<StreamItem> {
   readonly state: StreamState;
-  /** Where a later stream can go on; null until the first subscription. */
+  /** Position at which a later stream can resume; null until the first subscription. */
   readonly cursor: StreamCursor | null;
-  /** When the last frame came, ms since 1970; null before the first. */
+  /** Time of the last frame, ms since 1970; null before the first. */
   readonly heard_at: number | null;
-  /** Holes that were found and filled by resuming. */
+  /** Gaps that were found and filled by resuming. */
   readonly holes: number;
   /** As `client.command`, on this connection. */
   command(action: string, data?: object, options?: CommandOptions): Promise<unknown>;
   close(): void;
 }
-/** What the stream needs of the client. */
+/** What the stream needs from the client. */
 export interface StreamSession {
   readonly base: string;
   /** One ticket for one upgrade. */
   ticket(signal: AbortSignal): Promise<string>;
-  /** Gets a new token; rejects where the session is over. */
+  /** Gets a new token; rejects when the session is over. */
   renew(): Promise<unknown>;
 }
 const BACKOFF_MS = 500;
-/** Somebody looks at a page that is not live: what is back is found within seconds. */
+/** People look at a page that is not live, so a returned service is found within seconds. */
 const BACKOFF_MAX_MS = 8_000;
-/** How long a ticket may take: after a cut the browser may ask on a connection that is dead, for as long as it is let. */
+/** Limit for a ticket: after a network failure the browser may send the request on a dead connection and wait indefinitely. */
 const TICKET_MS = 5_000;
-/** A connection that lived this long was a good one: the next failure is a first one. */
+/** After a connection that lived this long, the next failure starts a new back-off. */
 const SETTLED_MS = 5_000;
-/** Refusals of a subscription that the next attempt may not meet again. */
+/** Rejections of a subscription that may succeed at the next attempt. */
 const PASSING = new Set([
   'overloaded',
   'store_unavailable',

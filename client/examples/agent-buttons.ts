@@ -1,4 +1,4 @@
-/** Buttons of an agent as lines of text: `pause lunch`, `ready`, `done`. `node agent-buttons.ts <base> 1003 <password>` */
+/** An agent's buttons as lines of text: `pause lunch`, `ready`, `done`. `node agent-buttons.ts <base> 1003 <password>` */
 import { createInterface } from 'node:readline';
 import { createClient } from '@offhook/client';
 const [base = '', username = '', password = ''] = process.argv.slice(2);

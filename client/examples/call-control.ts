@@ -1,4 +1,4 @@
-/** Calls a customer from an agent's phone, passes the call on attended, hears each step; a supervisor listens in. */
+/** Calls a customer from an agent's phone, transfers the call attended, and prints each step; a supervisor listens in. */
 import { createClient } from '@offhook/client';
 
 const [base = '', customer = '', colleague = '', ...people] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-/** Says who calls, and who is there after a transfer: `node screen-pop.ts http://127.0.0.1:8080 1003 <password>` */
+/** Prints the caller, and the new party after a transfer: `node screen-pop.ts http://127.0.0.1:8080 1003 <password>` */
 import { createClient } from '@offhook/client';
 
 const [base = '', username = '', password = ''] = process.argv.slice(2);
@@ -10,7 +10,7 @@ const pop = (what: string, { number, name }: { number: string; name: string }): 
 for await (const event of offhook.stream({ topics: ['calls/mine'] })) {
   switch (event.type) {
     case 'call.ringing':
-      // A click-to-call also rings the own device, but has no caller.
+      // A click-to-call rings the own device too, but has no caller.
       if (event.data.leg.extension === user.extension && event.data.placed === undefined)
         pop('calls', event.data.caller);
       break;

@@ -8,7 +8,7 @@ const DEEPEST = 3;
 const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
 async function namesIn(folder: string, prefix: string, depth: number): Promise<string[]> {
-  // Debian links folders of the tree into each other, so what is a folder is told by trying.
+  // Debian links folders of the tree into each other, so folders are found by trying to read them.
   const entries = await readdir(folder).catch(() => []);
   const names: string[] = [];
   for (const entry of entries) {
@@ -23,8 +23,8 @@ async function namesIn(folder: string, prefix: string, depth: number): Promise<s
 
 const read = new Map<string, Promise<readonly string[]>>();
 /**
- * Names of the sounds that this engine brought along, e.g. `vm-goodbye` or `digits/1`, in order; those that the configuration
- * cannot name are left out. Read once for each program.
+ * Names of this engine's own sounds, e.g. `vm-goodbye` or `digits/1`, sorted; without those the configuration cannot name. Read
+ * once per program.
  */
 export function builtInSounds(program: AsteriskProgram | null): Promise<readonly string[]> {
   if (program === null) return Promise.resolve([]);

@@ -23,13 +23,13 @@ import { EngineLink } from './link.ts';
 import type { LinkOptions } from './link.ts';
 
 export interface AsteriskEngineOptions extends LinkOptions {
-  /** Called for every SIP request that the engine refused. */
+  /** Called for every SIP request that the engine rejected. */
   readonly refused?: (refusal: SipRefusal) => void;
-  /** How many events may wait for the consumer; 200,000. */
+  /** Limit of events that wait for the consumer; 200,000. */
   readonly buffer?: number;
 }
 export interface AsteriskEngine extends Engine, CallVerbs, QueueVerbs, FeatureVerbs {
-  /** For support: the last frames that could not be read, newest last. */
+  /** For support: the last unreadable frames, newest last. */
   malformed(): readonly string[];
   /** Places a test call, which stream, history and live view leave out. */
   readonly placeHealthCall: HealthCalls['place'];

@@ -1,9 +1,9 @@
 import type { EngineEvent } from '../../ports/engine.ts';
 
 /**
- * Events on their way to the one consumer, handed over as one batch for all that came since it asked last. Where the
- * consumer lags behind by more than `most`, what waits is dropped but for the link's changes, and `overflowed` is
- * called once: a gap is allowed only when a fresh snapshot follows it.
+ * Events for the single consumer, delivered as one batch of all that arrived since the last call. Where more than `most` are
+ * waiting, they are dropped except for changes of the link, and `overflowed` is called once: a gap is allowed only when a
+ * snapshot follows it.
  */
 export class EventBuffer {
   readonly #most: number;
@@ -17,7 +17,7 @@ export class EventBuffer {
     this.#overflowed = overflowed;
   }
 
-  /** How many events were dropped since the start. */
+  /** Number of events dropped since the start. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -35,7 +35,7 @@ export class EventBuffer {
     this.#overflowed();
   }
 
-  /** Everything that waits, as soon as there is anything; an empty batch when cancelled. */
+  /** All waiting events, as soon as there are any; an empty batch when cancelled. */
   async take(signal: AbortSignal): Promise<readonly EngineEvent[]> {
     if (this.#events.length === 0 && !signal.aborted) {
       await new Promise<void>((resolve) => {
@@ -45,7 +45,7 @@ export class EventBuffer {
           resolve();
         };
         signal.addEventListener('abort', done, { once: true });
-        // One turn of the loop is waited out, so that everything one read of the socket brought makes one batch.
+        // Waits one turn of the event loop, so that all events of one socket read form one batch.
         this.#wake = () => {
           this.#wake = null;
           setImmediate(done);

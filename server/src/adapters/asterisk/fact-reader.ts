@@ -18,13 +18,13 @@ export interface FactReaderOptions {
   readonly now: () => number;
   readonly emit: (event: EngineEvent) => void;
   readonly system: (event: SystemEvent) => void;
-  /** Something came that an honest engine does not send, so the state may be wrong. */
+  /** Called for a frame that a healthy engine does not send, after which the state may be wrong. */
   readonly suspicious: () => void;
   /** Called with the events of test calls (health-call.ts). */
   readonly health?: (event: string, id: string, frame: Frame) => void;
 }
 
-/** Frames to facts: unknown events are counted, malformed ones counted and kept, and neither stops the stream. */
+/** Decodes frames to facts: unknown events are counted, malformed ones counted and kept, and neither stops the stream. */
 export class FactReader {
   readonly #options: FactReaderOptions;
   readonly #decoding;
@@ -48,7 +48,7 @@ export class FactReader {
 
   readonly event = (name: string, frame: Frame): void => {
     this.#frames++;
-    // The engine names the privilege of every event it sends unasked; a frame without one was not made by it.
+    // The engine adds its privilege to every event; a frame without it was not created by the engine.
     if (!frame.has(H.privilege)) return this.#spoilt('no Privilege', frame.raw());
     const health = healthCallOf(frame);
     if (health !== null) return this.#options.health?.(name, health, frame);

@@ -3,18 +3,18 @@ import { FEATURES_OFF } from '../../ports/engine.ts';
 import type { AmiConnection } from './ami/connection.ts';
 import { readFeatures } from './features-store.ts';
 
-/** More extensions than people change at once; beyond it everything is read. */
+/** More extensions than people change at once; beyond it all are read. */
 const MOST = 200;
 
 export interface FeatureReaderDeps {
-  /** Null while there is nobody to ask. */
+  /** Null while there is no connection. */
   readonly ami: () => AmiConnection | null;
   readonly told: (extension: string, features: ExtensionFeatures) => void;
-  /** One could not be read, so a fresh snapshot is wanted. */
+  /** Called where one could not be read, so that a snapshot follows. */
   readonly failed: () => void;
 }
 
-/** Reads what the engine's store holds of an extension, one after the other; asked for again while it waits, it is read once. */
+/** Reads the stored settings of one extension after the other; repeated requests for a waiting extension are read once. */
 export function featureReader({ ami, told, failed }: FeatureReaderDeps): { read(extension: string): void } {
   const waiting = new Set<string>();
   let running = false;
@@ -22,7 +22,7 @@ export function featureReader({ ami, told, failed }: FeatureReaderDeps): { read(
     for (const extension of waiting) {
       waiting.delete(extension);
       const actions = ami();
-      // A link that comes back begins with a snapshot.
+      // A restored link begins with a snapshot.
       if (actions === null) continue;
       try {
         const found = await readFeatures(actions, extension);

@@ -10,7 +10,7 @@ import { KEYS, STORE } from './conf/self-service-contexts.ts';
  */
 const key = header('Key');
 const value = header('Val');
-/** A row of another shape was put there by hand and is nobody's. */
+/** A row of another shape was created by hand and is ignored. */
 const ROW = new RegExp(`^/${STORE}/([0-9]{1,20})/([a-z]{1,10})$`);
 const NUMBER = /^\+?[0-9]{1,32}$/;
 const WHOLE = /^[0-9]{1,15}$/;
@@ -19,7 +19,7 @@ const DEVICES: ReadonlySet<string> = new Set(['sip', 'webrtc', 'mobile', ...KIND
 
 type Draft = { -readonly [K in keyof ExtensionFeatures]: ExtensionFeatures[K] };
 
-/** What the dialplan would make of a value; one that it does not follow counts as none. */
+/** A value as the dialplan reads it; one the dialplan ignores counts as none. */
 function take(draft: Draft, name: string, text: string): void {
   const number = NUMBER.test(text) ? text : '';
   const whole = WHOLE.test(text) ? Number(text) : 0;
@@ -46,7 +46,7 @@ async function eachRow(
   };
   await ami.list('DBGetTree', fields, each, signal === undefined ? {} : { signal });
 }
-/** Names of what is kept of one extension. Throws `ListVoid`. */
+/** Keys stored for one extension. Throws `ListVoid`. */
 export async function storedKeys(
   ami: Pick<AmiConnection, 'list'>,
   extension: string,
@@ -56,7 +56,7 @@ export async function storedKeys(
   await eachRow(ami, extension, signal, (_who, name) => names.add(name));
   return names;
 }
-/** What the engine's store holds, of one extension or of all. Throws `ListVoid`. */
+/** Stored settings of one extension or of all. Throws `ListVoid`. */
 export async function readFeatures(
   ami: Pick<AmiConnection, 'list'>,
   extension: string | null,

@@ -1,23 +1,26 @@
 import path from 'node:path';
 import type { UnpackedPackages } from './provision/tree.ts';
 
-/** The program to run and where its read-only parts lie. */
+/** The program to run and the folders of its read-only parts. */
 export interface AsteriskProgram {
   /** Command and leading arguments, e.g. the loader, its library path and the program. */
   readonly command: readonly string[];
   /** e.g. `22.10.1`. */
   readonly version: string;
-  /** Null where the program's own default serves. */
+  /** Null where the program's own default is right. */
   readonly modules_dir: string | null;
   /** Holds `sounds/en` and `moh`. */
   readonly data_dir: string;
-  /** Where it came from, for people: `packages` or the path that was given. */
+  /** Origin for people: `packages` or the given path. */
   readonly origin: string;
   /** The package tree that contains the program; null for a program of the machine. */
   readonly packages?: UnpackedPackages | null;
 }
 
-/** Fixed facts of one site's engine, made once and kept in `<folder>/instance.json` (mode 0600), so that a living engine can be adopted. */
+/**
+ * Fixed properties of one site's engine, created once and stored in `<folder>/instance.json` (mode 0600), so that a running
+ * engine can be adopted.
+ */
 export interface Instance {
   /** `<data>/engine`; holds etc, log, lib, spool and instance.json. */
   readonly folder: string;
@@ -34,16 +37,16 @@ export interface Instance {
 export interface InstanceSettings {
   readonly sip: { readonly host: string; readonly port: number };
   readonly rtp: { readonly from: number; readonly to: number };
-  /** Host the web listens on: browsers get their media where they can reach us. The SIP host decides where it is missing. */
+  /** Host of the HTTP server, where browsers also reach media; the SIP host where absent. */
   readonly web_host?: string;
   readonly zone: string;
 }
 export const etcDir = (i: Instance): string => path.join(i.folder, 'etc');
 export const asteriskConf = (i: Instance): string => path.join(etcDir(i), 'asterisk.conf');
 export const logDir = (i: Instance): string => path.join(i.folder, 'log');
-/** Where Asterisk itself writes its durable call records. */
+/** File to which Asterisk writes its durable call records. */
 export const celFile = (i: Instance): string => path.join(logDir(i), 'cel-custom', 'offhook.csv');
-/** Where uploaded sounds lie: beside the engine; any engine that is given these paths may read them, none writes there. */
+/** Folder of uploaded sounds, beside the engine; engines with these paths may read it, none writes there. */
 export const soundsDir = (i: Instance): string => path.join(path.dirname(i.folder), 'sounds');
-/** Where recordings of calls lie: beside the engine, because they outlive it. */
+/** Folder of call recordings, beside the engine because they outlive it. */
 export const recordingsDir = (i: Instance): string => path.join(path.dirname(i.folder), 'recordings');

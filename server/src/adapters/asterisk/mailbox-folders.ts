@@ -1,4 +1,4 @@
-/** Messages belong to whom they were left for, and not to the number: who gets a number later does not hear them. */
+/** Voicemail belongs to the person it was left for, not to the number: a later holder of the number does not hear it. */
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Clock } from '../../ports/clock.ts';
@@ -6,14 +6,14 @@ import type { MailboxOwner } from '../../ports/engine-config.ts';
 import type { Instance } from './instance.ts';
 
 const DAY_MS = 86_400_000;
-/** How long the messages of somebody who is gone are kept, in case an earlier version brings them back. */
+/** Days for which messages of a deleted person are kept, in case an earlier version restores the person. */
 export const KEPT_DAYS = 30;
 const NUMBER = /^[1-9][0-9]{1,9}$/;
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
 /**
- * Puts the folders of mailboxes aside whose owner is another or none now, and brings back those of an owner who has the
- * number again. Can be repeated, and the other way round. Errors are those of the file system.
+ * Moves the folders of mailboxes with another or no owner aside, and restores those of an owner who has the number again. Can
+ * be repeated and reversed. Throws errors of the file system.
  */
 export async function moveMailboxes(
   instance: Instance,
@@ -41,7 +41,7 @@ export async function moveMailboxes(
     if (!kept.delete(own)) continue;
     await mkdir(here, { recursive: true, mode: 0o750 });
     await rename(path.join(aside, own), path.join(here, number)).catch((error: unknown) => {
-      // Somebody left a message there meanwhile: that one is of the owner too, and the older ones stay aside.
+      // A message arrived meanwhile: it belongs to the owner too, and the older ones stay aside.
       if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
     });
   }

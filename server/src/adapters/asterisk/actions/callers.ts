@@ -12,7 +12,7 @@ import type { ActionFields } from '../ami/codec.ts';
  * QueueWithdrawCaller is not used: while a member rings for the caller it waits until nobody does any more.
  */
 const NUMBER = /^[0-9]{1,32}$/;
-/** What the dialplan's context of that name understands: `<number>*<position>*<priority>`, or a word. */
+/** Extension of the dialplan context of that name: `<number>*<position>*<priority>`, or a word. */
 const MOVED = 'queue-moved';
 const WITHDRAWN = 'withdrawn';
 
@@ -33,7 +33,7 @@ const placeText = ({ number, position, priority }: QueuePlace): string =>
     whole('the priority', priority, MOST_PRIORITY),
   ].join('*');
 
-/** The verbs for callers. `nameOf` is the engine's own name of a channel that is there. */
+/** The verbs for callers. `nameOf` returns the engine's name of a live channel. */
 export const callerActions = (
   actions: () => AmiConnection,
   nameOf: (channel: ChannelId) => string | undefined,
@@ -66,7 +66,7 @@ export const callerActions = (
     async takeCaller(queue, caller, to, options = {}) {
       const exten = to === null ? WITHDRAWN : placeText(to);
       const name = known(caller);
-      // Only this says as one step that the caller still waits there; a redirect would also tear it from an agent.
+      // Only this action checks in one step that the caller still waits; a redirect would also take it away from an agent.
       await prioritise(queue, name, to?.priority ?? 0, false, options);
       const { action_id: _, ...rest } = options;
       await run('Redirect', { Channel: name, Context: MOVED, Exten: exten, Priority: '1' }, rest);

@@ -27,14 +27,14 @@ import { PJSIP } from '../events/names.ts';
 const DIGITS = /^[0-9]{1,32}$/;
 const NUMBER = /^\+?[0-9]{1,32}$/;
 const CHANNEL = /^[A-Za-z0-9.-]{1,128}$/;
-/** Contexts that leave the addresses of an extension's devices. */
+/** Contexts that collect the addresses of an extension's devices. */
 const DEVICES: Record<EndpointKind | 'all', string> = {
   all: 'devices',
   sip: 'devices-sip',
   webrtc: 'devices-webrtc',
   mobile: 'devices-mobile',
 };
-/** Ends of the names of the contexts that go on when the own device has answered. */
+/** Name endings of the contexts that continue when the own device has answered. */
 const DOES: Record<PlacedPart['does'], string> = {
   call: 'call',
   pickup: 'pickup',
@@ -42,7 +42,7 @@ const DOES: Record<PlacedPart['does'], string> = {
   whisper: 'whisper',
   barge: 'barge',
 };
-/** Past the ringing of the own devices the pair is gone by itself; this only catches one that is not. */
+/** The pair ends by itself once the own devices stop ringing; this timeout only catches one that does not. */
 const PAIR_SLACK_MS = 5_000;
 /** Placeholder extension; the contexts for listening use only the channel. */
 const LISTEN_EXTEN = '00';
@@ -55,7 +55,7 @@ const refuse = (detail: string): never => {
 };
 const digits = (what: string, value: string): string =>
   DIGITS.test(value) ? value : refuse(`${what} must be 1 to 32 digits`);
-/** A number that is to be called, outside too. */
+/** A number to call, also an outside one. */
 const called = (value: string): string =>
   NUMBER.test(value) ? value : refuse('the number must be 1 to 32 digits, with or without a + in front');
 /** The engine's own id of a channel. */
@@ -68,20 +68,20 @@ const seconds = (what: string, value: number): string =>
     ? String(value)
     : refuse(`${what} must be a whole number of seconds`);
 
-/** What the fixed contexts are told of it. */
+/** Channel variables for the fixed contexts. */
 const partOf = (part: PlacedPart): string[] => {
   if (part.does !== 'call') return [`_OFFHOOK_CHANNEL=${raw(part.channel)}`];
   const limit = part.limit_seconds === null ? '' : seconds('the time limit', part.limit_seconds);
   return [`_OFFHOOK_FROM=${digits('the caller number', part.caller_number)}`, `_OFFHOOK_LIMIT=${limit}`];
 };
 
-/** The verbs for calls over whatever connection `actions` answers with; it throws while there is none. */
+/** The verbs for calls, over the connection that `actions` returns; it throws while there is none. */
 export const callActions = (actions: () => AmiConnection): CallVerbs => {
   const run = async (name: string, fields: ActionFields, options: CommandOptions): Promise<void> => {
     const answer = await actions().action(name, fields, { ...options, ms: ACTION_MS.call });
     if (!answer.ok) throw new ServiceError('engine_refused', answer.message || `${name} was refused`);
   };
-  /** Ids of the actions before the last one, whose id is the operation's own. */
+  /** Action ids of the steps before the last one, which has the operation's own id. */
   const before = (options: CommandOptions, step: number): CommandOptions =>
     options.action_id === undefined ? options : { ...options, action_id: `${options.action_id}-${step}` };
   const set = (channel: ChannelId, variable: string, value: string, options: CommandOptions): Promise<void> =>
@@ -95,7 +95,7 @@ export const callActions = (actions: () => AmiConnection): CallVerbs => {
       const { does } = call.part;
       const fields = {
         Channel: `Local/${called(call.number)}@${PLACE_CONTEXTS[does === 'call' || does === 'pickup' ? does : 'listen']}/n`,
-        // The pair's near half only waits: it is gone as soon as the own device has answered.
+        // The near half of the pair only waits: it ends as soon as the own device has answered.
         Context: 'placed-pair',
         Exten: 's',
         Priority: '1',
@@ -135,7 +135,7 @@ export const callActions = (actions: () => AmiConnection): CallVerbs => {
       await set(channel, 'TRANSFER_CONTEXT', REACH_CONTEXT, before(options, 1));
       await set(channel, 'TRANSFER_EXTEN', called(number), before(options, 2));
       const asks = by === null ? '' : digits('the extension', by);
-      // The engine calls over an internal pair, which gets what is marked to be passed on.
+      // The engine calls over an internal pair, which inherits variables with this mark.
       await set(channel, '_OFFHOOK_CONSULT', asks, before(options, 3));
       await press(channel, KEYS.consult, options);
     },
@@ -155,7 +155,7 @@ export const callActions = (actions: () => AmiConnection): CallVerbs => {
     },
     async park(channel, back_to, options = {}) {
       if (back_to !== null && !ENDPOINT.test(back_to)) refuse('the endpoint is not valid');
-      // The engine takes off what stands behind the last dash, as of a channel's name.
+      // The engine removes what follows the last dash, as in a channel's name.
       const back = back_to === null ? undefined : `${PJSIP}${back_to}-0`;
       await run('Park', { Channel: raw(channel), TimeoutChannel: back }, options);
     },

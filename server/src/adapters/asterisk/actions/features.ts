@@ -22,7 +22,7 @@ const number = (text: string): string =>
 const whole = (n: number): string =>
   Number.isSafeInteger(n) && n > 0 ? String(n) : refuse('a time of the features is not valid');
 
-/** Each thing as its key and value in the store; an empty value is none. */
+/** Each setting as its key and value in the store; an empty value means none. */
 function texts(changes: Partial<ExtensionFeatures>): [string, string][] {
   const { dnd, forward, forward_busy, forward_no_answer, ring_seconds, devices } = changes;
   const kept: [string, string][] = [];
@@ -36,8 +36,8 @@ function texts(changes: Partial<ExtensionFeatures>): [string, string][] {
 }
 
 /**
- * The verb for what people set for their own calls. `told` is given what the store then holds, and not called where it could
- * not be read again.
+ * The verb for people's own call settings. `told` receives the stored state, and is not called where it could not be read
+ * again.
  */
 export const featureActions = (
   actions: () => AmiConnection,
@@ -48,7 +48,7 @@ export const featureActions = (
   const must = async (name: string, fields: ActionFields, options: CommandOptions): Promise<void> => {
     if (!(await run(name, fields, options))) throw new ServiceError('engine_refused', `${name} was refused`);
   };
-  /** The engine's store rejects a change when it cannot be written, e.g. on a full disk; the request itself is valid. */
+  /** The engine's store rejects a change that cannot be written, e.g. on a full disk; the request itself is valid. */
   const unwritten = (): ServiceError =>
     new ServiceError('store_unavailable', 'the engine cannot write to its store; is the disk full?', {
       retry_after_seconds: 5,
@@ -66,7 +66,7 @@ export const featureActions = (
   };
   return {
     async keepFeatures(extension, changes, changed_at, { signal } = {}) {
-      // One verb is several actions, so none of them can have the name that was given for it.
+      // One verb is several actions, so none of them can use the given id.
       const options = signal === undefined ? {} : { signal };
       const who = dialled(extension, 'the extension');
       const kept = texts(changes);
@@ -75,7 +75,7 @@ export const featureActions = (
       const there = await asked(storedKeys(actions(), who, signal));
       for (const [Key, Val] of kept) {
         if (Val !== '') await put({ Family, Key, Val }, options);
-        // The engine warns of a key that is not there; one that a code deletes meanwhile is as good.
+        // The engine warns of a missing key; a feature code may delete it meanwhile, which is equally good.
         else if (there.has(Key) && !(await run('DBDel', { Family, Key }, options))) {
           if ((await asked(storedKeys(actions(), who, signal))).has(Key)) throw unwritten();
         }

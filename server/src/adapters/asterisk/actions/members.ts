@@ -24,7 +24,7 @@ const plain = (what: string, value: string, most: number): string => {
   if (Buffer.byteLength(value) > most) refuse(`${what} is longer than ${most} bytes`);
   return value;
 };
-/** The engine takes an empty queue or interface for "all of them", which is never meant here. */
+/** The engine takes an empty queue or interface as "all of them", which is never intended here. */
 const named = (what: string, value: string): string => {
   if (value === '') refuse(`${what} is missing`);
   return plain(what, value, 200);
@@ -32,7 +32,7 @@ const named = (what: string, value: string): string => {
 
 type Members = Pick<Engine, 'pauseMember' | 'addMember' | 'removeMember'>;
 
-/** The verbs for queue members over whatever connection `actions` answers with; it throws while there is none. */
+/** The verbs for queue members, over the connection that `actions` returns; it throws while there is none. */
 export const memberActions = (actions: () => AmiConnection): Members => {
   const run = async (name: string, fields: ActionFields, options: CommandOptions): Promise<void> => {
     const answer = await actions().action(name, fields, { ...options, ms: ACTION_MS.member });

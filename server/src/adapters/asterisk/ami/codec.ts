@@ -1,16 +1,16 @@
 import { ServiceError } from '../../../core/errors.ts';
 
-/** The manager takes no line of 1,024 bytes, its line end included, and no message of more than 128 headers. */
+/** The manager accepts no line of 1,024 bytes or more, its line end included, and no message of more than 128 headers. */
 export const MAX_LINE_BYTES = 1023;
 export const MAX_HEADERS = 128;
 
 const KEY = /^[A-Za-z][A-Za-z0-9-]{0,63}$/;
 const ACTION_ID = /^[A-Za-z0-9-]{1,64}$/;
-// C0, DEL, C1 (U+0085 among them) and the two separators that some readers take for a line end.
+// C0, DEL, C1 (including U+0085) and the two separators that some readers take for a line end.
 // eslint-disable-next-line no-control-regex
 const FORBIDDEN = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
-/** Headers of one action; a list repeats its header, undefined leaves it out. */
+/** Headers of one action; a list repeats its header, undefined omits it. */
 export type ActionFields = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 const refuse = (detail: string): never => {
@@ -18,8 +18,8 @@ const refuse = (detail: string): never => {
 };
 
 /**
- * One action as the bytes of the wire, and the only place where they are made: a value that the wire cannot carry
- * safely is refused here (`invalid_request`), never cleaned, so nothing half written can reach the engine.
+ * One action as bytes of the wire, and the only place that builds them: a value the wire cannot carry safely is rejected here
+ * (`invalid_request`), never cleaned, so the engine never receives half of it.
  */
 export const encodeAction = (name: string, fields: ActionFields, actionId: string): Buffer => {
   let text = '';

@@ -23,14 +23,14 @@ import type { DropReason } from './framing.ts';
 export const BANNER_MS = 2_000;
 export const LOGIN_MS = 5_000;
 export const PING_EVERY_MS = 5_000;
-/** A connection is dead when nothing at all came for so long, which leaves half a second to say so within 10 s. */
+/** Silence after which a connection counts as dead; half a second is left to report it within 10 s. */
 export const SILENCE_MS = 9_500;
 const TICK_MS = 500;
-/** How long one connection may read in one turn of the loop. */
+/** Time one connection may read in one turn of the event loop. */
 const TURN_MS = 4;
 export const MAX_PENDING = 1_000;
 const MAX_UNSENT_BYTES = 1024 * 1024;
-/** How long an answer may take, by action. */
+/** Limit for an answer, by action. */
 export const ACTION_MS = { ping: 2_000, member: 3_000, call: 3_000, list: 15_000, reload: 120_000 } as const;
 
 const ACTION_ID = header('ActionID');
@@ -38,7 +38,7 @@ const MESSAGE = header('Message');
 const EVENT_LIST = header('EventList');
 const LIST_ITEMS = header('ListItems');
 const BANNER = /^Asterisk Call Manager\/\d{1,4}(?:\.\d{1,4}){0,3}$/;
-/** The engine's words for an empty list, said as an error or a success; some of them end in a line feed of their own. */
+/** The engine's texts for an empty list, sent as an error or a success; some end in a line feed of their own. */
 const NONE_FOUND = /^(?:No .{1,60} found|There are no .{1,60} currently defined)\.?\n?$/;
 
 export type CloseKind =
@@ -54,7 +54,7 @@ export interface CloseReason {
   readonly kind: CloseKind;
   readonly detail: string;
 }
-/** The connection ended, or never came to be. */
+/** The connection ended, or was never established. */
 export class AmiClosed extends Error {
   override readonly name = 'AmiClosed';
   readonly reason: CloseReason;
@@ -63,7 +63,7 @@ export class AmiClosed extends Error {
     this.reason = reason;
   }
 }
-/** A list that must not be used: not complete, of another length, or refused. */
+/** A list that must not be used: incomplete, of another length, or rejected. */
 export class ListVoid extends Error {
   override readonly name = 'ListVoid';
 }
@@ -74,14 +74,14 @@ export interface AmiOptions {
   readonly port: number;
   readonly user: string;
   readonly secret: string;
-  /** Which classes of events this session gets, e.g. `system,call,agent`, or `off`. */
+  /** Classes of events for this session, e.g. `system,call,agent`, or `off`. */
   readonly events: string;
-  /** Wait for `FullyBooted` before the connection counts as up; needs the class `system`. */
+  /** Waits for `FullyBooted` before the connection counts as up; needs the class `system`. */
   readonly awaitBoot: boolean;
   readonly clock: Clock;
   readonly log: Log;
   readonly signal?: AbortSignal;
-  /** Events for which `event` is called; all where it is missing. */
+  /** Events for which `event` is called; all where absent. */
   readonly wants?: (name: string) => boolean;
   readonly event?: (name: string, frame: Frame) => void;
   readonly ignored?: (name: string) => void;
@@ -94,7 +94,7 @@ export interface ActionOptions {
   readonly action_id?: string;
   readonly ms?: number;
   readonly signal?: AbortSignal;
-  /** Of a list: the event that its end counts, where it does not count the others. */
+  /** The event that the list's end counts, where it does not count all of them. */
   readonly counted?: string;
 }
 export interface AmiAnswer {
@@ -107,34 +107,34 @@ export interface AmiConnection {
   readonly banner: string;
   readonly closed: Promise<CloseReason>;
   state(): ConnectionState;
-  /** Answers and rows that came for nobody, or too late. */
+  /** Number of answers and rows that nobody waited for, or that came too late. */
   strays(): number;
   pending(): number;
   /**
-   * Sends one action and waits for its answer, a refusal included.
-   * Errors: `invalid_request` (nothing was sent), `engine_unavailable`, `engine_timeout`, `overloaded`.
+   * Sends one action and waits for its answer; a refusal is an answer too. Errors: `invalid_request` (nothing was sent),
+   * `engine_unavailable`, `engine_timeout`, `overloaded`.
    */
   action(name: string, fields?: ActionFields, options?: ActionOptions): Promise<AmiAnswer>;
-  /** Sends an action that answers with a list and hands over its rows as they come. Throws `ListVoid` too. */
+  /** Sends an action that answers with a list and passes on its rows as they arrive. Also throws `ListVoid`. */
   list(
     name: string,
     fields: ActionFields,
     row: (event: string, frame: Frame) => void,
     options?: ActionOptions,
   ): Promise<number>;
-  /** Takes no new action, lets the pending ones end, says goodbye. */
+  /** Accepts no new action, waits for the pending ones, signs out. */
   drain(): Promise<CloseReason>;
-  /** Ends now. */
+  /** Closes at once. */
   close(): void;
 }
 
 interface Pending {
   readonly name: string;
-  /** Null for an action that answers with one frame. */
+  /** Null for an action with a single frame as its answer. */
   readonly row: ((event: string, frame: Frame) => void) | null;
   readonly ms: number;
   readonly counted: string | undefined;
-  /** A read changes nothing, so its timeout leaves no outcome open. */
+  /** A read changes nothing, so the result of a timed-out read does not matter. */
   readonly command: boolean;
   rows: number;
   resolve(answer: AmiAnswer): void;
@@ -142,8 +142,8 @@ interface Pending {
 }
 
 /**
- * Connects, signs in and, where asked, waits until the engine has booted. Rejects with `AmiClosed`.
- * Source: reliability rules for the manager (banner in 2 s, one login, heartbeat, bounded pending actions).
+ * Connects, signs in and, if requested, waits until the engine has booted. Rejects with `AmiClosed`. Source: reliability rules
+ * for the manager (banner in 2 s, one login, heartbeat, bounded pending actions).
  */
 export const connectAmi = async (options: AmiOptions): Promise<AmiConnection> => {
   const { clock, log } = options;
@@ -185,7 +185,7 @@ export const connectAmi = async (options: AmiOptions): Promise<AmiConnection> =>
     }
     ended.resolve(reason);
   };
-  // Somebody who waits for neither must not make an unhandled rejection out of an ordinary end.
+  // Without a waiter, an ordinary end must not become an unhandled rejection.
   greeted.promise.catch(() => {});
   booted.promise.catch(() => {});
 
@@ -276,7 +276,7 @@ export const connectAmi = async (options: AmiOptions): Promise<AmiConnection> =>
       });
     }
     decoder.write(chunk);
-    // A long list comes as many chunks in one turn of the loop; everybody else gets a turn in between.
+    // A long list arrives in many chunks in one turn of the event loop; other work runs in between.
     if (performance.now() - turnBegan > TURN_MS) socket.pause();
   });
   socket.on('error', (error) =>
@@ -349,7 +349,7 @@ export const connectAmi = async (options: AmiOptions): Promise<AmiConnection> =>
       await clock.sleep(TICK_MS, over.signal);
       quiet += TICK_MS;
       sincePing += TICK_MS;
-      // One session answers in order, so behind a long action even a healthy engine is silent; that action's own time-out decides.
+      // One session answers in order, so a healthy engine is silent behind a long action; that action's own time limit applies.
       const busy = pending.values().some((p) => p.ms > SILENCE_MS);
       if (quiet >= SILENCE_MS && !busy) return end('silent', `nothing came for ${SILENCE_MS} ms`);
       if (sincePing >= PING_EVERY_MS && !busy) {
@@ -396,7 +396,7 @@ export const connectAmi = async (options: AmiOptions): Promise<AmiConnection> =>
     move('login');
     const login = { Username: options.user, Secret: options.secret, Events: options.events };
     const answer = await send('Login', login, null, LOGIN_MS, {});
-    // Only this one means that the secret is wrong; an engine that shuts down refuses as well, and soon no more.
+    // Only this answer means that the secret is wrong; an engine that shuts down also rejects logins, but only for a moment.
     if (!answer.ok)
       end(
         answer.message === 'Authentication failed' ? 'refused' : 'no_manager',

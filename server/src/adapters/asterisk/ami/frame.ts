@@ -1,14 +1,14 @@
 declare const brand: unique symbol;
-/** A header's name in the form in which it is searched: a line end, the name and a colon. */
+/** A header's name in searchable form: a line end, the name and a colon. */
 export type Header = string & { readonly [brand]: 'Header' };
 
-/** Makes the search form of a header's name once, when a module loads. */
+/** Creates the searchable form of a header's name, once per module. */
 export const header = (name: string): Header => `\r\n${name}:` as Header;
 
 const NOT_ASCII = /[\x80-\xff]/;
 const strict = new TextDecoder('utf-8', { fatal: true });
 
-/** Latin1 text that holds the bytes of UTF-8 as text; bytes that are not UTF-8 are taken for latin1. */
+/** Decodes latin1 text that contains UTF-8 bytes; other bytes stay latin1. */
 const utf8 = (bytes: string): string => {
   if (!NOT_ASCII.test(bytes)) return bytes;
   try {
@@ -19,8 +19,8 @@ const utf8 = (bytes: string): string => {
 };
 
 /**
- * One frame, kept as its bytes; a header is looked up only when it is asked for. A search begins where the one before
- * it ended, so asking in the order of the wire reads the frame once. The first line is the kind and is no header here.
+ * One frame, stored as its bytes; a header is looked up on request. A search starts where the previous one ended, so reading
+ * headers in wire order scans the frame once. The first line is the kind and no header here.
  */
 export class Frame {
   readonly #text: string;
@@ -49,7 +49,7 @@ export class Frame {
     return this.#text.includes(text);
   }
 
-  /** The header's value, without the one optional space after the colon; undefined where it is missing. */
+  /** The header's value, without one optional space after the colon; undefined where absent. */
   get(h: Header): string | undefined {
     const from = this.#find(h);
     if (from < 0) return undefined;
@@ -58,7 +58,7 @@ export class Frame {
     return this.#ascii ? value : utf8(value);
   }
 
-  /** The value as a whole number; `otherwise` where it is missing or is none. */
+  /** The value as a whole number; `otherwise` where it is absent or not a number. */
   int(h: Header, otherwise: number): number {
     const from = this.#find(h);
     if (from < 0) return otherwise;
@@ -75,24 +75,24 @@ export class Frame {
     return i === first ? otherwise : negative ? -n : n;
   }
 
-  /** True when the value begins with `text`, without reading it out. */
+  /** True when the value begins with `text`; does not decode the value. */
   begins(h: Header, text: string): boolean {
     const from = this.#find(h);
     return from >= 0 && this.#text.startsWith(text, from);
   }
 
-  /** Whether the header is there at all. */
+  /** True when the header is present. */
   has(h: Header): boolean {
     return this.#find(h) >= 0;
   }
 
-  /** True when the header is there more than once: in a known event a sign of a forged value. */
+  /** True when the header occurs more than once: in a known event a sign of a forged value. */
   repeats(h: Header): boolean {
     const first = this.#text.indexOf(h);
     return first >= 0 && this.#text.includes(h, first + h.length);
   }
 
-  /** Seconds with a fraction, as milliseconds; null where it is missing or is none. */
+  /** Seconds with a fraction, as milliseconds; null where absent or not a number. */
   millis(h: Header): number | null {
     const from = this.#find(h);
     if (from < 0) return null;
@@ -128,7 +128,7 @@ export class Frame {
     return values;
   }
 
-  /** Every header with its values, the first line included; a line without a colon is left out. */
+  /** Every header with its values, including the first line; lines without a colon are skipped. */
   fields(): Map<string, string[]> {
     const fields = new Map<string, string[]>();
     for (const line of this.#text.split('\r\n')) {
@@ -143,7 +143,7 @@ export class Frame {
     return fields;
   }
 
-  /** The frame as it came, for the log and for support; at most `limit` characters. */
+  /** The frame as received, for the log and for support; at most `limit` characters. */
   raw(limit = 2000): string {
     return utf8(this.#text.slice(0, limit));
   }

@@ -1,28 +1,28 @@
 import { isAscii } from 'node:buffer';
 import { Frame } from './frame.ts';
 
-/** No frame may be longer, none of its lines, and none may have more headers: such a frame is dropped and counted. */
+/** Limits of a frame: its bytes, the bytes of a line, and its headers; a frame beyond them is dropped and counted. */
 export const FRAME_BYTES = 64 * 1024;
 export const LINE_BYTES = 16 * 1024;
 export const HEADER_COUNT = 512;
 const BANNER_BYTES = 256;
 const END = '\r\n\r\n';
-/** What must be seen again when an end of frame is split over two chunks. */
+/** Characters to scan again when the end of a frame is split over two chunks. */
 const SEAM = END.length - 1;
 /** A header needs a letter, a colon and a line end, so a shorter frame cannot have too many of them. */
 const NEEDS_COUNTING = HEADER_COUNT * 4;
 
 export type DropReason = 'frame_too_long' | 'line_too_long' | 'too_many_headers' | 'not_a_frame';
 
-/** What a decoder reports, in the order of the bytes. None of them may throw. */
+/** Callbacks of a decoder, in the order of the bytes. None of them may throw. */
 export interface DecoderHandlers {
   /**
-   * The first line, without its line end, only with `banner: true`. Answering false ends the decoding: whoever is
-   * on the other side is no manager, and nothing it says is read.
+   * The first line, without its line end, only with `banner: true`. Returning false stops the decoding, because the peer is not
+   * a manager.
    */
   banner?(line: string): boolean;
   event(name: string, frame: Frame): void;
-  /** An event that `wants` refused. */
+  /** An event that `wants` rejected. */
   ignored?(name: string): void;
   response(status: string, frame: Frame): void;
   /** `raw` is at most its first 2,000 characters. */
@@ -31,7 +31,7 @@ export interface DecoderHandlers {
 export interface DecoderOptions {
   /** True when the stream begins with the manager's greeting. */
   readonly banner?: boolean;
-  /** Events for which a frame is made; all of them where this is missing. */
+  /** Events for which a frame is built; all where absent. */
   readonly wants?: (name: string) => boolean;
 }
 export interface Decoder {
@@ -39,19 +39,19 @@ export interface Decoder {
 }
 
 /**
- * Bytes to frames; any split of the stream gives the same frames. The bytes are read as latin1, so that one byte is one
- * character and a split loses nothing; a value becomes UTF-8 only when it is asked for and is not ASCII.
+ * Decodes bytes to frames; any split of the stream gives the same frames. Bytes are read as latin1, so that one byte is one
+ * character and a split loses nothing; a value is decoded as UTF-8 only on request and when it is not ASCII.
  */
 export const createDecoder = (handlers: DecoderHandlers, options: DecoderOptions = {}): Decoder => {
   const { wants } = options;
   let greeting = options.banner === true;
   let dead = false;
-  /** The beginning of a frame whose end has not come, joined lazily by the engine so that tiny chunks stay cheap. */
+  /** Start of a frame whose end has not arrived, joined lazily by the engine so that tiny chunks stay cheap. */
   let rest = '';
   let restAscii = true;
   /** The last three characters of `rest`. */
   let tail = '';
-  /** True while the rest of an oversize frame is skipped up to the next blank line. */
+  /** True while the rest of an oversized frame is skipped up to the next blank line. */
   let skipping = false;
 
   const drop = (reason: DropReason, raw: string): void => handlers.dropped?.(reason, raw.slice(0, 2000));
@@ -69,7 +69,7 @@ export const createDecoder = (handlers: DecoderHandlers, options: DecoderOptions
     return null;
   };
 
-  /** `bytes` are those behind `text`, where they lie in one piece: cutting from them leaves no chunk behind a value. */
+  /** `bytes` are those of `text`, where they are contiguous: a value cut from them keeps no chunk alive. */
   const emit = (text: string, begin: number, end: number, ascii: boolean, bytes: Buffer | null): void => {
     let start = begin;
     while (start < end && text.startsWith('\r\n', start)) start += 2;
@@ -132,7 +132,7 @@ export const createDecoder = (handlers: DecoderHandlers, options: DecoderOptions
     if (at < text.length) hold(text.slice(at), ascii);
   };
 
-  /** The greeting is one line and no frame; whatever follows it in the same chunk is read on. */
+  /** The greeting is a single line, not a frame; decoding continues behind it in the same chunk. */
   const greet = (chunk: Buffer): void => {
     const before = rest.length;
     rest += chunk.toString('latin1');

@@ -1,17 +1,17 @@
-/** What one side wants and the other holds, as problems. */
+/** Differences between the wanted and the loaded configuration, as problems. */
 import type { EngineProblem } from '../../../ports/engine-config.ts';
 import { FILE_OF, kindOf } from './meant.ts';
 import type { Kind, Objects } from './meant.ts';
 
-/** What an engine makes by itself where no file says so. */
+/** Objects an engine creates by itself. */
 const OWN = /^(?:conference-(?:user|bridge|menu) default_\w+|parking default|music default)$/;
-/** Values that may be shown: never those with a secret, which are marks anyhow. */
+/** Values that may be shown: never secrets, which are marks anyway. */
 const told = (value: string): string =>
   JSON.stringify(value.length > 200 ? `${value.slice(0, 200)}…` : value);
-/** Marks say nothing to people. */
+/** Marks are meaningless to people. */
 const isMark = (value: string): boolean => /^[\w-]{43}$/.test(value);
 
-/** A hint that the engine made of a pattern's, for a number that somebody watches. */
+/** A hint that the engine derived from a pattern's, for a number that a phone watches. */
 function fromPattern(key: string, wanted: Objects): boolean {
   const context = /^dialplan (.+),[0-9*#]+,hint$/.exec(key)?.[1];
   return (
@@ -20,7 +20,7 @@ function fromPattern(key: string, wanted: Objects): boolean {
   );
 }
 
-/** Every difference of these kinds; a value that is empty on either side says only that the object is there. */
+/** Every difference of these kinds; a value that is empty on either side means only that the object exists. */
 export function compare(wanted: Objects, held: Objects, kinds: ReadonlySet<Kind>): EngineProblem[] {
   const problems: EngineProblem[] = [];
   const say = (object: string, words: string): void =>
@@ -44,7 +44,7 @@ export function compare(wanted: Objects, held: Objects, kinds: ReadonlySet<Kind>
   return problems;
 }
 
-/** What was found, with the engine's own words where its log has some of the same object. */
+/** The findings, with the engine's own message where its log has one about the same object. */
 export function withWords(found: readonly EngineProblem[], said: readonly EngineProblem[]): EngineProblem[] {
   const byObject = new Map<string, EngineProblem>();
   for (const problem of said)

@@ -1,4 +1,6 @@
-/** The engine's side of an apply: files proven on a throw-away engine, written, read again by the living one and read back. */
+/**
+ * The engine's side of an apply: proves files on a throw-away engine, writes them, reloads the live engine and reads it back.
+ */
 import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { ServiceError, messageOf } from '../../../core/errors.ts';
@@ -33,7 +35,7 @@ export interface EngineConfigOptions {
   readonly program: () => AsteriskProgram | null;
   readonly clock: Clock;
   readonly log: Log;
-  /** How long a proof may take; 60 s. */
+  /** Limit of a proof; 60 s. */
   readonly prove_ms?: number;
 }
 interface FullProof extends Proof {
@@ -43,29 +45,29 @@ interface FullProof extends Proof {
 }
 
 const PROVE_MS = 60_000;
-/** From so many endpoints on they are asked for one by one, because the engine's own list of them takes longer. */
+/** From this many endpoints on, each is read individually, because the engine's own list takes longer. */
 const MANY = 6_000;
-/** Proofs kept, so that the way back to the files before needs no engine. */
+/** Number of kept proofs, so that the way back to the previous files needs no engine. */
 const KEPT = 4;
 const ALL_KINDS: ReadonlySet<Kind> = new Set(Object.keys(FILE_OF) as Kind[]);
-/** A registration is only made by an engine that could send it, so it is looked for in the living one. */
+/** An engine creates a registration only if it can send it, so registrations are checked in the live engine. */
 const PROVEN: ReadonlySet<Kind> = new Set([...ALL_KINDS].filter((kind) => kind !== 'registration'));
 const PHONES: ReadonlySet<Kind> = new Set(['endpoint', 'auth', 'aor']);
 /** Throw-away engines at once. */
 const ENGINES = 2;
 const SIP: readonly Kind[] = ['endpoint', 'auth', 'aor', 'identify', 'registration'];
 
-/** Kinds of objects that come from any of these files. */
+/** Kinds of objects defined in any of these files. */
 function kindsOf(names: readonly string[]): ReadonlySet<Kind> {
   const owners = new Set(names.map(ownerOf));
-  // What is shared, and what was written by hand, is read with every file of its part.
+  // Shared and hand-written files are loaded with every file of their part.
   const sip = owners.has('pjsip_shared.conf') || names.includes('custom/pjsip.conf');
   return new Set([...ALL_KINDS].filter((kind) => owners.has(FILE_OF[kind]) || (sip && SIP.includes(kind))));
 }
 const namesOf = (objects: Objects, kind: Kind): string[] =>
   [...objects.keys()].filter((key) => key.startsWith(`${kind} `)).map((key) => key.slice(kind.length + 1));
 
-/** Steps that call what no loaded module has: the engine takes them, and they fail once a call gets there. */
+/** Steps that use an application of no loaded module: the engine accepts them, and they fail during a call. */
 function unknownApplications(meant: Meant, known: ReadonlySet<string>): EngineProblem[] {
   const problems: EngineProblem[] = [];
   for (const [key, value] of meant.objects) {
@@ -86,7 +88,7 @@ export function createEngineConfig(options: EngineConfigOptions): EngineConfig {
   const log = options.log.child({ part: 'engine-config' });
   const etc = etcDir(instance);
   const proofs = new Map<string, FullProof>();
-  /** Where the engine's log ended when it was last told to read files again. */
+  /** End of the engine's log when it was last asked to reload files. */
   let logFrom: number | null = null;
 
   const needProgram = (): AsteriskProgram => {
@@ -95,7 +97,7 @@ export function createEngineConfig(options: EngineConfigOptions): EngineConfig {
       throw new ServiceError('engine_unavailable', 'the engine’s program is not known yet');
     return program;
   };
-  /** Hand-written files by the name they are included by. */
+  /** Hand-written files by the name under which they are included. */
   async function handWritten(): Promise<EngineFiles> {
     const texts = new Map<string, string>();
     for (const { name } of await handWrittenFiles(etc)) {
@@ -112,7 +114,7 @@ export function createEngineConfig(options: EngineConfigOptions): EngineConfig {
     let ami;
     try {
       const over = { clock, log, ...(signal ? { signal } : {}) };
-      // While it starts it has not loaded all it holds yet; only this account is told when it has.
+      // During its start the engine has not loaded everything; only this account is notified when it has.
       const booted = await connectAmi({
         host: '127.0.0.1',
         port: instance.ami_port,
@@ -150,7 +152,7 @@ export function createEngineConfig(options: EngineConfigOptions): EngineConfig {
     }
   }
 
-  /** What one throw-away engine holds of its slice, and what its log says; `known` are marks of phones that are as they were. */
+  /** What one throw-away engine loaded from its slice, and problems in its log; `known` are marks of unchanged phones. */
   async function bootSlice(
     slice: Slice,
     meant: Meant,
@@ -177,7 +179,7 @@ export function createEngineConfig(options: EngineConfigOptions): EngineConfig {
     const steps = applications === null ? [] : unknownApplications(meant, applications);
     return { held, steps, problems };
   }
-  /** What is known already of those phones of which the newest proof says that nothing differs. */
+  /** Known marks of the phones for which the newest proof shows no difference. */
   function marksOf(names: readonly string[], phones: PhoneSections): Objects {
     const newest = [...proofs.values()].at(-1);
     const same = names.filter((name) => newest !== undefined && isSamePhone(name, newest.phones, phones));
@@ -221,7 +223,7 @@ export function createEngineConfig(options: EngineConfigOptions): EngineConfig {
       return { problems: [...meant.problems, words], wanted: new Map(), meant, phones };
     }
     found.push(...compare(meant.objects, held, PROVEN));
-    // What the engine makes by itself, such as a number's hint out of a pattern's, is nothing a file promises.
+    // Objects the engine creates by itself, such as a number's hint from a pattern, are not defined by a file.
     const wanted = new Map([...meant.objects].map(([key, value]) => [key, value || (held.get(key) ?? '')]));
     return { problems: withWords(found, [...said.values()]), wanted, meant, phones };
   }
@@ -282,7 +284,7 @@ export function createEngineConfig(options: EngineConfigOptions): EngineConfig {
       logFrom === null ? [] : (await readProblems(consoleFile(instance), logFrom, 'live')).problems;
     return withWords([...own, ...found], said);
   }
-  /** Endpoints whose settings are looked at: those the last writing changed or took away; where there are many, all. */
+  /** Endpoints whose settings are compared: those the last write changed or removed; where there are many, all. */
   async function changedEndpoints(
     names: readonly string[],
     many: boolean,

@@ -1,9 +1,9 @@
-/** Which lines of an engine's log speak of its configuration. */
+/** Selects the lines of an engine's log that concern its configuration. */
 import { readFile } from 'node:fs/promises';
 import type { EngineProblem } from '../../../ports/engine-config.ts';
 
 const LINE = /^\[[^\]]+\] (WARNING|ERROR|NOTICE)\[\d+\](?:\[[^\]]*\])?: ([\w./-]+):\d+ (\w+): (.*)$/;
-/** What an engine says of itself with a configuration that has nothing wrong. */
+/** Messages of an engine with a faultless configuration. */
 const STANDING: readonly RegExp[] = [
   /^taskprocessor_push: Taskprocessor '.*' queue reached \d+ scheduled tasks/,
   /is not reloadable, maintaining previous values/,
@@ -11,14 +11,14 @@ const STANDING: readonly RegExp[] = [
   /' is not fully reloadable/,
 ];
 /**
- * What only a throw-away engine says: without a socket it has no address of its own that a registration could tell. Where
- * something is wrong with one, the engine says what in a line before.
+ * Messages of a throw-away engine only: without a socket it has no address for a registration. A real fault of a registration
+ * is logged in an earlier line.
  */
 const SHADOW: readonly RegExp[] = [
   /^Could not create an object of type 'registration' with id/,
   /\(PJSIP_EUNSUPTRANSPORT\)' sending OPTIONS request to endpoint/,
 ];
-/** Where a living engine, with its calls, speaks of its configuration and of nothing else. */
+/** Source files whose messages in a live engine concern only its configuration. */
 const READERS: ReadonlySet<string> = new Set([
   'config.c',
   'sorcery.c',
@@ -37,21 +37,21 @@ const READERS: ReadonlySet<string> = new Set([
 ]);
 const READER_FAMILY = /^(?:parking|config)_[a-z_]+\.c$/;
 /**
- * Files that speak of calls too. Others are not listened to: what strangers and phones send is in their words, and is no reason
- * to take a configuration back.
+ * Source files whose messages concern calls too. Others are ignored: they contain texts of strangers and phones, which must not
+ * roll a configuration back.
  */
 const ALSO_READERS =
   /^(?:app_queue|app_voicemail|app_confbridge|cel|cel_custom|logger|features|indications|res_indications|res_pjsip_outbound_registration)\.c$/;
-/** It runs calls as well as it keeps the dialplan. */
+/** This module runs calls and keeps the dialplan. */
 const DIALPLAN_WORDS = /Unable to register extension|Unable to add|already in use/;
 const LIVE_WORDS =
   /isn't a valid|is not a valid|Unknown keyword|Unable to register extension|Unable to add|parse error|invalid|duplicate|already in use|Retaining existing configuration|Could not create an object|No closing|No '=' |not supported|does not exist/i;
-/** Names of objects that the engine puts between quotes, after what they are. */
+/** Object names between quotes, after their kind. */
 const OBJECT =
   /(?:object of type '(\w+)' with id '([^']+)'|^(?:.*)\b(endpoint|aor|auth|queue|extension|context|registration|identify) '([^']+)')/;
 const FILE = /\b([a-z][a-z0-9_]{0,40}\.conf)\b/;
 
-/** What a line says of the configuration, or null. */
+/** The problem in a line, or null. */
 export function problemOfLine(line: string, engine: 'shadow' | 'live'): EngineProblem | null {
   const found = LINE.exec(line);
   if (found === null) return null;
@@ -76,14 +76,14 @@ export function problemOfLine(line: string, engine: 'shadow' | 'live'): EnginePr
   };
 }
 
-/** Problems in a log from a byte on; `at` is where it ends now. */
+/** Problems in a log from a byte offset on; `at` is the current end. */
 export async function readProblems(
   file: string,
   from: number,
   engine: 'shadow' | 'live',
 ): Promise<{ readonly problems: readonly EngineProblem[]; readonly at: number }> {
   const bytes = await readFile(file).catch(() => Buffer.alloc(0));
-  // Shorter than it was: it was trimmed meanwhile, and what is left may all be new.
+  // A shorter log was trimmed meanwhile; what is left may all be new.
   const start = bytes.length < from ? 0 : from;
   const problems = new Map<string, EngineProblem>();
   for (const line of bytes.subarray(start).toString('utf8').split('\n')) {

@@ -1,11 +1,11 @@
-/** What an engine must hold of some files, by our own reader: the keys and values are those of `read-back.ts`. */
+/** What an engine must load from some files, by our own reader: keys and values equal those of `read-back.ts`. */
 import type { EngineFiles, EngineProblem } from '../../../ports/engine-config.ts';
 import { lastOf, readSections } from './sections.ts';
 import type { FileRead, Section } from './sections.ts';
 
-/** An object by kind and name, e.g. `endpoint 1004`, with what is known of it as one line. */
+/** Objects by kind and name, e.g. `endpoint 1004`, each with its known values as one line. */
 export type Objects = ReadonlyMap<string, string>;
-/** Where each kind of object is written. Whoever adds a kind here reads it back too. */
+/** File of each kind of object. A new kind here needs a reader in `read-back.ts`. */
 export const FILE_OF = {
   endpoint: 'pjsip_endpoints.conf',
   auth: 'pjsip_auths.conf',
@@ -26,7 +26,7 @@ export const FILE_OF = {
 export type Kind = keyof typeof FILE_OF;
 export const kindOf = (key: string): Kind => key.slice(0, key.indexOf(' ')) as Kind;
 
-/** Files of ours that must say something: an emptied one would take away everything it held. */
+/** Our files that must not be empty: an empty one would remove all its objects. */
 const NEVER_EMPTY: readonly string[] = [
   ...new Set<string>(Object.values(FILE_OF)),
   'modules.conf',
@@ -37,14 +37,14 @@ const NEVER_EMPTY: readonly string[] = [
 
 export interface Meant {
   readonly objects: Objects;
-  /** Endpoints that are known by their address: the engine tells of an address only with its endpoint. */
+  /** Endpoints identified by their address: the engine shows an address only with its endpoint. */
   readonly identified: readonly string[];
   /** Names of transports. */
   readonly transports: readonly string[];
   readonly problems: readonly EngineProblem[];
 }
 
-/** Of two with one name the engine takes one, or refuses the whole file. */
+/** Of two objects with one name the engine keeps one, or rejects the whole file. */
 const ONLY_ONCE: ReadonlySet<Kind> = new Set([
   'endpoint',
   'auth',
@@ -80,7 +80,7 @@ function dialplan(sections: readonly Section[], put: (key: string, value: string
         continue;
       }
       const label = /^(n|same|[0-9]+)(?:\(([^)]*)\))?$/.exec(place);
-      // What the engine cannot read either; its log says which line.
+      // The engine cannot read it either; its log names the line.
       if (label === null) continue;
       priority = label[1] === 'n' ? priority + 1 : Number(label[1]);
       const open = step.indexOf('(');
@@ -91,7 +91,7 @@ function dialplan(sections: readonly Section[], put: (key: string, value: string
   }
 }
 
-/** Settings that the engine shows, by the name it shows them by, and what they are where no file says. */
+/** Settings that the engine shows, by their name there, with their defaults. */
 export const QUEUE_SETTINGS = [
   ['maxlen', 'Max', '0'],
   ['weight', 'Weight', '0'],
@@ -114,7 +114,7 @@ function queues(sections: readonly Section[], put: (key: string, value: string) 
   }
 }
 
-/** Everything the given files mean an engine to hold, and what no engine has to be asked about. */
+/** Everything the given files define in an engine, and problems that need no engine to find. */
 export function readMeant(files: EngineFiles): Meant {
   const objects = new Map<string, string>();
   const problems: EngineProblem[] = [];

@@ -1,4 +1,4 @@
-/** What an engine holds now, read over its own lists: kinds and keys are those of `meant.ts`. */
+/** Reads what an engine has loaded, by its own lists: kinds and keys equal those of `meant.ts`. */
 import { createHash } from 'node:crypto';
 import { messageOf } from '../../../core/errors.ts';
 import { ListVoid } from '../ami/connection.ts';
@@ -10,16 +10,16 @@ import type { Kind, Objects } from './meant.ts';
 
 export interface Asked {
   readonly ami: AmiConnection;
-  /** The answer of the engine's console to one of the fixed texts below. */
+  /** Reply of the engine's console to one of the fixed commands below. */
   readonly console: (text: string) => Promise<string>;
   readonly signal?: AbortSignal;
 }
 
-/** A list of thousands of objects is sorted by the engine in a time that grows with their square. */
+/** The engine sorts a list of thousands of objects in quadratic time. */
 const LIST_MS = 60_000;
-/** How many questions about single endpoints are on their way at once. */
+/** Number of concurrent requests for single endpoints. */
 const AT_ONCE = 50;
-/** What of an object changes by itself while phones come and go. */
+/** Attributes that change by themselves while phones come and go. */
 const VOLATILE = new Set([
   'Event',
   'EventList',
@@ -61,7 +61,7 @@ const H = {
 };
 const QUEUE = QUEUE_SETTINGS.map(([, shown]) => [shown, header(shown)] as const);
 const text = (frame: Frame, h: (typeof H)[keyof typeof H]): string => frame.get(h) ?? '';
-/** An object's attributes as a mark of them: the same program shows the same attributes in the same order. */
+/** A hash of an object's attributes: one program shows the same attributes in the same order. */
 function mark(frame: Frame): string {
   const lines = frame
     .raw(1_000_000)
@@ -70,7 +70,7 @@ function mark(frame: Frame): string {
   return createHash('sha256').update(lines.join('\n')).digest('base64url');
 }
 const isNoList = (error: unknown): boolean => error instanceof ListVoid;
-/** A module that did not take its file is not loaded, and what would list its objects is not there: it holds none. */
+/** A module that rejected its file is not loaded, so the command that lists its objects is missing: it has none. */
 const isNotThere = (error: unknown): boolean =>
   isNoList(error) && /Invalid\/unknown command/.test(messageOf(error));
 
@@ -89,7 +89,7 @@ const list = (
     ...(counted ? { counted } : {}),
   });
 const REGISTRATION = 'OutboundRegistrationDetail';
-/** Names that stand first on the lines of a console table. */
+/** Names in the first column of a console table. */
 async function names(asked: Asked, command: string, pattern: RegExp, put: (found: RegExpExecArray) => void) {
   for (const found of (await asked.console(command)).matchAll(pattern)) put(found);
 }
@@ -103,7 +103,7 @@ const conferences: Reader = async (asked, put) => {
   for (const [kind, command] of profiles)
     await names(asked, command, /^(?!-)(\S+) *$/gm, ([, name]) => put(`${kind} ${name}`, ''));
 };
-/** The lists behind each file; a file is read back by all the readers of its kinds. */
+/** The lists behind each file; a file is read back by all readers of its kinds. */
 const READERS: readonly { readonly kinds: readonly Kind[]; readonly read: Reader }[] = [
   {
     kinds: ['auth'],
@@ -192,8 +192,7 @@ const READERS: readonly { readonly kinds: readonly Kind[]; readonly read: Reader
 ];
 
 /**
- * One endpoint with what it signs in with and where it is, as far as no list had them; nothing where the engine has none of
- * that name.
+ * One endpoint with its credentials and addresses, as far as no list had them; nothing where the engine has none of that name.
  */
 async function readEndpoint(asked: Asked, name: string, objects: Map<string, string>): Promise<void> {
   const missing = (key: string, frame: Frame): void => {
@@ -212,12 +211,12 @@ async function readEndpoint(asked: Asked, name: string, objects: Map<string, str
 
 export interface Reading {
   readonly kinds: ReadonlySet<Kind>;
-  /** Endpoints whose attributes are wanted; of the others only that they are there. */
+  /** Endpoints whose attributes are needed; of others only their existence. */
   readonly endpoints: readonly string[];
 }
 /**
- * Everything of these kinds that the engine holds, by kind and name. A list of endpoints takes the engine a time that grows
- * with the square of them: where there are many, `endpoints` must name them all, and only those named are looked for.
+ * All objects of these kinds in the engine, by kind and name. The engine needs quadratic time for a list of endpoints: where
+ * there are many, `endpoints` must name them all, and only those are read.
  */
 export async function readBack(asked: Asked, { kinds, endpoints }: Reading, many: boolean): Promise<Objects> {
   const objects = new Map<string, string>();
@@ -226,7 +225,7 @@ export async function readBack(asked: Asked, { kinds, endpoints }: Reading, many
   const wanted = READERS.filter(
     ({ kinds: own }) => own.some((kind) => kinds.has(kind)) && !(many && phones.includes(own[0]!)),
   );
-  // All at once: the engine makes the next list while the one before is read.
+  // All at once: the engine builds the next list while the previous one is read.
   await Promise.all(
     wanted.map(({ read }) =>
       read(asked, put).catch((error: unknown) => {

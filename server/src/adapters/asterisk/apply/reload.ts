@@ -1,10 +1,10 @@
-/** Which part of the engine each file belongs to, and making it read them again. */
+/** Maps each file to the part of the engine that loads it, and reloads these parts. */
 import { ServiceError } from '../../../core/errors.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { ACTION_MS } from '../ami/connection.ts';
 import type { AmiConnection } from '../ami/connection.ts';
 
-/** In an order in which what one file names is there when the next is read. */
+/** In an order in which referenced objects are loaded first. */
 const PARTS: readonly { readonly module: string; readonly files: readonly string[] }[] = [
   { module: 'logger', files: ['logger.conf'] },
   { module: 'cel', files: ['cel.conf'] },
@@ -24,14 +24,14 @@ const PARTS: readonly { readonly module: string; readonly files: readonly string
 const BUSY = /reload is in progress/i;
 const BUSY_MS = { every: 100, most: 60_000 };
 
-/** The file of ours that a hand-written one is read with. */
+/** Our file that includes a hand-written one. */
 export const ownerOf = (name: string): string => name.replace(/^custom\//, '');
 export const needsRestart = (names: readonly string[]): readonly string[] =>
   names.filter((name) => !PARTS.some((part) => part.files.includes(ownerOf(name))));
 
 /**
- * Has each part read its files again, one after the other. What the engine answers proves nothing, so only an answer that
- * never comes is an error: `engine_timeout`, `engine_unavailable`.
+ * Reloads each part, one after the other. The engine's answer proves nothing, so only a missing answer is an error:
+ * `engine_timeout`, `engine_unavailable`.
  */
 export async function reloadParts(
   ami: AmiConnection,

@@ -1,6 +1,6 @@
 /**
- * Our own reader of Asterisk's configuration text, written without the renderer: what a file says, and where the engine's
- * reader would refuse it as a whole.
+ * Our own reader of Asterisk's configuration text, independent of the renderer: the content of a file, and where the engine's
+ * reader would reject it as a whole.
  */
 import type { EngineFiles } from '../../../ports/engine-config.ts';
 
@@ -10,19 +10,19 @@ export interface Option {
 }
 export interface Section {
   readonly name: string;
-  /** Its own and the inherited ones, the inherited first. */
+  /** Own and inherited options, inherited ones first. */
   readonly options: readonly Option[];
 }
 export interface FileRead {
-  /** In the order of the file; templates are left out. */
+  /** In the order of the file; without templates. */
   readonly sections: readonly Section[];
-  /** Why the engine refuses the whole file, in our words; null where it does not. */
+  /** Why the engine rejects the whole file, in our words; null where it does not. */
   readonly refused: string | null;
-  /** True where there is nothing in it but blanks and comments. */
+  /** True where it contains only blanks and comments. */
   readonly empty: boolean;
 }
 
-/** The engine's own limit on files that include files. */
+/** The engine's own limit on nested includes. */
 const MOST_DEEP = 10;
 interface Draft {
   readonly name: string;
@@ -31,7 +31,7 @@ interface Draft {
 }
 class Refused extends Error {}
 
-/** A line without its comment; `\;` is a semicolon. Block comments are taken off by `lines`. */
+/** A line without its comment; `\;` is a semicolon. `lines` removes block comments. */
 function uncommented(line: string): string {
   if (!line.includes(';')) return line.trim();
   let text = '';
@@ -47,7 +47,7 @@ function uncommented(line: string): string {
   }
   return text.trim();
 }
-/** The lines that count with their numbers; what stands between `;--` and `--;` does not. */
+/** Effective lines with their numbers, without text between `;--` and `--;`. */
 function* lines(text: string): Generator<readonly [number, string]> {
   let inside = 0;
   let number = 0;
@@ -73,7 +73,7 @@ function* lines(text: string): Generator<readonly [number, string]> {
   }
 }
 
-/** What the engine reads from the file `name`, with what it includes. */
+/** Content of the file `name` as the engine reads it, with its includes. */
 export function readSections(name: string, files: EngineFiles): FileRead {
   const drafts: Draft[] = [];
   const first = new Map<string, Draft>();
@@ -131,7 +131,7 @@ export function readSections(name: string, files: EngineFiles): FileRead {
           throw new Refused(`${where}: there is no ${include[2]}`);
       } else {
         const at = line.indexOf('=');
-        // The engine passes over a line that says nothing.
+        // The engine ignores a line without content.
         if (at < 0) continue;
         if (current === null) throw new Refused(`${where}: it stands before the first section`);
         const key = line.slice(0, at).replace(/\+$/, '').trim();
@@ -151,6 +151,6 @@ export function readSections(name: string, files: EngineFiles): FileRead {
   return { sections: drafts.filter((d) => !d.template), refused, empty: !any };
 }
 
-/** The last value of a key, as the engine takes it; null where it is not given. */
+/** The last value of a key, which is the one the engine uses; null where absent. */
 export const lastOf = (section: Section, key: string): string | null =>
   section.options.findLast((o) => o.key.toLowerCase() === key)?.value ?? null;

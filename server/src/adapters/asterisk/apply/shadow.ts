@@ -1,4 +1,4 @@
-/** A throw-away engine: the given files in a folder of its own, without a way to any phone or trunk. */
+/** A throw-away engine: the given files in a folder of its own, without access to any phone or trunk. */
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ServiceError, messageOf } from '../../../core/errors.ts';
@@ -20,8 +20,8 @@ import type { Asked } from './read-back.ts';
 
 const PREFIX = 'shadow-';
 /**
- * What a proof does without: call records, and what serves phones once they are there. Each reads every endpoint at the
- * start, which is most of the time a large site takes.
+ * Modules a proof does without: call records, and those that serve connected phones. Each reads every endpoint at the start,
+ * which is most of the time a large site takes.
  */
 const LEFT_OUT = [
   'cel_custom',
@@ -37,8 +37,8 @@ const LEFT_OUT = [
 const LEFT = new RegExp(String.raw`^load = (?:${LEFT_OUT.join('|')})\.so\n`, 'gm');
 
 /**
- * The files that say where an engine lives and who may talk to it; all others are taken as they are. Each transport is
- * there by its name and has no socket, so nothing can be sent and nothing is listened on.
+ * Files with the engine's paths and access rights are replaced; all others are used unchanged. Each transport exists by name
+ * without a socket, so that nothing is sent or received.
  */
 export function shadowFiles(
   files: EngineFiles,
@@ -66,7 +66,7 @@ export interface Shadow extends AsyncDisposable {
   /** Its log. */
   readonly log: string;
 }
-/** It ended, or did not come up, because of what it was given. */
+/** It ended, or did not boot, because of its configuration. */
 export class DidNotBoot extends Error {}
 
 async function kill(instance: Instance, clock: Clock, started: Living | null): Promise<void> {
@@ -84,7 +84,7 @@ const remove = async (folder: string, instance: Instance | null): Promise<void> 
   await rm(folder, { recursive: true, force: true, maxRetries: 3 });
 };
 
-/** Ends and removes the throw-away engines that a killed service left in `home`. */
+/** Stops and removes the throw-away engines that a killed service left in `home`. */
 export async function sweepShadows(home: string, clock: Clock): Promise<void> {
   for (const name of await readdir(home).catch(() => [])) {
     if (!name.startsWith(PREFIX)) continue;
@@ -93,7 +93,7 @@ export async function sweepShadows(home: string, clock: Clock): Promise<void> {
     try {
       instance = loadInstance(folder);
     } catch {
-      // A folder that was not finished has no engine.
+      // An unfinished folder has no engine.
     }
     if (instance !== null) await kill(instance, clock, null);
     await remove(folder, instance);
@@ -101,8 +101,8 @@ export async function sweepShadows(home: string, clock: Clock): Promise<void> {
 }
 
 /**
- * Boots one in a folder under `home`; disposing ends it and removes the folder. Rejects with `DidNotBoot`, with the
- * signal's reason, or with `ServiceError` `storage_full` where the folder cannot be filled.
+ * Boots one in a folder under `home`; disposing stops it and removes the folder. Rejects with `DidNotBoot`, with the signal's
+ * reason, or with `ServiceError` `storage_full` where the folder cannot be filled.
  */
 export async function startShadow(
   files: EngineFiles,

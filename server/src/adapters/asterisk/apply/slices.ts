@@ -1,27 +1,27 @@
 /**
- * A large site for several throw-away engines. The engine sorts its endpoints by inserting, which takes a time that grows
- * with the square of them: five engines with 3,000 each start in a quarter of the time of one with 15,000.
+ * Splits a large site over several throw-away engines. The engine sorts its endpoints by insertion, in quadratic time: five
+ * engines with 3,000 each start in a quarter of the time of one with 15,000.
  */
 import type { EngineFiles } from '../../../ports/engine-config.ts';
 import { FILE_OF } from './meant.ts';
 
 export interface Slice {
   readonly files: EngineFiles;
-  /** Endpoints that this one is asked about. */
+  /** Endpoints this slice is asked about. */
   readonly endpoints: readonly string[];
-  /** The one that has everything but the phones of the others. */
+  /** True for the slice with everything but the phones of the others. */
   readonly whole: boolean;
 }
 
-/** From so many endpoints on a set is cut, and into slices of so many. */
+/** From this many endpoints on a site is split, into slices of this size. */
 const MANY = 6_000;
 const EACH = 3_000;
 const PHONES = [FILE_OF.endpoint, FILE_OF.auth, FILE_OF.aor] as const;
-/** What the other slices do without; it is proven once. */
+/** Files the other slices do without; proven once. */
 const ONCE = [FILE_OF.queue, FILE_OF.dialplan, FILE_OF.mailbox] as const;
 const CUSTOM = /^#tryinclude custom\/pjsip\.conf\n$/m;
 
-/** The whole set as one slice where it is small, or has in it what cannot be cut between two sections. */
+/** The whole site as one slice where it is small, or contains text that cannot be split between two sections. */
 export function slicesOf(
   files: EngineFiles,
   endpoints: readonly string[],
@@ -34,7 +34,7 @@ export function slicesOf(
   const texts: Map<string, string[]> = new Map();
   for (const name of PHONES) {
     const text = files.get(name) ?? '';
-    // A block comment goes over the ends of sections, and an include stands for text that is not here.
+    // A block comment may span sections, and an include stands for text that is not here.
     if (text.includes(';--')) return uncut;
     const [head = '', ...sections] = text.replace(CUSTOM, '').split(/^(?=\[)/m);
     if (sections.some((s) => s.includes('\n#'))) return uncut;

@@ -53,10 +53,10 @@ const QUEUE_STATUS: Readonly<Record<string, QueueStatus>> = {
   CONTINUE: 'continued',
 };
 
-/** Values longer than this are cut: they come from callers and are shown to people. */
+/** Longer values are cut: they come from callers and are shown to people. */
 const VALUE_LIMIT = 1024;
 
-/** The values of one record; null where quoting or number of fields are not those of `CEL_FIELDS`. */
+/** The values of one record; null where quoting or number of fields differ from `CEL_FIELDS`. */
 function readFields(text: string): Fields | null {
   const values: string[] = [];
   for (let at = 0; ; at += 1) {
@@ -76,14 +76,14 @@ function readFields(text: string): Fields | null {
   return fields as Fields;
 }
 
-/** `<seconds>.<six digits>` as microseconds; null also beyond the year 2255, where they are no exact numbers any more. */
+/** `<seconds>.<six digits>` as microseconds; null also beyond the year 2255, where they are no longer exact numbers. */
 function readTime(text: string): number | null {
   const m = /^(\d{9,10})\.(\d{6})$/.exec(text);
   const at_us = m ? Number(m[1]) * 1_000_000 + Number(m[2]) : null;
   return at_us !== null && Number.isSafeInteger(at_us) ? at_us : null;
 }
 
-/** The name of the file begins with the channel that is recorded; the record is on that of who answered. */
+/** The file name begins with the recorded channel; the record belongs to the channel that answered. */
 const RECORDING_TEXT =
   /^(extension|queue|ring_group):([A-Za-z0-9_-]{1,64}):(([A-Za-z0-9.-]{1,100})-\d{1,12}\.wav)$/;
 
@@ -93,7 +93,7 @@ function readFacts(node: NodeId, f: Fields): CallRecordFacts | null {
     try {
       extra = JSON.parse(f.eventextra) as Record<string, unknown>;
     } catch {
-      // A user-defined event may carry any text.
+      // A user-defined event may contain any text.
       if (f.eventenum !== 'USER_DEFINED') return null;
     }
   }
@@ -105,7 +105,7 @@ function readFacts(node: NodeId, f: Fields): CallRecordFacts | null {
   const other =
     text('transferee_channel_uniqueid') ?? text('pickup_channel_uniqueid') ?? text('channel2_uniqueid');
   const cause = extra['hangupcause'];
-  /** What stands behind the name of a user-defined event. */
+  /** Text after the name of a user-defined event. */
   const said = (name: string): string | undefined => (f.userdeftype === name ? text('extra') : undefined);
   const left = said(QUEUE_LEFT);
   const [, by, of, file, recorded] = RECORDING_TEXT.exec(said(RECORDING) ?? '') ?? [];
@@ -135,16 +135,16 @@ function typeOf(f: Fields): CallRecordType | undefined {
   return isStream ? STREAMS[f.userdeftype] : undefined;
 }
 
-/** What a database takes as text: not too long, and without the one character that some of them refuse. */
+/** Text a database accepts: bounded, and without NUL, which some databases reject. */
 const cut = (text: string): string =>
   (text.length > VALUE_LIMIT ? text.slice(0, VALUE_LIMIT) : text).replaceAll('\0', '\ufffd');
 
 /**
- * One record in our words. `ignored` for events that say nothing about a call (a sound that is played, a type of a
- * newer engine), `malformed` for what is no record, and the id alone for a channel of a test call.
+ * One record in our words. `ignored` for events that do not concern a call (a played sound, an unknown type of a newer engine),
+ * `malformed` for anything else, and only the id for a channel of a test call.
  */
 export function decodeRecord(node: NodeId, bytes: Buffer): CallRecord | ChannelId | 'ignored' | 'malformed' {
-  // Old phones still send Latin-1; every byte has a meaning there, so nothing is lost.
+  // Old phones send Latin-1, in which every byte is valid, so nothing is lost.
   const f = readFields(bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1'));
   const at_us = f && readTime(f.eventtime);
   if (!f || at_us === null || f.uniqueid === '' || f.linkedid === '') return 'malformed';
@@ -180,8 +180,8 @@ const LINE_END = Buffer.from('\n');
 const INNER_START = /"(?=[A-Z_]{4,32}","\d{9,10}\.\d{6}",")/g;
 
 /**
- * The whole record at the end of a malformed one: a write that was cut short by a crash and the first write after it share
- * a line. Quotes inside values are doubled, so nothing a caller sends can look like this beginning.
+ * The complete record at the end of a malformed one: a write cut short by a crash shares its line with the next write. Quotes
+ * inside values are doubled, so no value sent by a caller can look like the start of a record.
  */
 export function salvage(bytes: Buffer): Buffer | null {
   const starts = [...bytes.toString('latin1').matchAll(INNER_START)]

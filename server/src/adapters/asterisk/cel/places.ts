@@ -3,7 +3,7 @@ import { readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { FileHandle } from 'node:fs/promises';
 
-/** A file that holds records: the one the engine writes, or one that was rotated away from its name. */
+/** A file with records: the one the engine writes, or a rotated one. */
 export interface Place {
   readonly path: string;
   readonly inode: number;
@@ -22,11 +22,11 @@ async function placeAt(file: string): Promise<Place | null> {
   }
 }
 
-/** The file itself; null while there is none. */
+/** The engine's current file; null while there is none. */
 export const currentPlace = (file: string): Promise<Place | null> => placeAt(file);
 
 const PACKED = /\.(gz|bz2|xz|zst|lz4|zip|tmp|swp)$/;
-/** Files beside it that began under its name (`offhook.csv.1`, `offhook.csv-20261121`), oldest first; packed ones are left out. */
+/** Rotated files beside it (`offhook.csv.1`, `offhook.csv-20261121`), oldest first; without compressed ones. */
 export async function rotatedPlaces(file: string): Promise<readonly Place[]> {
   const folder = path.dirname(file);
   const base = path.basename(file);
@@ -48,18 +48,18 @@ export async function rotatedPlaces(file: string): Promise<readonly Place[]> {
     );
 }
 
-/** Files put aside that are kept for support. */
+/** Number of rotated files kept for support. */
 const KEPT = 3;
 /**
- * Puts a file aside that was read to its end; the engine opens it by name for every record and so begins a new one. Files
- * put aside before it are all read; only the newest of them stay.
+ * Renames a file that was read to its end; the engine opens the file by name for every record and so starts a new one. Earlier
+ * rotated files are all read; only the newest of them stay.
  */
 export async function retire(file: string, suffix: string): Promise<void> {
   await rename(file, `${file}.${suffix}`);
   for (const old of (await rotatedPlaces(file)).slice(0, -KEPT)) await rm(old.path, { force: true });
 }
 
-/** Deletes every file that was put aside, but for those that are still to be read; true when none of these is left. */
+/** Deletes every rotated file that was read; true when no unread one is left. */
 export async function forgetRotated(file: string, unread: readonly Place[]): Promise<boolean> {
   const keep = new Set(unread.map((place) => place.inode));
   const rotated = await rotatedPlaces(file);
@@ -67,12 +67,12 @@ export async function forgetRotated(file: string, unread: readonly Place[]): Pro
   return rotated.every((old) => !keep.has(old.inode));
 }
 
-/** Bytes before an offset that tell one file from another. */
+/** Bytes before an offset that identify the file. */
 export const MARK_BYTES = 64;
 export const markOf = (bytes: Buffer): string =>
   createHash('sha256').update(bytes).digest('base64url').slice(0, 16);
 
-/** The mark of the bytes before `offset`; null when the file does not reach that far. */
+/** Hash of the bytes before `offset`; null when the file is shorter. */
 export async function readMark(handle: FileHandle, offset: number): Promise<string | null> {
   const length = Math.min(MARK_BYTES, offset);
   const bytes = Buffer.alloc(length);

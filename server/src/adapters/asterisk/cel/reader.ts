@@ -34,33 +34,33 @@ import { createWaker } from './wake.ts';
 import type { Waker } from './wake.ts';
 
 export interface CelReaderOptions {
-  /** The file the engine appends to; it and its folder may be missing yet. */
+  /** The file the engine appends to; it and its folder may not exist yet. */
   readonly file: string;
   readonly node: NodeId;
   readonly log: Log;
   readonly clock: Clock;
-  /** How often the file is looked at without being told of a change. */
+  /** Poll interval in case no change is notified. */
   readonly poll_ms?: number;
-  /** How long a file that was renamed is watched for a last write of who still had it open. */
+  /** How long a renamed file is watched for a last write by a process that still had it open. */
   readonly linger_ms?: number;
   readonly chunk_bytes?: number;
-  /** A file that was read to its end and is longer than this is put aside, and the engine begins a new one. */
+  /** Size from which a file that was read to its end is rotated, so that the engine starts a new one. */
   readonly rotate_bytes?: number;
 }
 
-/** What one transaction stores while the reader catches up: large, and small enough not to hold up the event loop for long. */
+/** Bytes stored per transaction while the reader catches up: large, but small enough not to block the event loop for long. */
 const CHUNK_BYTES = 256 * 1024;
 const MALFORMED_LIMIT = 4096;
 const ROTATE_BYTES = 64 * 1024 * 1024;
 
-/** Where reading goes on: a file that is open, its place by name, and the next byte. */
+/** Position of the reader: an open file, its name, and the next byte. */
 interface Reading {
   readonly handle: FileHandle;
   readonly path: string;
   readonly inode: number;
   offset: number;
   mark: string;
-  /** True for a file nobody writes to any more. */
+  /** True for a file that is no longer written. */
   readonly done: boolean;
 }
 
@@ -72,7 +72,7 @@ async function openThere(file: string): Promise<FileHandle | null> {
     throw error;
   }
 }
-/** Whether a place holds what was read up to the checkpoint. */
+/** True where a file contains what was read up to the checkpoint. */
 async function holds(place: Place, at: CallRecordCheckpoint): Promise<boolean> {
   if (place.size < at.offset) return false;
   const handle = await openThere(place.path);
@@ -84,7 +84,7 @@ async function holds(place: Place, at: CallRecordCheckpoint): Promise<boolean> {
   }
 }
 
-/** The call records of one engine from the file it writes itself. */
+/** The call records of one engine, read from the file it writes itself. */
 export function createCelReader(options: CelReaderOptions): Required<CallRecords> {
   const { file, node, clock } = options;
   const log = options.log.child({ part: 'call-records' });
@@ -92,10 +92,10 @@ export function createCelReader(options: CelReaderOptions): Required<CallRecords
   const linger = options.linger_ms ?? 250;
   const rotateAt = options.rotate_bytes ?? ROTATE_BYTES;
   const chunk = Math.max(options.chunk_bytes ?? CHUNK_BYTES, 1);
-  // A record that is longer than a chunk must still come together.
+  // Room for a record that is longer than a chunk.
   const window = Buffer.allocUnsafe(chunk + RECORD_LIMIT + MARK_BYTES);
 
-  /** Opens a place where the checkpoint is in it, else at its start; null when it is gone. */
+  /** Opens a file at the checkpoint where it contains it, else at its start; null when it no longer exists. */
   async function openPlace(
     place: Place,
     at: CallRecordCheckpoint | null,
@@ -109,14 +109,14 @@ export function createCelReader(options: CelReaderOptions): Required<CallRecords
     const { offset, mark } = same ? at : start;
     return { handle, path: place.path, inode: ino, offset, mark, done };
   }
-  /** The files still to be read, in order; the one that is written to comes last. */
+  /** Files still to be read, in order; the current one last. */
   async function placesFrom(at: CallRecordCheckpoint | null): Promise<readonly Place[]> {
     const current = await currentPlace(file);
     const rotated = (await rotatedPlaces(file)).filter((p) => p.inode !== current?.inode);
     const all = current ? [...rotated, current] : rotated;
     if (at === null || all.length === 0) return all;
     const holding = await Promise.all(all.map((place) => holds(place, at)));
-    // A file that was copied before it was emptied holds the same bytes under another inode.
+    // A file that was copied before it was emptied contains the same bytes under another inode.
     const same = all.findIndex((place, i) => holding[i] && place.inode === at.inode);
     const found = same === -1 ? holding.indexOf(true) : same;
     if (found !== -1) return all.slice(found);
@@ -147,7 +147,7 @@ export function createCelReader(options: CelReaderOptions): Required<CallRecords
     return { records, test_channels: [...test_channels], malformed };
   }
 
-  /** The next batch of an open file; null at its end for now, `replaced` when it no longer holds what was read. */
+  /** The next batch of an open file; null at its current end, `replaced` when it no longer contains what was read. */
   async function next(r: Reading, last: boolean): Promise<CallRecordBatch | 'replaced' | null> {
     const before = Math.min(MARK_BYTES, r.offset);
     const { bytesRead } = await r.handle.read(window, 0, window.length, r.offset - before);
@@ -174,7 +174,7 @@ export function createCelReader(options: CelReaderOptions): Required<CallRecords
       caughtUp = clock.now();
     }
   }
-  /** Who waits until what was read is gone. */
+  /** Waiters for the deletion of what was read. */
   const forgetting = new Set<PromiseWithResolvers<void>>();
   async function forgetRead(unread: readonly Place[]): Promise<void> {
     const waiting = [...forgetting];
@@ -214,7 +214,7 @@ export function createCelReader(options: CelReaderOptions): Required<CallRecords
               await reading.handle.close();
               reading = null;
               queue = (await placesFrom(at)).filter((p) => p.inode !== inode);
-              // What was read is stored, for more was asked for.
+              // The rows read so far are stored, because the consumer asked for the next batch.
               await forgetRead(queue);
               if (queue.length === 0) await waitAtEnd(waker, signal);
               continue;

@@ -1,20 +1,20 @@
 import { RECORD_START } from '../conf/cel-format.ts';
 
-/** Longest record; the engine's own fields are far below it, a caller's name can be anything. */
+/** Longest record in bytes; the engine's own fields are far shorter, a caller's name can have any length. */
 export const RECORD_LIMIT = 64 * 1024;
 
 const LF = 10;
 const QUOTE = 34;
 
-/** One record as it stands in the file, without its line end. */
+/** One record as in the file, without its line end. */
 export interface RawRecord {
   readonly bytes: Buffer;
-  /** False for what can be no record: cut short, too long, or text between two records. */
+  /** False for text that cannot be a record: cut short, too long, or between two records. */
   readonly whole: boolean;
 }
 export interface Split {
   readonly records: readonly RawRecord[];
-  /** Bytes that are done with; what is after them waits for more. */
+  /** Bytes that are processed; the rest waits for more. */
   readonly consumed: number;
 }
 
@@ -28,9 +28,9 @@ function quotesIn(bytes: Buffer, from: number, to: number): number {
 }
 
 /**
- * Cuts bytes into records. A record ends at a line end outside quotes. A line that begins like a record while another one
- * is still open proves that the open one was cut short, because inside a value a quote is doubled.
- * `bytes` must start where a record starts or a reader stopped; `last` says that nothing will follow.
+ * Splits bytes into records. A record ends at a line end outside quotes. A line that begins like a record while another one is
+ * open proves that the open one was cut short, because quotes inside values are doubled. `bytes` must start at a record or
+ * where a reader stopped; `last`: nothing will follow.
  */
 export function splitRecords(bytes: Buffer, last = false): Split {
   const records: RawRecord[] = [];

@@ -1,16 +1,16 @@
 import fs from 'node:fs';
 import path from 'node:path';
 
-/** Tells when a file may have changed: the system's own notice where it works, and a slow look in any case. */
+/** Reports that a file may have changed: by file system notifications where they work, and by slow polling in any case. */
 export interface Waker {
   /** Resolves after the next change, after `ms`, or when the signal is aborted. */
   wait(ms: number, signal: AbortSignal): Promise<void>;
-  /** Watches anew: the folder may be another one under the same name. */
+  /** Watches again: the folder may be another one under the same name. */
   renew(): void;
   close(): void;
 }
 
-/** Watches the folder, because the file itself is renamed and made anew while it is read. */
+/** Watches the folder, because the file itself is renamed and recreated while it is read. */
 export function createWaker(file: string): Waker {
   const base = path.basename(file);
   let changed = false;
@@ -28,7 +28,7 @@ export function createWaker(file: string): Waker {
         changed = true;
         wake?.();
       });
-      // Too many watches, or a folder that went away: the slow look goes on and the next wait tries again.
+      // Too many watches, or a removed folder: polling continues and the next wait tries again.
       watcher.on('error', unwatch);
     } catch {
       watcher = undefined;

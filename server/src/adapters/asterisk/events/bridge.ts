@@ -13,7 +13,7 @@ import { H } from './headers.ts';
  */
 const enter: EventDecoder = (frame, at, d) => {
   const bridge = bridgeId(d.node, need(frame, H.bridge));
-  // Channels get one common call only in a bridge of two parties that talk; a conference leaves each in its own.
+  // Channels share one call only in a bridge of two talking parties; in a conference each stays in its own.
   const joins = frame.begins(H.bridgeType, 'basic') || frame.begins(H.bridgeType, 'stasis');
   const holding = frame.begins(H.bridgeTechnology, 'holding_bridge');
   const id = subject(frame, d);

@@ -66,7 +66,7 @@ const newParty: EventDecoder = (frame, at, d) => {
   const id = subject(frame, d);
   followCall(frame, at, d, id);
   const known = d.known.channel(id);
-  // Every step of a dial tells the parties again; only a change is a fact.
+  // Every step of a dial reports the parties again; only a change is a fact.
   if (known !== undefined && sameParty(known.caller, caller) && sameParty(known.connected, connected)) return;
   d.emit({ at, type: 'channel.party', id, caller, connected });
 };
@@ -82,7 +82,7 @@ const hangup: EventDecoder = (frame, at, d) => {
   });
 };
 
-/** Not `SoftHangupRequest`, by which the engine itself ends a channel: nobody on it gave up. */
+/** Not `SoftHangupRequest`, by which the engine itself ends a channel: none of its parties hung up. */
 const ending: EventDecoder = (frame, at, d) => d.emit({ at, type: 'channel.ending', id: subject(frame, d) });
 
 const rename: EventDecoder = (frame, at, d) => {

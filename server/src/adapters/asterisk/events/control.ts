@@ -22,7 +22,7 @@ const recording =
   (on: boolean): EventDecoder =>
   (frame, at, d) =>
     d.emit({ at, type: 'channel.recording', id: subject(frame, d), on });
-/** One side alone is muted by nobody of ours. */
+/** Our commands always mute both sides, so one muted side is not ours. */
 const recordingMuted: EventDecoder = (frame, at, d) => {
   if (frame.get(direction) !== 'both') return;
   d.emit({ at, type: 'channel.recording_paused', id: subject(frame, d), on: frame.get(state) === '1' });

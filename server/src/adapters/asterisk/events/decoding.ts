@@ -5,7 +5,7 @@ import type { Frame, Header } from '../ami/frame.ts';
 import { H } from './headers.ts';
 import { party } from './names.ts';
 
-/** What a decoder may know of the past: the facts emitted before. */
+/** What a decoder may know of earlier facts. */
 export interface Known {
   channel(id: ChannelId): EngineChannel | undefined;
   channelsIn(bridge: BridgeId): Iterable<ChannelId>;
@@ -15,10 +15,10 @@ export interface Decoding {
   readonly known: Known;
   emit(event: EngineEvent): void;
 }
-/** Turns one frame into facts; `at` is the frame's own time in ms. Throws `Malformed` where a needed header is missing. */
+/** Decodes one frame to facts; `at` is the frame's own time in ms. Throws `Malformed` where a required header is missing. */
 export type EventDecoder = (frame: Frame, at: number, d: Decoding) => void;
 
-/** A known event that cannot be read; the message says what is wrong with it. */
+/** A known event that cannot be read; the message names the fault. */
 export class Malformed extends Error {
   override readonly name = 'Malformed';
 }
@@ -30,8 +30,8 @@ export const need = (frame: Frame, h: Header): string => {
 };
 
 /**
- * The channel an event is about. Two ids in one event mean that a value carried a line end and brought headers of its
- * own, so nothing in the event can be believed.
+ * The channel of an event. Two ids in one event mean that a value contained a line end and forged headers, so the event is not
+ * trusted.
  */
 export const subject = (frame: Frame, d: Decoding): ChannelId => {
   const id = need(frame, H.uniqueid);
@@ -44,8 +44,8 @@ export const connectedOf = (frame: Frame): Party =>
   party(frame.get(H.connectedNumber), frame.get(H.connectedName));
 
 /**
- * Tells when a channel came to belong to another call. No event is made for it: channels get the oldest call's id when
- * they meet in a bridge, and it shows in whatever event comes next.
+ * Reports that a channel now belongs to another call. There is no event for it: channels take the oldest call's id when they
+ * meet in a bridge, and it appears in whatever event comes next.
  */
 export const followCall = (frame: Frame, at: number, d: Decoding, id: ChannelId): void => {
   const linked = frame.get(H.linkedid);

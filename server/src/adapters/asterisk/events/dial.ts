@@ -30,7 +30,7 @@ const begin: EventDecoder = (frame, at, d) => {
   const caller = from(frame, d);
   const called = to(frame, d);
   const text = frame.get(dialString) ?? '';
-  // The technology in front of the name is the engine's business.
+  // The technology before the name is internal to the engine.
   d.emit({ at, type: 'dial.begun', from: caller, to: called, dialled: text.slice(text.indexOf('/') + 1) });
 };
 const end: EventDecoder = (frame, at, d) => {

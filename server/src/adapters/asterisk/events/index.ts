@@ -12,7 +12,7 @@ import { queueCallerEvents } from './queue-caller.ts';
 import { queueMemberEvents } from './queue-member.ts';
 import { transferEvents } from './transfer.ts';
 
-/** Every event that becomes a fact, by its name on the wire. */
+/** Decoders by the event's name on the wire. */
 export const EVENT_DECODERS: ReadonlyMap<string, EventDecoder> = new Map<string, EventDecoder>(
   Object.entries({
     ...channelEvents,

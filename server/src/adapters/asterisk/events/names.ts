@@ -10,7 +10,7 @@ const LOCAL = 'Local/';
 export const AGENT_CONTEXT = 'queue-agent';
 const HINT_CONTEXT = 'hints';
 
-/** How an extension is written as a queue member, and whose state it follows. */
+/** An extension's name as a queue member, and the device whose state it follows. */
 export const memberOf = (extension: string): { interface: string; state_interface: string } => ({
   interface: `${LOCAL}${extension}@${AGENT_CONTEXT}`,
   state_interface: `hint:${extension}@${HINT_CONTEXT}`,
@@ -19,7 +19,7 @@ export const memberOf = (extension: string): { interface: string; state_interfac
 const MEMBER = new RegExp(
   `^(?:Local/([0-9]{1,20})@${AGENT_CONTEXT}(?:/n)?|PJSIP/([0-9]{1,20})(?:-[a-z]+)?)$`,
 );
-/** The extension behind a queue member's interface; null when it is no extension of ours. */
+/** The extension behind a queue member's interface; null when it is not ours. */
 export const extensionOfMember = (iface: string): string | null => {
   const found = MEMBER.exec(iface);
   return found ? (found[1] ?? found[2] ?? null) : null;
@@ -28,12 +28,12 @@ export const extensionOfMember = (iface: string): string | null => {
 const PLACED = new Map(
   (Object.keys(PLACE_CONTEXTS) as Placed[]).map((placed) => [PLACE_CONTEXTS[placed], placed]),
 );
-/** What a channel's name tells: `PJSIP/1001-web-0000001a`, `Local/1001@queue-agent-00000003;1`, or a helper. */
+/** Information in a channel's name: `PJSIP/1001-web-0000001a`, `Local/1001@queue-agent-00000003;1`, or a helper. */
 export const describeChannel = (
   name: string,
 ): Pick<EngineChannel, 'kind' | 'endpoint' | 'pair' | 'placed'> => {
   if (name.startsWith(PJSIP)) {
-    // A channel that is about to die in a masquerade carries a mark behind its number and is nobody's device any more.
+    // A channel about to end in a masquerade has a mark after its number and belongs to no device any more.
     const dash = name.lastIndexOf('-');
     if (dash > PJSIP.length && !name.endsWith('>'))
       return { kind: 'endpoint', endpoint: name.slice(PJSIP.length, dash), pair: null };
@@ -52,7 +52,7 @@ export const describeChannel = (
   return { kind: 'other', endpoint: null, pair: null };
 };
 
-/** Channel states by their number: Ring (4) is a caller who hears ringing, Ringing (5) a device that rings. */
+/** Channel states by number: Ring (4) is a caller who hears ringing, Ringing (5) a ringing device. */
 const CHANNEL_STATES: readonly ChannelState[] = [
   'down',
   'down',
@@ -72,14 +72,14 @@ export const isDeviceState = (word: string): word is DeviceState => STATES.has(w
 const UNKNOWN = '<unknown>';
 const text = (value: string | undefined): string => (value === undefined || value === UNKNOWN ? '' : value);
 const nobody: Party = Object.freeze({ number: '', name: '' });
-/** A party as the wire has it, with the engine's word for "not known" taken away. */
+/** A party from the wire, without the engine's word for "unknown". */
 export const party = (number: string | undefined, name: string | undefined): Party => {
   const [n, m] = [text(number), text(name)];
   return n === '' && m === '' ? nobody : { number: n, name: m };
 };
 
 const UNIQUE = /(?:^|-)(\d{9,11})\.\d+$/;
-/** When a channel was born, in ms, from the seconds in its id; null for an id that was given from outside. */
+/** Creation time of a channel in ms, from the seconds in its id; null for an id that was assigned by us. */
 export const bornAt = (uniqueid: string): number | null => {
   const found = UNIQUE.exec(uniqueid);
   return found ? Number(found[1]) * 1000 : null;

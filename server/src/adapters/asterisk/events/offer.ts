@@ -61,7 +61,7 @@ export const offerEvents = {
   AgentCalled: called,
   AgentConnect: connected,
   AgentRingNoAnswer: unanswered,
-  // The agent hung up on the announcement: the offer ended without having been accepted.
+  // The agent hung up during the announcement: the offer ended without being accepted.
   AgentDump: unanswered,
   AgentComplete: complete,
 } satisfies Record<string, EventDecoder>;

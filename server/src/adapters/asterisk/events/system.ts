@@ -20,14 +20,14 @@ const userEvent = header('UserEvent');
 const extension = header('Extension');
 const EXTENSION = /^[0-9]{1,20}$/;
 
-/** What the engine says of itself; it concerns the connection and is no fact of the model. */
+/** Messages about the engine itself; they concern the connection and are no facts of the model. */
 export type SystemEvent =
   | { readonly type: 'booted' }
   | { readonly type: 'shutdown'; readonly restart: boolean }
   | { readonly type: 'reload'; readonly module: string; readonly status: number }
-  /** The engine refused a SIP request. */
+  /** The engine rejected a SIP request. */
   | { readonly type: 'refusal'; readonly refusal: SipRefusal }
-  /** A code changed what is kept of this extension; anybody's event may say so, so the store is read. */
+  /** A feature code changed settings of this extension; any dialplan step can send this event, so the store is read. */
   | { readonly type: 'features'; readonly extension: string };
 
 export const SYSTEM_EVENTS: ReadonlySet<string> = new Set([

@@ -7,10 +7,10 @@ const LIMIT = 8 * 1024 * 1024;
 const TAIL_BYTES = 16 * 1024;
 const TAIL_LINES = 12;
 
-/** Where the engine's standard output and error go: to a file, since they must outlive this service. */
+/** File for the engine's standard output and error, which must outlive this service. */
 export const consoleFile = (instance: Instance): string => path.join(logDir(instance), 'console.log');
 
-/** Keeps the console file within twice its limit; the engine appends, so cutting it under a living one is safe. */
+/** Keeps the console file below twice its limit; the engine appends, so truncating it while the engine runs is safe. */
 export function trimConsole(instance: Instance): void {
   const file = consoleFile(instance);
   try {
@@ -22,7 +22,7 @@ export function trimConsole(instance: Instance): void {
   }
 }
 
-/** Opens the console file for the engine; `from` is where this life's lines begin. */
+/** Opens the console file for the engine; `from` is the offset of this run's lines. */
 export function openConsole(instance: Instance): { readonly fd: number; readonly from: number } {
   fs.mkdirSync(logDir(instance), { recursive: true, mode: 0o700 });
   trimConsole(instance);
@@ -30,13 +30,13 @@ export function openConsole(instance: Instance): { readonly fd: number; readonly
   return { fd, from: fs.fstatSync(fd).size };
 }
 
-/** The last lines of the console since `from`, the errors among them where there are any. */
+/** The last lines of the console since `from`, only the errors among them where there are any. */
 export function consoleTail(instance: Instance, from: number): string[] {
   try {
     const fd = fs.openSync(consoleFile(instance), 'r');
     try {
       const { size } = fs.fstatSync(fd);
-      // Smaller than it was: it was trimmed meanwhile.
+      // A smaller file was trimmed meanwhile.
       const start = Math.max(size < from ? 0 : from, size - TAIL_BYTES);
       const buffer = Buffer.alloc(TAIL_BYTES);
       const text = buffer.toString('utf8', 0, fs.readSync(fd, buffer, 0, TAIL_BYTES, start));

@@ -9,8 +9,8 @@ export interface EngineCommandOptions {
 }
 
 /**
- * What the instance's own command line answers to `cliText`, which is one argument of the program and never a shell's.
- * Errors (ServiceError): `engine_unavailable` where no engine answers at the control socket, `engine_timeout`.
+ * Reply of the instance's own command line to `cliText`, which is one argument of the program and never of a shell. Errors
+ * (ServiceError): `engine_unavailable` where no engine answers at the control socket, `engine_timeout`.
  */
 export async function engineCommand(
   program: Pick<AsteriskProgram, 'command'>,

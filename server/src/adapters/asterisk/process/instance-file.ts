@@ -12,7 +12,7 @@ interface Ports {
   readonly http_port?: number;
 }
 export interface CreateInstanceOptions {
-  /** Ports to take instead of free ones, even when somebody else has them. */
+  /** Fixed ports to use, even when another program has them. */
   readonly ports?: Ports;
   /** The node's name in ids, `ast1` by default. */
   readonly node?: string;
@@ -20,7 +20,7 @@ export interface CreateInstanceOptions {
 
 const LOOPBACK = '127.0.0.1';
 const fileOf = (folder: string): string => path.join(folder, 'instance.json');
-/** One data folder has one name, whatever links lead to it: the engine's identity is its configuration's path. */
+/** A data folder has one name, whatever links lead to it: the engine is identified by the path of its configuration. */
 function folderOf(dataFolder: string): string {
   const folder = path.join(path.resolve(dataFolder), 'engine');
   try {
@@ -56,7 +56,7 @@ async function isFree(port: number): Promise<boolean> {
   }
 }
 
-/** The file is replaced as a whole, so that a crash leaves the old one or the new one. */
+/** The file is replaced atomically, so that a crash leaves the old or the new one. */
 function write(instance: Instance): void {
   const file = fileOf(instance.folder);
   const temporary = `${file}.new`;
@@ -102,13 +102,13 @@ function readKept(folder: string): Instance | null {
   try {
     kept = JSON.parse(text);
   } catch {
-    // Told below, with what to do about it.
+    // The error is reported below, with the remedy.
   }
   if (!isInstance(kept)) throw new Error(`${file} is damaged; move it away and start again`);
   return kept;
 }
 
-/** A data folder that was moved or copied takes its paths along; the old place's socket is not its own. */
+/** A moved or copied data folder takes its paths along; the old location's socket is not its own. */
 const following = (kept: Instance, folder: string): Instance =>
   kept.folder === folder ? kept : { ...kept, folder, run_dir: chooseRunDir(path.dirname(folder)) };
 
@@ -131,8 +131,8 @@ async function withFreePorts(instance: Instance, wanted: Ports): Promise<Instanc
 }
 
 /**
- * The engine's own place for recordings is a link to ours, so that its configuration and our verbs name files without a
- * folder, whatever the path of the site has in it. What an earlier version recorded there comes along.
+ * The engine's own folder for recordings is a link to ours, so that its configuration and our verbs name files without a
+ * folder, whatever the path of the site contains. Recordings of an earlier version are moved along.
  */
 function keepRecordings(instance: Instance): void {
   const folder = recordingsDir(instance);
@@ -162,9 +162,9 @@ async function newInstance(folder: string, options: CreateInstanceOptions): Prom
 }
 
 /**
- * The engine instance of a data folder: made once (free loopback ports, random secrets, mode 0600) and loaded from
- * then on. Where its engine does not live and somebody else meanwhile has one of its ports, new ones are chosen.
- * Its folders exist afterwards. Throws where they cannot be made.
+ * The engine instance of a data folder: created once (free loopback ports, random secrets, mode 0600) and loaded from then on.
+ * Where its engine does not run and another program has one of its ports, new ones are chosen. Creates its folders. Throws
+ * where they cannot be created.
  */
 export async function createInstance(
   dataFolder: string,

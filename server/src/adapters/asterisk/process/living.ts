@@ -4,7 +4,7 @@ import { processStart } from '../../../core/folder-lock.ts';
 import { asteriskConf } from '../instance.ts';
 import type { Instance } from '../instance.ts';
 
-/** A process that certainly is this instance's engine; `start` tells it apart from a later one with the same pid. */
+/** A process that is certainly this instance's engine; `start` distinguishes it from a later one with the same pid. */
 export interface Living {
   readonly pid: number;
   readonly start: string;
