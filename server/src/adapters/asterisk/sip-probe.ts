@@ -4,7 +4,7 @@ import dgram from 'node:dgram';
 import { isIPv6 } from 'node:net';
 
 const REPEAT_MS = 500;
-/** Loopback addresses of the wildcard addresses. */
+/** Loopback address for each wildcard address. */
 const REACHED: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 /**

@@ -12,7 +12,7 @@ interface MemoryLog {
   trimmed: { seq: number; check: string };
   checkpoint: { seq: number; text: string } | null;
 }
-/** Where a journal in memory outlives its opening, as a file would: for the tests of what every journal must do. */
+/** Storage that survives closing a journal in memory, as a file would: for tests of every journal's behaviour. */
 export interface MemoryPlace {
   log: MemoryLog;
   seal: Seal | null;
@@ -83,7 +83,7 @@ export function openMemoryJournal(place: MemoryPlace = memoryPlace()): JournalSt
       seal();
     },
     read(after, limit) {
-      // Rows of an epoch follow one another; those of one before it are fewer than the seqs between.
+      // Rows of an epoch are consecutive; an earlier epoch has fewer rows than its seqs suggest.
       let first = Math.max(0, log.rows.length - (head - after));
       while (first > 0 && (log.rows[first - 1]?.seq ?? 0) > after) first -= 1;
       const rows = log.rows.slice(first, first + limit);
@@ -104,7 +104,7 @@ export function openMemoryJournal(place: MemoryPlace = memoryPlace()): JournalSt
     checkpoint: () => log.checkpoint,
     close() {},
   };
-  /** The check of the row before the one at `first`, without looking through all. */
+  /** Check of the row before `first`, without reading all rows. */
   function quick(first: number): (seq: number) => string | null {
     return (seq) => {
       const row = log.rows[first - 1];

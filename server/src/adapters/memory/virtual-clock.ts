@@ -1,17 +1,17 @@
 import type { Clock } from '../../ports/clock.ts';
 
-/** A clock that only moves when told, for tests: a wait of minutes takes no time and ends in the right order. */
+/** A clock that moves only by `advance`, for tests: a wait of minutes takes no time and ends in the right order. */
 export interface VirtualClock extends Clock {
-  /** Moves on by `ms`, waking every sleeper on its time; what a sleeper does next runs before the next one wakes. */
+  /** Moves on by `ms`, waking every sleeper at its time; work of a woken sleeper runs before the next one wakes. */
   advance(ms: number): Promise<void>;
-  /** How many sleep now. */
+  /** Number of current sleepers. */
   readonly sleepers: number;
 }
 interface Sleeper {
   readonly at: number;
   wake(): void;
 }
-/** Lets every callback run that is ready now, whatever chain of promises it waits behind. */
+/** Runs every callback that is ready now, however long its chain of promises. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export function createVirtualClock(start = Date.UTC(2026, 10, 21, 9)): VirtualClock {

@@ -16,7 +16,7 @@ const SLOW_MS = 30 * 60_000;
 class Connection implements DatabaseConnection {
   readonly #link: Link;
   readonly #patience: number | undefined;
-  /** The session of the transaction this connection is in. */
+  /** Session of this connection's transaction. */
   writing: Session | undefined;
   constructor(link: Link, patience: number | undefined) {
     this.#link = link;
@@ -64,12 +64,12 @@ const asResult = <R>({ rows, command, affected }: Answer): QueryResult<R> => ({
   rows: rows as R[],
   ...(WRITES.includes(command) ? { numAffectedRows: BigInt(affected) } : {}),
 });
-/** Text written by hand counts as a read only where its first word leaves no doubt. */
+/** Hand-written SQL counts as a read only if its first word proves it. */
 const isRead = (query: CompiledQuery): boolean =>
   query.query.kind === 'SelectQueryNode' ||
   (query.query.kind === 'RawNode' && /^\s*select\b/i.test(query.sql));
 
-/** Reads go to any session that reads; writes take turns on the one that writes. `ready` is awaited before each use. */
+/** Reads go to any reading session; writes queue for the writing one. `ready` is awaited before each use. */
 class PostgresDriver implements Driver {
   readonly #link: Link;
   readonly #ready: () => Promise<void>;
@@ -115,7 +115,7 @@ class PostgresDriver implements Driver {
     try {
       await this.#link.ask(session, 'rollback');
     } catch {
-      // The server rolls back what its client left.
+      // The server rolls back the transaction of a client that left.
       this.#link.drop(session);
     } finally {
       this.#link.turn.give();
@@ -139,7 +139,7 @@ class PostgresDriver implements Driver {
   }
 }
 
-/** With `slow`, a transaction may take the time that the change of a large table needs. */
+/** With `slow`, a transaction may take as long as changing a large table needs. */
 export const kyselyOver = (
   link: Link,
   ready: () => Promise<void>,

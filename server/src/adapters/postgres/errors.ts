@@ -6,24 +6,24 @@ import { ServiceError, messageOf } from '../../core/errors.ts';
  * administrator's stop, the system, a lock or deadlock, a server that only reads, and an account or database that is not as it must be.
  */
 const NOT_NOW = /^(?:08|28|53|57|58|25006|3D000|3F000|40001|40P01|42501|55P03|XX00)/;
-/** Of those, what a connection does not outlive. */
+/** Those of them that end the connection. */
 const LOST = /^(?:08|57P)/;
 
 const stateOf = (error: unknown): string | undefined =>
   error instanceof DatabaseError ? (error.code ?? '') : undefined;
 
-/** True where the server cannot be reached, so that asking again at once would only wait again. */
+/** True where the server is unreachable, so that an immediate retry would only wait again. */
 export function isLost(error: unknown): boolean {
   const state = stateOf(error);
   if (state !== undefined) return LOST.test(state);
-  // What the driver throws itself is about its connection, unless a value was wrong.
+  // Errors of the driver itself concern its connection, unless a value was invalid.
   return (
     error instanceof Error &&
     !(error instanceof TypeError || error instanceof RangeError || error instanceof ServiceError)
   );
 }
 
-/** Turns what the database refuses now into `store_unavailable`; every other error passes as it is. */
+/** Converts a temporary refusal of the database to `store_unavailable`; returns every other error unchanged. */
 export function unavailable(error: unknown, place: string): unknown {
   const state = stateOf(error);
   if (!isLost(error) && (state === undefined || !NOT_NOW.test(state))) return error;

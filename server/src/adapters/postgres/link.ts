@@ -5,11 +5,11 @@ import { writeQueue } from '../../core/queue.ts';
 import { isLost, refusal, unavailable } from './errors.ts';
 import { ANSWER_MS, applicationName, clientConfig, placeOf } from './settings.ts';
 
-/** With the one that writes, ten sessions at most. */
+/** Ten sessions at most, with the writing one. */
 const READERS = 9;
-/** How long a write waits for its turn behind the writes of this process. */
+/** Limit for a write to wait behind other writes of this process. */
 const TURN_WAIT_MS = 5_000;
-/** After a lost connection nobody tries again for this long: a crowd of readers would only wait together. */
+/** Pause after a lost connection, so that many readers do not wait for it together. */
 const REST_MS = 1_000;
 /** First half of the advisory lock's number, the letters OFHK; the second is the schema. */
 const LOCK = 0x4f46484b;
@@ -19,19 +19,19 @@ export interface Answer<R = Record<string, unknown>> {
   readonly command: string;
   readonly affected: number;
 }
-/** A session that writes, or one that reads for several statements. */
+/** A writing session, or a reading one for several statements. */
 export type Session = Client | PoolClient;
 
 const inputValue = (value: unknown): unknown => {
   if (typeof value === 'boolean') return Number(value);
-  // PostgreSQL's text has no such character; a call record that holds one must not keep all later ones out.
+  // PostgreSQL's text cannot hold NUL; a call record with one must not block all later ones.
   return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value;
 };
 
 /**
- * The connections to one database: several that read, and one that writes. The one that writes holds the advisory lock of
- * the schema for as long as it lives, so that two services never write into the same records, and so that nothing of a
- * session that was given up can still be under way when the next one begins.
+ * The connections to one database: several reading ones and one for writing. The writing one holds the advisory lock of the
+ * schema while it is open, so that two services never write the same records, and so that an abandoned session has ended before
+ * the next one begins.
  */
 export class Link {
   readonly place: string;
@@ -49,18 +49,18 @@ export class Link {
       max: READERS,
       idleTimeoutMillis: 60_000,
     });
-    // What happens to an idle session is told to who asks next.
+    // Errors of an idle session are reported to its next user.
     this.#readers.on('error', () => {});
     this.#readers.on('connect', (client) => client.on('error', () => {}));
   }
-  /** After `patience` milliseconds the session is cut. */
+  /** Closes the session after `patience` milliseconds. */
   async ask<R extends object = Record<string, unknown>>(
     session: Session,
     text: string,
     values: readonly unknown[] = [],
     patience = ANSWER_MS,
   ): Promise<Answer<R>> {
-    // Ending a session in the middle of a statement cuts its connection.
+    // Ending a session during a statement closes its connection.
     const timer = setTimeout(() => void Promise.resolve(session.end()).catch(() => {}), patience);
     try {
       const result: QueryResult<R> = await session.query(text, values.map(inputValue));
@@ -72,7 +72,7 @@ export class Link {
       clearTimeout(timer);
     }
   }
-  /** Gives `work` a session for reading; it is closed when `work` fails. */
+  /** Runs `work` with a reading session; the session is closed when `work` fails. */
   async reading<R>(work: (session: Session) => Promise<R>): Promise<R> {
     const session = await this.reader();
     try {
@@ -90,12 +90,12 @@ export class Link {
     try {
       return await this.#readers.connect();
     } catch (error) {
-      // Others read for too long; that says nothing about the server.
+      // Readers that take too long are no sign of a lost server.
       const busy = totalCount >= READERS && idleCount === 0;
       throw busy ? refusal(`${this.place}: all ${READERS} sessions are busy`, error) : this.#failed(error);
     }
   }
-  /** Only for who has the turn. */
+  /** Requires the turn of the writer. */
   async writer(): Promise<Client> {
     if (this.#writer !== undefined) return this.#writer;
     this.#rested();
@@ -115,7 +115,7 @@ export class Link {
     }
     return (this.#writer = client);
   }
-  /** Gives up a session that writes: the server rolls back what it did not commit. */
+  /** Closes a writing session: the server rolls back uncommitted work. */
   drop(client: Session): void {
     if (this.#writer === client) this.#writer = undefined;
     void Promise.resolve(client.end()).catch(() => {});
@@ -146,7 +146,7 @@ export class Link {
       if (other !== undefined) {
         throw refusal(`${this.place}: another Offhook (${other.name}, from ${other.address}) writes there`);
       }
-      // A session that was given up, e.g. while the server stood still: it may commit yet, and is waited for.
+      // Ends an abandoned session, e.g. of a server that hung, and waits for it: it may still commit.
       for (const { pid } of holders) await this.ask(client, 'select pg_terminate_backend($1)', [pid]);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }

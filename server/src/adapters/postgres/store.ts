@@ -15,10 +15,10 @@ interface Steps {
 }
 
 /**
- * The relational store in a PostgreSQL database. It opens without it: `migrate` notes what the database cannot take now, and
- * nothing is read or written before that is made up for; until then everything is `store_unavailable` within seconds. `moving`
- * is for the move alone (boot/record-move.ts): for everybody else a database that is half moved into is not there yet. `features`
- * names those the move knows: another one must not keep anything here.
+ * The relational store in a PostgreSQL database. It opens while the database is unreachable: `migrate` defers its migrations,
+ * and nothing is read or written before they have run; until then everything throws `store_unavailable` within seconds.
+ * `moving` is for the move of records (boot/record-move.ts): for all others a partly moved database does not exist yet.
+ * `features` are those the move knows; others must not store anything here.
  */
 export function openPostgresStore(
   url: string,
@@ -79,7 +79,7 @@ export function openPostgresStore(
       }
     },
     freeBytes: async () => Infinity,
-    // Rows that are gone stay in its server's files until that has vacuumed, and in its log.
+    // Deleted rows stay in the server's files until it has vacuumed, and in its log.
     forget: async () => false,
     close: () => (closing ??= link.close()),
   };

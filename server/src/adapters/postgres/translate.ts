@@ -2,8 +2,8 @@ import { DataTypeNode, GeneratedNode, OperationNodeTransformer, RawNode } from '
 import type { ColumnDefinitionNode, KyselyPlugin, OperationNode } from 'kysely';
 
 /**
- * The types that features write, as PostgreSQL has them: text that compares by its bytes, whole numbers of 64 bits, bytes.
- * Where a database compares text by a language, `<` and `order by` would not agree with the other store.
+ * Types of the features as PostgreSQL types: text compared by bytes, 64-bit integers, bytes. With a language collation, `<` and
+ * `order by` would differ from the SQLite store.
  */
 function typeOf(node: OperationNode): OperationNode {
   if (!DataTypeNode.is(node)) return node;
@@ -30,7 +30,7 @@ class Translator extends OperationNodeTransformer {
   }
 }
 
-/** One text of a migration for both stores. */
+/** Makes one migration text valid for both stores. */
 export function translation(): KyselyPlugin {
   const translator = new Translator();
   return {

@@ -4,8 +4,8 @@ import type { Connection } from './database.ts';
 import type { Commit, StoreSeal } from './store-seal.ts';
 
 /**
- * Each commit of the store has a number, which its own transaction writes; the seal beside the store has the newest number
- * that is on the disk. A store that is behind its seal when it is opened lost the commits between (ADR 0020).
+ * Each commit of the store has a number, written in its own transaction; the seal beside the store has the newest number on the
+ * disk. A store that is behind its seal at opening has lost the commits between (ADR 0020).
  */
 const SCHEMA = `
 create table if not exists offhook_commits (id text primary key, count integer not null, at integer not null) without rowid;
@@ -16,16 +16,16 @@ create table if not exists offhook_gaps (
 const NEXT = 'update offhook_commits set count = count + 1, at = ? returning count';
 
 export interface Commits {
-  /** Name of this store, which its copies share. */
+  /** Name of this store, shared by its copies. */
   readonly id: string;
   /** Oldest first. */
   readonly gaps: readonly StoreGap[];
-  /** The gap found by this opening; null for none. */
+  /** The gap found at this opening; null without one. */
   readonly found: StoreGap | null;
-  /** Numbers the transaction that is under way. */
+  /** Numbers the current transaction. */
   next(): Commit;
 }
-/** `isNew`: the store was made by this opening, so a seal that lies there is of one before it. */
+/** `isNew`: the store was created by this opening, so an existing seal belongs to an earlier one. */
 export function openCommits(writer: Connection, seal: StoreSeal['kept'], isNew: boolean): Commits {
   writer.exec('begin immediate');
   try {
@@ -44,7 +44,7 @@ export function openCommits(writer: Connection, seal: StoreSeal['kept'], isNew: 
         'insert into offhook_gaps (id, from_ms, to_ms, writes, found_ms, told) values (?, ?, ?, ?, ?, 0)',
         [found.id, found.from, found.to, found.writes, found.found],
       );
-      // No number of a lost commit is given out again.
+      // The number of a lost commit is never assigned again.
       writer.run('update offhook_commits set count = ?, at = ?', [found.id, found.found]);
     }
     const gaps = writer.run('select * from offhook_gaps order by id', []).rows.map(gapOf);

@@ -6,7 +6,7 @@ import type { SQLInputValue, StatementSync } from 'node:sqlite';
 import { ServiceError, StartError, messageOf } from '../../core/errors.ts';
 import { isUnreleased, olderStore } from '../../core/migrations.ts';
 
-/** SQLite's primary result codes that say "not now" rather than "wrong". */
+/** SQLite's primary result codes for temporary refusals, as opposed to errors. */
 const NOT_NOW: ReadonlyMap<number, string> = new Map([
   [5, 'another program holds the lock'],
   [6, 'another program holds the lock'],
@@ -22,12 +22,12 @@ const primary = (error: unknown): number => {
   const code = (error as { errcode?: unknown } | null)?.errcode;
   return typeof code === 'number' ? code & 0xff : 0;
 };
-/** True where another process holds the lock, so that trying again soon can help. */
+/** True where another process holds the lock, so that a retry can help soon. */
 export const isBusy = (error: unknown): boolean => primary(error) === 5 || primary(error) === 6;
 /** True where the file itself is damaged or is no database. */
 export const isDamaged = (error: unknown): boolean => primary(error) === 11 || primary(error) === 26;
 
-/** Turns what the database refuses now into `store_unavailable`; every other error passes as it is. */
+/** Converts a temporary refusal of the database to `store_unavailable`; returns every other error unchanged. */
 export function unavailable(error: unknown, file: string): unknown {
   if (error instanceof ServiceError) return error;
   const why = NOT_NOW.get(primary(error));
@@ -38,11 +38,11 @@ export function unavailable(error: unknown, file: string): unknown {
   });
 }
 
-/** The database file cannot be trusted. `file` was not changed; it wants a backup restored in its place. */
+/** The database file cannot be trusted. `file` was not changed; it needs a restored backup. */
 export class DamagedDatabaseError extends StartError {
   readonly file: string;
   constructor(file: string, detail: string, cause?: unknown) {
-    // What a damaged file says of itself may hold any bytes.
+    // The message about a damaged file may contain any bytes.
     const plain = detail.replaceAll(/[^ -~]+/g, ' ');
     super(
       'store_damaged',
@@ -55,12 +55,12 @@ export class DamagedDatabaseError extends StartError {
   }
 }
 
-/** Above this size only the schema is read before opening: a full check would hold up the start. */
+/** Above this size only the schema is read before opening: a full check would delay the start. */
 const FULL_CHECK_BYTES = 64 * 1024 * 1024;
 
 /**
- * Looks at an existing file through a read-only connection, so that a damaged one is never written to.
- * Throws `DamagedDatabaseError`.
+ * Checks an existing file through a read-only connection, so that a damaged one is never written to. Throws
+ * `DamagedDatabaseError`.
  */
 export function checkDatabase(file: string): void {
   const stat = fs.statSync(file, { throwIfNoEntry: false });
@@ -81,7 +81,7 @@ export function checkDatabase(file: string): void {
   } catch (error) {
     if (error instanceof DamagedDatabaseError) throw error;
     const refused = unavailable(error, file);
-    // What is neither "not now" nor known to be damage is a header that this SQLite cannot read.
+    // An error that is neither temporary nor known damage is a header this SQLite cannot read.
     if (isDamaged(error) || refused === error) throw new DamagedDatabaseError(file, messageOf(error), error);
     throw refused;
   } finally {
@@ -122,7 +122,7 @@ function isCut(db: DatabaseSync, file: string, size: number): boolean {
   return size % page !== 0;
 }
 
-/** Statements kept prepared; the features use a fixed set of texts, so this is never full in practice. */
+/** Limit of prepared statements; the features use a fixed set of texts, so it is never reached in practice. */
 const STATEMENTS = 256;
 
 export type Row = Record<string, unknown>;
@@ -133,8 +133,8 @@ export interface Written {
 }
 
 /**
- * One connection. Unless told, it never waits for a lock (`node:sqlite` would block the event loop): callers try again.
- * Errors are SQLite's own; `unavailable()` translates them.
+ * One connection. By default it never waits for a lock (`node:sqlite` would block the event loop): callers retry. Errors are
+ * SQLite's own; `unavailable()` converts them.
  */
 export class Connection {
   readonly #db: DatabaseSync;
@@ -167,7 +167,7 @@ export class Connection {
   *iterate(sql: string, parameters: readonly unknown[]): Generator<Row> {
     for (const row of this.#db.prepare(sql).iterate(...parameters.map(inputValue))) yield plain(row);
   }
-  /** Runs one statement as a whole transaction; `last` is the end of it. */
+  /** Runs one statement as a whole transaction, with `last` before the commit. */
   runWhole(sql: string, parameters: readonly unknown[], last: () => void): Written {
     this.run('begin immediate', []);
     try {
@@ -201,5 +201,5 @@ export class Connection {
 
 const inputValue = (value: unknown): SQLInputValue =>
   typeof value === 'boolean' ? Number(value) : (value as SQLInputValue);
-/** Rows arrive without a prototype, which surprises comparisons and serialisers alike. */
+/** Rows arrive without a prototype, which comparisons and serialisers do not expect. */
 const plain = (row: Row): Row => ({ ...row });

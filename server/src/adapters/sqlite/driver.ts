@@ -9,12 +9,12 @@ import type { Connection, Written } from './database.ts';
 import type { Flusher } from './flusher.ts';
 import type { Commit, StoreSeal } from './store-seal.ts';
 
-/** How long a write goes on trying while another process holds the lock. */
+/** Limit of a write's retries while another process holds the lock. */
 const LOCK_WAIT_MS = 2_000;
-/** How long a write waits for its turn behind the writes of this process. */
+/** Limit for a write to wait behind other writes of this process. */
 const TURN_WAIT_MS = 10_000;
 
-/** Tries again without blocking the event loop while the file is locked, at most `LOCK_WAIT_MS`. */
+/** Retries without blocking the event loop while the file is locked, at most `LOCK_WAIT_MS`. */
 export async function whenFree<R>(file: string, work: () => R): Promise<R> {
   const deadline = performance.now() + LOCK_WAIT_MS;
   let backoff: Backoff | undefined;
@@ -74,7 +74,7 @@ const asResult = <R>({ rows, changes, lastInsertRowid }: ReturnType<Connection['
   lastInsertRowid === undefined
     ? { rows: rows as R[] }
     : { rows: rows as R[], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
-/** Text written by hand counts as a read only where its first word leaves no doubt. */
+/** Hand-written SQL counts as a read only if its first word proves it. */
 const isRead = (query: CompiledQuery): boolean =>
   query.query.kind === 'SelectQueryNode' ||
   (query.query.kind === 'RawNode' && /^\s*select\b/i.test(query.sql));
@@ -86,8 +86,8 @@ const changesRows = (query: CompiledQuery): boolean =>
 const isPragma = (sql: string): boolean => /^\s*pragma\b/i.test(sql);
 
 /**
- * Kysely over two connections of one file: reads never wait for writes and never see half of a transaction, and writes
- * take turns. Kysely's own SQLite driver has one connection, on which a read waits for every open transaction.
+ * Kysely over two connections to one file: reads never wait for writes and never see part of a transaction; writes are queued.
+ * Kysely's own SQLite driver has one connection, on which a read waits for every open transaction.
  */
 export class SqliteDriver implements Driver {
   readonly file: string;
@@ -106,7 +106,7 @@ export class SqliteDriver implements Driver {
     this.commits = parts.commits;
     this.seal = parts.seal;
   }
-  /** Commits one statement by itself. */
+  /** Commits a single statement. */
   write(sql: string, parameters: readonly unknown[]): Written {
     if (isPragma(sql)) return this.writer.run(sql, parameters);
     let commit = this.#newest;
@@ -114,7 +114,7 @@ export class SqliteDriver implements Driver {
     this.#newest = commit;
     return written;
   }
-  /** Puts on the disk what is committed, and then the number of the newest commit into the seal. */
+  /** Flushes committed writes to the disk, then writes the number of the newest commit to the seal. */
   async flush(): Promise<void> {
     const newest = this.#newest;
     await this.flusher.flush();
@@ -136,7 +136,7 @@ export class SqliteDriver implements Driver {
       throw error;
     }
   }
-  /** Resolves when it is on the disk; the turn is given away before, so that what follows shares the next flush. */
+  /** Resolves when it is on the disk; the turn is released before, so that later transactions share the next flush. */
   async commitTransaction(connection: DatabaseConnection): Promise<void> {
     const own = connection as SqliteConnection;
     try {
@@ -185,10 +185,7 @@ export class SqliteDriver implements Driver {
   async releaseConnection(connection: DatabaseConnection): Promise<void> {
     await this.rollbackTransaction(connection);
   }
-  /**
-   * Moves the write-ahead log, which holds pages as they were, into the file and cuts it to nothing. False where somebody goes on
-   * reading from it.
-   */
+  /** Moves the write-ahead log, which holds old pages, into the file and truncates it. False where a reader still uses it. */
   async forget(): Promise<boolean> {
     for (const deadline = performance.now() + LOCK_WAIT_MS; ;) {
       await this.turn.take();
@@ -198,7 +195,7 @@ export class SqliteDriver implements Driver {
       } catch (error) {
         if (!isBusy(error)) throw unavailable(error, this.file);
       } finally {
-        // Others write between two attempts.
+        // Lets other writes run between two attempts.
         this.turn.give();
       }
       if (performance.now() > deadline) return false;

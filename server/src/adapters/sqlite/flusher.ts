@@ -2,11 +2,11 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 
-/** Puts on the disk what was committed, without holding up the event loop meanwhile. */
+/** Flushes committed writes to the disk without blocking the event loop. */
 export interface Flusher {
   /**
-   * Resolves when everything that was committed before the call is on the disk. Who calls while a flush is under way shares the
-   * next one. Throws `store_unavailable` where the disk fails.
+   * Resolves when everything committed before the call is on the disk. A call during a flush shares the next one. Throws
+   * `store_unavailable` where the disk fails.
    */
   flush(): Promise<void>;
   close(): Promise<void>;
@@ -36,7 +36,7 @@ export function createFlusher(file: string): Flusher {
       cause: error,
       retry_after_seconds: 5,
     });
-  /** The log stays the same file while a connection is open; its name in the folder must last too. */
+  /** The log stays the same file while a connection is open; its name in the folder must be flushed too. */
   function descriptor(): number {
     if (opened !== undefined) return opened;
     try {
@@ -52,7 +52,7 @@ export function createFlusher(file: string): Flusher {
     }
   }
   async function run(before: Promise<void>): Promise<void> {
-    // What became of the one before was told to who waited for it.
+    // The result of the previous flush was reported to its own waiters.
     await before.catch(() => undefined);
     next = undefined;
     await (running = flushed(descriptor()));

@@ -19,9 +19,9 @@ create table if not exists journal (
   topics text not null default ''
 );`;
 
-/** What a version that cannot read this schema recognises it by, as `user_version`. */
+/** Schema version, as `user_version`; an older service recognises a newer schema by it. */
 const FORMAT = 1;
-/** Newest rows that are compared with their checks when the file is opened; older ones are when they are read. */
+/** Newest rows whose checks are compared at opening; older rows are compared when they are read. */
 const CHECKED_ROWS = 20_000;
 const CHECKED_AT_ONCE = 1_000;
 
@@ -72,7 +72,7 @@ export function openSqliteJournal(file: string, options: { log?: Log; site?: str
 }
 
 function open(file: string): Connection {
-  // Nothing runs yet that a wait could hold up; afterwards a lock is the caller's to wait for.
+  // Nothing runs yet that waiting could delay; afterwards the caller waits for a lock.
   const db = new Connection(file, { lockWaitMs: 2_000 });
   try {
     db.exec('pragma journal_mode=wal');
@@ -97,7 +97,7 @@ const UNUSABLE = {
   foreign: 'the journal is one of another site',
   newer: 'the journal was written by a newer version',
 } as const;
-/** Why a journal that can be read is not this site's to go on with; null for no reason. */
+/** Why this site cannot continue a readable journal; null where it can. */
 function unusable(db: Connection, seal: Seal | null, site: string | undefined): keyof typeof UNUSABLE | null {
   const format = db.run('pragma user_version', []).rows[0]?.['user_version'];
   if (Number(format) > FORMAT) return 'newer';
@@ -117,7 +117,7 @@ function journalOn(db: Connection, file: string, seal: SealFile, log: Log): Jour
   const number = (value: unknown): number => (typeof value === 'number' ? value : 0);
   const edge = db.run('select min(seq) as first, max(seq) as last from journal', []).rows[0];
   const row = db.prepare('select at, json from journal where seq = ?');
-  /** The newest row that is given up, and its check, with which the one after it is compared. */
+  /** The newest trimmed row and its check, with which the next row is compared. */
   let trimmed = { seq: Number(meta.get('trimmed') ?? 0), check: meta.get('trimmed_check') ?? '' };
   const lastRow = number(edge?.['last']);
   const checkAt = (seq: number): string | null => {
@@ -272,12 +272,12 @@ function journalOn(db: Connection, file: string, seal: SealFile, log: Log): Jour
       const kept = db.run("select value from meta where key = 'checkpoint'", []).rows[0]?.['value'];
       if (typeof kept !== 'string') return null;
       const read = readCheckpoint(kept);
-      // After a power cut it can be ahead of the rows that are left; what it says was told all the same.
+      // After a power cut it can be ahead of the remaining rows; its content was published nonetheless.
       return { seq: Math.min(read.seq, head), text: read.text };
     },
     close() {
       try {
-        // Flushed before the mark goes, so that "closed cleanly" is never true of a log whose tail is not on the disk.
+        // Flushed before the mark is removed, so that "closed cleanly" is never true of a log whose end is not on the disk.
         db.exec('pragma wal_checkpoint(truncate)');
         db.exec("pragma synchronous=full; delete from meta where key = 'open_on'");
       } catch (error) {
@@ -300,7 +300,7 @@ function readCheckpoint(kept: string): { readonly seq: number; readonly text: st
   return { seq: Number(kept.slice(0, end)), text: kept.slice(end + 1) };
 }
 
-/** Identifies one run of the machine; null where the system does not tell. */
+/** Identifies one boot of the machine; null where the system does not report it. */
 function bootOfMachine(): string | null {
   try {
     return fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

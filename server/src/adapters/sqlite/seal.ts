@@ -2,24 +2,24 @@ import fs from 'node:fs';
 import type { Seal } from '../../core/epoch.ts';
 
 /**
- * A file beside the log that says how far the log was shown, written after each commit and before anybody sees its rows.
- * It lies in the data folder and still does not survive being copied: it names its own inode and the time of its last
- * write, which the file system notes by itself (`ctime`) and no program can set. A file that was copied, restored or
- * unpacked has another inode or was changed later than it says. What the file system itself turns back (a snapshot of the
- * disk, a virtual machine) it cannot notice; a client that shows the `check` of its newest event can.
+ * A file beside the log with the newest seq that may have been read, written after each commit and before its rows are visible.
+ * A copy of the data folder invalidates it: it names its own inode and the time of its last write, which the file system
+ * records itself (`ctime`) and no program can set, so a copied, restored or unpacked file has another inode or a later time. It
+ * cannot detect what the file system itself turns back (a disk snapshot, a virtual machine); a client that sends the `check` of
+ * its newest event can.
  */
 export interface SealFile {
-  /** What was sealed last; null where there is none that can be read. */
+  /** The last seal; null where none is readable. */
   readonly kept: Seal | null;
-  /** Throws nothing: where it cannot be written it is emptied, so that the next start does not trust it. */
+  /** Never throws: where the seal cannot be written it is emptied, so that the next start does not trust it. */
   write(id: string, epoch: string, head: number, check: string): void;
   close(): void;
 }
 const SIZE = 160;
-/** What lies between our clock and the file system's own note of the same write, beyond their usual distance. */
+/** Tolerated difference between our clock and the file system's time of the same write, beyond their usual distance. */
 const TOLERANCE_MS = 50;
 const HEAD = 'offhook-seal 1 ';
-/** What follows the head: inode, skew, id and epoch of the log, its head with the check, and the time. */
+/** Fields after the head: inode, skew, id and epoch of the log, its head with the check, and the time. */
 const FIELDS = [/^\d+$/, /^-?\d+$/, /^[\w-]{8,32}$/, /^[\w-]{8,64}$/, /^\d+$/, /^[0-9a-f]*$/, /^\d+$/];
 
 export function openSeal(file: string): SealFile {
@@ -35,7 +35,7 @@ export function openSeal(file: string): SealFile {
     const first = `${HEAD}${ino} ${skew ?? 0} ${log} `;
     const rest = `${String(head).padStart(16, '0')} ${check} ${at}`;
     if (first === written) {
-      // Nearly always: only what changes.
+      // Nearly always only the changed part is written.
       fs.writeSync(descriptor, rest, first.length, 'latin1');
       return at;
     }
@@ -59,7 +59,7 @@ export function openSeal(file: string): SealFile {
           written = '';
           fs.ftruncateSync(descriptor);
         } catch {
-          // A disk that takes neither takes no commit either.
+          // A disk that accepts neither accepts no commit either.
         }
       }
     },

@@ -9,13 +9,13 @@ export interface Commit {
   readonly at: number;
 }
 /**
- * A file beside the store with the newest commit that is on the disk, written after each flush. It is never ahead of the store,
- * so a store that is behind it has lost commits.
+ * A file beside the store with the newest commit on the disk, written after each flush. It is never ahead of the store, so a
+ * store behind it has lost commits.
  */
 export interface StoreSeal {
-  /** What the file said when it was opened, and which store it is of; null where there is none that can be read. */
+  /** Content at opening, and the store it belongs to; null where none is readable. */
   readonly kept: (Commit & { readonly id: string }) | null;
-  /** Throws nothing: an older seal finds less, and is never wrong. */
+  /** Never throws: an older seal detects fewer losses and is never wrong. */
   write(id: string, commit: Commit): void;
   close(): void;
 }
@@ -43,7 +43,7 @@ export function openStoreSeal(file: string, log: Log): StoreSeal {
   return {
     kept,
     write(id, { count, at }) {
-      // Commits that shared a flush come here in any order.
+      // Commits that shared a flush arrive here in any order.
       if (count <= written) return;
       attempt(() => {
         const text = `offhook-store-seal 1 ${id} ${digits(count)} ${digits(at)}`;

@@ -15,16 +15,16 @@ import { SqliteDriver, sqliteDialect, whenFree } from './driver.ts';
 import { openStoreSeal } from './store-seal.ts';
 
 export interface SqliteStore extends Store {
-  /** Commits that this store has lost, oldest first. */
+  /** Commits this store has lost, oldest first. */
   readonly gaps: readonly StoreGap[];
-  /** Notes that the events of the gaps up to this one are in the journal. */
+  /** Stores that the events of the gaps up to this one are in the journal. */
   gapTold(id: number): Promise<void>;
 }
 
 /**
- * The relational store in one SQLite file. A committed write survives the death of the process and a power cut
- * (the write-ahead log is flushed before a write is acknowledged, in a thread of its own: flusher.ts).
- * Throws `DamagedDatabaseError` where the file cannot be trusted, `store_unavailable` where it cannot be opened now.
+ * The relational store in one SQLite file. A committed write survives the death of the process and a power cut (the write-ahead
+ * log is flushed before a write is acknowledged, in its own thread: flusher.ts). Throws `DamagedDatabaseError` where the file
+ * cannot be trusted, `store_unavailable` where it cannot be opened now.
  */
 export async function openSqliteStore(
   file: string,
@@ -93,9 +93,9 @@ function openWriter(file: string): Connection {
     writer.exec('pragma journal_mode=wal');
     writer.exec('pragma synchronous=normal');
     writer.exec('pragma foreign_keys=on');
-    // What is deleted is written over: an erased number is not to be left in pages that nothing uses.
+    // Deleted content is overwritten: an erased number must not stay in unused pages.
     writer.exec('pragma secure_delete=on');
-    // After a burst the write-ahead log is cut back to this, so that it cannot fill the disk for good.
+    // After a burst the write-ahead log is truncated to this size, so that it does not fill the disk for good.
     writer.exec('pragma journal_size_limit=16777216');
     return writer;
   } catch (error) {

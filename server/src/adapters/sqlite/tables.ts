@@ -1,25 +1,25 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { Row } from './database.ts';
 
-/** A row with its place in its table, which grows from row to row. */
+/** A row with its ascending row id in the table. */
 export interface PlacedRow {
   readonly at: number;
   readonly row: Row;
 }
-/** The tables of a database file that nobody writes, as they are. */
+/** Read-only access to the tables of a database file. */
 export interface TableReader extends Disposable {
-  /** Steps that ran of each feature. */
+  /** Migrations that ran, by feature. */
   steps(feature: string): readonly string[];
-  /** Rows after a place, in order of their places; `columns` and `table` are names that were read from a database. */
+  /** Rows after a row id, in order; `columns` and `table` are names read from a database. */
   rows(table: string, columns: readonly string[], after: number, limit: number): readonly PlacedRow[];
   count(table: string): number;
-  /** The greatest number that was given out for the table, 0 for none. */
+  /** The greatest number ever assigned in the table, 0 for none. */
   lastNumber(table: string): number;
 }
 
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-/** Opens `file` for reading only. Throws what SQLite says. */
+/** Opens `file` for reading only. Throws SQLite's own errors. */
 export function readTables(file: string): TableReader {
   const db = new DatabaseSync(file, { readOnly: true });
   const number = (value: unknown): number => Number(value ?? 0);

@@ -286,7 +286,10 @@ export function createPlacing(deps: CallControlDeps): Placing {
         throw new ServiceError('forbidden', 'this is for supervisors');
       }
       if (!deps.mayListen(actor.caller)) {
-        throw new ServiceError('confirmation_required', 'this session was not confirmed in the last 5 minutes: POST /api/v1/session/confirm, then send the request again');
+        throw new ServiceError(
+          'confirmation_required',
+          'this session was not confirmed in the last 5 minutes: POST /api/v1/session/confirm, then send the request again',
+        );
       }
       const call = callFor(deps, actor, id);
       const own = ownOf(actor, wanted.from, wanted.device);

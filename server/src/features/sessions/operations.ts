@@ -67,7 +67,10 @@ export function sessionOperations({ sessions, directory, config }: SessionOption
           const credential = request.credential();
           if (credential === null) throw new ServiceError('not_authenticated', 'sign in first');
           if (credential.cookie && isForeign(request)) {
-            throw new ServiceError('foreign_origin', 'Origin: a session cookie is accepted only from the origin of this service; other origins use a bearer token');
+            throw new ServiceError(
+              'foreign_origin',
+              'Origin: a session cookie is accepted only from the origin of this service; other origins use a bearer token',
+            );
           }
           const issued = await sessions.refresh(credential.token, request.ip);
           return answer(request, reply, issued, credential.cookie);

@@ -12,7 +12,7 @@ export interface Living {
   readonly command: readonly string[];
 }
 
-/** What is given to the program after its configuration, so that a console of the same instance is no engine. */
+/** Arguments after the program's configuration, which distinguish the engine from a console of the same instance. */
 export const FOREGROUND = ['-f', '-n'] as const;
 
 const bootId = (): string => {
@@ -24,7 +24,7 @@ const bootId = (): string => {
 };
 const noteOf = (instance: Instance): string => path.join(instance.folder, 'process.json');
 
-/** Notes which process is the engine, for the service that comes after this one. */
+/** Stores the engine's process for the next service. */
 export function noteLiving(instance: Instance, living: Living): void {
   const file = noteOf(instance);
   fs.writeFileSync(`${file}.new`, `${JSON.stringify({ ...living, boot: bootId() })}\n`, { mode: 0o600 });
@@ -49,13 +49,13 @@ export function engineAt(instance: Instance, pid: number): Living | null {
   return at > 0 && ours ? { pid, start, command: argv.slice(0, at) } : null;
 }
 
-/** Whether it still is the same process. */
+/** True while it is still the same process. */
 export const lives = (living: Living): boolean => processStart(living.pid) === living.start;
 
 /**
- * The living engine of this instance, or null. The note names pid and start time; where it is missing or old (a
- * service killed between starting the engine and noting it), Asterisk's own pid file does. A recycled pid never
- * passes: the process must have been started with this instance's own configuration.
+ * The running engine of this instance, or null. The note contains pid and start time; where it is missing or old (a service
+ * killed between starting the engine and noting it), Asterisk's own pid file is used. A recycled pid never matches: the process
+ * must run with this instance's own configuration.
  */
 export function findLiving(instance: Instance): Living | null {
   try {
@@ -63,7 +63,7 @@ export function findLiving(instance: Instance): Living | null {
     const found = note.boot === bootId() ? engineAt(instance, note.pid) : null;
     if (found !== null && found.start === note.start) return found;
   } catch {
-    // No readable note says nothing about the process.
+    // An unreadable note proves nothing about the process.
   }
   try {
     const pid = Number(fs.readFileSync(path.join(instance.run_dir, 'asterisk.pid'), 'utf8'));

@@ -3,13 +3,13 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 
-/** A unix socket's path has room for 108 bytes with its closing NUL; the control socket is the longest name in there. */
+/** The path of a unix socket holds 108 bytes with its closing NUL; the control socket has the longest name. */
 const LONGEST = 107;
 const LONGEST_NAME = 'asterisk.ctl';
 
 /**
- * The folder for the control socket and the pid file: inside the engine's folder where its path is short enough for
- * a socket, else one of the system's temporary folder, named after the data folder.
+ * The folder for the control socket and the pid file: inside the engine's folder where its path is short enough for a socket,
+ * else in the system's temporary folder, named after the data folder.
  */
 export function chooseRunDir(dataFolder: string, temporary: string = os.tmpdir()): string {
   const inside = path.join(path.resolve(dataFolder), 'engine', 'run');
@@ -19,8 +19,8 @@ export function chooseRunDir(dataFolder: string, temporary: string = os.tmpdir()
 }
 
 /**
- * Makes `runDir`, for this user alone. Throws when it is somebody else's or a link: in a shared temporary folder
- * another user could have put it there to get at the engine's control socket.
+ * Creates `runDir` for this user only. Throws when it belongs to another user or is a link: in a shared temporary folder
+ * another user could have created it to reach the engine's control socket.
  */
 export function makeRunDir(runDir: string): void {
   fs.mkdirSync(runDir, { recursive: true, mode: 0o700 });

@@ -24,27 +24,27 @@ export type EngineState = 'stopped' | 'starting' | 'running' | 'backoff' | 'adop
 export interface EngineProcessStatus {
   readonly state: EngineState;
   readonly pid: number | null;
-  /** Milliseconds since 1970 at which this state began. */
+  /** Start of this state, milliseconds since 1970. */
   readonly since: number;
-  /** How often it was started again since `start()`. */
+  /** Number of restarts since `start()`. */
   readonly restarts: number;
-  /** Why it last ended or did not start, with its last lines; null while nothing went wrong. */
+  /** Why it last ended or did not start, with its last lines; null without a failure. */
   readonly last_error: string | null;
 }
 export interface StopOptions {
-  /** Let the calls in progress end first (`core stop gracefully`), at most `patience_ms`. */
+  /** Waits for the calls in progress first (`core stop gracefully`), at most `patience_ms`. */
   readonly graceful?: boolean;
   readonly patience_ms?: number;
 }
 export interface EngineProcess extends AsyncDisposable {
-  /** Begins to keep the engine running: adopts a living one, else starts it. Never throws; see `status()`. */
+  /** Starts supervision: adopts a running engine, else starts one. Never throws; see `status()`. */
   start(): void;
   status(): EngineProcessStatus;
-  /** The present status, then every change, until the signal aborts. A reader that is slow misses the oldest. */
+  /** The present status, then every change, until the signal aborts. A slow reader misses the oldest. */
   changes(signal: AbortSignal): AsyncIterable<EngineProcessStatus>;
-  /** Resolves when it runs or was adopted; rejects when it ended or failed first, or with the signal's reason. */
+  /** Resolves when it was started or adopted; rejects when it ended or failed first, or with the signal's reason. */
   up(signal?: AbortSignal): Promise<EngineProcessStatus>;
-  /** Ends supervision and the engine, by its own command, then SIGTERM, then SIGKILL. Resolves when it is gone. */
+  /** Ends supervision and the engine, by its own command, then SIGTERM, then SIGKILL. Resolves when it has ended. */
   stop(options?: StopOptions): Promise<void>;
   /** Ends supervision and leaves the engine and its calls to the next service. */
   release(): Promise<void>;
@@ -54,7 +54,7 @@ export interface SuperviseOptions {
   readonly instance: Instance;
   readonly log: Log;
   readonly clock: Clock;
-  /** Aborting is the same as `release()`: the engine goes on. */
+  /** Aborting is the same as `release()`: the engine continues. */
   readonly signal?: AbortSignal;
   /**
    * Called before each start; returns the program to start, e.g. of newer packages. `trial`: the program has not run here
@@ -78,14 +78,14 @@ const STOP_MS = { command: 3_000, ends: 8_000, term: 4_000, kill: 4_000, patienc
 const QUEUE = 64;
 const TRIAL_MS = 120_000;
 
-/** What the engine may see of this process's environment: nothing of the service's own settings. */
+/** Environment of the engine: without the service's own settings. */
 function plainEnvironment(): NodeJS.ProcessEnv {
   const kept = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR'];
   return Object.fromEntries(kept.flatMap((key) => (process.env[key] ? [[key, process.env[key]]] : [])));
 }
 
 interface Ended {
-  /** For people: `exit code 1`, `signal SIGKILL`, or that it is gone. */
+  /** For people: `exit code 1`, `signal SIGKILL`, or that it disappeared. */
   readonly how: string;
 }
 
@@ -153,13 +153,13 @@ export function superviseEngine(options: SuperviseOptions): EngineProcess {
     }
   }
 
-  /** An adopted engine is no child of ours: its end is seen by looking. */
+  /** An adopted engine is not our child process, so its end is polled. */
   async function gone(adopted: Living): Promise<Ended> {
     while (lives(adopted)) await clock.sleep(POLL_MS, over.signal);
     return { how: 'it is gone' };
   }
 
-  /** Resolves true when the engine says that it has fully booted, false when it ended first. */
+  /** Resolves true when the engine reports that it has booted, false when it ended first. */
   async function booted(born: Living, ended: Promise<Ended>): Promise<boolean> {
     let dead = false;
     void ended.then(() => (dead = true));
@@ -206,7 +206,7 @@ export function superviseEngine(options: SuperviseOptions): EngineProcess {
     }
   }
 
-  /** One life of the engine, from start or adoption to its end; resolves with how long it was up and why it ended. */
+  /** One run of the engine, from start or adoption to its end; resolves with its duration and the reason of its end. */
   async function live(restarts: number): Promise<{ up_ms: number; why: string; booted: boolean }> {
     const found = findLiving(instance);
     let ended: Promise<Ended>;
@@ -300,7 +300,7 @@ export function superviseEngine(options: SuperviseOptions): EngineProcess {
   }
   const signalTo = (target: Living, signal: NodeJS.Signals): void => {
     try {
-      // Looked at again right before: by its pid alone another process could be hit.
+      // Checked again right before: the pid alone could belong to another process.
       if (lives(target)) process.kill(target.pid, signal);
     } catch {
       // It ended by itself meanwhile.

@@ -9,7 +9,7 @@ import type { Machine } from './machine.ts';
 import { run } from './run.ts';
 import type { RunOutcome } from './run.ts';
 
-/** One package file that apt's signed index wants. */
+/** One package file of apt's signed index. */
 export interface PlannedFile {
   readonly file: string;
   readonly name: string;
@@ -17,7 +17,7 @@ export interface PlannedFile {
   readonly bytes: number;
   readonly sha256: string;
 }
-/** A private apt: own state, cache, sources and keys; the machine's packages are neither looked at nor touched. */
+/** A private apt: own state, cache, sources and keys; it neither reads nor changes the machine's packages. */
 export interface Workspace {
   readonly folder: string;
   readonly config: string;
@@ -33,15 +33,15 @@ export interface Source {
 
 const LOCK_WAIT_MS = 60_000;
 const quoted = (value: string): string => {
-  // apt's configuration has no escape for these, and none of them belongs in a folder's name or an address.
+  // apt's configuration cannot escape these, and none of them belongs in a folder's name or an address.
   if (/["\\\n\r]/.test(value))
     throw new ProvisionError('failed', `apt cannot be given ${JSON.stringify(value)}`);
   return `"${value}"`;
 };
 
 /**
- * Writes (or rewrites) the workspace in `folder` for these suites, the first of which names it in errors. What was
- * downloaded before stays. `own` takes the machine's own sources and keys instead of Debian's.
+ * Writes (or rewrites) the workspace in `folder` for these suites; errors name the first. Earlier downloads stay. `own` uses
+ * the machine's own sources and keys instead of Debian's.
  */
 export async function openWorkspace(
   folder: string,
@@ -86,7 +86,7 @@ export async function openWorkspace(
       ['Dir::Etc::trustedparts', at('trusted.d')],
     );
   }
-  // Ours come last, so that they win.
+  // Our lines come last because the last one wins.
   const lines = [...machine.aptLines, ...settings.map(([key, value]) => `${key} ${quoted(value)};`)];
   lines.push(`#clear APT::Architectures;`, `APT::Architectures { ${quoted(machine.arch)}; };`);
   await fs.writeFile(at('apt.conf'), `${lines.join('\n')}\n`);
@@ -132,7 +132,7 @@ const SYMPTOMS: readonly (readonly [RegExp, ProvisionError['reason'], string])[]
   ],
 ];
 
-/** What apt complained about, as one sentence. */
+/** apt's complaint as one sentence. */
 export function aptError(mirror: string, what: string, outcome: RunOutcome): ProvisionError {
   const text = `${outcome.stderr}\n${outcome.stdout}`;
   const lines = text.split('\n').filter((line) => /^\s*(?:E:|W:|Err:)/.test(line));
@@ -179,14 +179,14 @@ async function aptGet(
       if (options.signal?.aborted) throw error;
       throw new ProvisionError('unsupported', 'apt-get is not on the PATH of this machine', error);
     });
-    // An apt-get that outlived a killed Offhook still holds apt's own lock for a moment.
+    // An apt-get that outlived a killed Offhook holds apt's lock for a moment.
     const held = outcome.code !== 0 && /Could not get lock|Unable to lock/.test(outcome.stderr);
     if (!held || Date.now() > deadline) return outcome;
     await wait(300, undefined, options.signal ? { signal: options.signal } : {});
   }
 }
 
-/** Fetches the mirror's signed index. Errors: ProvisionError. */
+/** Downloads the mirror's signed index. Errors: ProvisionError. */
 export async function updateIndex(
   workspace: Workspace,
   signal?: AbortSignal,
@@ -248,7 +248,7 @@ async function sha256Of(file: string): Promise<string | null> {
   }
 }
 
-/** Removes what is not as planned, and says which files those were. */
+/** Removes files that differ from the plan and returns their names. */
 async function dropWrong(archives: string, plan: readonly PlannedFile[]): Promise<string[]> {
   const wrong: string[] = [];
   for (const planned of plan) {
@@ -261,8 +261,8 @@ async function dropWrong(archives: string, plan: readonly PlannedFile[]): Promis
 }
 
 /**
- * Downloads what is missing of the plan, going on with partial files, and proves every file against the signed
- * index. Errors: ProvisionError; wrong files are gone then, right ones are kept for the next try.
+ * Downloads the missing files of the plan, continuing partial ones, and verifies every file against the signed index. Errors:
+ * ProvisionError; wrong files are then removed, right ones kept for the next attempt.
  */
 export async function downloadFiles(
   workspace: Workspace,
@@ -275,11 +275,11 @@ export async function downloadFiles(
     const outcome = await aptGet(workspace, ['--download-only', 'install', ...packages], options);
     if (outcome.code !== 0) {
       const error = aptError(workspace.mirror, what, outcome);
-      // A damaged partial file is found out only at its end and is gone then: one more try tells.
+      // Damage in a partial file shows only at its end, when the file is removed: a second attempt is complete.
       if (error.reason === 'untrusted' && attempt === 0) continue;
       throw error;
     }
-    // apt takes a file of the right size that lay there before for a right one.
+    // apt accepts an existing file of the right size without checking it.
     const wrong = await dropWrong(workspace.archives, plan);
     if (wrong.length === 0) return;
     if (attempt > 0) {
@@ -291,7 +291,7 @@ export async function downloadFiles(
   }
 }
 
-/** Fetches one package file with the machine's own sources and keys into `folder`; resolves with its path. */
+/** Downloads one package file with the machine's own sources and keys into `folder`; resolves with its path. */
 export async function downloadOwn(workspace: Workspace, name: string, signal?: AbortSignal): Promise<string> {
   await updateIndex(workspace, signal);
   const outcome = await aptGet(workspace, ['download', name], { signal });

@@ -20,19 +20,19 @@ const OLDEST = 20;
 const PACKAGES = ['asterisk', 'asterisk-core-sounds-en-gsm', 'asterisk-moh-opsound-gsm'];
 const VOICE = 'en_US_f_Allison';
 const DATA_FOLDERS = ['/usr/share/asterisk', '/var/lib/asterisk', '/usr/local/share/asterisk'];
-/** What the folder of sounds and documents in the unpacked tree is called. */
+/** Name of the folder for sounds and documents in the unpacked tree. */
 const DATA = 'offhook-data';
 
 export interface ObtainAsteriskOptions extends Omit<ObtainPackagesOptions, 'packages' | 'release'> {
-  /** `OFFHOOK_ASTERISK`; empty or absent means: one on the PATH, else Debian's packages. */
+  /** `OFFHOOK_ASTERISK`; empty or absent: one on the PATH, else Debian's packages. */
   readonly explicit?: string;
-  /** The PATH to look on. */
+  /** The PATH to search. */
   readonly path?: string;
   /** Command of the running engine, whose packages are used instead of newer ones. */
   readonly running?: readonly string[] | undefined;
 }
 
-/** The version an Asterisk says it is, or why it cannot be used. */
+/** The version an Asterisk reports, or why it cannot be used. */
 async function versionOf(command: readonly string[], signal?: AbortSignal): Promise<string> {
   const options = { timeout_ms: 10_000, limit: 4096, ...(signal ? { signal } : {}) };
   const { code, stdout, stderr, timed_out } = await run([...command, '-V'], options);
@@ -73,7 +73,7 @@ async function ownProgram(file: string, version: string): Promise<AsteriskProgra
   return { command: [file], version, modules_dir: null, data_dir: await dataFolder(), origin: file };
 }
 
-/** Links, so that prompts are found as `sounds/en` while the unpacked tree stays as Debian made it. */
+/** Creates links, so that prompts are found as `sounds/en` while the unpacked tree stays as Debian built it. */
 async function linkData(root: string): Promise<string> {
   const folder = path.join(root, DATA);
   if (await exists(path.join(folder, 'sounds', 'en'))) return folder;
@@ -152,7 +152,7 @@ export async function isOnTrial({ packages }: AsteriskProgram): Promise<boolean>
 
 /** Age and state of a program's packages. */
 export interface PackageAge {
-  /** Date of the newest index that named nothing newer, else of when they were got; milliseconds since 1970. */
+  /** Date of the newest index without newer packages, else of their download; milliseconds since 1970. */
   readonly as_of: number;
   /** True when newer packages wait for the engine's next start. */
   readonly waiting: boolean;
@@ -176,7 +176,7 @@ export interface UpdatedAsterisk {
   /** `name old -> new` of each package; empty where nothing is newer. */
   readonly changes: readonly string[];
 }
-/** Fetches newer packages of the engine, for its next start. Errors: ProvisionError. */
+/** Downloads newer packages of the engine for its next start. Errors: ProvisionError. */
 export async function updateAsterisk(options: ObtainAsteriskOptions): Promise<UpdatedAsterisk> {
   const { tree, changes } = await updatePackages({ ...options, ...SET });
   try {
@@ -203,8 +203,8 @@ const WAYS_OUT =
   'Ways out: set OFFHOOK_ASTERISK to an Asterisk 20 or later, put one on the PATH, or run the container file (compose.yaml)';
 
 /**
- * The Asterisk to run: the one named, else one on the PATH (version 20 or later), else Debian's packages without
- * root. Errors: ProvisionError with one sentence for people; the signal's reason when aborted.
+ * The Asterisk to run: the configured one, else one on the PATH (version 20 or later), else Debian's packages without root.
+ * Errors: ProvisionError with one sentence for people; the signal's reason when aborted.
  */
 export async function obtainAsterisk(options: ObtainAsteriskOptions): Promise<AsteriskProgram> {
   const { explicit = '', signal, progress } = options;
@@ -241,8 +241,8 @@ export async function obtainAsterisk(options: ObtainAsteriskOptions): Promise<As
 }
 
 /**
- * As `obtainAsterisk`, but goes on trying (5 s up to 60 s apart) until there is one: a network that comes back, an Asterisk
- * that is installed meanwhile. `onFailure` is told each time. Errors: the signal's reason when aborted.
+ * As `obtainAsterisk`, but retries (5 s up to 60 s apart) until it succeeds, for example once the network is back or Asterisk
+ * was installed. Calls `onFailure` after each failure. Errors: the signal's reason when aborted.
  */
 export async function obtainAsteriskEventually(
   options: ObtainAsteriskOptions & {

@@ -14,7 +14,7 @@ export type ProvisionReason =
   | 'invalid_program'
   | 'failed';
 
-/** One clear sentence for people in `message`; nothing half made is left behind when it is thrown. */
+/** One sentence for people in `message`; nothing partial remains when it is thrown. */
 export class ProvisionError extends Error {
   readonly reason: ProvisionReason;
   constructor(reason: ProvisionReason, message: string, cause?: unknown) {

@@ -22,7 +22,7 @@ async function needRoom(folder: string, bytes: number): Promise<void> {
   }
 }
 
-/** Debian's archive keys by way of the distribution's own repositories, which the machine's own keys sign. */
+/** Debian's archive keys from the distribution's own repositories, which the machine's own keys sign. */
 async function foreignKeyring(folder: string, machine: Machine, signal?: AbortSignal): Promise<string> {
   const workspace = await openWorkspace(path.join(folder, 'own'), machine, 'own');
   const deb = await downloadOwn(workspace, KEYRING_PACKAGE, signal);
@@ -98,7 +98,7 @@ async function readIndexes(ask: Ask): Promise<{ workspace: Workspace; index: Ind
     } catch (error) {
       const old = error instanceof ProvisionError && error.reason === 'untrusted';
       if (!old || step === null) throw error;
-      // The first refusal stays the one to report: the step is only a way round keys that are too old.
+      // The first error stays the one to report: this step only works around keys that are too old.
       const newer = await newerKeyring(ask, keyring, step).catch(() => null);
       signal?.throwIfAborted();
       if (newer === null) continue;
@@ -153,7 +153,7 @@ async function offerOf(ask: Ask): Promise<Offer> {
   return { workspace, index, plan: await planFiles(workspace, ask.packages, ask.signal) };
 }
 
-/** Fetches the files of an offer. Errors: ProvisionError. */
+/** Downloads the files of an offer. Errors: ProvisionError. */
 async function download(ask: Ask, { workspace, plan }: Offer): Promise<void> {
   const bytes = plan.reduce((sum, f) => sum + f.bytes, 0);
   await needRoom(ask.folder, bytes * 5);
@@ -170,8 +170,8 @@ async function download(ask: Ask, { workspace, plan }: Offer): Promise<void> {
 }
 
 /**
- * Index, plan and files from the first mirror that has them all; `wanted` may say that an offer need not be fetched.
- * Errors: ProvisionError, the last mirror's.
+ * Index, plan and files from the first mirror that has them all; `wanted` decides whether to download an offer. Errors:
+ * ProvisionError of the last mirror.
  */
 export async function fetchFromAny(
   ask: Omit<Ask, 'mirror'>,
@@ -194,6 +194,6 @@ export async function fetchFromAny(
   }
   const [first] = refusals;
   if (first === undefined) throw new ProvisionError('failed', 'no mirror is known');
-  // With two mirrors the second one's answer says more: the first may simply not carry the release.
+  // With two mirrors the second one's error is more useful: the first may simply not carry the release.
   throw refusals.at(-1) ?? first;
 }

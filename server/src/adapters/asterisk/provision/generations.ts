@@ -20,7 +20,7 @@ export interface Generations {
   readonly previous: string | null;
   readonly next: string | null;
   readonly refused: RefusedTree | null;
-  /** Date of the newest index that named nothing newer than these packages, RFC 3339; null where none was read since. */
+  /** Date of the newest index without newer packages, RFC 3339; null where none was read since. */
   readonly confirmed: string | null;
 }
 
@@ -64,7 +64,7 @@ export async function openNewest(base: string): Promise<UnpackedPackages | null>
   return null;
 }
 
-/** Whether a process of this machine runs from the tree. */
+/** True where a process of this machine runs from the tree. */
 async function isUsed(root: string): Promise<boolean> {
   const pids = (await fs.readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
   for (const pid of pids) {
@@ -73,7 +73,7 @@ async function isUsed(root: string): Promise<boolean> {
   }
   return false;
 }
-/** Removes trees of this set that no generation names and no process runs from. Only for who holds the cache's lock. */
+/** Removes trees of this set that no generation names and no process runs from. Requires the lock of the cache. */
 export async function removeSuperseded(base: string): Promise<void> {
   const { current, previous, next } = await readGenerations(base);
   const kept = new Set([current, previous, next]);

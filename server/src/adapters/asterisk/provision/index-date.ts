@@ -1,4 +1,4 @@
-/** Dates of signed package indexes: what apt has checked, and the newest that this cache has seen. */
+/** Dates of signed package indexes: of the one apt verified, and the newest this cache has seen. */
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs/promises';
 import path from 'node:path';
@@ -10,7 +10,7 @@ export type IndexDates = Readonly<Record<string, number>>;
 const seenFile = (cache: string): string => path.join(cache, 'indexes.json');
 const rfc3339 = (ms: number): string => new Date(ms).toISOString();
 
-/** The `Date` of the index that apt took for `suite` and whose signature it checked. Errors: ProvisionError. */
+/** The `Date` of the index of `suite` whose signature apt verified. Errors: ProvisionError. */
 export async function readIndexDate(lists: string, mirror: string, suite: string): Promise<number> {
   const host = mirror.replace(/^[a-z]+:\/\//, '').replaceAll('/', '_');
   const names = await fs.readdir(lists).catch(() => []);
@@ -38,8 +38,8 @@ export async function seenDates(cache: string): Promise<IndexDates> {
   }
 }
 /**
- * Refuses an index that is older than the newest this cache has seen of that suite, else notes it. A signature does not
- * age: whoever stands between could answer with what Debian signed before a mend. Only for who holds the cache's lock.
+ * Rejects an index older than the newest this cache has seen of that suite, else stores its date. Signatures do not expire: an
+ * attacker on the way could replay what Debian signed before a fix. Requires the lock of the cache.
  */
 export async function refuseReplay(
   cache: string,

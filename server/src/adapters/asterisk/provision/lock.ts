@@ -5,13 +5,13 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { processStart } from '../../../core/folder-lock.ts';
 
 const BEAT_MS = 5_000;
-/** A lock of another machine (a shared folder, a container) is given up when it has not been touched for so long. */
+/** Age without a touch from which a lock of another machine (a shared folder, a container) is ignored. */
 const FOREIGN_MS = 60_000;
 
 const own = (): string =>
   `${JSON.stringify({ pid: process.pid, start: processStart(process.pid), host: os.hostname() })}\n`;
 
-/** Whether the lock's owner is certainly gone. */
+/** True where the lock's owner has certainly ended. */
 async function isDead(file: string): Promise<boolean> {
   const text = await fs.readFile(file, 'utf8').catch(() => null);
   const stat = await fs.stat(file).catch(() => null);
@@ -45,8 +45,8 @@ async function bury(file: string): Promise<void> {
 }
 
 /**
- * Runs `work` while holding `file` as a lock between processes. Waits as long as a living owner has it (`onWait` is
- * called once), takes over from a dead one, and rejects with the signal's reason when aborted.
+ * Runs `work` while holding `file` as a lock between processes. Waits while a running owner holds it (calls `onWait` once),
+ * takes over from a dead one, and rejects with the signal's reason when aborted.
  */
 export async function withLock<T>(
   file: string,

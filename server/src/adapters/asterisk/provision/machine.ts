@@ -3,22 +3,22 @@ import path from 'node:path';
 import { ProvisionError } from './error.ts';
 import { run } from './run.ts';
 
-/** What getting Debian packages needs to know of this machine. */
+/** Facts of this machine that downloading Debian packages depends on. */
 export interface Machine {
-  /** `ID` of os-release, e.g. `debian`; `like` holds `ID_LIKE`. */
+  /** `ID` of os-release, e.g. `debian`; `like` contains `ID_LIKE`. */
   readonly id: string;
   readonly like: readonly string[];
   /** Debian's name of the processor, e.g. `amd64`. */
   readonly arch: string;
   /** The folder of its libraries, e.g. `x86_64-linux-gnu`. */
   readonly triplet: string;
-  /** Debian's archive keys that the machine itself trusts, best first. */
+  /** Debian's archive keys trusted by the machine itself, best first. */
   readonly keyrings: readonly string[];
   /** The machine's own sources of Debian, in their order; empty on another distribution. */
   readonly mirrors: readonly string[];
   /** Sources of the machine for Debian's security updates. */
   readonly security: readonly string[];
-  /** Lines of the machine’s own apt configuration that say how to reach a mirror (proxy, address family, time limits). */
+  /** Lines of the machine’s own apt configuration on how to reach a mirror (proxy, address family, time limits). */
   readonly aptLines: readonly string[];
 }
 
@@ -28,8 +28,8 @@ const ARCHES: Readonly<Record<string, { arch: string; triplet: string }>> = {
 };
 const KEYRINGS = ['debian-archive-keyring.pgp', 'debian-archive-keyring.gpg'];
 /**
- * How to reach a mirror is taken over, and whether its dates are checked, which only a machine with an archive of its own
- * switches off. What weakens apt's checks of signatures is not in this list.
+ * Settings that are copied: how to reach a mirror, and whether its dates are checked, which only a machine with its own archive
+ * switches off. Settings that weaken apt's signature checks are not in this list.
  */
 const TAKEN =
   /^Acquire::(?:https?(?:$|::)|ForceIPv[46]$|Retries$|Check-Date$|Check-Valid-Until$|Max-FutureTime$|Send-URI-Encoded$)/i;
@@ -58,7 +58,7 @@ const usable = (uri: string, suites: readonly string[], components: readonly str
 export function mirrorsOfList(text: string, kind: Kind = 'main'): string[] {
   return text.split('\n').flatMap((line) => {
     const [type, ...words] = line.split('#', 1)[0]!.trim().split(/\s+/);
-    // Options stand in brackets before the address.
+    // Options precede the address in brackets.
     const start = words[0]?.startsWith('[') === true ? words.findIndex((word) => word.endsWith(']')) + 1 : 0;
     const [uri = '', suite = '', ...components] = words.slice(start);
     return type === 'deb' && usable(uri, [suite], components, kind) ? [uri.replace(/\/+$/, '')] : [];
@@ -96,7 +96,7 @@ async function readMirrors(etcApt: string, kind: Kind): Promise<string[]> {
   return [...new Set(found)].filter((uri) => /debian/i.test(uri));
 }
 
-/** The lines of `apt-config dump` that say how a mirror is reached. */
+/** Lines of `apt-config dump` on how to reach a mirror. */
 export function acquireLines(dump: string): string[] {
   return dump.split('\n').filter((line) => {
     const m = /^(\S+) "([^"\\]*)";$/.exec(line);
@@ -105,7 +105,8 @@ export function acquireLines(dump: string): string[] {
 }
 
 /**
- * Looks at this machine (`osRelease` is the text of its os-release where it is known). Errors: ProvisionError `unsupported` where Debian's packages cannot be had or would not run.
+ * Reads the facts of this machine (`osRelease` is the text of its os-release where known). Errors: ProvisionError `unsupported`
+ * where Debian's packages are not available or would not run.
  */
 export async function readMachine(signal?: AbortSignal, osRelease?: string): Promise<Machine> {
   const machine = ARCHES[process.arch];

@@ -15,14 +15,14 @@ import type { UnpackedPackages } from './tree.ts';
 
 export type { UnpackedPackages } from './tree.ts';
 
-/** Debian's own, by https where the machine can; the signatures are checked either way. */
+/** Debian's own mirror, by https where the machine can; signatures are verified either way. */
 const DEBIAN = 'http://deb.debian.org/debian';
 const DEBIAN_SECURITY = 'http://deb.debian.org/debian-security';
-/** Of the machine's own mirrors; each dead one takes its time. */
+/** How many of the machine's own mirrors are tried, because each dead one costs time. */
 const OWN_MIRRORS = 2;
 
 export interface ObtainPackagesOptions {
-  /** Where everything lies; may be shared by several processes. */
+  /** Folder of the cache; may be shared by several processes. */
   readonly cache: string;
   readonly packages: readonly string[];
   /** Debian's code name of the release they come from. */
@@ -37,14 +37,14 @@ export interface ObtainPackagesOptions {
   /** Mirrors of the security suite instead of the machine's own, and Debian's where `mirrors` is not given. */
   readonly security?: readonly string[] | undefined;
 }
-/** Errors of the file system, told as what they mean here. */
+/** An error of the file system as a ProvisionError. */
 function cacheError(cache: string, error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (error instanceof ProvisionError || code === undefined) return error;
   return new ProvisionError('disk', `the cache ${cache} cannot be written: ${messageOf(error)}`, error);
 }
 
-/** A set of packages and its place in the cache. */
+/** A set of packages and its folder in the cache. */
 interface PackageSet {
   readonly packages: readonly string[];
   readonly release: string;
@@ -78,7 +78,7 @@ function secured(machine: Machine, mirrors: readonly string[]): string[] {
   return [...new Set(all)];
 }
 
-/** Runs `work` with the cache locked and what it needs to ask a mirror. */
+/** Runs `work` with the cache locked and everything needed to query a mirror. */
 async function withCache<T>(
   options: ObtainPackagesOptions,
   { packages, release, base }: PackageSet,
@@ -124,16 +124,16 @@ async function unpackOffer(ask: Omit<Ask, 'mirror'>, offer: Offer, root: string)
   const marker = { packages, release, arch: machine.arch, triplet: machine.triplet, index };
   const { plan, workspace } = offer;
   const tree = await buildTree(root, { plan, archives: workspace.archives, marker, progress, signal });
-  // Only the tree is kept; the index takes 60 MB and is read again for the next packages.
+  // Only the tree is kept; the index takes 60 MB and is downloaded again for the next packages.
   await fs.rm(ask.folder, { recursive: true, force: true });
   return tree;
 }
 
 /**
- * Gets Debian packages and what they depend on without root, container or installation: downloaded by a private apt
- * (which checks Debian's signatures and dates), each file proven by its SHA-256, unpacked into one folder of `cache`.
- * The second time it is there already. Safe when several processes ask at once; an interrupted download is gone on
- * with. Errors: ProvisionError, after which nothing half unpacked remains; the signal's reason when aborted.
+ * Downloads Debian packages with their dependencies, without root, container or installation: by a private apt (which verifies
+ * Debian's signatures and dates), each file verified by its SHA-256, unpacked into one folder of `cache`, where later calls
+ * find it. Safe with several processes at once; continues an interrupted download. Errors: ProvisionError, after which no
+ * partial tree remains; the signal's reason when aborted.
  */
 export async function obtainPackages(options: ObtainPackagesOptions): Promise<UnpackedPackages> {
   const set = packageSet(options);
@@ -149,13 +149,13 @@ export async function obtainPackages(options: ObtainPackagesOptions): Promise<Un
 export interface UpdatedPackages {
   /** The tree for the next start. */
   readonly tree: UnpackedPackages;
-  /** `name old -> new` of each package that is another than in the tree before; empty where nothing is newer. */
+  /** `name old -> new` of each changed package; empty where nothing is newer. */
   readonly changes: readonly string[];
 }
 /**
- * Reads the mirrors' indexes and unpacks what is newer beside what there is, to be taken at the next start; until that has
- * run (`confirmTree`) the tree of before is kept. Without a tree it is `obtainPackages`. Errors: as there, and what a
- * security suite refuses or does not answer.
+ * Reads the mirrors' indexes and unpacks newer packages beside the present ones for the next start; the previous tree is kept
+ * until the new one has run (`confirmTree`). Without a tree it is `obtainPackages`. Errors: as there, and those of a security
+ * suite that rejects or does not answer.
  */
 export async function updatePackages(options: ObtainPackagesOptions): Promise<UpdatedPackages> {
   const set = packageSet(options);
@@ -179,7 +179,7 @@ export async function updatePackages(options: ObtainPackagesOptions): Promise<Up
     const text = offer.plan.map((f) => `${f.file} ${f.sha256}`).toSorted();
     const key = createHash('sha256').update(text.join('\n')).digest('hex').slice(0, 12);
     const root = `${set.base}-${key}`;
-    // A tree that was refused before, or is whole from a run that was cut off, is offered again.
+    // A tree that was refused before, or completed in an interrupted run, is offered again.
     const tree = (await openTree(root)) ?? (await unpackOffer(ask, offer, root));
     const next = path.basename(root);
     await writeGenerations(set.base, { ...generations, next, refused: null, confirmed: null });

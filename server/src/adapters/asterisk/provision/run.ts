@@ -9,7 +9,7 @@ export interface RunOptions {
   readonly timeout_ms?: number;
   /** Called for each line the child writes to its file descriptor 3. */
   readonly onStatusLine?: (line: string) => void;
-  /** Text kept of each stream; the end is kept when there is more. */
+  /** Limit of the text kept per stream; keeps the end of a longer one. */
   readonly limit?: number;
 }
 export interface RunOutcome {
@@ -41,8 +41,8 @@ function eachLine(stream: Readable, onLine: (line: string) => void): void {
 }
 
 /**
- * Runs `command` (an argument vector, never a shell) to its end and resolves with what it wrote.
- * Rejects when it cannot be started, or with the signal's reason when aborted; the child is gone by then.
+ * Runs `command` (an argument vector, never a shell) to its end and resolves with its output. Rejects when it cannot be
+ * started, or with the signal's reason when aborted; the child has ended by then.
  */
 export function run(command: readonly string[], options: RunOptions = {}): Promise<RunOutcome> {
   const [program = '', ...args] = command;
@@ -68,7 +68,7 @@ export function run(command: readonly string[], options: RunOptions = {}): Promi
             timedOut = true;
             child.kill('SIGKILL');
           }, options.timeout_ms);
-    // Its own clean-up (apt's locks, partial files) is worth a moment; what ignores SIGTERM is not waited for.
+    // A moment for its own clean-up (apt's locks, partial files); a child that ignores SIGTERM is killed.
     let hard: NodeJS.Timeout | undefined;
     const abort = (): void => {
       child.kill('SIGTERM');

@@ -7,20 +7,20 @@ import { run } from './run.ts';
 const MARKER = 'offhook.json';
 const UNPACKERS = 2;
 
-/** Debian packages unpacked in a folder of their own: nothing is installed, no script of theirs was run. */
+/** Debian packages unpacked in their own folder: nothing is installed, none of their scripts was run. */
 export interface UnpackedPackages {
   readonly root: string;
   /** Folder of libraries below `usr/lib`, e.g. `x86_64-linux-gnu`. */
   readonly triplet: string;
   /** Version of each package by its name. */
   readonly versions: Readonly<Record<string, string>>;
-  /** When it was unpacked, and the date of the newest index it was planned by (null in a cache of before); ms since 1970. */
+  /** Time of unpacking, and the date of the newest index it was planned by (null in an older cache); ms since 1970. */
   readonly unpacked: number;
   readonly indexed: number | null;
   /** Command for a program of the tree (`usr/sbin/asterisk`) through the tree's own loader and libraries. */
   command(program: string): readonly string[];
 }
-/** Raised when a marker or tree of an older Offhook in a shared cache cannot be used any more. */
+/** Increased when markers or trees of an older Offhook in a shared cache can no longer be used. */
 const FORMAT = 1;
 interface Marker {
   readonly format: number;
@@ -32,7 +32,7 @@ interface Marker {
   /** Folders of libraries, below the root. */
   readonly libraries: readonly string[];
   readonly versions: Readonly<Record<string, string>>;
-  /** Date of each suite's index, RFC 3339; not in a tree of before. */
+  /** Date of each suite's index, RFC 3339; absent in an older tree. */
   readonly index?: Readonly<Record<string, string>>;
 }
 
@@ -130,16 +130,16 @@ export interface BuildOptions {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Ending of a tree's name until it is whole. */
+/** Suffix of a tree's name until it is complete. */
 const UNFINISHED = '.unpacking';
 
-/** Removes what a killed process left half unpacked; only for who holds the cache's lock. */
+/** Removes partial trees of a killed process. Requires the lock of the cache. */
 export async function removeUnfinished(folder: string): Promise<void> {
   const left = (await fs.readdir(folder)).filter((name) => name.endsWith(UNFINISHED));
   for (const name of left) await fs.rm(path.join(folder, name), { recursive: true, force: true });
 }
 
-/** Unpacks the plan's files to `root`, wholly or not at all. */
+/** Unpacks the plan's files to `root`, completely or not at all. */
 export async function buildTree(root: string, options: BuildOptions): Promise<UnpackedPackages> {
   const { plan, progress } = options;
   const temporary = `${root}${UNFINISHED}`;
