@@ -135,21 +135,21 @@ export function createExchange(options: ExchangeOptions): Exchange {
   async function choose(before: AsteriskProgram): Promise<AsteriskProgram> {
     const wanted = await newestAsterisk(config.cache, before);
     if (wanted === before) return before;
-    const facts = { from: before.packages?.root, to: wanted.packages?.root, version: wanted.version };
+    const versions = { from: before.packages?.root, to: wanted.packages?.root, version: wanted.version };
     found = wanted;
     try {
       const written = async (): Promise<string> =>
         (await readFileOf(etcDir(instance), 'asterisk.conf', false)) ?? '';
       if ((await begun().refit()) && (await written()).endsWith(asteriskConf(instance, wanted))) {
-        log.info(facts, 'the engine is started with other packages');
+        log.info(versions, 'the engine is started with other packages');
         return wanted;
       }
       log.warn(
-        facts,
+        versions,
         'the engine keeps its packages for now: its files cannot be written for the newer ones',
       );
     } catch (error) {
-      log.warn({ ...facts, error: messageOf(error) }, 'the engine keeps its packages for now');
+      log.warn({ ...versions, error: messageOf(error) }, 'the engine keeps its packages for now');
     }
     found = before;
     return before;

@@ -51,7 +51,7 @@ const MOST_VALUES = 20_000;
 export async function moveRecords(
   file: string,
   target: Store,
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<readonly MovedTable[]> {
   refuseOlder(file);
   using source = readTables(file);
@@ -74,7 +74,7 @@ export async function moveRecords(
   );
   if (known.get(WHOLE)?.done === 1) throw new MoveError('the records of this database were moved already');
   const tables = (await tablesOf(db)).filter((table) => !table.name.startsWith('offhook_'));
-  for (const table of tables) await copy(source, target, table, known.get(table.name), tell);
+  for (const table of tables) await copy(source, target, table, known.get(table.name), report);
   const moved = await compare(source, db, tables);
   await target.transaction<Tables, void>(async (trx) => {
     for (const table of tables) await takeUpNumbers(trx, table, source.lastNumber(table.name));
@@ -115,13 +115,13 @@ async function copy(
   target: Store,
   { name, columns }: TableMetadata,
   begun: Tables['offhook_move'] | undefined,
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<void> {
   const names = columns.map((column) => column.name);
   const limit = Math.min(MOST_ROWS, Math.floor(MOST_VALUES / names.length));
   const all = source.count(name);
   let { after, rows } = begun ?? { after: 0, rows: 0 };
-  let told = performance.now();
+  let reportedAt = performance.now();
   for (;;) {
     const some = source.rows(name, names, after, limit);
     if (some.length > 0) {
@@ -138,12 +138,12 @@ async function copy(
       await note(trx, name, place);
     });
     if (place.done === 1) break;
-    if (performance.now() - told > 1_000) {
-      told = performance.now();
-      tell(`${name}: ${rows} of ${all}`);
+    if (performance.now() - reportedAt > 1_000) {
+      reportedAt = performance.now();
+      report(`${name}: ${rows} of ${all}`);
     }
   }
-  tell(`${name}: ${rows} of ${all}`);
+  report(`${name}: ${rows} of ${all}`);
 }
 
 /** PostgreSQL's text cannot hold NUL (adapters/postgres): it was replaced on the way. */

@@ -10,16 +10,16 @@ export interface Framing {
   /** `json` is the state of the topic as of `cursor`. */
   snapshot(topic: string, cursor: number, json: string): Buffer;
 }
-/** Events of one feed in a range of the journal, framed once for all its readers. */
+/** Events of one audience in a range of the journal, framed once for all its readers. */
 export interface Batch {
   /** Every row with `from` < seq <= `to` was examined. */
   readonly from: number;
   readonly to: number;
-  /** Rows the feed receives; `last` is the seq of the newest of them, or 0. */
+  /** Rows the audience receives; `last` is the seq of the newest of them, or 0. */
   readonly rows: readonly JournalRow[];
   readonly last: number;
   /** Bytes of the events that must not be left out for a slow reader. */
-  readonly facts: number;
+  readonly essential: number;
   /** All rows as one buffer, for readers whose last sent event was `prev`. The batch has at least one row. */
   bytes(prev: number): Buffer;
 }
@@ -31,13 +31,13 @@ export interface BatchRows {
   readonly from: number;
   readonly to: number;
   readonly rows: readonly JournalRow[];
-  readonly facts: number;
+  readonly essential: number;
 }
-/** `jsonOf` returns the bytes of an envelope, serialised once for all feeds. */
+/** `jsonOf` returns the bytes of an envelope, serialised once for all audiences. */
 export function createBatch(
   framing: Framing,
   jsonOf: (row: JournalRow) => Buffer,
-  { from, to, rows, facts }: BatchRows,
+  { from, to, rows, essential }: BatchRows,
 ): Batch {
   const starts = new Map<number, Buffer>();
   let kept = 0;
@@ -47,7 +47,7 @@ export function createBatch(
     from,
     to,
     rows,
-    facts,
+    essential,
     last: rows.at(-1)?.seq ?? 0,
     bytes(sent) {
       const prev = framing.chained ? sent : 0;

@@ -14,8 +14,8 @@ export function framingFor(framing: Framing, who: Principal): Framing {
     chained: framing.chained,
     event(json, seq, prev) {
       const envelope = JSON.parse(json.toString());
-      const told = { ...envelope, data: cutEvent(cut, envelope.data) };
-      return framing.event(Buffer.from(JSON.stringify(told)), seq, prev);
+      const kept = { ...envelope, data: cutEvent(cut, envelope.data) };
+      return framing.event(Buffer.from(JSON.stringify(kept)), seq, prev);
     },
     snapshot: (topic, cursor, json) =>
       framing.snapshot(topic, cursor, JSON.stringify(cutState(cut, JSON.parse(json)))),

@@ -171,7 +171,7 @@ test('hub - whoever joins, blocks and leaves whenever: each has each of its fact
           assert.equal(reader.gaps, 0);
           hub.leave(reader);
         }
-        assert.equal(hub.counters().feeds, 0, 'nothing is left behind');
+        assert.equal(hub.counters().audiences, 0, 'nothing is left behind');
         hub.close();
       },
     ),

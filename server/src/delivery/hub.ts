@@ -11,7 +11,7 @@ import { createShelf } from './shelf.ts';
 import type { Bounds } from '../rights/hearing.ts';
 
 /** Readers of one transport with the same names and time bounds. */
-export interface Feed {
+export interface Audience {
   readonly key: string;
   readonly framing: Framing;
   readonly names: ReadonlySet<string>;
@@ -19,11 +19,11 @@ export interface Feed {
   readonly bounds: Bounds;
   readonly live: Set<Reader>;
   readonly behind: Set<Reader>;
-  /** Bytes of facts since the feed was created. */
-  facts: number;
+  /** Bytes of essential events since the audience was created. */
+  essential: number;
 }
 export interface HubCounters {
-  readonly feeds: number;
+  readonly audiences: number;
   readonly events: number;
   readonly bytes: number;
   /** Committed rows not yet distributed to all readers. */
@@ -56,7 +56,7 @@ const PAGE_BYTES = 192 * 1024;
 /** Milliseconds of work before the event loop runs other work. */
 const TURN_MS = 8;
 const PULL_MS = 6;
-/** Limit of facts that wait for one reader, in bytes. */
+/** Limit of essential events that wait for one reader, in bytes. */
 export const MAX_BEHIND = 1024 * 1024;
 const MAX_PAGES = 32;
 const MAX_STATES = 200_000;
@@ -70,13 +70,13 @@ const stateOf = (row: JournalRow): string => `${row.type} ${row.subject}`;
 
 interface Round {
   readonly to: number;
-  readonly feeds: readonly (readonly [Feed, Batch])[];
+  readonly audiences: readonly (readonly [Audience, Batch])[];
   next: number;
   readers: Iterator<Reader> | null;
 }
 
 /**
- * Distributes committed rows to readers: an index of names to feeds, and one framing for all readers of a feed. Nothing is
+ * Distributes committed rows to readers: an index of names to audiences, and one framing for all readers of an audience. Nothing is
  * queued for a reader: a full one keeps its position and reads the journal from there.
  */
 export function createHub(options: {
@@ -87,8 +87,8 @@ export function createHub(options: {
   turnMs?: number;
 }): Hub {
   const { journal, log, maxBehind = MAX_BEHIND, turnMs = TURN_MS } = options;
-  const feeds = new Map<string, Feed>();
-  const index = new Map<string, Set<Feed>>();
+  const audiences = new Map<string, Audience>();
+  const index = new Map<string, Set<Audience>>();
   const pulling = new Set<Reader>();
   /** Pages shared by readers at the same position. */
   const pages = new Map<string, Batch>();
@@ -106,7 +106,7 @@ export function createHub(options: {
   const shelf = createShelf(journal, namesOfRow);
   const had = (since: ReadonlyMap<string, number>, row: JournalRow): boolean =>
     namesOfRow(row).some((name) => (since.get(name) ?? Infinity) < row.seq);
-  const factsOf = (row: JournalRow): number => (isStateType(row.type) ? 0 : row.json.length);
+  const essentialOf = (row: JournalRow): number => (isStateType(row.type) ? 0 : row.json.length);
   const bytesOnce = (): ((row: JournalRow) => Buffer) => {
     const made = new Map<number, Buffer>();
     return (row) => {
@@ -122,47 +122,48 @@ export function createHub(options: {
     const end = rows.findIndex((row) => (size += row.json.length) > PAGE_BYTES);
     return end < 0 ? rows : rows.slice(0, Math.max(1, end));
   };
-  /** Rows committed and not yet examined, by feed; null when there are none. */
+  /** Rows committed and not yet examined, by audience; null when there are none. */
   function nextRound(): Round | null {
     const { head } = journal;
     if (head === done) return null;
-    if (feeds.size === 0) {
+    if (audiences.size === 0) {
       done = head;
       return null;
     }
     if (journal.tail > done + 1) {
       // The rows were trimmed before they were distributed: each live reader finds the gap itself.
-      for (const feed of feeds.values()) for (const reader of feed.live) fallBehind(reader, done, false);
+      for (const audience of audiences.values())
+        for (const reader of audience.live) fallBehind(reader, done, false);
       done = journal.tail - 1;
     }
     const rows = firstOf(journal.read(done, PAGE));
-    const found = new Map<Feed, JournalRow[]>();
-    const hear = (feed: Feed, row: JournalRow): void => {
-      if (isFromBefore(row, namesOfRow(row), feed.names, feed.bounds)) return;
-      const list = found.get(feed);
-      if (list === undefined) found.set(feed, [row]);
+    const found = new Map<Audience, JournalRow[]>();
+    const hear = (audience: Audience, row: JournalRow): void => {
+      if (isFromBefore(row, namesOfRow(row), audience.names, audience.bounds)) return;
+      const list = found.get(audience);
+      if (list === undefined) found.set(audience, [row]);
       else if (list.at(-1) !== row) list.push(row);
     };
     for (const row of rows) {
       for (const name of namesOfRow(row)) {
-        if (name === EVERYONE) for (const feed of feeds.values()) hear(feed, row);
-        else for (const feed of index.get(name) ?? []) hear(feed, row);
+        if (name === EVERYONE) for (const audience of audiences.values()) hear(audience, row);
+        else for (const audience of index.get(name) ?? []) hear(audience, row);
       }
     }
     const [from, to] = [done, rows.at(-1)?.seq ?? head];
     const jsonOf = bytesOnce();
-    const batches: [Feed, Batch][] = [];
-    for (const [feed, heard] of found) {
-      let facts = 0;
-      for (const row of heard) facts += factsOf(row);
-      feed.facts += facts;
-      for (const reader of feed.behind) {
-        if (reader.slow && feed.facts - reader.factsRead > maxBehind) giveUp(reader);
+    const batches: [Audience, Batch][] = [];
+    for (const [audience, heard] of found) {
+      let essential = 0;
+      for (const row of heard) essential += essentialOf(row);
+      audience.essential += essential;
+      for (const reader of audience.behind) {
+        if (reader.slow && audience.essential - reader.essentialRead > maxBehind) giveUp(reader);
       }
-      if (feed.live.size === 0) continue;
-      batches.push([feed, createBatch(feed.framing, jsonOf, { from, to, rows: heard, facts })]);
+      if (audience.live.size === 0) continue;
+      batches.push([audience, createBatch(audience.framing, jsonOf, { from, to, rows: heard, essential })]);
     }
-    return { to, feeds: batches, next: 0, readers: null };
+    return { to, audiences: batches, next: 0, readers: null };
   }
   const giveUp = (reader: Reader): void => {
     tooSlow += 1;
@@ -173,12 +174,12 @@ export function createHub(options: {
   function goOn(current: Round, until: number): boolean {
     for (let n = 1; ; n += 1) {
       if (current.readers === null) {
-        const feed = current.feeds[current.next]?.[0];
-        if (feed === undefined) return true;
-        current.readers = feed.live.values();
+        const audience = current.audiences[current.next]?.[0];
+        if (audience === undefined) return true;
+        current.readers = audience.live.values();
       }
       const reader = current.readers.next();
-      const [, batch] = current.feeds[current.next]!;
+      const [, batch] = current.audiences[current.next]!;
       if (reader.done === true) {
         current.readers = null;
         current.next += 1;
@@ -193,12 +194,12 @@ export function createHub(options: {
     else if (from === batch.from) hand(reader, batch);
     else {
       const rows = batch.rows.filter((row) => row.seq > from);
-      hand(reader, createBatch(reader.framing, bytesOnce(), { from, to: batch.to, rows, facts: 0 }));
+      hand(reader, createBatch(reader.framing, bytesOnce(), { from, to: batch.to, rows, essential: 0 }));
     }
   }
   function hand(reader: Reader, batch: Batch): void {
     reader.scanned = batch.to;
-    reader.factsRead += batch.facts;
+    reader.essentialRead += batch.essential;
     if (batch.rows.length === 0) return;
     const piece = batch.bytes(reader.last);
     reader.last = batch.last;
@@ -207,17 +208,18 @@ export function createHub(options: {
     reader.send(piece);
   }
   function fallBehind(reader: Reader, at: number, slow: boolean): void {
-    const { feed } = reader;
-    if (feed === null) return;
-    feed.live.delete(reader);
-    feed.behind.add(reader);
+    const { audience } = reader;
+    if (audience === null) return;
+    audience.live.delete(reader);
+    audience.behind.add(reader);
     reader.mode = 'behind';
     reader.scanned = at;
     if (slow) {
       reader.slow = true;
-      // A batch under way is counted in the feed's facts and was not read by this reader.
-      const underWay = round?.feeds.find(([other]) => other === feed)?.[1];
-      reader.factsRead = feed.facts - (underWay !== undefined && at < underWay.to ? underWay.facts : 0);
+      // A batch under way is counted in the audience's essential bytes and was not read by this reader.
+      const underWay = round?.audiences.find(([other]) => other === audience)?.[1];
+      reader.essentialRead =
+        audience.essential - (underWay !== undefined && at < underWay.to ? underWay.essential : 0);
     }
     if (!reader.full) {
       pulling.add(reader);
@@ -227,8 +229,8 @@ export function createHub(options: {
 
   /** Sends the next rows to a reader that is behind. True when it needs another turn. */
   function pull(reader: Reader): boolean {
-    const { feed, backlog } = reader;
-    if (feed === null || reader.mode !== 'behind' || reader.full) return false;
+    const { audience, backlog } = reader;
+    if (audience === null || reader.mode !== 'behind' || reader.full) return false;
     const at = backlog?.at ?? reader.scanned;
     const to = backlog?.to ?? journal.head;
     if (at >= to) {
@@ -236,7 +238,7 @@ export function createHub(options: {
         reader.backlog = null;
         return true;
       }
-      goLive(reader, feed);
+      goLive(reader, audience);
       reader.caughtUp();
       return false;
     }
@@ -247,20 +249,20 @@ export function createHub(options: {
       reader.missed(at, backlog === null ? head : to);
       return true;
     }
-    const batch = pageOf(reader, feed, at, to);
+    const batch = pageOf(reader, audience, at, to);
     if (backlog === null) {
       hand(reader, batch);
       return reader.mode === 'behind';
     }
     backlog.at = batch.to;
-    const { scanned, factsRead } = reader;
+    const { scanned, essentialRead } = reader;
     hand(reader, batch);
-    Object.assign(reader, { scanned, factsRead });
+    Object.assign(reader, { scanned, essentialRead });
     return true;
   }
-  function goLive(reader: Reader, feed: Feed): void {
-    feed.behind.delete(reader);
-    feed.live.add(reader);
+  function goLive(reader: Reader, audience: Audience): void {
+    audience.behind.delete(reader);
+    audience.live.add(reader);
     reader.mode = 'live';
     reader.slow = false;
   }
@@ -278,27 +280,27 @@ export function createHub(options: {
       learnt = rows.at(-1)?.seq ?? end;
     }
   }
-  function pageOf(reader: Reader, feed: Feed, at: number, to: number): Batch {
+  function pageOf(reader: Reader, audience: Audience, at: number, to: number): Batch {
     const { backlog, slow } = reader;
-    const shared = backlog === null && !slow && feed.behind.size > 1 ? `${feed.key} ${at}` : null;
+    const shared = backlog === null && !slow && audience.behind.size > 1 ? `${audience.key} ${at}` : null;
     const known = shared === null ? undefined : pages.get(shared);
     if (known !== undefined) return known;
-    const names = backlog === null ? feed.names : backlog.only;
+    const names = backlog === null ? audience.names : backlog.only;
     const found = shelf.heard(names, at, to);
     const own =
-      feed.bounds.size === 0
+      audience.bounds.size === 0
         ? found.rows
-        : found.rows.filter((row) => !isFromBefore(row, namesOfRow(row), names, feed.bounds));
+        : found.rows.filter((row) => !isFromBefore(row, namesOfRow(row), names, audience.bounds));
     const wanted = backlog === null ? own : own.filter((row) => !had(backlog.had, row));
     const heard = firstOf(wanted);
     const end = heard === wanted ? found.to : heard.at(-1)!.seq;
-    let facts = 0;
-    for (const row of heard) facts += factsOf(row);
+    let essential = 0;
+    for (const row of heard) essential += essentialOf(row);
     if (slow) learn(at);
     const sent = slow
       ? heard.filter((row) => !isStateType(row.type) || (states.get(stateOf(row)) ?? 0) <= row.seq)
       : heard;
-    const batch = createBatch(feed.framing, bytesOnce(), { from: at, to: end, rows: sent, facts });
+    const batch = createBatch(audience.framing, bytesOnce(), { from: at, to: end, rows: sent, essential });
     if (shared !== null) {
       const [oldest] = pages.size >= MAX_PAGES ? pages.keys() : [];
       if (oldest !== undefined) pages.delete(oldest);
@@ -354,35 +356,43 @@ export function createHub(options: {
     scheduled = true;
     setImmediate(turn);
   }
-  function feedOf({ framing, bounds }: Reader, names: readonly string[]): Feed {
+  function audienceOf({ framing, bounds }: Reader, names: readonly string[]): Audience {
     const from = [...bounds].map(([name, since]) => `${name}@${since}`).sort();
     const key = [framing.name, ...names, ...from].join(' ');
-    let feed = feeds.get(key);
-    if (feed !== undefined) return feed;
-    feed = { key, framing, names: new Set(names), bounds, live: new Set(), behind: new Set(), facts: 0 };
-    feeds.set(key, feed);
+    let audience = audiences.get(key);
+    if (audience !== undefined) return audience;
+    audience = {
+      key,
+      framing,
+      names: new Set(names),
+      bounds,
+      live: new Set(),
+      behind: new Set(),
+      essential: 0,
+    };
+    audiences.set(key, audience);
     for (const name of names) {
       const set = index.get(name);
-      if (set === undefined) index.set(name, new Set([feed]));
-      else set.add(feed);
+      if (set === undefined) index.set(name, new Set([audience]));
+      else set.add(audience);
     }
-    return feed;
+    return audience;
   }
   function leave(reader: Reader): void {
-    const { feed } = reader;
+    const { audience } = reader;
     pulling.delete(reader);
-    reader.feed = null;
+    reader.audience = null;
     reader.mode = 'idle';
     reader.backlog = null;
     reader.slow = false;
-    if (feed === null) return;
-    feed.live.delete(reader);
-    feed.behind.delete(reader);
-    if (feed.live.size > 0 || feed.behind.size > 0) return;
-    feeds.delete(feed.key);
-    for (const name of feed.names) {
+    if (audience === null) return;
+    audience.live.delete(reader);
+    audience.behind.delete(reader);
+    if (audience.live.size > 0 || audience.behind.size > 0) return;
+    audiences.delete(audience.key);
+    for (const name of audience.names) {
       const set = index.get(name);
-      set?.delete(feed);
+      set?.delete(audience);
       if (set?.size === 0) index.delete(name);
     }
   }
@@ -392,13 +402,13 @@ export function createHub(options: {
   return {
     committed: schedule,
     attach(reader, names, at, last) {
-      if (feeds.size === 0 && round === null) done = journal.head;
+      if (audiences.size === 0 && round === null) done = journal.head;
       const { backlog } = reader;
       leave(reader);
-      const feed = feedOf(reader, names);
-      Object.assign(reader, { feed, backlog, scanned: at, last, factsRead: feed.facts });
+      const audience = audienceOf(reader, names);
+      Object.assign(reader, { audience, backlog, scanned: at, last, essentialRead: audience.essential });
       if (at >= journal.head && backlog === null) {
-        goLive(reader, feed);
+        goLive(reader, audience);
         return true;
       }
       fallBehind(reader, at, false);
@@ -419,7 +429,7 @@ export function createHub(options: {
       schedule();
     },
     leave,
-    counters: () => ({ feeds: feeds.size, events, bytes, lag: journal.head - done, tooSlow }),
+    counters: () => ({ audiences: audiences.size, events, bytes, lag: journal.head - done, tooSlow }),
     close() {
       closed = true;
       clearTimeout(retry);

@@ -1,5 +1,5 @@
 import type { Framing } from './batch.ts';
-import type { Feed } from './hub.ts';
+import type { Audience } from './hub.ts';
 import { NO_BOUNDS } from '../rights/hearing.ts';
 import type { Bounds } from '../rights/hearing.ts';
 
@@ -20,17 +20,17 @@ export interface Backlog {
  */
 export abstract class Reader {
   abstract readonly framing: Framing;
-  feed: Feed | null = null;
+  audience: Audience | null = null;
   /** `live` receives each commit; `behind` reads the journal as fast as the client takes it. */
   mode: 'idle' | 'live' | 'behind' = 'idle';
   /** Every row up to here was examined; a lower bound for a live reader. */
   scanned = 0;
   /** Seq of the event sent last, or of the start. */
   last = 0;
-  /** The client became slow: states with a newer one are left out, and its waiting facts are bounded. */
+  /** The client became slow: states with a newer one are left out, and its waiting essential events are bounded. */
   slow = false;
-  /** Bytes of its feed's facts that it has passed. */
-  factsRead = 0;
+  /** Essential bytes of its audience that it has passed. */
+  essentialRead = 0;
   backlog: Backlog | null = null;
 
   /** Time from which a name may be received. */

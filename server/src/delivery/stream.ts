@@ -30,7 +30,7 @@ export interface StreamOptions {
   readonly heartbeatSeconds: number;
   /** Limit of open streams per person or API key. */
   readonly perPerson: number;
-  /** Limit of facts that wait for one reader, in bytes. */
+  /** Limit of essential events that wait for one reader, in bytes. */
   readonly maxBehind?: number;
 }
 export interface Stream {
@@ -57,7 +57,7 @@ export function createStream(options: StreamOptions): Stream {
 
   const { metrics } = options;
   metrics?.gauge('offhook_stream_clients', 'Open streams.', () => clients.size);
-  metrics?.gauge('offhook_stream_feeds', 'Different subscriptions.', () => hub.counters().feeds);
+  metrics?.gauge('offhook_stream_feeds', 'Different subscriptions.', () => hub.counters().audiences);
   metrics?.gauge('offhook_stream_events', 'Events sent, to every client.', () => hub.counters().events);
   metrics?.gauge('offhook_stream_bytes', 'Bytes of events sent.', () => hub.counters().bytes);
   metrics?.gauge('offhook_stream_lag', 'Committed events not yet sent to all.', () => hub.counters().lag);

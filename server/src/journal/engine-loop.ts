@@ -9,48 +9,48 @@ import type { LiveModel, ModelInput, SiteEvent } from '../ports/live.ts';
 import { eventOf } from './journal.ts';
 import type { Journal } from './journal.ts';
 
-/** At most this many rows in one commit, and at most this long in one turn of the event loop. */
+/** Limits of one commit in rows, and of one turn of the event loop in ms. */
 const GROUP_ROWS = 500;
 const TURN_MS = 5;
-/** Events held while the journal takes none; beyond it they are given up and the state is taken anew. */
+/** Limit of events held while the journal rejects writes; beyond it they are dropped and a snapshot replaces them. */
 const MAX_HELD = 100_000;
 const RETRY = { first_ms: 50, most_ms: 2_000 } as const;
 /**
- * Committed events after which what is open is saved, so that the next start reads no more than this; more of them where
- * it is long, or every event of a big site would pay for all its people.
+ * Committed events after which a checkpoint is saved, so that the next start reads no more than these; a large checkpoint is
+ * saved less often, because a big site would pay for all its people.
  */
 const CHECKPOINT_EVERY = 5_000;
 const CHECKPOINT_CHARACTERS = 400;
-/** A model that stumbles over a fact asks for the whole state, at most this often. */
+/** Interval between snapshots requested after a failed step of the model. */
 const RESYNC_EVERY_MS = 10_000;
 
 /** How far the journal is behind the engine, for readiness and metrics. */
 export interface JournalLag {
-  /** Events that happened and are not committed. */
+  /** Events that are not committed yet. */
   readonly held: number;
-  /** Milliseconds that the oldest of them has waited; 0 when none is. */
+  /** Age of the oldest of them in milliseconds; 0 when there is none. */
   readonly oldest_ms: number;
-  /** Why the journal does not take them; null while it does. */
+  /** Why the journal rejects them; null while it does not. */
   readonly error: string | null;
-  /** Events given up because too many were held; the state was taken anew instead. */
+  /** Events dropped because too many were held; a snapshot replaced them. */
   readonly dropped: number;
-  /** Facts the model could not take. */
+  /** Facts on which the model's step failed. */
   readonly failed: number;
 }
 export interface EngineLoop {
-  /** Restores the model from the journal and follows the engine. Until then nothing may be told or published. */
+  /** Restores the model from the journal and follows the engine. `tell` and `publish` must not be called earlier. */
   begin(start: LoopStart): void;
-  /** Resolves when the engine's events end or the signal is aborted and what was held is written or given up. */
+  /** Resolves when the engine's events end or the signal is aborted, and the held events are written or dropped. */
   readonly closed: Promise<void>;
   lag(): JournalLag;
   /**
-   * Gives the model what the house itself decided, in order with the engine's facts. The newest `site.changed` is
-   * remembered. O(1) beside the step.
+   * Passes a decision of the service to the model, in order with the engine's facts. The newest `site.changed` is remembered.
+   * O(1) beside the step.
    */
   readonly tell: (input: ModelInput) => void;
-  /** Commits events of features, which are not the model's, in order with the model's own. */
+  /** Commits events of features, in order with the model's own. */
   readonly publish: (events: readonly DomainEvent[]) => void;
-  /** True when everything that happened is committed: what the model shows is the state at the journal's head. */
+  /** True when every event is committed: the model then shows the state at the journal's head. */
   readonly settled: () => boolean;
 }
 export interface EngineLoopOptions {
@@ -58,23 +58,23 @@ export interface EngineLoopOptions {
   readonly model: LiveModel;
   readonly journal: Journal;
   readonly log: Log;
-  /** Events held at most while the journal refuses. */
+  /** Limit of held events while the journal rejects writes. */
   readonly maxHeld?: number;
 }
 export interface LoopStart {
   readonly signal: AbortSignal;
-  /** The site as it is at the start. */
+  /** The site at the start. */
   readonly site: SiteEvent;
   /** Called after every commit with its rows, in order. */
   readonly onCommitted?: (rows: readonly JournalRow[], events: readonly DomainEvent[]) => void;
-  /** Called after every batch of facts, committed or held: the live view's knock. */
+  /** Called after every batch of facts, committed or held; wakes the waiters of the live view. */
   readonly onStepped?: () => void;
 }
 
 /**
- * The one serial loop of an engine: facts → model → journal. While the journal refuses (disk full, lock), facts go on into
- * the model, their events are held in order and tried again; nothing is lost or doubled up to `MAX_HELD`, and beyond it
- * the model goes back to what is committed and the engine's whole state yields the differences.
+ * The one serial loop of an engine: facts → model → journal. While the journal rejects writes (disk full, lock), facts still
+ * enter the model, and their events are held in order and retried; nothing is lost or doubled up to `MAX_HELD`. Beyond it the
+ * model returns to the committed state and a snapshot of the engine yields the differences.
  */
 export function createEngineLoop(options: EngineLoopOptions): EngineLoop {
   const { engine, model, journal, log, maxHeld = MAX_HELD } = options;
@@ -99,7 +99,10 @@ export function createEngineLoop(options: EngineLoopOptions): EngineLoop {
       const kept = journal.checkpoint();
       model.restore(kept?.text ?? null, eventsAfter(journal, kept?.seq ?? journal.tail - 1));
     } catch (cause) {
-      log.error({ err: cause }, 'what the journal left open cannot be read; everything is told anew');
+      log.error(
+        { err: cause },
+        'the open state of the journal cannot be read; everything is published again',
+      );
       model.restore(null, []);
     }
     step(site);
@@ -113,7 +116,7 @@ export function createEngineLoop(options: EngineLoopOptions): EngineLoop {
       log.error({ err: cause, event: event.type }, 'the model could not take a fact');
       if (performance.now() - lastResync > RESYNC_EVERY_MS) {
         lastResync = performance.now();
-        // Half of a step may be missing: back to what was told, unless some of that still waits to be written.
+        // Half of a step may be missing: restore the committed state, unless some of it still waits to be written.
         if (held.length === 0 && event.type !== 'site.changed') restore();
         engine.resync();
       }
@@ -136,12 +139,13 @@ export function createEngineLoop(options: EngineLoopOptions): EngineLoop {
     log.error({ dropped }, 'the journal took nothing for too long; the state will be taken anew');
   };
   /**
-   * Writes what is held until all is written, the journal refuses, or this turn is used up; true when all is. While the
-   * journal refuses only the retry's own timer tries: a try costs a write that is undone.
+   * Writes held events until all are written, the journal rejects them, or this turn is used up; true when all are written.
+   * While the journal rejects writes only the retry's own timer tries, because each attempt costs a rollback.
    */
   const flush = (isRetry = false): boolean => {
     if (error !== null && !isRetry) return held.length === 0;
-    // A reader that publishes while it is told: the write that is under way takes it up, after every reader was told.
+    // Called by a reader that publishes while it is notified: the flush under way takes the event up after every reader was
+    // notified.
     if (flushing) return false;
     flushing = true;
     try {
@@ -165,18 +169,18 @@ export function createEngineLoop(options: EngineLoopOptions): EngineLoop {
       held = group === held ? [] : held.slice(group.length);
       model.committed(group);
       sinceCheckpoint += group.length;
-      tell(rows, group);
+      notify(rows, group);
       if (held.length > 0) heldSince = performance.now();
       if (performance.now() > until) break;
     }
     if (sinceCheckpoint >= checkpointAfter) saveCheckpoint();
     return held.length === 0;
   };
-  /** The rest in turns of its own, where no batch of facts is waiting for it. */
+  /** Writes the rest in later turns of the event loop, where no batch of facts waits. */
   const drain = (): void => {
     if (!flush() && error === null) setImmediate(drain);
   };
-  const tell = (rows: readonly JournalRow[], events: readonly DomainEvent[]): void => {
+  const notify = (rows: readonly JournalRow[], events: readonly DomainEvent[]): void => {
     try {
       start?.onCommitted?.(rows, events);
     } catch (cause) {
@@ -200,7 +204,7 @@ export function createEngineLoop(options: EngineLoopOptions): EngineLoop {
     clearTimeout(retryTimer);
     retryTimer = undefined;
   };
-  /** After an overflow: as soon as the journal takes a write, back to what it holds, and from there to what is now. */
+  /** After an overflow: as soon as the journal accepts a write, restore the committed state and request a snapshot. */
   const recover = (): void => {
     try {
       journal.saveCheckpoint(model.checkpoint());
@@ -231,7 +235,7 @@ export function createEngineLoop(options: EngineLoopOptions): EngineLoop {
         if (held.length > GROUP_ROWS) flush();
       }
       onStepped?.();
-      // More than one turn's worth, with a journal that takes it: others get their turn in between.
+      // More events than fit in one turn, and the journal accepts them: other work runs in between.
       while (!flush() && error === null) await turn();
     }
   };

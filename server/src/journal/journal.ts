@@ -5,12 +5,12 @@ import { checkOf, withCheck } from '../core/row-check.ts';
 import { topicsOf } from '../rights/topics.ts';
 import type { JournalRow, JournalStore } from '../ports/journal-store.ts';
 
-/** Rows kept in memory, so that readers near the head never touch the disk. */
+/** Rows kept in memory, so that readers near the head never read the disk. */
 const RECENT = 4096;
-/** Rows a reader is given at once. */
+/** Rows per page for a reader. */
 const PAGE = 500;
 
-/** The reader asked for what is no longer, or not yet, in this log: it must take a snapshot and go on from `head`. */
+/** The requested rows are no longer, or not yet, in this journal: the reader must take a snapshot and continue from `head`. */
 export class JournalGapError extends Error {
   readonly from: number;
   readonly to: number;
@@ -22,10 +22,10 @@ export class JournalGapError extends Error {
   }
 }
 
-/** The durable, ordered log of domain events. An event is seen by nobody before its row is committed. */
+/** The durable, ordered log of domain events. An event is not visible before its row is committed. */
 export interface Journal {
   readonly epoch: string;
-  /** First seq of the epoch; what is kept of before it belongs to another one. */
+  /** First seq of the epoch; older rows belong to an earlier epoch. */
   readonly began: number;
   /** Newest committed seq; 0 while the log is empty. */
   readonly head: number;
@@ -38,18 +38,18 @@ export interface Journal {
   append(events: readonly DomainEvent[]): readonly JournalRow[];
   /** Up to `limit` rows with seq > `after`, in order. */
   read(after: number, limit: number): readonly JournalRow[];
-  /** Forgets every row with seq < `below`; readers behind it find a gap. */
+  /** Deletes every row with seq < `below`; readers behind it get a gap. */
   trim(below: number): void;
-  /** Bytes that the kept rows take, about. */
+  /** Approximate bytes of the kept rows. */
   readonly bytes: number;
   /** Resolves once `seq` is committed; rejects with the signal's reason. */
   waitFor(seq: number, signal?: AbortSignal): Promise<void>;
   /**
-   * Every row after `cursor` in pages of at most 500, first those that are there, then as they are committed: none missing,
-   * none twice, nothing kept for a slow reader. Ends when the signal is aborted. Throws `JournalGapError`.
+   * Every row after `cursor` in pages of at most 500, first the existing ones, then each commit: none missing, none twice,
+   * nothing stored for a slow reader. Ends when the signal is aborted. Throws `JournalGapError`.
    */
   follow(cursor: number, signal: AbortSignal): AsyncGenerator<readonly JournalRow[], void, void>;
-  /** The newest saved state to begin from, and the seq it holds for. */
+  /** The newest checkpoint, and the seq it is valid for. */
   checkpoint(): { readonly seq: number; readonly text: string } | null;
   saveCheckpoint(text: string): void;
   close(): void;
@@ -100,7 +100,7 @@ export function openJournal(options: { store: JournalStore; node: NodeId }): Jou
       });
       store.append(rows);
       recent.push(...rows);
-      // Cut only at twice the size, so that the cost of cutting is shared by many appends.
+      // Trimmed only at twice the size, so that many appends share its cost.
       if (recent.length > 2 * RECENT) recent = recent.slice(-RECENT);
       const wake = [...waiting];
       waiting.clear();
@@ -141,7 +141,7 @@ export function openJournal(options: { store: JournalStore; node: NodeId }): Jou
   };
 }
 
-/** The CloudEvents envelope, its data serialised this once for every reader; `before` is the check of the row before it. */
+/** The CloudEvents envelope, serialised once for every reader; `before` is the check of the previous row. */
 function rowOf(event: DomainEvent, seq: number, epoch: string, node: NodeId, before: string): JournalRow {
   const { type, subject, at } = event;
   const caused = event.caused_by === undefined ? '' : `"caused_by":${JSON.stringify(event.caused_by)},`;
@@ -152,7 +152,7 @@ function rowOf(event: DomainEvent, seq: number, epoch: string, node: NodeId, bef
   const row = { seq, type, subject, at, topics: topicsOf(event).join(' '), json };
   return { ...row, json: withCheck(row, before) };
 }
-/** The event a row was made of. */
+/** The event of a row. */
 export function eventOf(row: JournalRow): DomainEvent {
   const { observed, data, caused_by } = JSON.parse(row.json) as DomainEvent;
   const event = { type: row.type, subject: row.subject, at: row.at, observed, data };

@@ -6,10 +6,10 @@ interface Waiter {
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
-/** More than this many at once means that the engine confirms nothing any more. */
+/** With more waiters than this the engine confirms nothing any more. */
 const MAX_WAITERS = 10_000;
 
-/** The model's view with `until`, and the knock that makes the waiters look again. */
+/** The model's view with `until`, and the function that makes the waiters check again. */
 export function createLiveView(view: ModelView): { readonly view: LiveView; changed(): void } {
   const waiters = new Set<Waiter>();
   const down = (): ServiceError =>

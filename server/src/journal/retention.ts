@@ -6,7 +6,7 @@ import type { Journal } from './journal.ts';
 
 const EVERY_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** Rows given up in one write, so that a commit never waits long behind it. */
+/** Rows deleted per write, so that a commit never waits long. */
 const STEP = 500;
 
 export interface RetentionOptions {
@@ -14,13 +14,13 @@ export interface RetentionOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly days: number;
-  /** Bytes the kept rows may take. */
+  /** Limit of the kept rows in bytes. */
   readonly bytes: number;
   readonly signal: AbortSignal;
 }
 /**
- * Gives up the oldest rows once a minute: those older than `days`, and as many as are needed to stay below `bytes`. What came
- * after the checkpoint is kept in any case: the next start begins from there. Resolves when the signal is aborted.
+ * Deletes the oldest rows once a minute: those older than `days`, and as many as needed to stay below `bytes`. Rows after the
+ * checkpoint are always kept, because the next start reads them. Resolves when the signal is aborted.
  */
 export async function keepRetention(options: RetentionOptions): Promise<void> {
   const { clock, log, signal } = options;
@@ -32,7 +32,7 @@ export async function keepRetention(options: RetentionOptions): Promise<void> {
     try {
       await trim(options);
     } catch (error) {
-      log.warn({ error: messageOf(error) }, 'old events could not be given up; trying again in a minute');
+      log.warn({ error: messageOf(error) }, 'old events could not be deleted; trying again in a minute');
     }
   }
 }
@@ -49,5 +49,5 @@ async function trim({ journal, clock, log, days, bytes, signal }: RetentionOptio
     journal.trim(below);
     await turn();
   }
-  if (journal.tail > from) log.info({ from, to: journal.tail - 1 }, 'old events were given up');
+  if (journal.tail > from) log.info({ from, to: journal.tail - 1 }, 'old events were deleted');
 }

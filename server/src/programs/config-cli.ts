@@ -129,7 +129,7 @@ interface Differs {
   readonly removed: number;
   readonly named: readonly ConfigDifference[];
 }
-async function tell(
+async function printDifferences(
   io: CommandIo,
   { client }: Session,
   differs: Differs,
@@ -155,7 +155,8 @@ async function plan(io: CommandIo, file: string): Promise<number> {
   const document = await readDocument(file);
   await using session = await signIn(io.env);
   const { differs } = await session.client.config.import(document, { dry_run: 'true' });
-  if ((await tell(io, session, differs, document)) === 0) io.say('Nothing differs from what is applied.');
+  if ((await printDifferences(io, session, differs, document)) === 0)
+    io.say('Nothing differs from what is applied.');
   return 0;
 }
 async function apply(io: CommandIo, file: string, overDraft: boolean): Promise<number> {
@@ -168,7 +169,7 @@ async function apply(io: CommandIo, file: string, overDraft: boolean): Promise<n
       `The draft has ${draft.total} changes that are not applied, the first by ${draft.changes[0]!.author}: apply or discard them first, or add --over-draft`,
     );
   const taken = await config.import(document, { if_match: draft.etag });
-  if ((await tell(io, session, taken.differs, document)) === 0) {
+  if ((await printDifferences(io, session, taken.differs, document)) === 0) {
     io.say('Nothing differs from what is applied.');
     return 0;
   }
@@ -213,9 +214,9 @@ const wordOf = ({ state }: ConfigApply): string => state.replaceAll('_', ' ');
 /** Waits until the apply is over, and prints each step. */
 async function follow(io: CommandIo, session: Session, begun: ConfigApply): Promise<ConfigApply> {
   let now = begun;
-  for (let told = ''; !OVER.has(now.state);) {
-    if (now.state !== told) io.say(`${wordOf(now)} …`);
-    told = now.state;
+  for (let printed = ''; !OVER.has(now.state);) {
+    if (now.state !== printed) io.say(`${wordOf(now)} …`);
+    printed = now.state;
     await sleep(POLL_MS);
     now = (await session.client.config.applyState(now.id)).apply;
   }

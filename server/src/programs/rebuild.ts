@@ -50,14 +50,14 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
   stack.defer(() => store.close());
   await store.migrate('history', migrations);
   const began = performance.now();
-  const tell = {
+  const parts = {
     directory: createDirectory(await openObjects(local)),
     log: silent,
     e164: e164In(config.siteCountry),
   };
   const said = { percent: -1 };
   const { done, total, changed } = await rebuildConversations(
-    { ...tell, store },
+    { ...parts, store },
     { from_ms, to_ms },
     (at) => {
       const percent = Math.floor((at.done / Math.max(1, at.total)) * 20) * 5;

@@ -28,11 +28,11 @@ class Connection implements DatabaseConnection {
     if (this.writing !== undefined)
       return asResult(await link.ask(this.writing, sql, parameters, this.#patience));
     if (isRead(query)) return asResult(await link.reading((session) => link.ask(session, sql, parameters)));
-    await link.turn.take();
+    await link.writes.take();
     try {
       return asResult(await link.ask(await link.writer(), sql, parameters));
     } finally {
-      link.turn.give();
+      link.writes.give();
     }
   }
   async *streamQuery<R>(query: CompiledQuery, chunk = 100): AsyncIterableIterator<QueryResult<R>> {
@@ -85,14 +85,14 @@ class PostgresDriver implements Driver {
     return new Connection(this.#link, this.#slow ? SLOW_MS : undefined);
   }
   async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    await this.#link.turn.take();
+    await this.#link.writes.take();
     try {
       const session = await this.#link.writer();
       await this.#link.ask(session, 'begin');
       if (this.#slow) await this.#link.ask(session, 'set local statement_timeout = 0');
       (connection as Connection).writing = session;
     } catch (error) {
-      this.#link.turn.give();
+      this.#link.writes.give();
       throw error;
     }
   }
@@ -100,7 +100,7 @@ class PostgresDriver implements Driver {
     const own = connection as Connection;
     const { command } = await this.#link.ask(own.writing!, 'commit');
     own.writing = undefined;
-    this.#link.turn.give();
+    this.#link.writes.give();
     if (command === 'ROLLBACK') {
       throw new Error(
         'a statement of the transaction failed and its error was passed over: nothing was kept',
@@ -118,7 +118,7 @@ class PostgresDriver implements Driver {
       // The server rolls back the transaction of a client that left.
       this.#link.drop(session);
     } finally {
-      this.#link.turn.give();
+      this.#link.writes.give();
     }
   }
   async savepoint(connection: DatabaseConnection, name: string): Promise<void> {

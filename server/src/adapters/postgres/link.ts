@@ -35,7 +35,7 @@ const inputValue = (value: unknown): unknown => {
  */
 export class Link {
   readonly place: string;
-  readonly turn = writeQueue(TURN_WAIT_MS);
+  readonly writes = writeQueue(TURN_WAIT_MS);
   readonly #url: string;
   readonly #name = applicationName();
   readonly #readers: Pool;
@@ -95,7 +95,7 @@ export class Link {
       throw busy ? refusal(`${this.place}: all ${READERS} sessions are busy`, error) : this.#failed(error);
     }
   }
-  /** Requires the turn of the writer. */
+  /** Requires a turn in `writes`. */
   async writer(): Promise<Client> {
     if (this.#writer !== undefined) return this.#writer;
     this.#rested();
@@ -128,11 +128,11 @@ export class Link {
     if (this.#refused !== undefined && performance.now() < this.#refused.until) throw this.#refused.error;
   }
   #failed(error: unknown): unknown {
-    const told = unavailable(error, this.place);
-    if (told instanceof ServiceError && isLost(error)) {
-      this.#refused = { error: told, until: performance.now() + REST_MS };
+    const cause = unavailable(error, this.place);
+    if (cause instanceof ServiceError && isLost(error)) {
+      this.#refused = { error: cause, until: performance.now() + REST_MS };
     }
-    return told;
+    return cause;
   }
   async #lock(client: Client): Promise<void> {
     for (let attempt = 0; attempt < 20; attempt += 1) {

@@ -32,7 +32,7 @@ export async function whenFree<R>(file: string, work: () => R): Promise<R> {
 
 class SqliteConnection implements DatabaseConnection {
   readonly #driver: SqliteDriver;
-  /** True while this connection holds the writer's turn for a transaction. */
+  /** True while this connection holds the write queue for a transaction. */
   writing = false;
   /** True once a statement of the transaction may have written. */
   wrote = false;
@@ -41,13 +41,13 @@ class SqliteConnection implements DatabaseConnection {
   }
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     const { sql, parameters } = query;
-    const { file, reader, writer, turn } = this.#driver;
+    const { file, reader, writer, writes } = this.#driver;
     if (this.writing) {
       this.wrote ||= changesRows(query);
       return asResult(this.#now(() => writer.run(sql, parameters)));
     }
     if (isRead(query)) return asResult(await whenFree(file, () => reader.run(sql, parameters)));
-    const written = await turn.run(() => whenFree(file, () => this.#driver.write(sql, parameters)));
+    const written = await writes.run(() => whenFree(file, () => this.#driver.write(sql, parameters)));
     await this.#driver.flush();
     return asResult(written);
   }
@@ -96,7 +96,7 @@ export class SqliteDriver implements Driver {
   readonly flusher: Flusher;
   readonly commits: Commits;
   readonly seal: StoreSeal;
-  readonly turn = writeQueue(TURN_WAIT_MS);
+  readonly writes = writeQueue(TURN_WAIT_MS);
   #newest: Commit = { count: 0, at: 0 };
   constructor(parts: Pick<SqliteDriver, 'file' | 'reader' | 'writer' | 'flusher' | 'commits' | 'seal'>) {
     this.file = parts.file;
@@ -126,17 +126,17 @@ export class SqliteDriver implements Driver {
   }
   async beginTransaction(connection: DatabaseConnection): Promise<void> {
     const own = connection as SqliteConnection;
-    await this.turn.take();
+    await this.writes.take();
     try {
       await whenFree(this.file, () => this.writer.exec('begin immediate'));
       own.writing = true;
       own.wrote = false;
     } catch (error) {
-      this.turn.give();
+      this.writes.give();
       throw error;
     }
   }
-  /** Resolves when it is on the disk; the turn is released before, so that later transactions share the next flush. */
+  /** Resolves when it is on the disk; the write queue is released before, so that later transactions share the next flush. */
   async commitTransaction(connection: DatabaseConnection): Promise<void> {
     const own = connection as SqliteConnection;
     try {
@@ -147,7 +147,7 @@ export class SqliteDriver implements Driver {
       throw unavailable(error, this.file);
     }
     own.writing = false;
-    this.turn.give();
+    this.writes.give();
     await this.flush();
   }
   async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
@@ -158,7 +158,7 @@ export class SqliteDriver implements Driver {
       // A full disk already ends the transaction on SQLite's side.
       if (this.writer.inTransaction) this.writer.exec('rollback');
     } finally {
-      this.turn.give();
+      this.writes.give();
     }
   }
   async savepoint(
@@ -188,7 +188,7 @@ export class SqliteDriver implements Driver {
   /** Moves the write-ahead log, which holds old pages, into the file and truncates it. False where a reader still uses it. */
   async forget(): Promise<boolean> {
     for (const deadline = performance.now() + LOCK_WAIT_MS; ;) {
-      await this.turn.take();
+      await this.writes.take();
       try {
         const { rows } = this.writer.run('pragma wal_checkpoint(truncate)', []);
         if (rows[0]?.['busy'] === 0) return true;
@@ -196,14 +196,14 @@ export class SqliteDriver implements Driver {
         if (!isBusy(error)) throw unavailable(error, this.file);
       } finally {
         // Lets other writes run between two attempts.
-        this.turn.give();
+        this.writes.give();
       }
       if (performance.now() > deadline) return false;
       await wait(50);
     }
   }
   async destroy(): Promise<void> {
-    await this.turn.take();
+    await this.writes.take();
     await this.flusher.close();
     this.reader.close();
     this.writer.close();
