@@ -149,3 +149,70 @@ test('glossary - a banned word is seen however it is written', () => {
   for (const text of ['callTaker', 'CallTakers', 'a call-taker.']) assert.equal(says(text), 1, text);
   for (const text of ['cooperator', 'operatorship', 'a call, taker']) assert.equal(says(text), 0, text);
 });
+
+interface Homonym {
+  readonly word: string;
+  /** Folders of `server/src` in which the word has its one meaning. */
+  readonly folders: readonly string[];
+  /** Limit of its uses elsewhere. */
+  readonly elsewhere: number;
+}
+/** Forms of a word that are not its plural. */
+const FORMS: Readonly<Record<string, readonly string[]>> = { tell: ['tells', 'told', 'telling'] };
+async function readHomonyms(): Promise<Homonym[]> {
+  const text = await readFile(path.join(REPOSITORY, 'docs/glossary.md'), 'utf8');
+  return [...text.matchAll(/^\| `(\w+)` \| .+? \| (.+?) \| (\d+) \|$/gm)].map(
+    ([, word, folders, elsewhere]) => ({
+      word: word!,
+      folders: [...folders!.matchAll(/`([^`]+)`/g)].map((m) => m[1]!),
+      elsewhere: Number(elsewhere),
+    }),
+  );
+}
+/** Uses of the word outside the folders of its meaning, by file. */
+function usesElsewhere({ word, folders }: Homonym, files: readonly Source[]): Map<string, number> {
+  const pattern = new RegExp(`\\b(?:${[word, `${word}s`, ...(FORMS[word] ?? [])].join('|')})\\b`, 'g');
+  const outside = files.filter((f) => !folders.some((folder) => f.path.startsWith(`server/src/${folder}/`)));
+  const counts = outside.map(
+    (f) => [f.path, f.text.split('\n').flatMap((l) => plainWords(l).match(pattern) ?? []).length] as const,
+  );
+  return new Map(counts.filter(([, n]) => n > 0));
+}
+
+test('glossary - words with one meaning gain no use outside the folders it belongs to', async () => {
+  const homonyms = await readHomonyms();
+  const words = ['board', 'turn', 'lane', 'fact', 'place', 'draft', 'pace', 'feed', 'outcome', 'tell'];
+  assert.deepEqual(
+    homonyms.map((h) => h.word),
+    words,
+  );
+  const files = (await readSources(['server/src'], /(?<!\.test)\.ts$/)).toSorted((a, b) =>
+    a.path.localeCompare(b.path),
+  );
+  for (const homonym of homonyms) {
+    const uses = usesElsewhere(homonym, files);
+    const total = [...uses.values()].reduce((sum, n) => sum + n, 0);
+    const most = [...uses].toSorted((a, b) => b[1] - a[1]).slice(0, 10);
+    const { word, elsewhere } = homonym;
+    assert.ok(
+      total <= elsewhere,
+      `"${word}" has ${total} uses outside ${homonym.folders.join(', ')}, at most ${elsewhere} are allowed: ` +
+        `rename the new ones by their own meaning (docs/glossary.md); most are in ${JSON.stringify(most)}`,
+    );
+    assert.ok(
+      elsewhere <= 2 * total + 20,
+      `"${word}" has only ${total} uses left elsewhere: lower its ${elsewhere} in docs/glossary.md`,
+    );
+  }
+});
+test('glossary - a use elsewhere is counted however it is written, and none in the folders of the meaning', () => {
+  const homonym = { word: 'tell', folders: ['journal'], elsewhere: 0 };
+  const uses = (file: string, text: string): number =>
+    usesElsewhere(homonym, [{ path: file, text }]).get(file) ?? 0;
+  for (const text of ['tell(x)', 'const toldTwice = 1', 'is_told', 'TELLING', '// tells\n']) {
+    assert.equal(uses('server/src/core/a.ts', text), 1, text);
+    assert.equal(uses('server/src/journal/a.ts', text), 0, text);
+  }
+  assert.equal(uses('server/src/core/a.ts', 'teller intellect'), 0);
+  assert.equal(uses('server/src/journals/a.ts', 'tell told'), 2);
+});
