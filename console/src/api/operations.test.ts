@@ -33,7 +33,7 @@ test('api page - every operation of the document is there, with its level, body 
     call.errors.filter(({ status }) => status === '404'),
     [
       { status: '404', code: 'no_route', title: 'No route leads to this number' },
-      { status: '404', code: 'not_found', title: 'Nothing is here' },
+      { status: '404', code: 'not_found', title: 'Not found' },
     ],
   );
   assert.equal(by('get-/api/v1/stream').upgrade, true);
