@@ -2,10 +2,7 @@ import { z } from 'zod';
 import { ConversationFilter } from './conversations.ts';
 import { PAGE_FIELDS } from './paging.ts';
 
-/**
- * Columns of an export, in the order in which they stand where none are named. Times of day in RFC 3339 UTC, lengths in
- * seconds, lists separated by spaces.
- */
+/** Columns of an export, in their default order. Times in RFC 3339 UTC, lengths in seconds, lists separated by spaces. */
 export const EXPORT_COLUMNS = [
   'id',
   'state',
@@ -44,7 +41,7 @@ export type ExportColumn = z.infer<typeof ExportColumn>;
 
 export const ExportFormat = z.enum(['csv', 'xlsx']);
 export type ExportFormat = z.infer<typeof ExportFormat>;
-/** Body of `POST /api/v1/exports`: a file of the conversations that the list with the same filter has. */
+/** Body of `POST /api/v1/exports`: a file of the conversations in the list with the same filters. */
 export const NewExport = z.strictObject({
   format: ExportFormat,
   filter: ConversationFilter.default({}),
@@ -54,20 +51,20 @@ export const NewExport = z.strictObject({
     .max(EXPORT_COLUMNS.length)
     .refine((list) => new Set(list).size === list.length, 'a column is named twice')
     .default([...EXPORT_COLUMNS])
-    .describe('In the order in which they are to stand; all of them where none are named.'),
+    .describe('Columns in this order; all by default.'),
 });
 export type NewExport = z.output<typeof NewExport>;
 export const ExportId = z.strictObject({
   id: z.string().regex(/^[1-9]\d{0,14}$/, 'not an id of an export'),
 });
-/** A file that is made in the background. */
+/** A file created in the background. */
 export const Export = z
   .object({
     id: z.int(),
     state: z
       .enum(['queued', 'running', 'done', 'failed', 'cancelled', 'expired'])
       .describe(
-        '`expired`: the file was deleted, because its time was over, something in it was erased, or somebody asked.',
+        '`expired`: the file was deleted, because it expired, personal data in it was erased, or on request.',
       ),
     format: ExportFormat,
     filter: ConversationFilter,
@@ -75,11 +72,11 @@ export const Export = z
     by: z.string().describe('Extension, or the name of an API key.'),
     rows: z.object({
       done: z.int(),
-      estimated: z.int().nullable().describe('About how many there will be; null until it runs.'),
+      estimated: z.int().nullable().describe('Estimated number of rows; null until it runs.'),
     }),
     bytes: z.int().nullable(),
     sha256: z.string().nullable().describe('Of the file, in hexadecimal; once it is done.'),
-    error: z.string().nullable().describe('For people: why it failed.'),
+    error: z.string().nullable().describe('Reason of the failure, for people.'),
     created_at: z.string(),
     started_at: z.string().nullable(),
     finished_at: z.string().nullable(),
@@ -94,21 +91,21 @@ export const ExportsQuery = z.strictObject({
     .string()
     .regex(/^[\w.-]{1,64}$/, 'not a cursor of this list')
     .optional()
-    .describe('The `version` of an answer: while it is still that, the answer waits for the next change.'),
+    .describe('`version` of an earlier reply: the reply waits until the version changes.'),
   wait: z
     .string()
     .regex(/^\d{1,2}$/, 'a whole number')
     .transform(Number)
     .pipe(z.int().min(0).max(25))
     .optional()
-    .describe('Seconds to wait at most where `seen` is given, from 0 to 25; 25 where it is not said.'),
+    .describe('Longest wait in seconds with `seen`, from 0 to 25; 25 by default.'),
 });
 export type ExportsQuery = z.infer<typeof ExportsQuery>;
 /** Newest first. */
 export const ExportsReply = z.object({
   success: z.literal(true),
   exports: z.array(Export),
-  version: z.string().describe('Of all exports that may be seen; another one after each change and step.'),
+  version: z.string().describe('Version of the visible list; changes with each change and step.'),
   next_cursor: z.string().nullable(),
 });
 export type ExportsReply = z.infer<typeof ExportsReply>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A whole number as a query writes it: digits only, so that `1e9`, `2.0`, `-1` and `0x10` are refused. */
+/** A whole number in a query: digits only, so that `1e9`, `2.0`, `-1` and `0x10` are rejected. */
 const wholeNumber = (min: number, max: number) =>
   z
     .string()
@@ -8,11 +8,11 @@ const wholeNumber = (min: number, max: number) =>
     .transform(Number)
     .pipe(z.int().min(min).max(max));
 
-/** What the devices of an extension can be reached by (domain.md section 4). */
+/** Reachability of an extension's devices (domain.md section 4). */
 export const Reachability = z.enum(['online', 'push_only', 'offline', 'unknown']);
-/** What the line does. */
+/** Activity of the line. */
 export const Activity = z.enum(['idle', 'ringing', 'in_call', 'on_hold', 'in_call_and_ringing', 'busy']);
-/** What the person says. */
+/** Status set by the person. */
 export const Personal = z.enum(['available', 'away', 'xa', 'dnd', 'chat', 'unavailable', 'not_set']);
 export type Reachability = z.infer<typeof Reachability>;
 export type Activity = z.infer<typeof Activity>;
@@ -23,7 +23,7 @@ export const Presence = z.object({
   activity: Activity,
   personal: Personal,
   note: z.string().nullable(),
-  expires_at: z.string().nullable().describe('When what the person says is over; null: open.'),
+  expires_at: z.string().nullable().describe('End of the personal status; null: open.'),
   /** One word for lists: dnd, in_call, ringing, away, xa, unavailable, the agent's pause reason, available, offline. */
   summary: z.string(),
   since: z.string(),
@@ -45,14 +45,14 @@ export const Contact = z.object({
   department: z.string().nullable(),
 });
 export type Contact = z.infer<typeof Contact>;
-/** `offset` of a list that has a `cursor` too. */
+/** `offset` of a list that also has a `cursor`. */
 export const OLD_OFFSET = {
   deprecated: true,
   description: 'Use `cursor`: with an offset the pages shift while the list changes. Not with a `cursor`.',
 };
 /**
- * Query of contacts.php: each word of `q`, in any order, is part of the name, the department or a number; no case, no accents.
- * `limit` is at most 10,000; without it the whole list.
+ * Query of contacts.php: each word of `q`, in any order, must be part of the name, the department or a number, ignoring case
+ * and accents. `limit` is at most 10,000; without it the whole list.
  */
 export const ContactsQuery = z.object({
   q: z.string().max(64).optional(),
@@ -71,7 +71,7 @@ export const Contacts = z.object({
   total: z.int(),
   as_of: z.string(),
   stale: z.boolean(),
-  next_cursor: z.string().nullable().describe('Null at the end, and where the whole list was asked for.'),
+  next_cursor: z.string().nullable().describe('Null at the end, and for the whole list.'),
   contacts: z.array(Contact),
 });
 export type Contacts = z.infer<typeof Contacts>;

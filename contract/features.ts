@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { numberOf } from './numbers.ts';
 
-/** The own devices that can ring. */
+/** A person's own devices that can ring. */
 export const PHONE_KINDS = ['desk', 'softphone', 'mobile'] as const;
 export const PhoneKind = z.enum(PHONE_KINDS);
 export type PhoneKind = z.infer<typeof PhoneKind>;
-/** Which of the own devices ring: all, one kind, or two kinds. */
+/** Which own devices ring: all, one kind, or two kinds. */
 export const PHONE_MODES = [
   'all',
   ...PHONE_KINDS,
@@ -16,7 +16,7 @@ export const PHONE_MODES = [
 export const PhoneMode = z.enum(PHONE_MODES);
 export type PhoneMode = z.infer<typeof PhoneMode>;
 
-/** What other exchanges and their apps call the kinds; `video` is none, it is what a call can carry. */
+/** Names of the kinds in other exchanges and their apps; `video` is none of them, because it is a property of a call. */
 const KINDS_OF: Readonly<Record<string, readonly PhoneKind[]>> = {
   all: PHONE_KINDS,
   both: PHONE_KINDS,
@@ -35,7 +35,7 @@ const modeOf = (kinds: ReadonlySet<PhoneKind>): PhoneMode =>
   kinds.size === PHONE_KINDS.length
     ? 'all'
     : (PHONE_KINDS.filter((kind) => kinds.has(kind)).join(',') as PhoneMode);
-/** A word, or words with commas between them or in a list; an empty text is all. */
+/** A word, or several separated by commas or in a list; an empty text means all. */
 const WrittenMode = z.union([z.string(), z.array(z.string().max(20)).max(10)]).transform((written, ctx) => {
   const words = typeof written === 'string' ? written.split(',') : written;
   const kinds = new Set<PhoneKind>();
@@ -60,13 +60,13 @@ const Seconds = z.int().min(5).max(120);
 const fields = {
   dnd_enabled: z.boolean().describe('The own devices do not ring; callers find the person busy.'),
   call_forward_number: ForwardNumber.describe(
-    'Where every call goes, also with `dnd_enabled`; empty for off.',
+    'Target of every call, also with `dnd_enabled`; empty for off.',
   ),
   cf_busy_number: ForwardNumber.describe(
-    'Where a call goes that finds the person busy or not to be disturbed, or is refused; empty for off.',
+    'Target of calls while busy or in do not disturb, and of rejected calls; empty for off.',
   ),
   cf_noanswer_number: ForwardNumber.describe(
-    'Where a call goes that nobody answers, or that finds no device; empty for off.',
+    'Target of calls that are not answered, or reach no device; empty for off.',
   ),
   cf_noanswer_timeout: Seconds.describe('Seconds the devices ring before that.'),
 };
@@ -75,9 +75,9 @@ const RINGING = {
   allowed_phone_mode: WrittenMode.describe(
     `${MODE} Also taken: \`both\`, \`webrtc_only\`, \`sip_only\`, \`web\`, \`mobil\`, \`sip\`, and lists of them.`,
   ),
-  phone_modes: WrittenMode.describe('The same; counts where both are given.'),
+  phone_modes: WrittenMode.describe('The same; takes precedence over the other.'),
 };
-/** What an extension has set for its own calls. */
+/** Call settings of an extension. */
 export const Features = z
   .object({
     extension: z.string(),
@@ -92,7 +92,7 @@ export const FeaturesReply = z.object({
   features: Features,
 });
 export type FeaturesReply = z.infer<typeof FeaturesReply>;
-/** Body of a change; what is left out stays as it is. */
+/** Body of a change; absent fields stay unchanged. */
 export const FeaturesChange = z.strictObject({ ...fields, ...RINGING }).partial();
 export type FeaturesChange = z.infer<typeof FeaturesChange>;
 /** Body of features.php, JSON or form; a form has texts: `true`, `false`, `1`, `0`, and digits. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 const EngineWord = z.enum(['up', 'down']);
-/** 200 of `/healthz`: the process answers. */
+/** 200 of `/healthz`: the process responds. */
 export const Health = z.object({ status: z.literal('ok'), engine: EngineWord });
 /** 200 or 503 of `/readyz`. `details` only for Admin and on the loopback listener. */
 export const Readiness = z.object({

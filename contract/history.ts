@@ -61,7 +61,7 @@ const number = (min: number, max: number) =>
 /** `from` is included, `to` is not; `cursor` is the `next_cursor` of a page with the same other parameters. */
 export const HistoryQuery = z.object({
   filter: HistoryFilter.default('all'),
-  /** Part of the other side's name or number; no character of it is special. */
+  /** Part of the other side's name or number; no wildcards. */
   q: z
     .string()
     .max(64)

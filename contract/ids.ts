@@ -30,7 +30,7 @@ export type PersonLevel = Exclude<Level, 'public'>;
 /** True when `has` is at least `needs`. */
 export const includesLevel = (has: Level, needs: Level): boolean =>
   LEVELS.indexOf(has) >= LEVELS.indexOf(needs);
-/** Roles as real clients know them, one for each level. */
+/** Roles as existing clients name them, one per level. */
 export const ROLE_OF_LEVEL = {
   user: 'user',
   agent: 'cc_agent',

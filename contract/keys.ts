@@ -23,9 +23,9 @@ export const SCOPES = [
 export const Scope = z.enum(SCOPES);
 export type Scope = z.infer<typeof Scope>;
 
-/** Begins every API key, so that a leaked one is found by those who look for them. */
+/** Prefix of every API key, so that scanners find a leaked one. */
 export const KEY_PREFIX = 'ohk_';
-/** Keys a site can have. */
+/** Limit of API keys per site. */
 export const MAX_API_KEYS = 500;
 
 const Name = z
@@ -62,7 +62,7 @@ export const ApiKeyId = z.strictObject({
   id: z.string().regex(/^[1-9]\d{0,14}$/, 'not an id of an API key'),
 });
 
-/** An API key without its secret, which nobody can read again. */
+/** An API key without its secret, which cannot be read again. */
 export const ApiKey = z
   .object({
     id: z.int(),
@@ -70,20 +70,17 @@ export const ApiKey = z
     scopes: z.array(Scope),
     queues: z.array(z.string()).nullable(),
     extensions: z.array(z.string()).nullable(),
-    board: z
-      .int()
-      .nullable()
-      .describe('The wallboard whose queues and agents it is for; it is made and revoked there.'),
+    board: z.int().nullable().describe('Wallboard of a display key, which is created and revoked there.'),
     created_at: z.string(),
     /** Extension of the person who made it. */
     created_by: z.string(),
     expires_at: z.string().nullable(),
-    /** To about a minute. */
+    /** Accurate to about a minute. */
     last_used_at: z.string().nullable(),
   })
   .meta({ id: 'ApiKey' });
 export type ApiKey = z.infer<typeof ApiKey>;
 export const ApiKeyReply = z.object({ success: z.literal(true), api_key: ApiKey });
-/** The only time the key itself is shown. */
+/** The only reply that contains the key itself. */
 export const ApiKeyCreated = ApiKeyReply.extend({ key: z.string() });
 export const ApiKeys = z.object({ success: z.literal(true), api_keys: z.array(ApiKey) });

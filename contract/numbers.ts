@@ -5,14 +5,14 @@ import { z } from 'zod';
 const WRITTEN_BETWEEN = /[ \u00a0\u2007\u2009\u202f().\-/\u2010-\u2015\u00b7]/g;
 
 /**
- * A number without what is written between its digits: `+90 (532) 111-22-33` is `+905321112233`. The `(0)` of `+49 (0)30` is
- * dialled inside the country only and goes too. Any other character stays, and is refused by whoever asks for digits.
+ * A number without its separators: `+90 (532) 111-22-33` becomes `+905321112233`. The `(0)` of `+49 (0)30` is dialled only
+ * inside the country and is removed too. Other characters stay, so that a check for digits rejects them.
  */
 export function bareNumber(text: string): string {
   const international = text.trimStart().startsWith('+') ? text.replace('(0)', '') : text;
   return international.replace(WRITTEN_BETWEEN, '');
 }
 
-/** A number in any common spelling; `pattern` is what its bare form must be. */
+/** A number in any common spelling; `pattern` checks its bare form. */
 export const numberOf = (pattern: RegExp, message: string) =>
   z.string().overwrite(bareNumber).regex(pattern, message);

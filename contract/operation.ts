@@ -79,7 +79,7 @@ export interface Operation {
   readonly file?: true;
   /** Media types of the reply where it is not JSON. */
   readonly produces?: readonly string[];
-  /** The replies carry an `ETag`. `held`: `If-None-Match` is read. `match`: `If-Match` is read. `replace`: both are. */
+  /** Replies carry an `ETag`. `held`: reads `If-None-Match`. `match`: reads `If-Match`. `replace`: reads both. */
   readonly etag?: 'sent' | 'held' | 'match' | 'replace';
   /** Takes WebSocket upgrades. */
   readonly upgrade?: true;

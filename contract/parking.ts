@@ -1,20 +1,18 @@
 import { z } from 'zod';
 
-/** A call on a parking slot: whoever dials the slot takes it. */
+/** A parked call: dialling the slot retrieves it. */
 export const ParkedCall = z
   .object({
-    slot: z.string().describe('The number to dial to take the call.'),
+    slot: z.string().describe('Number to dial to retrieve the call.'),
     lot: z.string().describe('The parking lot the slot belongs to.'),
     call_id: z.string(),
     leg_id: z.string(),
-    party: z.object({ number: z.string(), name: z.string() }).describe('Who waits on the slot.'),
+    party: z.object({ number: z.string(), name: z.string() }).describe('Parked party.'),
     since: z.string(),
     parked_by: z
       .string()
       .nullable()
-      .describe(
-        'Extension of who parked the call; null where that is not known, or is no extension of ours.',
-      ),
+      .describe('Extension that parked the call; null where unknown or not ours.'),
   })
   .meta({ id: 'ParkedCall' });
 export type ParkedCall = z.infer<typeof ParkedCall>;
@@ -30,7 +28,7 @@ export const SlotFreed = ParkedCall.pick({ slot: true, lot: true, call_id: true,
   reason: z
     .enum(['picked_up', 'timed_out', 'hung_up', 'engine_lost'])
     .describe(
-      '`picked_up`: somebody took the call; `timed_out`: nobody took it in time, and it went back; `hung_up`: who was parked ended the call; `engine_lost`: the engine lost the call, or it ended while nobody listened.',
+      '`picked_up`: the call was retrieved; `timed_out`: it was not retrieved in time and went back; `hung_up`: the parked party hung up; `engine_lost`: the engine lost the call, or it ended while the service was not connected.',
     ),
 });
 export type SlotFreed = z.infer<typeof SlotFreed>;

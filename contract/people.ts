@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { PAGE_FIELDS } from './paging.ts';
 import { DeviceSession, SessionUser } from './session.ts';
 
-/** Who can sign in, as administrators see them. */
+/** A person's sign-in data for administrators. */
 export const SignInPerson = z
   .object({
     extension: z.string(),
@@ -11,7 +11,7 @@ export const SignInPerson = z
     level: SessionUser.shape.level,
     active: z.boolean().describe('Whether the person can sign in, and be called.'),
     second_factor: z.boolean(),
-    sessions: z.int().describe('Devices that are signed in.'),
+    sessions: z.int().describe('Number of signed-in devices.'),
     last_sign_in: z
       .string()
       .nullable()
@@ -19,7 +19,7 @@ export const SignInPerson = z
   })
   .meta({ id: 'SignInPerson' });
 export type SignInPerson = z.infer<typeof SignInPerson>;
-/** In order of extension; 100 where no `limit` is given. */
+/** Sorted by extension; 100 by default. */
 export const PeopleQuery = z.strictObject({
   limit: PAGE_FIELDS.limit,
   cursor: z

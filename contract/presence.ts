@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Personal } from './extensions.ts';
 
-/** Direction marks would turn the text around it in a list; joiners are left, which names and emoji need. */
+/** Direction marks could reverse the text around a note in a list; joiners are kept, because names and emoji need them. */
 const NOT_IN_A_NOTE = /[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]/u;
 const Note = z
   .string()
@@ -9,18 +9,18 @@ const Note = z
   .refine((text) => text.trim() !== '', 'has no text: null is for none')
   .refine((text) => !NOT_IN_A_NOTE.test(text), 'holds a control character');
 
-/** What a person says of itself. */
+/** Personal status of a person. */
 export const OwnPresence = z
   .object({
     personal: Personal,
     note: z.string().nullable(),
-    expires_at: z.string().nullable().describe('When both go back to nothing said; null: never.'),
+    expires_at: z.string().nullable().describe('Time at which both are cleared; null: never.'),
   })
   .meta({ id: 'OwnPresence' });
 export type OwnPresence = z.infer<typeof OwnPresence>;
 export const PresenceReply = z.object({ success: z.literal(true), presence: OwnPresence });
 export type PresenceReply = z.infer<typeof PresenceReply>;
-/** Body of PUT /api/v1/presence: all that is said from now on; what is left out is not said. */
+/** Body of PUT /api/v1/presence: replaces the whole status; absent fields are cleared. */
 export const PresenceChange = z.strictObject({
   personal: Personal.describe('`dnd` is do not disturb, the same as `*78`; every other word ends it.'),
   note: Note.nullable().default(null),

@@ -7,7 +7,7 @@ const Who = {
     .min(3)
     .max(32)
     .regex(/^\+?[\d\s()./-]*$/, 'not a number')
-    .describe('In any spelling; every spelling of the same number is meant.')
+    .describe('In any spelling; matches every spelling of the number.')
     .optional(),
   extension: z
     .string()
@@ -49,7 +49,7 @@ const shared = {
         .string()
         .describe('scrypt (N 16384, r 8, p 1, 32 bytes) of the number in E.164, or of the extension.'),
     })
-    .describe('Who it was, for those who know already: the number itself is not kept.'),
+    .describe('Hash of the subject, to verify a known number: the number itself is not stored.'),
   by: z.string(),
   error: z.string().nullable(),
   created_at: z.string(),
@@ -61,35 +61,33 @@ export const Erasure = z
   .object({
     ...shared,
     reason: z.string(),
-    placeholder: z.string().describe('What stands where the number or the extension stood.'),
-    before: Places.nullable().describe('Where it was found, rows by table; null until it was looked for.'),
-    erased: Places.describe('What was changed or deleted, rows by table, since it was last begun.'),
-    after: Places.nullable().describe('Where it is found now that it is done: nowhere, unless it says so.'),
-    verified: z.boolean().describe('Everything was searched once more, and nothing was found.'),
+    placeholder: z.string().describe('Replacement for the number or the extension.'),
+    before: Places.nullable().describe('Where it was found, rows by table; null before the search.'),
+    erased: Places.describe('Changed or deleted rows by table, since the last start.'),
+    after: Places.nullable().describe('Rows still found at the end, by table; normally none.'),
+    verified: z.boolean().describe('True when a second search found nothing.'),
     remains: z
       .array(z.object({ where: z.string(), until: z.string().nullable(), why: z.string() }))
-      .describe('What was not erased, why, and the time by which it goes; null for no time.'),
-    place: z.int().nullable().describe('Its place in the ledger of erasures; null until it is done.'),
+      .describe('Data that was not erased, the reason, and when it expires; null for never.'),
+    place: z.int().nullable().describe('Its position in the ledger of erasures; null until it is done.'),
     previous_hash: z.string().nullable(),
     hash: z
       .string()
       .nullable()
-      .describe('SHA-256 over this entry and the hash before it: none can be changed or left out unseen.'),
+      .describe('SHA-256 over this entry and the previous hash: a changed or removed entry is detected.'),
   })
   .meta({ id: 'Erasure' });
 export type Erasure = z.infer<typeof Erasure>;
 export const ErasureReply = z.object({ success: z.literal(true), erasure: Erasure });
 export const ErasureProof = ErasureReply.extend({
-  ledger_intact: z
-    .boolean()
-    .describe('Every hash of the ledger, from the first entry on, is the one it should be.'),
+  ledger_intact: z.boolean().describe('True when every hash of the ledger is correct.'),
 });
 export const ErasuresReply = z.object({
   success: z.literal(true),
   erasures: z.array(Erasure),
   next_cursor: z.string().nullable(),
 });
-/** A file of everything that is known about somebody. */
+/** A file with all personal data of a subject. */
 export const PrivacyExport = z
   .object({
     ...shared,

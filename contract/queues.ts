@@ -10,7 +10,7 @@ const Extension = z.string().regex(/^[0-9]{1,20}$/, 'not an extension');
 /** Callers of a higher priority are served first. */
 const Priority = z.int().min(0).max(1_000_000);
 
-/** A member as the engine confirmed it; what the agent does beside this queue is in `/api/v1/agents`. */
+/** A member as confirmed by the engine; the agent's other work is in `/api/v1/agents`. */
 export const QueueMember = z
   .object({
     extension: z.string().nullable().describe('Null for a member that is not one of our extensions.'),
@@ -20,7 +20,7 @@ export const QueueMember = z
     pause_reason: z.string().nullable(),
     paused_since: z.string().nullable(),
     in_call: z.boolean().describe('In a call of this queue.'),
-    device_state: z.string().describe("What its device does, in the engine's own words."),
+    device_state: z.string().describe("State of its device, in the engine's own words."),
     penalty: z.int(),
     last_call_at: z.string().nullable(),
   })
@@ -28,10 +28,10 @@ export const QueueMember = z
 export type QueueMember = z.infer<typeof QueueMember>;
 export const QueueCaller = z
   .object({
-    id: z.string().describe('The `leg_id` of its events; it names the caller while it waits.'),
+    id: z.string().describe('The `leg_id` of its events; identifies the caller while it waits.'),
     call_id: z.string(),
     position: z.int().describe('From 1.'),
-    priority: z.int().nullable().describe('Null while the engine has not shown it yet.'),
+    priority: z.int().nullable().describe('Null until the engine has reported it.'),
     joined_at: z.string(),
     caller: Party,
   })
@@ -45,11 +45,11 @@ export const QueueOffer = z
     call_id: z.string(),
     caller_id: z.string(),
     created_at: z.string(),
-    deadline: z.string().describe("When the queue's ring time is over."),
+    deadline: z.string().describe("End of the queue's ring time."),
   })
   .meta({ id: 'QueueOffer' });
 export type QueueOffer = z.infer<typeof QueueOffer>;
-/** One queue: its settings, who works in it, who waits, and who rings for whom. */
+/** One queue: settings, members, waiting callers and offers. */
 export const Queue = z
   .object({
     name: z.string(),
@@ -76,14 +76,14 @@ export const MemberPath = z.strictObject({ name: QueueName, extension: Extension
 
 export const MoveCaller = z
   .strictObject({
-    queue: QueueName.optional().describe('The queue to wait in; the same one where it is not given.'),
+    queue: QueueName.optional().describe('Target queue; the same one by default.'),
     position: z
       .int()
       .min(1)
       .max(10_000)
       .optional()
-      .describe('The place among callers of the same priority; the end where it is not given.'),
-    priority: Priority.optional().describe('The priority it has; as it was where it is not given.'),
+      .describe('Position among callers of the same priority; the end by default.'),
+    priority: Priority.optional().describe('New priority; unchanged by default.'),
   })
   .refine(({ queue, position }) => queue !== undefined || position !== undefined, {
     message: 'give queue or position',
@@ -95,7 +95,7 @@ export const NewMember = z.strictObject({ extension: Extension }).meta({ id: 'Ne
 
 export const CallerReply = z.object({
   success: z.literal(true),
-  operation_id: z.string().describe('The events that came of it carry it as `caused_by`.'),
+  operation_id: z.string().describe('Events it caused carry it as `caused_by`.'),
   queue: z.string(),
   caller: QueueCaller,
 });

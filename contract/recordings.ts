@@ -6,11 +6,11 @@ import { PAGE_FIELDS } from './paging.ts';
 export const RecordingId = z.string().regex(/^[0-9a-hjkmnp-tv-z]{26}$/, 'not the id of a recording');
 export const RecordingPath = z.strictObject({ id: RecordingId });
 
-/** A recording of one leg: what it said and heard. */
+/** A recording of one leg, in both directions. */
 export const Recording = ConversationRecording.extend({
-  call_id: z.string().describe('The call it was begun in; leads to its conversation.'),
-  extension: z.string().nullable().describe('Whose leg was recorded; null for nobody of ours.'),
-  queue: z.string().nullable().describe('The queue whose rule it was made by.'),
+  call_id: z.string().describe('Call in which it started; finds its conversation.'),
+  extension: z.string().nullable().describe('Extension of the recorded leg; null for an outside party.'),
+  queue: z.string().nullable().describe('Queue whose rule recorded it.'),
   sha256: z.string().nullable().describe('Of the stored file, in hexadecimal; kept when the file is gone.'),
 }).meta({ id: 'Recording' });
 export type Recording = z.infer<typeof Recording>;

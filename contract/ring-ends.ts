@@ -1,9 +1,11 @@
-/** How the ring of a device ended that did not get the call: one meaning for the stream, the history and every client. */
+/**
+ * How a ring ended at a device that did not get the call, with the same meaning in the stream, the history and every client.
+ */
 import type { LegDisposition } from './conversations.ts';
 
 export type RingEnd = Exclude<LegDisposition, 'answered' | 'blocked'>;
 
-/** Which of several vain rings speaks for all: one that rang to its end outweighs those that did not. */
+/** Which of several failed rings represents them all: one that rang to its end outweighs the others. */
 const WEIGHT: readonly LegDisposition[] = [
   'answered',
   'cancelled_by_caller',
@@ -22,7 +24,7 @@ export const weightiest = (all: readonly (LegDisposition | null)[]): LegDisposit
   return WEIGHT.find((word) => there.has(word)) ?? null;
 };
 
-/** Causes of Q.850 by what they say of a device that ended the ring by itself. */
+/** Q.850 causes with which a device ended the ring by itself. */
 const BY_CAUSE: Readonly<Partial<Record<RingEnd, readonly number[]>>> = {
   busy: [17],
   rejected: [21],
@@ -39,7 +41,7 @@ const OF_CAUSE = new Map(
 export const ringEndOfCause = (cause: number | null): RingEnd => OF_CAUSE.get(cause ?? 0) ?? 'no_answer';
 
 export interface RingFacts {
-  /** Somebody picked up what rang here. */
+  /** Another device picked up this ring. */
   readonly picked_up: boolean;
   /** The device sent the call on to another number. */
   readonly diverted: boolean;
@@ -51,7 +53,7 @@ export interface RingFacts {
   /** The caller hung up, left its queue by a key or was taken out of it. */
   readonly gave_up: boolean;
 }
-/** The first fact that holds decides; where none does, the ring time was over. */
+/** The first true condition decides; without one, the ring time was over. */
 export function ringEndOf(facts: RingFacts): RingEnd {
   if (facts.picked_up) return 'answered_elsewhere';
   if (facts.diverted) return 'diverted';
@@ -59,7 +61,7 @@ export function ringEndOf(facts: RingFacts): RingEnd {
   if (facts.answered) return 'answered_elsewhere';
   return facts.gave_up ? 'cancelled_by_caller' : 'no_answer';
 }
-/** The same end as `reason` of `call.left` names it. */
+/** The same end as a `reason` of `call.left`. */
 export const LEFT_REASON = {
   no_answer: 'no_answer',
   busy: 'busy',
@@ -76,5 +78,5 @@ const OF_REASON = new Map<string, LegDisposition>([
   ['hangup', 'answered'],
   ['transferred', 'answered'],
 ]);
-/** The disposition of a called leg that events have named, from the reason with which it left; null where the engine lost it. */
+/** Disposition of a called leg from the `reason` of its `call.left`; null where the engine lost it. */
 export const dispositionOfReason = (reason: string): LegDisposition | null => OF_REASON.get(reason) ?? null;

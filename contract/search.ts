@@ -1,5 +1,5 @@
-/** How names and numbers are searched for, the same in the service and on pages. */
-/** Letters that no Unicode decomposition takes apart, as people type them without a special keyboard. */
+/** Search in names and numbers, the same in the service and in the console. */
+/** Letters without a Unicode decomposition, as people type them on a plain keyboard. */
 const PLAIN: Readonly<Record<string, string>> = {
   ı: 'i',
   ß: 'ss',
@@ -13,7 +13,7 @@ const PLAIN: Readonly<Record<string, string>> = {
   ħ: 'h',
 };
 
-/** A text as it is compared in a search: no case, no accents, single spaces. A text of accents alone keeps them. */
+/** A text in the form used for comparison: lower case, without accents, single spaces. A text of accents alone keeps them. */
 export const fold = (text: string): string => {
   const lower = text.toLowerCase();
   const plain = lower
@@ -22,15 +22,15 @@ export const fold = (text: string): string => {
     .replace(/[ıßøđðłæœþħ]/g, (letter) => PLAIN[letter]!)
     .replace(/\s+/g, ' ')
     .trim();
-  // Without anything to compare, a search would find everything.
+  // An empty search text would match everything.
   return plain === '' ? lower.trim() : plain;
 };
 
-/** The digits of a number written for people, with its leading plus; null where the text is no number. */
+/** Digits of a number written for people, with its leading plus; null where the text is no number. */
 export const digitsOf = (text: string): string | null =>
   /^\+?[\s()./-]*\d[\d\s()./-]*$/.test(text.trim()) ? text.replace(/[\s()./-]/g, '') : null;
 
-/** What a search looks at: folded texts, each on its own line so that no word is found across two, and numbers as digits. */
+/** What a search compares: folded texts, one per line so that no word matches across two, and numbers as digits. */
 export interface Searched {
   readonly text: string;
   readonly numbers: readonly string[];
@@ -43,7 +43,7 @@ export const searched = (
   text: texts.map((text) => fold(text ?? '')).join('\n'),
   numbers: numbers.flatMap((number) => (number === null ? [] : (digitsOf(number) ?? []))),
 });
-/** Whether each word of `q`, in any order, is part of a text or a number, or all of it is one number. */
+/** Whether each word of `q`, in any order, is part of a text or a number, or the whole `q` is one number. */
 export function matcherOf(q: string): (one: Searched) => boolean {
   const words = fold(q)
     .split(' ')

@@ -2,14 +2,14 @@ import { z } from 'zod';
 
 /** The name of the session cookie over plain HTTP. Over HTTPS it is `HOST_SESSION_COOKIE`; both are read. */
 export const SESSION_COOKIE = 'offhook_session';
-/** Browsers take it over HTTPS only, for this host alone and the whole of it: no neighbour of the host can set it. */
+/** Browsers accept it over HTTPS only, for exactly this host and all its paths: no other host of the domain can set it. */
 export const HOST_SESSION_COOKIE = '__Host-offhook_session';
-/** By which a browser that signed in before is known. Named as the session's over HTTPS. */
+/** Recognises a browser that signed in before. Its HTTPS name follows that of the session cookie. */
 export const DEVICE_COOKIE = 'offhook_device';
 
 const text = (max: number) => z.string().max(max);
 const bytes = (s: string): number => new TextEncoder().encode(s).length;
-/** What can be a password at all: a NUL or more than 1024 bytes of UTF-8 is a mistake, not a wrong guess. */
+/** Any possible password: NUL or more than 1024 bytes of UTF-8 is an input error, not a wrong password. */
 const Password = z
   .string()
   .min(1)
@@ -22,7 +22,7 @@ export const NewPassword = z
   .refine((s) => bytes(s) <= 1024, 'longer than 1024 bytes')
   .refine((s) => !/\p{Cc}/u.test(s), 'holds a control character')
   .meta({ minLength: 8, maxLength: 1024 });
-/** A form sends strings; JSON sends strings, and null for what it does not have. Nothing is coerced from other types. */
+/** A form sends strings; JSON sends strings, and null for absent values. No other type is converted. */
 export const LoginRequest = z
   .object({
     username: text(128).nullish().describe('The extension, or the user name.'),
@@ -90,7 +90,7 @@ export const Ping = z.object({
   brand_title: z.string(),
   brand_sub: z.string(),
   server_time: z.int(),
-  signed_in: z.boolean().describe('The request came with a session, or an API key, that works.'),
+  signed_in: z.boolean().describe('True where the request had a valid session or API key.'),
 });
 /** Body of `POST /api/v1/session/password`. */
 export const PasswordChange = z.strictObject({
@@ -101,10 +101,10 @@ export const PasswordChange = z.strictObject({
 export const OtpState = z.object({ success: z.literal(true), enabled: z.boolean() });
 /** Body of `POST /api/v1/session/otp`. */
 export const OtpEnrolment = z.strictObject({ current_password: Password });
-/** `secret` is base32, `uri` the same for a QR code; it counts once it is confirmed. */
+/** `secret` is base32, `uri` the same as a QR code; active once it is confirmed. */
 export const OtpSecret = z.object({ success: z.literal(true), secret: z.string(), uri: z.string() });
 export const OtpConfirmation = z.strictObject({ otp: text(16).min(1) });
-/** Each code stands in for the digits once. They are shown this one time. */
+/** Each recovery code replaces the digits once. Shown only in this reply. */
 export const OtpConfirmed = z.object({ success: z.literal(true), recovery_codes: z.array(z.string()) });
 export const OtpRemoval = z.strictObject({ current_password: Password, otp: text(16).min(1) });
 /** Body of `POST /api/v1/session/confirm`. */
@@ -114,24 +114,21 @@ export const SessionConfirmation = z.strictObject({
 });
 export const SessionConfirmed = z.object({
   success: z.literal(true),
-  confirmed_until: z.string().describe('Until then this session needs no other confirmation.'),
+  confirmed_until: z.string().describe('This session needs no further confirmation until then.'),
 });
-/** A success that has nothing to add. */
+/** A success without further data. */
 export const Done = z.object({ success: z.literal(true) });
 /** For POSTs that take no fields: an empty body or an empty object. */
 export const NoFields = z.strictObject({}).nullable();
 export const WhoAmI = z.object({ success: z.literal(true), user: SessionUser, expires_at: z.string() });
-/** What a softphone registers with. */
+/** SIP credentials of a softphone. */
 export const SipReply = z.object({ success: z.literal(true), sip: Sip });
 export const DeviceSession = z
   .object({
     id: z.int(),
     device_name: z.string().nullable(),
     platform: z.string().nullable(),
-    address: z
-      .string()
-      .nullable()
-      .describe('The address it signed in from; null for one of before this was kept.'),
+    address: z.string().nullable().describe('Address of the sign-in; null for older sessions.'),
     created_at: z.string(),
     last_used_at: z.string(),
     expires_at: z.string(),

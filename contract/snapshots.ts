@@ -1,4 +1,4 @@
-/** `data` of a `snapshot` frame, by the noun of its topic: what events lead on from. */
+/** `data` of a `snapshot` frame by the noun of its topic: the state that later events continue from. */
 import { z } from 'zod';
 import { AgentsSnapshot } from './agents.ts';
 import { Call } from './calls.ts';
@@ -8,7 +8,7 @@ import { ParkingSnapshot } from './parking.ts';
 import { Queue } from './queues.ts';
 import { QueueStats } from './wallboard.ts';
 
-/** `stale` while the link to the engine is down: what is shown is as of then. */
+/** True while the link to the engine is down: the state is the last known one. */
 const stale = z.boolean();
 export const SNAPSHOTS = {
   presence: z.object({ stale, extensions: z.array(Presence.extend({ extension: z.string() })) }),

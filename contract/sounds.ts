@@ -1,14 +1,14 @@
 import { z } from 'zod';
 
-/** A sound is known by its content: the SHA-256 of the file that is kept, in lower-case hex. */
+/** A sound is identified by its content: the SHA-256 of the stored file, in lower-case hex. */
 export const SoundId = z.string().regex(/^[0-9a-f]{64}$/, 'not the id of a sound');
 export const SoundPath = z.strictObject({ sound: SoundId });
 
-/** What an upload was found to be. */
+/** Detected format of an upload. */
 export const SoundFormat = z.enum(['wav', 'mp3', 'flac', 'ogg_opus', 'ogg_vorbis']);
 export type SoundFormat = z.infer<typeof SoundFormat>;
 
-/** What a sound is for decides how long it may last: a prompt 10 minutes, music on hold 60. */
+/** The kind limits the duration: a prompt 10 minutes, music on hold 60. */
 export const SoundKind = z.enum(['prompt', 'music_class']);
 export type SoundKind = z.infer<typeof SoundKind>;
 export const SoundUploadQuery = z.strictObject({ kind: SoundKind.default('prompt') });
@@ -20,7 +20,7 @@ export const UploadedSound = z
     seconds: z.number(),
     format: SoundFormat,
     sample_rate: z.int().describe('Of the upload, samples per second.'),
-    bytes: z.int().describe('Of the file that is kept: WAV, mono, 16 bit, 16 kHz.'),
+    bytes: z.int().describe('Of the stored file: WAV, mono, 16 bit, 16 kHz.'),
   })
   .meta({ id: 'UploadedSound' });
 export type UploadedSound = z.infer<typeof UploadedSound>;
@@ -34,7 +34,7 @@ export const Sound = z
     expires_at: z
       .string()
       .nullable()
-      .describe('When it is deleted if nothing uses it until then; null for one that is used.'),
+      .describe('Time of its deletion unless it is used before; null while it is used.'),
   })
   .meta({ id: 'Sound' });
 export type Sound = z.infer<typeof Sound>;
@@ -43,6 +43,6 @@ export const SoundsReply = z.object({
   sounds: z.array(Sound).describe('The uploaded ones, in order of id.'),
   bytes: z.int().describe('Of all of them together.'),
   bytes_at_most: z.int(),
-  built_in: z.array(z.string()).describe('Names of the sounds that the engine brought along.'),
+  built_in: z.array(z.string()).describe("Names of the engine's own sounds."),
 });
 export type SoundsReply = z.infer<typeof SoundsReply>;

@@ -1,20 +1,20 @@
-/** The frames of the stream and the names of its topics (wire.md section 6). */
+/** Frames of the stream and names of its topics (wire.md section 6). */
 import { z } from 'zod';
 import { Envelope } from './events.ts';
 import { Problem } from './errors.ts';
 
-/** The sub-protocol a WebSocket asks for. */
+/** Sub-protocol of the WebSocket. */
 export const STREAM_PROTOCOL = 'offhook.v1';
 /** Largest frame a client may send, in bytes. */
 export const MAX_FRAME_BYTES = 65_536;
-/** Topics one frame may name. */
+/** Limit of topics in one frame. */
 export const MAX_TOPICS = 256;
 /** Bad frames in a row after which the connection is closed. */
 export const MAX_BAD_FRAMES = 20;
 
 /**
- * Why the server closes a WebSocket, beside those of RFC 6455 (1002, 1007, 1008, 1009). Who is not signed in is refused
- * before there is one, with HTTP 401; 4401 is for a session that lapses while it is open.
+ * Why the server closes a WebSocket, in addition to RFC 6455 (1002, 1007, 1008, 1009). An unauthenticated upgrade gets HTTP 401
+ * instead; 4401 is for a session that expires while the connection is open.
  */
 export const CLOSE_CODES = {
   bad_frame: 4400,
@@ -43,11 +43,11 @@ export const ClientFrame = z.discriminatedUnion('op', [
     id: Id,
     topics: z.array(Topic).min(1).max(MAX_TOPICS),
     snapshot: z.boolean().optional(),
-    /** Newest seq the client has; what came after it is sent first. */
+    /** Newest seq the client has; later events are sent first. */
     cursor: z.int().min(0).optional(),
-    /** The epoch the cursor belongs to, where the client kept it; another one is answered with a gap. */
+    /** Epoch of the cursor, where the client stored it; another epoch is answered with a gap. */
     epoch: z.string().max(64).optional(),
-    /** `<seq>:<check>` of the newest event the client has; where the log holds another event there, a gap is the answer. */
+    /** `<seq>:<check>` of the newest event the client has; a journal with another event there answers with a gap. */
     check: Check.optional(),
   }),
   z.strictObject({ op: z.literal('unsubscribe'), id: Id, topics: z.array(Topic).min(1).max(MAX_TOPICS) }),
@@ -115,13 +115,13 @@ const Topics = z
   .pipe(z.array(Topic).min(1).max(MAX_TOPICS))
   .describe('Topics, separated by commas.');
 const Cursor = wholeNumber(Number.MAX_SAFE_INTEGER);
-/** Query of `GET /api/v1/events`. The header `Last-Event-ID` goes before `cursor`. */
+/** Query of `GET /api/v1/events`. The header `Last-Event-ID` takes precedence over `cursor`. */
 export const EventsQuery = z.strictObject({
   topics: Topics,
   cursor: Cursor.optional().describe('Newest seq the client has.'),
   epoch: z.string().max(64).optional().describe('The epoch the cursor belongs to.'),
   check: Check.optional().describe(
-    '`<seq>:<check>` of the newest event the client has; where the log holds another event there, a gap is the answer.',
+    '`<seq>:<check>` of the newest event the client has; a journal with another event there answers with a gap.',
   ),
   snapshot: z.enum(['true', 'false']).optional().describe('`true`: the state first, as `event: snapshot`.'),
 });
@@ -129,22 +129,22 @@ export const EventsQuery = z.strictObject({
 export const PollQuery = EventsQuery.extend({
   wait: wholeNumber(60)
     .optional()
-    .describe('Seconds to wait for an event at most, from 0 to 60; 25 where it is not said.'),
+    .describe('Longest wait for an event in seconds, from 0 to 60; 25 by default.'),
 });
 const Gap = z.object({
   from: z.int(),
   to: z.int(),
   reason: z.enum(['cursor_outdated', 'epoch', 'cursor_ahead']),
 });
-/** 200 of `GET /api/v1/events/poll`: what came after the cursor, at most 500 at once. */
+/** 200 of `GET /api/v1/events/poll`: events after the cursor, at most 500 at once. */
 export const PollReply = z.object({
   success: z.literal(true),
   epoch: z.string(),
   events: z.array(Envelope),
-  cursor: z.int().describe('To ask with the next time.'),
-  gap: Gap.nullable().describe('What came in between is no longer there: take a snapshot.'),
+  cursor: z.int().describe('Cursor for the next request.'),
+  gap: Gap.nullable().describe('The events in between are no longer kept: take a snapshot.'),
   snapshot: z
     .array(z.object({ topic: z.string(), cursor: z.int(), data: z.unknown() }))
     .optional()
-    .describe('The state as of `cursor`, where it was asked for and the cursor could not be led on from.'),
+    .describe('The state as of `cursor`, if requested and the cursor could not be resumed.'),
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A connection to a carrier or another exchange, as it is now. */
+/** Current state of a connection to a carrier or another exchange. */
 export const TrunkState = z
   .object({
     name: z.string(),
@@ -10,10 +10,10 @@ export const TrunkState = z
       .boolean()
       .nullable()
       .describe(
-        'Whether the other side answers when it is asked, every 20 s; null where that is not known: the trunk is switched off, or the engine is away.',
+        'Whether the other side answers the check every 20 s; null where unknown, because the trunk is disabled or the engine is away.',
       ),
-    since: z.string().nullable().describe('Since when, as far as this service has seen it.'),
-    calls: z.int().describe('Calls over it that go on.'),
+    since: z.string().nullable().describe('Start of this state, as observed by this service.'),
+    calls: z.int().describe('Number of its live calls.'),
     max_calls: z.int().nullable(),
   })
   .meta({ id: 'TrunkState' });

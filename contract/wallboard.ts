@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-/** Waits are kept in whole seconds up to here, so that figures can be asked for any threshold up to it, also of the past. */
+/** Waits are counted in whole seconds up to here, so that figures for any threshold up to it can be computed later. */
 export const LONGEST_THRESHOLD_SECONDS = 7200;
-/** The shortest interval of a series; every other is a multiple of it that divides a day. */
+/** Shortest interval of a series; others are multiples of it that divide a day. */
 export const INTERVAL_SECONDS = 900;
 
 /** The named service-level formulas of domain.md section 6.1; there is no single standard. */
@@ -29,7 +29,7 @@ export const ServiceLevel = z.strictObject({
   flow_outs: FlowOuts,
 });
 export type ServiceLevel = z.infer<typeof ServiceLevel>;
-/** Of a queue that nobody has set. */
+/** Default of a queue without its own. */
 export const DEFAULT_SERVICE_LEVEL: ServiceLevel = {
   formula: 'ignore_short',
   threshold_seconds: 20,
@@ -62,14 +62,12 @@ export const QueueSums = z.object({
   lost: z
     .int()
     .describe(
-      'Ended while nobody could see how (the engine restarted or was out of reach); in no other sum. One whose end the call records tell afterwards is lost no more.',
+      'Ended without a known result (the engine restarted or was unreachable); in no other sum. A visit whose end is found later in the call records leaves this sum.',
     ),
-  ended_unobserved: z
-    .int()
-    .describe('Whose end was found afterwards: their wait is the longest it can have been.'),
+  ended_unobserved: z.int().describe('Visits whose end was found later: their wait is an upper bound.'),
   wait_answered_seconds: z.int(),
   wait_abandoned_seconds: z.int(),
-  longest_wait_seconds: z.int().describe('Of visits that are over.'),
+  longest_wait_seconds: z.int().describe('Sum over finished visits.'),
   handled: z.int().describe('Agents’ parts in queue calls that are over, wrap-up included.'),
   talk_seconds: z
     .int()
@@ -120,14 +118,14 @@ const Figures = z.object({
 });
 export const QueueFigures = z.object({ queue: z.string(), ...Figures.shape });
 export type QueueFigures = z.infer<typeof QueueFigures>;
-/** What is in the queue now. */
+/** Current state of the queue. */
 const QueueNow = z.object({
   waiting: z.int(),
   longest_waiting_since: z
     .string()
     .nullable()
     .describe(
-      'When the caller who waits longest joined; null where nobody waits. A display ticks by itself.',
+      'Joining time of the longest-waiting caller; null without one. A display counts the seconds itself.',
     ),
   expected_wait_seconds: z
     .number()
@@ -154,7 +152,7 @@ export const QueueStats = z.object({
 });
 export type QueueStats = z.infer<typeof QueueStats>;
 
-/** One agent over a span, all its queues. */
+/** One agent over a span, in all its queues. */
 export const AgentFigures = z.object({
   extension: z.string(),
   handled: z.int(),
@@ -179,7 +177,7 @@ const whole = z
   .string()
   .regex(/^\d{1,5}$/, 'a whole number')
   .transform(Number);
-const IN_PLACE = `Seconds, from 0 to ${LONGEST_THRESHOLD_SECONDS}, in place of what is set for the queue.`;
+const IN_PLACE = `Seconds, from 0 to ${LONGEST_THRESHOLD_SECONDS}, instead of the setting of the queue.`;
 const Span = {
   day: z.iso
     .date()
@@ -187,7 +185,7 @@ const Span = {
     .describe('A day of the site’s zone, `YYYY-MM-DD`; without it and `from`, today.'),
   from: z.iso.datetime({ offset: true }).optional().describe('Both on a quarter of an hour.'),
   to: z.iso.datetime({ offset: true }).optional(),
-  formula: ServiceLevelFormula.optional().describe('In place of what is set for the queue.'),
+  formula: ServiceLevelFormula.optional().describe('Instead of the setting of the queue.'),
   threshold_seconds: whole.pipe(Seconds).optional().describe(IN_PLACE),
   short_abandon_seconds: whole.pipe(Seconds).optional().describe(IN_PLACE),
   flow_outs: FlowOuts.optional(),
@@ -205,7 +203,7 @@ export const QueueStatsQuery = z.strictObject({
 });
 export type QueueStatsQuery = z.infer<typeof QueueStatsQuery>;
 
-/** A stretch of time of which nothing could be counted. */
+/** A period in which nothing could be counted. */
 const Gap = z.object({
   from: z.string(),
   to: z.string(),
@@ -217,7 +215,7 @@ const Gap = z.object({
   settled: z
     .boolean()
     .describe(
-      'True once the call records have told the waits of that time, and they are in the figures; the time and calls of agents are not.',
+      'True once the waits of that period were found in the call records and are in the figures; times and calls of agents are not.',
     ),
 });
 const Head = {
@@ -228,9 +226,9 @@ const Head = {
   to: z.string(),
   as_of: z.string(),
   stale: z.boolean().describe('True while the link to the engine is down.'),
-  gaps: z.array(Gap).describe('Where the span has any, the figures are too small.'),
+  gaps: z.array(Gap).describe('Periods without data; with any, the figures are too low.'),
 };
-/** A queue's figures; with what is in it now where the span holds the present. */
+/** Figures of a queue; with its current state where the span includes the present. */
 const QueueReport = z.object({
   ...QueueFigures.shape,
   day: z.string().nullable(),

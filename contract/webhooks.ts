@@ -1,19 +1,19 @@
-/** Webhooks: what is subscribed to, and what became of each delivery (wire.md section 7). */
+/** Webhooks: subscriptions, and the result of each delivery (wire.md section 7). */
 import { z } from 'zod';
 import { PAGE_FIELDS } from './paging.ts';
 import { EVENT_DATA, Envelope } from './events.ts';
 import type { EventType } from './events.ts';
 import { Topic } from './stream.ts';
 
-/** Webhooks a site can have. */
+/** Limit of webhooks per site. */
 export const MAX_WEBHOOKS = 200;
-/** Seconds between the attempts of one delivery, each give or take a tenth; after the last it is parked. */
+/** Seconds between the attempts of one delivery, each ± 10 %; after the last attempt the delivery is parked. */
 export const RETRY_SECONDS = [
   5, 15, 30, 60, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400,
 ] as const;
-/** Hours for which a replaced secret still signs beside the new one. */
+/** Hours for which a replaced secret is used for a second signature. */
 export const ROTATION_GRACE_HOURS = 24;
-/** Bytes of an answer that are shown. */
+/** Bytes of an answer in the delivery log. */
 export const MAX_EXCERPT_BYTES = 1_024;
 
 const EventTypeName = z.enum(Object.keys(EVENT_DATA) as [EventType, ...EventType[]]);
@@ -34,7 +34,7 @@ export const NewWebhook = z.strictObject({
   description: Description.default(''),
 });
 export type NewWebhook = z.output<typeof NewWebhook>;
-/** Body of `PATCH /api/v1/webhooks/:id`. `enabled` true sends what waits at once, with a fresh schedule. */
+/** Body of `PATCH /api/v1/webhooks/:id`. `enabled` true sends waiting events at once, with a new schedule. */
 export const WebhookChange = z.strictObject({
   url: Url.optional(),
   topics: Topics.optional(),
@@ -47,8 +47,10 @@ export const WebhookId = z.strictObject({
   id: z.string().regex(/^[1-9]\d{0,14}$/, 'not an id of a webhook'),
 });
 
-/** `gone`: the target answered 410. `failing`: it failed too long. `no_owner`: who made it is gone. `not_allowed`:
- * the rights of who made it no longer reach any of its topics. */
+/**
+ * `gone`: the target answered 410. `failing`: it failed for too long. `no_owner`: its creator no longer exists. `not_allowed`:
+ * the rights of its creator no longer cover any of its topics.
+ */
 export const DisabledReason = z.enum(['request', 'gone', 'failing', 'no_owner', 'not_allowed']);
 export type DisabledReason = z.infer<typeof DisabledReason>;
 export const Webhook = z
@@ -68,26 +70,26 @@ export const Webhook = z
     cursor: z.int(),
     /** Events of the journal after the cursor, whatever their topic. */
     lag: z.int(),
-    /** The delivery that the ones after it wait for. */
+    /** Delivery that blocks the ones after it. */
     retrying: z
       .object({ seq: z.int(), attempts: z.int(), next_attempt_at: z.string(), failing_since: z.string() })
       .nullable(),
     replay: z.object({ from: z.int(), to: z.int() }).nullable(),
-    /** Until when the secret before this one signs too. */
+    /** Until when the previous secret signs too. */
     previous_secret_until: z.string().nullable(),
   })
   .meta({ id: 'Webhook' });
 export type Webhook = z.infer<typeof Webhook>;
 export const WebhookReply = z.object({ success: z.literal(true), webhook: Webhook });
-/** `secret` is `whsec_` and base64; it is shown this once. */
+/** `secret` is `whsec_` and base64; only this reply contains it. */
 export const WebhookSecretReply = WebhookReply.extend({ secret: z.string() });
 export const Webhooks = z.object({ success: z.literal(true), webhooks: z.array(Webhook) });
 
-/** Reply of `POST /api/v1/webhooks/:id/test`: what the target answered to one event of the type `webhook.test`. */
+/** Reply of `POST /api/v1/webhooks/:id/test`: the target's answer to one event of the type `webhook.test`. */
 export const WebhookTested = z.object({
   success: z.literal(true),
   delivered: z.boolean(),
-  /** Null where no answer came. */
+  /** Null without an answer. */
   status: z.int().nullable(),
   error: z.string().nullable(),
   latency_ms: z.int(),
@@ -95,21 +97,29 @@ export const WebhookTested = z.object({
 });
 export type WebhookTested = z.infer<typeof WebhookTested>;
 
-/** What a test sends: no event of the log, so it has neither `seq` nor `observed`, and only its webhook hears it. */
+/**
+ * Content of a test: not an event of the journal, so it has neither `seq` nor `observed`, and only this webhook receives it.
+ */
 export const WebhookTest = Envelope.omit({ seq: true, observed: true })
   .extend({ type: z.literal('webhook.test'), data: z.object({ webhook_id: z.int() }) })
   .describe(
-    'Somebody tests the webhook. It is no event of the log: it has neither `seq` nor `observed`, is not repeated, and only this webhook gets it.',
+    'A test of the webhook. It is not an event of the journal: it has neither `seq` nor `observed`, is not repeated, and only this webhook receives it.',
   );
 
-/** Body of `POST /api/v1/webhooks/:id/replay`: seqs, both included; what was passed already is sent again. */
+/**
+ * Body of `POST /api/v1/webhooks/:id/replay`: seqs, both included; events that were already delivered or passed over are sent
+ * again.
+ */
 export const WebhookReplay = z
   .strictObject({ from: z.int().positive(), to: z.int().positive() })
   .refine(({ from, to }) => from <= to, { path: ['to'], message: 'it is before from' });
 
 export const DeliveryState = z.enum(['delivered', 'retrying', 'parked', 'gap']);
 export type DeliveryState = z.infer<typeof DeliveryState>;
-/** One line of the delivery log. A `gap` names events that could not be sent, `seq` to `to_seq`: the journal had them no longer. */
+/**
+ * One line of the delivery log. A `gap` covers events that could not be sent, `seq` to `to_seq`, because the journal no longer
+ * had them.
+ */
 export const WebhookDelivery = z
   .object({
     id: z.int(),
@@ -121,7 +131,7 @@ export const WebhookDelivery = z
     type: z.string().nullable(),
     replay: z.boolean(),
     attempts: z.int(),
-    /** Of the newest attempt; null where no answer came. */
+    /** Of the newest attempt; null without an answer. */
     status: z.int().nullable(),
     error: z.string().nullable(),
     latency_ms: z.int().nullable(),
@@ -153,7 +163,7 @@ const PrivateTarget = z
     'not a host, an address or a network such as 10.1.0.0/16',
   )
   .refine(isTarget, 'not a host, an address or a network of at least 8 bits such as 10.1.0.0/16');
-/** What an administrator sets for all webhooks. */
+/** Settings for all webhooks, set by an administrator. */
 export const WebhookSettings = z
   .strictObject({
     private_targets: z
@@ -167,13 +177,13 @@ export const WebhookSettingsReply = z.object({
   success: z.literal(true),
   settings: z.object({
     ...WebhookSettings.shape,
-    fixed_targets: z.array(z.string()).describe('Those that `OFFHOOK_WEBHOOK_ALLOW` names beside them.'),
+    fixed_targets: z.array(z.string()).describe('Targets that `OFFHOOK_WEBHOOK_ALLOW` allows in addition.'),
   }),
 });
 export type WebhookSettingsReply = z.infer<typeof WebhookSettingsReply>;
 
 const NETWORK = /^(.+)\/([0-9]{1,3})$/;
-/** Fewer bits would be half of the internet. */
+/** A shorter prefix would allow half of the internet. */
 const FEWEST_BITS = 8;
 const IPV4 =
   /^(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(\.(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])){3}$/;
@@ -186,6 +196,6 @@ function isTarget(text: string): boolean {
   const ipv6 = address.includes(':') && z.ipv6().safeParse(address).success;
   const ip = ipv6 || IPV4.test(address);
   if (bits !== undefined) return ip && Number(bits) >= FEWEST_BITS && Number(bits) <= (ipv6 ? 128 : 32);
-  // What is only digits and dots is an address that was typed wrong.
+  // Text of only digits and dots is a mistyped address.
   return ip || (isHost(text) && !/^[0-9.]+$/.test(text));
 }

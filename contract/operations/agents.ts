@@ -36,7 +36,7 @@ export const agents = area({
     query: AgentsQuery,
     reply: AgentsReply,
     errors: ['invalid_request'],
-    summary: 'The agents as they are now',
+    summary: 'Current state of the agents',
   },
   get: {
     method: 'GET',
@@ -73,7 +73,7 @@ export const agents = area({
     body: AgentQueueBody,
     reply: AgentChangeReply,
     errors: ERRORS,
-    summary: 'Log an agent in to its queues, or to one',
+    summary: 'Sign an agent in to its queues, or to one',
   },
   logout: {
     method: 'POST',
@@ -89,7 +89,7 @@ export const agents = area({
     body: AgentQueueBody,
     reply: AgentChangeReply,
     errors: [...ERRORS, 'static_member'],
-    summary: 'Log an agent out of its queues, or of one; in a call it waits for its end',
+    summary: 'Sign an agent out of its queues, or of one; during a call, at its end',
   },
   pause: {
     method: 'POST',
@@ -105,7 +105,8 @@ export const agents = area({
     body: AgentPauseBody,
     reply: AgentChangeReply,
     errors: [...ERRORS, 'unknown_reason'],
-    summary: 'Pause an agent; in a call no other is offered, and it counts after the wrap-up',
+    summary:
+      'Pause an agent; during a call, from the end of its wrap-up, and no other call is offered before',
   },
   unpause: {
     method: 'POST',
@@ -121,7 +122,7 @@ export const agents = area({
     body: AgentQueueBody,
     reply: AgentChangeReply,
     errors: ERRORS,
-    summary: 'Make an agent ready; ends a wrap-up, and what waits for the end of a call',
+    summary: 'Make an agent ready; ends a wrap-up and cancels a pending change',
   },
   cancelPending: {
     method: 'POST',
@@ -136,7 +137,7 @@ export const agents = area({
     params: AgentPath,
     reply: AgentChangeReply,
     errors: ERRORS,
-    summary: 'Take back what waits for the end of the call',
+    summary: 'Cancel a change that waits for the end of the call',
   },
   wrapUp: {
     method: 'POST',
@@ -152,7 +153,7 @@ export const agents = area({
     body: AgentWrapUpBody,
     reply: AgentChangeReply,
     errors: [...ERRORS, 'not_in_wrap_up'],
-    summary: 'Finish the wrap-up now, or give it a later deadline',
+    summary: 'End the wrap-up now, or extend its deadline',
   },
   act: {
     method: 'POST',
@@ -176,6 +177,6 @@ export const agents = area({
       'store_unavailable',
       'engine_timeout',
     ],
-    summary: 'Pause, log in and out, and read the state of the caller as an agent',
+    summary: 'Pause, sign in and out, and read the state of the caller as an agent',
   },
 });

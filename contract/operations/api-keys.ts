@@ -34,7 +34,7 @@ export const apiKeys = area({
     reply: ApiKeyCreated,
     status: 201,
     errors: ['invalid_request', 'name_taken', 'limit_reached', 'store_unavailable'],
-    summary: 'Create an API key; the key is shown this once',
+    summary: 'Create an API key; only this reply contains the key',
   },
   change: {
     method: 'PATCH',
@@ -48,7 +48,7 @@ export const apiKeys = area({
     body: ApiKeyChange,
     reply: ApiKeyReply,
     errors: ['invalid_request', 'not_found', 'name_taken', 'store_unavailable'],
-    summary: 'Change an API key; its live sockets are closed, so that they begin anew with its rights',
+    summary: 'Change an API key; closes its streams, which reconnect with the new rights',
   },
   revoke: {
     method: 'DELETE',

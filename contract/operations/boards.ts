@@ -34,7 +34,7 @@ export const boards = area({
     reply: BoardReply,
     etag: 'sent',
     errors: ['invalid_request', 'not_found'],
-    summary: 'One wallboard; of keys only those made for its displays read it',
+    summary: 'One wallboard; the only API keys that can read it are those of its displays',
   },
   create: {
     method: 'POST',
@@ -81,7 +81,7 @@ export const boards = area({
     params: BoardPath,
     reply: DisplayKeysReply,
     errors: ['invalid_request', 'not_found'],
-    summary: 'The keys by which displays show a wallboard',
+    summary: 'Display keys of a wallboard',
   },
   createDisplayKey: {
     method: 'POST',
@@ -96,7 +96,7 @@ export const boards = area({
     reply: DisplayKeyCreated,
     status: 201,
     errors: [...ERRORS, 'name_taken', 'limit_reached'],
-    summary: 'Make a key for a display that shows this wallboard and nothing else; it is shown this once',
+    summary: 'Create a key for a display of this wallboard only; only this reply contains the key',
   },
   revokeDisplayKey: {
     method: 'DELETE',

@@ -45,7 +45,7 @@ export const liveCalls = area({
     scope: 'calls:read',
     reply: CallsReply,
     errors: [],
-    summary: 'The calls that go on: the own ones, for supervisors all',
+    summary: "Live calls: the caller's own, all for supervisors",
   },
   get: {
     method: 'GET',
@@ -56,7 +56,7 @@ export const liveCalls = area({
     params: CallPath,
     reply: CallReply,
     errors: ['invalid_request', 'not_found'],
-    summary: 'One call that goes on, also by the id of a call that was joined into it',
+    summary: 'One live call, also by the id of a call that was joined into it',
   },
 });
 export const parking = area({
@@ -68,7 +68,7 @@ export const parking = area({
     scope: 'calls:read',
     reply: ParkingReply,
     errors: [],
-    summary: 'The parked calls of the site, which anybody may take by dialling the slot',
+    summary: 'Parked calls of the site, which anybody may retrieve by dialling the slot',
   },
 });
 export const callControl = area({
@@ -98,7 +98,7 @@ export const callControl = area({
     body: LegChoice,
     reply: OperationReply,
     errors: ERRORS,
-    summary: 'End the own part of a call; for supervisors without a part in it, the whole call',
+    summary: "Hang up the caller's own leg; for supervisors without a leg in it, the whole call",
   },
   transfer: {
     method: 'POST',
@@ -112,7 +112,7 @@ export const callControl = area({
     body: TransferRequest,
     reply: TransferStarted,
     errors: [...ERRORS, 'destination_not_allowed', 'no_route', 'consult_no_answer'],
-    summary: 'Pass a call on: blind, or attended by speaking first',
+    summary: 'Transfer a call: blind, or attended after a consultation',
   },
   transferOf: {
     method: 'GET',
@@ -136,7 +136,7 @@ export const callControl = area({
     params: CallPath,
     reply: OperationReply,
     errors: ERRORS,
-    summary: 'Change between the two sides of an attended transfer',
+    summary: 'Swap between the two sides of an attended transfer',
   },
   completeTransfer: {
     method: 'POST',
@@ -149,7 +149,7 @@ export const callControl = area({
     params: CallPath,
     reply: OperationReply,
     errors: ERRORS,
-    summary: 'Connect the two sides of an attended transfer, and leave',
+    summary: 'Complete an attended transfer: connect its two sides and leave',
   },
   cancelTransfer: {
     method: 'POST',
@@ -162,7 +162,7 @@ export const callControl = area({
     params: CallPath,
     reply: OperationReply,
     errors: ERRORS,
-    summary: 'Give an attended transfer up and go back to the first side',
+    summary: 'Cancel an attended transfer and return to the first side',
   },
   hold: {
     method: 'POST',
@@ -190,7 +190,7 @@ export const callControl = area({
     body: RetrieveRequest,
     reply: OperationReply,
     errors: [...ERRORS, 'device_unreachable'],
-    summary: 'Take the other side back from hold, or a parked call with the own devices',
+    summary: 'Retrieve the other side from hold, or a parked call on the own devices',
   },
   park: {
     method: 'POST',
@@ -234,7 +234,8 @@ export const callControl = area({
     reply: OperationReply,
     status: 202,
     errors: [...ERRORS, 'device_unreachable'],
-    summary: 'Take whatever rings at a colleague: the own devices ring, and whichever answers has the call',
+    summary:
+      'Pick up any call that rings a colleague: the own devices ring, and whichever answers has the call',
   },
   dtmf: {
     method: 'POST',
@@ -262,7 +263,7 @@ export const callControl = area({
     body: RecordRequest,
     reply: OperationReply,
     errors: [...ERRORS, 'storage_full'],
-    summary: 'Begin or end the recording of what a leg says and hears',
+    summary: 'Start or stop recording a leg, in both directions',
   },
   pauseRecording: {
     method: 'POST',
@@ -276,7 +277,7 @@ export const callControl = area({
     body: LegChoice,
     reply: OperationReply,
     errors: ERRORS,
-    summary: 'Record silence for a while, so that something said now is not kept',
+    summary: 'Pause the recording: it contains silence meanwhile',
   },
   resumeRecording: {
     method: 'POST',
@@ -290,7 +291,7 @@ export const callControl = area({
     body: LegChoice,
     reply: OperationReply,
     errors: ERRORS,
-    summary: 'Record what is said and heard again',
+    summary: 'Resume the recording',
   },
   listen: {
     method: 'POST',
@@ -342,7 +343,7 @@ export const callControl = area({
     scope: 'config:read',
     reply: CallSettingsReply,
     errors: [],
-    summary: 'Who may call what from the API, and how often',
+    summary: 'Limits for calls placed through the API',
   },
   setSettings: {
     method: 'PUT',
@@ -354,6 +355,6 @@ export const callControl = area({
     body: CallSettings,
     reply: CallSettingsReply,
     errors: ['invalid_request', 'store_unavailable'],
-    summary: 'Say who may call what from the API, and how often',
+    summary: 'Set the limits for calls placed through the API',
   },
 });

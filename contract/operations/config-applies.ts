@@ -51,7 +51,7 @@ export const applies = area({
       'precondition_failed',
     ],
     summary:
-      'Apply the draft: tried on another engine, written, read by the live one and checked, or rolled back',
+      'Apply the draft: proven on a throw-away engine, written, reloaded and read back, or rolled back',
   },
   applies: {
     method: 'GET',
@@ -73,7 +73,7 @@ export const applies = area({
     params: ApplyId,
     reply: ApplyReply,
     errors: ERRORS,
-    summary: 'One apply and how far it is',
+    summary: 'One apply and its progress',
   },
   cancelApply: {
     method: 'POST',
@@ -160,6 +160,6 @@ export const routeTest = area({
     body: RouteTestRequest,
     reply: RouteTestReply,
     errors: ['invalid_request', 'not_found'],
-    summary: 'Where a call would go, and why; nothing is called and nothing is changed',
+    summary: 'Where a call would go, and why; calls and changes nothing',
   },
 });

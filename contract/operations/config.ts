@@ -49,7 +49,7 @@ export const config = area({
     reply: DraftReply,
     etag: 'sent',
     errors: ['invalid_request', 'store_unavailable'],
-    summary: 'What the draft differs in from what is applied',
+    summary: 'Differences of the draft from the applied configuration',
   },
   change: {
     method: 'POST',
@@ -78,7 +78,7 @@ export const config = area({
     body: ConfigValidate,
     reply: ConfigValidateReply,
     errors: ERRORS,
-    summary: 'What is wrong with the draft, or would be after some changes; nothing is kept',
+    summary: 'Findings of the draft, or of the draft with some changes; nothing is stored',
   },
   discard: {
     method: 'DELETE',
@@ -104,7 +104,7 @@ export const config = area({
     params: DraftObjectPath,
     reply: DraftDiscarded,
     errors: ['invalid_request', 'not_found', 'in_use', 'invalid_configuration', 'store_unavailable'],
-    summary: 'Make one object of the draft what is applied',
+    summary: 'Reset one object of the draft to the applied one',
   },
   setCredentials: {
     method: 'POST',
@@ -148,7 +148,7 @@ export const config = area({
     bodyBytes: MAX_CONFIG_BYTES,
     reply: ConfigChangesReply,
     errors: ERRORS,
-    summary: 'Make the draft what a document says; secrets it does not name stay',
+    summary: 'Replace the draft by a document; secrets it does not contain stay',
   },
 });
 

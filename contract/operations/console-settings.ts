@@ -11,7 +11,7 @@ export const consoleSettings = area({
     setup: true,
     reply: ConsoleSettingsReply,
     errors: [],
-    summary: 'What the site sets for its console',
+    summary: 'Settings of the console',
   },
   set: {
     method: 'PUT',
@@ -24,6 +24,6 @@ export const consoleSettings = area({
     body: ConsoleSettings,
     reply: ConsoleSettingsReply,
     errors: ['invalid_request', 'store_unavailable'],
-    summary: 'Set what the site sets for its console',
+    summary: 'Change the settings of the console',
   },
 });

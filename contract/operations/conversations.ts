@@ -40,7 +40,7 @@ export const conversations = area({
     query: ConversationChangesQuery,
     reply: ConversationChangesReply,
     errors: ['invalid_request', 'store_unavailable', 'position_unknown'],
-    summary: 'What became of conversations since the last request: new, corrected, joined, erased',
+    summary: 'Changes of conversations since the last request: new, corrected, joined, erased',
   },
   get: {
     method: 'GET',
@@ -81,7 +81,7 @@ export const conversations = area({
     params: NotePath,
     reply: Done,
     errors: [...ERRORS, 'forbidden'],
-    summary: 'Remove a note of one’s own; a supervisor removes any',
+    summary: 'Remove an own note; supervisors can remove any',
   },
   setOutcome: {
     method: 'POST',
@@ -96,7 +96,7 @@ export const conversations = area({
     body: NewOutcome,
     reply: OutcomeReply,
     errors: [...ERRORS],
-    summary: 'Set the result of a conversation; it takes the place of the one before',
+    summary: 'Set the result of a conversation; replaces the previous one',
   },
 });
 export const callQuality = area({
@@ -111,6 +111,6 @@ export const callQuality = area({
     body: NewQuality,
     reply: QualityReply,
     errors: [...ERRORS, 'forbidden', 'limit_reached'],
-    summary: 'Say how a call sounded; for who is or was in it',
+    summary: 'Report the audio quality of a call; for its participants',
   },
 });

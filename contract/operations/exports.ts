@@ -15,9 +15,9 @@ export const exports = area({
     query: ExportsQuery,
     reply: ExportsReply,
     errors: ['invalid_request', 'too_many_requests', 'store_unavailable'],
-    summary: "One's own exports, newest first; an administrator's view is all",
+    summary: "The caller's own exports, newest first; all for administrators",
     description:
-      'With `seen` it answers when the version of the list is another one, at the latest after `wait` seconds: how far exports are needs no polling.',
+      'With `seen` it answers when the version of the list changes, at the latest after `wait` seconds, so that progress needs no polling.',
   },
   get: {
     method: 'GET',
@@ -28,7 +28,7 @@ export const exports = area({
     params: ExportId,
     reply: ExportReply,
     errors: ERRORS,
-    summary: 'One export and how far it is',
+    summary: 'One export and its progress',
   },
   create: {
     method: 'POST',
@@ -43,7 +43,7 @@ export const exports = area({
     reply: ExportReply,
     status: 202,
     errors: ['invalid_request', 'forbidden', 'limit_reached', 'overloaded', 'store_unavailable'],
-    summary: 'Make a file of conversations in the background; what it holds is what the caller may see',
+    summary: 'Create a file of conversations in the background, limited to those the caller may see',
   },
   remove: {
     method: 'DELETE',
@@ -70,6 +70,6 @@ export const exports = area({
     reply: z.any().describe('CSV (RFC 4180, UTF-8) or XLSX.'),
     file: true,
     errors: [...ERRORS, 'forbidden', 'file_not_ready', 'file_gone'],
-    summary: 'The file; each download is in the audit trail',
+    summary: 'Download the file; recorded in the audit trail',
   },
 });

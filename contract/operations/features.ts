@@ -12,7 +12,7 @@ export const features = area({
     level: 'user',
     reply: FeaturesReply,
     errors: ['not_found', 'forbidden'],
-    summary: 'What the caller has set for its own calls',
+    summary: "The caller's own call settings",
   },
   setOwn: {
     method: 'POST',
@@ -36,7 +36,7 @@ export const features = area({
       'overloaded',
       'engine_timeout',
     ],
-    summary: 'Do not disturb, forwards and which devices ring, for the own calls; at once',
+    summary: 'Change do not disturb, forwards and ringing devices of the caller; takes effect at once',
   },
   get: {
     method: 'GET',
@@ -46,7 +46,7 @@ export const features = area({
     params: FeaturesPath,
     reply: FeaturesReply,
     errors: ERRORS,
-    summary: 'What an extension has set for its own calls; others than the own for supervisors',
+    summary: 'Call settings of an extension; other extensions for supervisors',
   },
   set: {
     method: 'PUT',
@@ -71,7 +71,6 @@ export const features = area({
       'overloaded',
       'engine_timeout',
     ],
-    summary:
-      'Change what an extension has set for its own calls; others than the own for supervisors, audited',
+    summary: 'Change the call settings of an extension; other extensions for supervisors, audited',
   },
 });

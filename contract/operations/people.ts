@@ -22,7 +22,7 @@ export const people = area({
     query: PeopleQuery,
     reply: PeopleReply,
     errors: ['invalid_request', 'store_unavailable'],
-    summary: 'Who can sign in, and how',
+    summary: 'People and their sign-in data',
   },
   get: {
     method: 'GET',
@@ -32,7 +32,7 @@ export const people = area({
     params: PersonPath,
     reply: PersonReply,
     errors: ERRORS,
-    summary: 'How a person signs in',
+    summary: 'Sign-in data of a person',
   },
   sessions: {
     method: 'GET',
@@ -79,6 +79,6 @@ export const people = area({
     params: PersonPath,
     reply: Done,
     errors: [...ERRORS, 'forbidden'],
-    summary: 'Switch the second factor of somebody else off, who lost it',
+    summary: 'Switch off the second factor of another person who lost it',
   },
 });

@@ -9,7 +9,7 @@ export const presence = area({
     level: 'user',
     reply: PresenceReply,
     errors: ['forbidden'],
-    summary: 'What the caller says of itself: a word, a note, and until when',
+    summary: "The caller's personal status: a word, a note, and its end",
   },
   set: {
     method: 'PUT',
@@ -30,6 +30,6 @@ export const presence = area({
       'overloaded',
       'engine_timeout',
     ],
-    summary: 'Say something else of oneself; everybody sees it at once, and no longer than it holds',
+    summary: "Change the caller's personal status; visible to everybody at once, until its end",
   },
 });

@@ -27,7 +27,7 @@ export const privacy = area({
     reply: PrivacyExportReply,
     status: 202,
     errors: ['invalid_request', 'overloaded', 'store_unavailable'],
-    summary: 'Make a file of everything that is known about a number or a person',
+    summary: 'Create a file of all personal data of a number or a person',
   },
   exported: {
     method: 'GET',
@@ -37,7 +37,7 @@ export const privacy = area({
     params: PrivacyId,
     reply: PrivacyExportReply,
     errors: ERRORS,
-    summary: 'How far the file about somebody is',
+    summary: 'Progress of a personal data export',
   },
   file: {
     method: 'GET',
@@ -49,7 +49,7 @@ export const privacy = area({
     reply: z.any().describe('JSON: `about`, `made_at`, and `items` with their `kind`.'),
     file: true,
     errors: [...ERRORS, 'file_not_ready', 'file_gone'],
-    summary: 'The file about somebody; each download is in the audit trail',
+    summary: 'Download a personal data export; recorded in the audit trail',
   },
   erase: {
     method: 'POST',
@@ -64,7 +64,7 @@ export const privacy = area({
     reply: ErasureReply,
     status: 202,
     errors: ['invalid_request', 'overloaded', 'store_unavailable'],
-    summary: 'Erase a number or a person everywhere; sums and times stay. It cannot be taken back',
+    summary: 'Erase a number or a person everywhere; sums and times stay. Cannot be undone',
   },
   erasures: {
     method: 'GET',

@@ -35,7 +35,7 @@ export const queues = area({
     scope: 'queues:read',
     reply: QueuesReply,
     errors: [],
-    summary: 'The queues as they are now',
+    summary: 'Current state of the queues',
   },
   get: {
     method: 'GET',
@@ -60,7 +60,7 @@ export const queues = area({
     body: MoveCaller,
     reply: CallerReply,
     errors: ERRORS,
-    summary: 'Let a caller wait at another place of its queue, or in another queue, where it is a new visit',
+    summary: 'Move a caller to another position of its queue, or to another queue, which begins a new visit',
   },
   withdrawCaller: {
     method: 'POST',
@@ -73,7 +73,7 @@ export const queues = area({
     params: CallerPath,
     reply: WithdrawReply,
     errors: ERRORS,
-    summary: 'Take a caller out of the queue; it goes on as one who has waited too long',
+    summary: 'Remove a caller from the queue; it continues like one that waited too long',
   },
   setPriority: {
     method: 'POST',
@@ -87,7 +87,7 @@ export const queues = area({
     body: CallerPriority,
     reply: CallerReply,
     errors: ERRORS,
-    summary: 'Give a caller another priority; it takes its new place at once',
+    summary: 'Change the priority of a caller; takes effect at once',
   },
   addMember: {
     method: 'POST',
@@ -113,7 +113,7 @@ export const queues = area({
       'not_in_queue',
       'static_member',
     ],
-    summary: 'Log an agent into the queue',
+    summary: 'Sign an agent in to the queue',
   },
   removeMember: {
     method: 'DELETE',
@@ -138,6 +138,6 @@ export const queues = area({
       'not_in_queue',
       'static_member',
     ],
-    summary: 'Log an agent out of the queue',
+    summary: 'Sign an agent out of the queue',
   },
 });

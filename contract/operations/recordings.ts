@@ -26,7 +26,7 @@ export const recordings = area({
     params: RecordingPath,
     reply: RecordingReply,
     errors: ERRORS,
-    summary: 'One recording, without its sound',
+    summary: 'One recording, without its audio',
   },
   audio: {
     method: 'GET',
@@ -41,7 +41,7 @@ export const recordings = area({
     file: true,
     produces: ['audio/wav'],
     errors: [...ERRORS, 'no_audio', 'range_not_satisfiable', 'too_many_requests'],
-    summary: 'The sound of a recording, whole or a part (Range); each listening stands in the audit trail',
+    summary: 'Audio of a recording, whole or a part (Range); recorded in the audit trail',
   },
   remove: {
     method: 'DELETE',
@@ -53,6 +53,6 @@ export const recordings = area({
     params: RecordingPath,
     reply: RecordingReply,
     errors: [...ERRORS, 'no_audio'],
-    summary: 'Delete the sound of a recording; that it existed is kept',
+    summary: 'Delete the audio of a recording; its entry stays',
   },
 });

@@ -85,7 +85,7 @@ export const session = area({
     level: 'user',
     reply: SipReply,
     errors: ['store_unavailable'],
-    summary: 'What my phones register with',
+    summary: 'SIP credentials of my phones',
     description:
       'The same as `sip` of the sign-in, for a page that was loaded again and keeps no password. It is of this session and ends with it.',
   },
@@ -132,9 +132,9 @@ export const session = area({
     body: SessionConfirmation,
     reply: SessionConfirmed,
     errors: [...ERRORS, 'otp_required'],
-    summary: 'Confirm that it is me',
+    summary: 'Confirm my session',
     description:
-      'For five minutes this session may do what asks for it with `confirmation_required`. Failures count as those of signing in.',
+      'Allows operations that require it (`confirmation_required`) for five minutes. Failures count as those of signing in.',
   },
   otp: {
     method: 'GET',
@@ -156,8 +156,8 @@ export const session = area({
     body: OtpEnrolment,
     reply: OtpSecret,
     errors: [...ERRORS, 'otp_already_on'],
-    summary: 'Begin with a second factor',
-    description: 'A secret for an authenticator app (RFC 6238). It counts once it is confirmed.',
+    summary: 'Set up a second factor',
+    description: 'Creates a secret for an authenticator app (RFC 6238); active once it is confirmed.',
   },
   confirmOtp: {
     method: 'POST',
@@ -170,7 +170,7 @@ export const session = area({
     reply: OtpConfirmed,
     errors: ['otp_required', 'otp_already_on', 'too_many_attempts', 'overloaded', 'store_unavailable'],
     summary: 'Switch the second factor on',
-    description: 'With the digits the authenticator shows. The recovery codes are shown this one time.',
+    description: 'With the digits of the authenticator. Only this reply contains the recovery codes.',
   },
   disableOtp: {
     method: 'POST',

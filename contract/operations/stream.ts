@@ -11,7 +11,7 @@ export const stream = area({
     scope: 'any',
     reply: Ticket,
     errors: ['too_many_requests'],
-    summary: 'A pass for one WebSocket within 30 seconds',
+    summary: 'Ticket for one WebSocket upgrade within 30 seconds',
     description: 'For clients that cannot send a header with the upgrade: `/api/v1/stream?ticket=…`.',
   },
   socket: {

@@ -10,6 +10,6 @@ export const trunks = area({
     scope: 'system:read',
     reply: TrunksReply,
     errors: [],
-    summary: 'Trunks, as they are now',
+    summary: 'Current state of the trunks',
   },
 });

@@ -44,6 +44,6 @@ export const wallboard = area({
     body: ServiceLevel,
     reply: ServiceLevelReply,
     errors: ['no_such_queue', 'store_unavailable'],
-    summary: "Set how a queue's service level is computed; figures of the past follow",
+    summary: 'Set the service-level formula of a queue; also applies to past figures',
   },
 });

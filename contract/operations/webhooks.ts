@@ -53,7 +53,7 @@ export const webhooks = area({
     reply: WebhookSecretReply,
     status: 201,
     errors: ['invalid_request', 'webhook_target_refused', 'forbidden', 'limit_reached', 'store_unavailable'],
-    summary: 'Create a webhook; its secret is shown this once',
+    summary: 'Create a webhook; only this reply contains its secret',
   },
   change: {
     method: 'PATCH',
@@ -93,7 +93,7 @@ export const webhooks = area({
     query: DeliveriesQuery,
     reply: WebhookDeliveries,
     errors: ERRORS,
-    summary: 'What became of its deliveries, newest first',
+    summary: 'Deliveries of a webhook and their results, newest first',
   },
   rotateSecret: {
     method: 'POST',
@@ -107,7 +107,7 @@ export const webhooks = area({
     params: WebhookId,
     reply: WebhookSecretReply,
     errors: ERRORS,
-    summary: 'A new secret, shown this once; the one before signs too for 24 hours',
+    summary: 'Create a new secret, shown only in this reply; the previous one signs too for 24 hours',
   },
   test: {
     method: 'POST',
@@ -120,7 +120,7 @@ export const webhooks = area({
     params: WebhookId,
     reply: WebhookTested,
     errors: ['invalid_request', 'not_found', 'too_many_requests'],
-    summary: 'Send one event of the type webhook.test and say what came back',
+    summary: 'Send one event of the type webhook.test and return the answer',
   },
   retry: {
     method: 'POST',
@@ -134,7 +134,7 @@ export const webhooks = area({
     reply: WebhookReply,
     status: 202,
     errors: [...ERRORS, 'webhook_disabled'],
-    summary: 'Send what waits for its next attempt at once',
+    summary: 'Send waiting deliveries at once',
   },
   replay: {
     method: 'POST',
@@ -149,7 +149,7 @@ export const webhooks = area({
     reply: WebhookReply,
     status: 202,
     errors: [...ERRORS, 'webhook_disabled', 'replay_running'],
-    summary: 'Send again what was passed from one seq to another, before what is new',
+    summary: 'Send the events from one seq to another again, before new ones',
   },
   settings: {
     method: 'GET',
@@ -158,7 +158,7 @@ export const webhooks = area({
     level: 'admin',
     reply: WebhookSettingsReply,
     errors: [],
-    summary: 'Which addresses that are not public webhooks may call',
+    summary: 'Non-public targets that webhooks may call',
   },
   setSettings: {
     method: 'PUT',
@@ -171,6 +171,6 @@ export const webhooks = area({
     body: WebhookSettings,
     reply: WebhookSettingsReply,
     errors: ['invalid_request', 'store_unavailable'],
-    summary: 'Set which addresses that are not public webhooks may call',
+    summary: 'Set the non-public targets that webhooks may call',
   },
 });
