@@ -1,20 +1,18 @@
-/** Registration, calls, and coming back after the network was away. Loaded once the phone is switched on. */
-import { Inviter, SessionState, UserAgent, Web } from 'sip.js';
+/** The phone of this page: its calls on a `Line`. Loaded once the phone is switched on. */
+import { Inviter, SessionState, UserAgent } from 'sip.js';
 import type { Invitation } from 'sip.js';
-import type { Client, LoginResult } from '@offhook/client';
-import { serverNow } from '../app/now.ts';
+import type { Client } from '@offhook/client';
 import { followCalls } from './follow-calls.ts';
 import type { LiveCalls } from './follow-calls.ts';
-import { MicrophoneError, checkMicrophone, openMicrophone } from './devices.ts';
+import { MicrophoneError, openMicrophone } from './devices.ts';
+import { Line } from './line.ts';
 import { dialled, isTone } from './number.ts';
 import { isLive, isUp } from './phone-state.ts';
-import type { PhoneCall, PhoneProblem, PhoneState, PhoneStatus, PhoneTrouble } from './phone-state.ts';
+import type { PhoneCall, PhoneState, PhoneTrouble } from './phone-state.ts';
 import { beginNotices } from './notices.ts';
-import { RegistrationRefused, createRegistration } from './registration.ts';
-import type { Registration } from './registration.ts';
 import { createReporter } from './reporter.ts';
 import type { PhoneSettings } from './settings.ts';
-import { createSipCall, streamOf } from './sip-call.ts';
+import { createSipCall } from './sip-call.ts';
 import type { SipCall } from './sip-call.ts';
 import { createSounder, toneOf } from './tones.ts';
 import type { Tone } from './tones.ts';
@@ -50,7 +48,6 @@ export interface Softphone {
   /** Hangs up and unregisters. */
   stop(): Promise<void>;
 }
-type Sip = LoginResult['sip'];
 const MEASURE_MS = 2_000;
 /** How long an ended call is shown, with why it ended. */
 const ENDED_MS = 5_000;
@@ -58,378 +55,288 @@ const ENDED_MS = 5_000;
 const TOLD_MS = 1_500;
 /** More than these at once nobody can tell apart. */
 const MOST_CALLS = 4;
-const BACKOFF_MS = [500, 1_000, 2_000, 4_000];
 
-export function createSoftphone({ client, settings, onChange, liveCalls }: SoftphoneDeps): Softphone {
-  const calls: SipCall[] = [];
-  const sounder = createSounder();
-  const reporter = createReporter(client);
-  const notices = beginNotices();
-  const stopping = new AbortController();
-  let status: PhoneStatus = { is: 'starting' };
-  let trouble: PhoneTrouble | null = null;
-  let agent: UserAgent | null = null;
-  let registration: Registration | null = null;
-  /** Hung up here and, for all that is known, not there: somebody listens to silence. */
-  const unheard = new Set<PhoneCall>();
-  let sip: Sip | null = null;
-  let retired = false;
-  let endTone: { readonly name: string; readonly end: () => void } | null = null;
-  let retry: ReturnType<typeof setTimeout> | undefined;
-  let attempt = 0;
+export const createSoftphone = (deps: SoftphoneDeps): Softphone => new SipPhone(deps);
 
-  const shown = (): readonly PhoneCall[] => calls.map((call) => call.shown);
-  const find = (id: string): SipCall | undefined =>
-    calls.find((call) => call.id === id && isLive(call.shown));
-  function tell(): void {
-    sound();
-    notices.show(shown(), settings().notify);
-    onChange({ status, calls: shown(), trouble });
+class SipPhone implements Softphone {
+  readonly #deps: SoftphoneDeps;
+  readonly #calls: SipCall[] = [];
+  readonly #sounder = createSounder();
+  readonly #reporter: ReturnType<typeof createReporter>;
+  readonly #notices = beginNotices();
+  readonly #line: Line;
+  /** Reads the state of the calls from the stream. */
+  readonly #follow: ReturnType<typeof followCalls>;
+  readonly #measuring: ReturnType<typeof setInterval>;
+  /** Calls hung up here whose end the exchange has not confirmed. */
+  readonly #unheard = new Set<PhoneCall>();
+  #trouble: PhoneTrouble | null = null;
+  #endTone: { readonly name: string; readonly end: () => void } | null = null;
+
+  constructor(deps: SoftphoneDeps) {
+    const { client, settings, liveCalls } = deps;
+    this.#deps = deps;
+    this.#reporter = createReporter(client);
+    this.#line = new Line({
+      client,
+      settings,
+      liveCalls,
+      onInvite: (invitation) => this.#take(invitation),
+      onStatus: () => {
+        if (this.#line.status.is === 'ready' && this.#trouble === 'away') this.#trouble = null;
+        this.#changed();
+      },
+      onReady: () => this.#onReady(),
+    });
+    this.#measuring = setInterval(() => {
+      for (const call of this.#calls) void call.measure(MEASURE_MS / 1000);
+    }, MEASURE_MS);
+    this.#follow = followCalls(client, liveCalls, () => {
+      const { endpoint } = this.#line;
+      return endpoint === null ? null : { calls: this.#calls, endpoint };
+    });
   }
-  function setStatus(next: PhoneStatus): void {
-    status = next;
-    if (status.is === 'ready' && trouble === 'away') trouble = null;
-    tell();
+
+  async start(): Promise<void> {
+    addEventListener('pagehide', this.#onPageHide);
+    addEventListener('beforeunload', this.#onBeforeUnload);
+    await this.#line.start();
   }
-  function setTrouble(next: PhoneTrouble | null): void {
-    trouble = next;
-    tell();
+  retire(): void {
+    this.#line.retire();
   }
-  function sound(): void {
-    const { ringer, speaker } = settings();
-    const wanted = toneOf(shown());
-    if (endTone?.name === wanted) return;
-    endTone?.end();
-    endTone =
+  async stop(): Promise<void> {
+    clearInterval(this.#measuring);
+    this.#follow.end();
+    for (const call of this.#calls) call.hangUp();
+    this.#endTone?.end();
+    this.#notices.close();
+    removeEventListener('pagehide', this.#onPageHide);
+    removeEventListener('beforeunload', this.#onBeforeUnload);
+    await this.#line.stop();
+    this.#sounder.close();
+  }
+
+  call(number: string, name: string): Promise<void> {
+    return this.#place(number, name, null);
+  }
+  answer(id: string): Promise<void> {
+    return this.#steered(async () => {
+      const call = this.#find(id);
+      if (call === undefined) return;
+      await this.#holdOthers(call);
+      await call.answer();
+    }, 'failed');
+  }
+  hangUp(id: string): void {
+    const call = this.#find(id);
+    if (call === undefined) return;
+    const was = call.shown;
+    if (isUp(was)) this.#unheard.add(was);
+    call.hangUp(() => this.#unheard.delete(was));
+  }
+  hold(id: string, on: boolean): Promise<void> {
+    return this.#steered(async () => {
+      const call = this.#find(id);
+      if (call === undefined) return;
+      if (!on) await this.#holdOthers(call);
+      await call.hold(on);
+    }, 'hold_refused');
+  }
+  mute(id: string, on: boolean): void {
+    this.#find(id)?.mute(on);
+  }
+  tones(id: string, keys: string): void {
+    for (const key of keys) {
+      if (!isTone(key)) continue;
+      this.#find(id)?.tones(key);
+      this.#sounder.key(key, this.#deps.settings().speaker);
+    }
+  }
+  async transfer(id: string, number: string): Promise<void> {
+    const to = dialled(number);
+    if (to === null) return this.#setTrouble('not_a_number');
+    return await this.#steered(() => this.#find(id)?.transfer(to), 'transfer_refused');
+  }
+  async consult(id: string, number: string, name: string): Promise<void> {
+    if (this.#find(id) !== undefined) await this.#place(number, name, id);
+  }
+  async join(id: string, other: string): Promise<void> {
+    const [first, second] = [this.#find(id), this.#find(other)];
+    if (first === undefined || second === undefined) return;
+    await this.#steered(() => first.transfer(second), 'transfer_refused');
+  }
+  async devicesChanged(): Promise<void> {
+    for (const call of this.#calls) {
+      if (!isLive(call.shown)) continue;
+      call.useSpeaker();
+      await this.#attempted(call.useMicrophone(), 'device_gone');
+    }
+  }
+  test(tone: 'ring' | 'test'): void {
+    const { ringer, speaker } = this.#deps.settings();
+    this.#playOnce(tone, tone === 'ring' ? ringer : speaker);
+  }
+  dismiss(): void {
+    this.#setTrouble(null);
+  }
+
+  #shown(): readonly PhoneCall[] {
+    return this.#calls.map((call) => call.shown);
+  }
+  #find(id: string): SipCall | undefined {
+    return this.#calls.find((call) => call.id === id && isLive(call.shown));
+  }
+  #isFull(): boolean {
+    return this.#calls.filter((call) => isLive(call.shown)).length >= MOST_CALLS;
+  }
+  #changed(): void {
+    this.#sound();
+    this.#notices.show(this.#shown(), this.#deps.settings().notify);
+    this.#deps.onChange({ status: this.#line.status, calls: this.#shown(), trouble: this.#trouble });
+  }
+  #setTrouble(next: PhoneTrouble | null): void {
+    this.#trouble = next;
+    this.#changed();
+  }
+  #sound(): void {
+    const { ringer, speaker } = this.#deps.settings();
+    const wanted = toneOf(this.#shown());
+    if (this.#endTone?.name === wanted) return;
+    this.#endTone?.end();
+    this.#endTone =
       wanted === null
         ? null
-        : { name: wanted, end: sounder.play(wanted, wanted === 'ring' ? ringer : speaker) };
+        : { name: wanted, end: this.#sounder.play(wanted, wanted === 'ring' ? ringer : speaker) };
   }
-  function playOnce(tone: Tone, device: string): void {
-    const end = sounder.play(tone, device);
+  #playOnce(tone: Tone, device: string): void {
+    const end = this.#sounder.play(tone, device);
     setTimeout(() => end(), 2_500);
   }
-  function fail(error: unknown, otherwise: PhoneTrouble): void {
-    setTrouble(error instanceof MicrophoneError ? error.problem : otherwise);
+  #fail(error: unknown, otherwise: PhoneTrouble): void {
+    this.#setTrouble(error instanceof MicrophoneError ? error.problem : otherwise);
   }
-  function refuse(problem: PhoneProblem): void {
-    setStatus({ is: 'refused', problem });
+  /** The next step clears the trouble of the one before. */
+  async #attempted(work: Promise<void> | undefined, otherwise: PhoneTrouble): Promise<void> {
+    if (this.#trouble !== null) this.#setTrouble(null);
+    await work?.catch((error: unknown) => this.#fail(error, otherwise));
   }
-
-  // Registration and its coming back.
-  let connecting: Promise<void> | null = null;
-  function connect(): Promise<void> {
-    clearTimeout(retry);
-    connecting ??= attemptOnce().finally(() => {
-      connecting = null;
-    });
-    return connecting;
-  }
-  async function attemptOnce(): Promise<void> {
-    if (stopping.signal.aborted || retired) return;
-    try {
-      if (registration === null) await begin();
-      else await renew(registration);
-      attempt = 0;
-      if (status.is === 'ready') return;
-      setStatus({ is: 'ready' });
-      for (const call of calls) void call.mend().catch(() => undefined);
-      for (const { call_id, leg_id } of unheard) {
-        // Only this leg: what became of the call is not known. By the stream, which is known to live.
-        if (leg_id !== null)
-          void client.command('calls.hangup', { id: call_id, leg_id }).catch(() => undefined);
-      }
-      unheard.clear();
-    } catch (error) {
-      if (status.is === 'refused' || stopping.signal.aborted) return;
-      if (error instanceof MicrophoneError) return refuse(error.problem);
-      if (error instanceof RegistrationRefused) return refuse('sign_in_refused');
-      if (status.is !== 'away') setStatus({ is: 'away', since: serverNow() });
-      const wait = BACKOFF_MS[Math.min(attempt, BACKOFF_MS.length - 1)]!;
-      attempt += 1;
-      // Not all pages of an office at the same moment.
-      clearTimeout(retry);
-      retry = setTimeout(() => void connect(), wait * (0.75 + Math.random() / 2));
-    }
-  }
-  /** A session that took the place of another, as after a new password, has another SIP password. */
-  async function renew(on: Registration): Promise<void> {
-    try {
-      await on.renew();
-    } catch (error) {
-      if (!(error instanceof RegistrationRefused) || agent === null) throw error;
-      const before = sip?.sip_password;
-      ({ sip } = await client.session.sip(stopping.signal));
-      if (sip.sip_password === before) throw error;
-      agent.configuration.authorizationPassword = sip.sip_password;
-      await on.renew();
-    }
-  }
-  async function begin(): Promise<void> {
-    await checkMicrophone(settings().microphone);
-    // Asked for each time, and kept nowhere but here.
-    ({ sip } = await client.session.sip(stopping.signal));
-    const uri = UserAgent.makeURI(`sip:${sip.webrtc_username}@${sip.domain}`);
-    if (uri === undefined) throw new Error('no address to register');
-    const iceServers: RTCIceServer[] = sip.turn === null ? [] : [{ ...sip.turn }];
-    const fresh = new UserAgent({
-      uri,
-      authorizationUsername: sip.webrtc_username,
-      authorizationPassword: sip.sip_password,
-      userAgentString: 'Offhook console',
-      logBuiltinEnabled: false,
-      transportOptions: { server: sip.ws_url, connectionTimeout: 5, keepAliveInterval: 0 },
-      sessionDescriptionHandlerFactory: (session) =>
-        new Web.SessionDescriptionHandler(
-          session.userAgent.getLogger('media'),
-          () => Promise.resolve(streamOf(session)),
-          { iceGatheringTimeout: 500, peerConnectionConfiguration: { iceServers } },
-        ),
-      delegate: { onInvite: take, onDisconnect: lost },
-    });
-    await fresh.start();
-    agent = fresh;
-    registration = createRegistration(fresh, () => {
-      if (status.is === 'ready') lost();
-    });
-    await registration.renew();
-  }
-  function lost(): void {
-    if (stopping.signal.aborted || retired || status.is === 'away' || status.is === 'refused') return;
-    setStatus({ is: 'away', since: serverNow() });
-    attempt = 0;
-    clearTimeout(retry);
-    retry = setTimeout(() => void connect(), BACKOFF_MS[0]! * Math.random());
-  }
-  /** Another network may be under the same socket: it is opened anew. */
-  function onOnline(): void {
-    attempt = 0;
-    registration?.drop();
-    void connect();
-  }
-  /** What the page hears goes the same way: where it stops, and where it goes on, the socket of the phone must show that it lives. */
-  let heard = !liveCalls.isStale();
-  const unwatch = liveCalls.subscribe(() => {
-    const hears = !liveCalls.isStale();
-    if (hears === heard) return;
-    heard = hears;
-    if (registration === null || (hears && status.is === 'ready')) return;
-    attempt = 0;
-    void connect();
-  });
-  function onOffline(): void {
-    if (status.is === 'ready') setStatus({ is: 'away', since: serverNow() });
+  /** A step that cannot reach the exchange now fails; done later it could end the call. */
+  async #steered(work: () => Promise<void> | undefined, otherwise: PhoneTrouble): Promise<void> {
+    if (this.#line.status.is === 'away') return this.#setTrouble('away');
+    await this.#attempted(work(), otherwise);
   }
 
-  // Calls.
-  function add(session: Inviter | Invitation, number: string, name: string): SipCall {
+  #onReady(): void {
+    for (const call of this.#calls) void call.mend().catch(() => undefined);
+    for (const { call_id, leg_id } of this.#unheard) {
+      // Only this leg: the state of the call is not known. By the stream, which is known to be live.
+      if (leg_id !== null)
+        void this.#deps.client.command('calls.hangup', { id: call_id, leg_id }).catch(() => undefined);
+    }
+    this.#unheard.clear();
+  }
+  #add(session: Inviter | Invitation, number: string, name: string): SipCall {
+    const { settings } = this.#deps;
     const call: SipCall = createSipCall(
       session,
       { number, name },
       {
         microphone: () => openMicrophone(settings().microphone),
         speaker: () => settings().speaker,
-        onChange: () => {
-          tell();
-        },
+        onChange: () => this.#changed(),
       },
     );
-    // What is over makes room for what comes: two cards of one person are one too many.
-    for (const old of calls.filter((other) => !isLive(other.shown))) remove(old);
-    calls.push(call);
+    // A new call replaces the ended ones: two cards of one person would be confusing.
+    for (const old of this.#calls.filter((other) => !isLive(other.shown))) this.#remove(old);
+    this.#calls.push(call);
     session.stateChange.addListener((state) => {
-      if (state === SessionState.Established) learn();
-      if (state !== SessionState.Terminated) return;
-      over(call);
+      if (state === SessionState.Established) this.#follow.learn();
+      if (state === SessionState.Terminated) this.#over(call);
     });
     return call;
   }
-  function remove(call: SipCall): void {
-    const at = calls.indexOf(call);
-    if (at >= 0) calls.splice(at, 1);
+  #remove(call: SipCall): void {
+    const at = this.#calls.indexOf(call);
+    if (at >= 0) this.#calls.splice(at, 1);
   }
-  function over(call: SipCall): void {
-    // The event of the end may have come before the phone heard of it.
-    learn();
+  #over(call: SipCall): void {
+    // The event of the end may have arrived before the SIP message.
+    this.#follow.learn();
     const { end, consultFor, call_id } = call.shown;
     const report = call.report();
-    if (report !== null) reporter.send(call_id, report);
+    if (report !== null) this.#reporter.send(call_id, report);
     if (end === 'busy' || end === 'failed' || end === 'not_found' || end === 'not_allowed') {
-      playOnce('busy', settings().speaker);
+      this.#playOnce('busy', this.#deps.settings().speaker);
     }
     if (end === null) {
       setTimeout(() => {
-        if (!liveCalls.isStale()) call.missed();
+        if (!this.#deps.liveCalls.isStale()) call.missed();
       }, TOLD_MS);
     }
-    // Who was asked is gone: back to whom it was asked for.
-    const first = consultFor === null ? undefined : find(consultFor);
+    // The consulted party is gone: resume the call the consultation was for.
+    const first = consultFor === null ? undefined : this.#find(consultFor);
     const passedOn = end === 'transferred' || first === undefined || !isUp(first.shown);
     if (!passedOn) void first.hold(false).catch(() => undefined);
-    for (const other of calls) if (other.consultFor === call.id) other.consultFor = null;
+    for (const other of this.#calls) if (other.consultFor === call.id) other.consultFor = null;
     setTimeout(() => {
-      remove(call);
-      tell();
+      this.#remove(call);
+      this.#changed();
     }, ENDED_MS);
   }
-  function take(invitation: Invitation): void {
-    const tooMany = calls.filter((call) => isLive(call.shown)).length >= MOST_CALLS;
-    if (retired || tooMany) return void invitation.reject({ statusCode: 486 }).catch(() => undefined);
+  #take(invitation: Invitation): void {
+    if (this.#line.retired || this.#isFull())
+      return void invitation.reject({ statusCode: 486 }).catch(() => undefined);
     const { uri, displayName } = invitation.remoteIdentity;
     const number = uri.user ?? '';
-    add(invitation, number, displayName === number ? '' : displayName);
-    tell();
+    this.#add(invitation, number, displayName === number ? '' : displayName);
+    this.#changed();
   }
-  /** One of them is talked to; the others wait. */
-  async function onlyThis(call: SipCall | null): Promise<void> {
-    const others = calls.filter((other) => other !== call && other.shown.state === 'talking');
+  /** One call is talked on; the others are held. */
+  async #holdOthers(call: SipCall | null): Promise<void> {
+    const others = this.#calls.filter((other) => other !== call && other.shown.state === 'talking');
     await Promise.all(others.map((other) => other.hold(true)));
   }
-  async function place(number: string, name: string, consultFor: string | null): Promise<void> {
+  async #place(number: string, name: string, consultFor: string | null): Promise<void> {
+    const { agent, status } = this.#line;
     const wanted = dialled(number);
-    if (wanted === null) return setTrouble('not_a_number');
+    if (wanted === null) return this.#setTrouble('not_a_number');
     if (agent === null || status.is !== 'ready')
-      return setTrouble(status.is === 'refused' ? status.problem : 'away');
-    if (calls.filter((call) => isLive(call.shown)).length >= MOST_CALLS) return setTrouble('too_many_calls');
+      return this.#setTrouble(status.is === 'refused' ? status.problem : 'away');
+    if (this.#isFull()) return this.#setTrouble('too_many_calls');
     const target = UserAgent.makeURI(`sip:${encodeURIComponent(wanted)}@${agent.configuration.uri.host}`);
-    if (target === undefined) return setTrouble('not_a_number');
-    setTrouble(null);
+    if (target === undefined) return this.#setTrouble('not_a_number');
+    this.#setTrouble(null);
     try {
-      await onlyThis(null);
+      await this.#holdOthers(null);
     } catch {
-      return setTrouble('hold_refused');
+      return this.#setTrouble('hold_refused');
     }
     const session = new Inviter(agent, target, {
       earlyMedia: true,
       sessionDescriptionHandlerOptions: { constraints: { audio: true, video: false } } as object,
     });
-    const call = add(session, wanted, name);
+    const call = this.#add(session, wanted, name);
     call.consultFor = consultFor;
     try {
       await call.place();
     } catch (error) {
-      remove(call);
-      fail(error, 'failed');
-      const first = consultFor === null ? undefined : find(consultFor);
+      this.#remove(call);
+      this.#fail(error, 'failed');
+      const first = consultFor === null ? undefined : this.#find(consultFor);
       if (first !== undefined) void first.hold(false).catch(() => undefined);
     }
   }
-  const measuring = setInterval(() => {
-    for (const call of calls) void call.measure(MEASURE_MS / 1000);
-  }, MEASURE_MS);
-  const { learn, end: unlearn } = followCalls(client, liveCalls, () =>
-    sip === null ? null : { calls, endpoint: sip.webrtc_username },
-  );
-  /** The page goes: the other side does not wait for somebody who is not there any more. */
-  function onPageHide(): void {
-    for (const call of calls) {
+  /** The page closes: the peer does not wait for a phone that is gone. */
+  readonly #onPageHide = (): void => {
+    for (const call of this.#calls) {
       if (!isLive(call.shown)) continue;
       const report = call.report();
-      if (report !== null) reporter.sendLast(call.shown.call_id, report);
+      if (report !== null) this.#reporter.sendLast(call.shown.call_id, report);
       call.hangUp();
     }
-  }
-  function onBeforeUnload(event: BeforeUnloadEvent): void {
-    if (calls.some((call) => isUp(call.shown))) event.preventDefault();
-  }
-  async function stop(): Promise<void> {
-    stopping.abort();
-    clearTimeout(retry);
-    clearInterval(measuring);
-    unlearn();
-    unwatch();
-    for (const call of calls) call.hangUp();
-    endTone?.end();
-    notices.close();
-    removeEventListener('online', onOnline);
-    removeEventListener('offline', onOffline);
-    removeEventListener('pagehide', onPageHide);
-    removeEventListener('beforeunload', onBeforeUnload);
-    if (agent !== null) await agent.stop().catch(() => undefined);
-    sounder.close();
-  }
-  /** Trouble of an earlier step is over with the next. */
-  const attempted = async (work: Promise<void> | undefined, otherwise: PhoneTrouble): Promise<void> => {
-    if (trouble !== null) setTrouble(null);
-    await work?.catch((error: unknown) => fail(error, otherwise));
   };
-
-  /** What nobody can be told now must not be done later, nor end the call for want of an answer. */
-  const steered = (work: () => Promise<void> | undefined, otherwise: PhoneTrouble): Promise<void> => {
-    if (status.is !== 'away') return attempted(work(), otherwise);
-    setTrouble('away');
-    return Promise.resolve();
-  };
-
-  return {
-    async start() {
-      addEventListener('online', onOnline);
-      addEventListener('offline', onOffline);
-      addEventListener('pagehide', onPageHide);
-      addEventListener('beforeunload', onBeforeUnload);
-      tell();
-      await connect();
-    },
-    call: (number, name) => place(number, name, null),
-    answer: (id) =>
-      steered(async () => {
-        const call = find(id);
-        if (call === undefined) return;
-        await onlyThis(call);
-        await call.answer();
-      }, 'failed'),
-    hangUp(id) {
-      const call = find(id);
-      if (call === undefined) return;
-      const was = call.shown;
-      if (isUp(was)) unheard.add(was);
-      call.hangUp(() => unheard.delete(was));
-    },
-    hold: (id, on) =>
-      steered(async () => {
-        const call = find(id);
-        if (call === undefined) return;
-        if (!on) await onlyThis(call);
-        await call.hold(on);
-      }, 'hold_refused'),
-    mute: (id, on) => find(id)?.mute(on),
-    tones(id, keys) {
-      for (const key of keys) {
-        if (!isTone(key)) continue;
-        find(id)?.tones(key);
-        sounder.key(key, settings().speaker);
-      }
-    },
-    transfer: (id, number) => {
-      const to = dialled(number);
-      if (to === null) {
-        setTrouble('not_a_number');
-        return Promise.resolve();
-      }
-      return steered(() => find(id)?.transfer(to), 'transfer_refused');
-    },
-    consult: (id, number, name) => (find(id) === undefined ? Promise.resolve() : place(number, name, id)),
-    join: (id, other) => {
-      const [first, second] = [find(id), find(other)];
-      if (first === undefined || second === undefined) return Promise.resolve();
-      return steered(() => first.transfer(second), 'transfer_refused');
-    },
-    async devicesChanged() {
-      for (const call of calls) {
-        if (!isLive(call.shown)) continue;
-        call.useSpeaker();
-        await attempted(call.useMicrophone(), 'device_gone');
-      }
-    },
-    test(tone) {
-      const { ringer, speaker } = settings();
-      playOnce(tone, tone === 'ring' ? ringer : speaker);
-    },
-    dismiss: () => setTrouble(null),
-    retire() {
-      retired = true;
-      registration?.end();
-    },
-    stop,
+  readonly #onBeforeUnload = (event: BeforeUnloadEvent): void => {
+    if (this.#calls.some((call) => isUp(call.shown))) event.preventDefault();
   };
 }
