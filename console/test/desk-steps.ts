@@ -59,7 +59,7 @@ export const COMPANY = prepareCompany({
 
 /** Somebody outside, who calls itself what it likes. */
 export const strangerOf = (site: Site): Promise<Phone> =>
-  openFarSide({ server: site.sip, extension: FAR, name: HOSTILE, at: outside });
+  openFarSide({ server: site.sip, extension: FAR, name: HOSTILE, at: outside, cli: site.engineCli });
 
 export const region = (page: Page, name: string): Locator => page.getByRole('region', { name });
 export const stateOf = (page: Page): Locator =>

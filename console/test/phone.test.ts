@@ -368,6 +368,7 @@ describe('phone', () => {
       extension: '+4915112345678',
       name: evil,
       at: { host: TRUNK, port },
+      cli: site().engineCli,
     });
     await far.invite('+4930');
     await callOf(page, evil).getByText('Incoming call').waitFor();

@@ -42,7 +42,13 @@ describe('wallboard', () => {
   });
   const browser = useBrowser();
   const outside = (): Promise<Phone> =>
-    openFarSide({ server: site().sip, extension: '+4915112345678', name: EVIL, at: OUTSIDE });
+    openFarSide({
+      server: site().sip,
+      extension: '+4915112345678',
+      name: EVIL,
+      at: OUTSIDE,
+      cli: site().engineCli,
+    });
   const tile = (page: Page, queue: string): Locator => page.locator(`[data-queue=${queue}]`);
   const figure = (page: Page, queue: string, metric: string): Locator =>
     tile(page, queue).locator(`[data-metric=${metric}] dd`);

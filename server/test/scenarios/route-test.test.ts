@@ -22,7 +22,7 @@ import type { TestEngine } from '../support/throwaway-engine.ts';
 import { testRoute } from '../../src/features/pbx-config/route-test.ts';
 import type { RouteQuestion } from '../../src/features/pbx-config/route-test.ts';
 import type { Site } from '../../src/ports/site.ts';
-import { openFarSide, registerPhone } from '../support/phone.ts';
+import { farSidesReached, openFarSide, registerPhone } from '../support/phone.ts';
 import type { Phone, PhoneCall } from '../support/phone.ts';
 import { freePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
@@ -352,6 +352,11 @@ test('route test - every call of a random site goes where the answer says', asyn
             }),
           );
         try {
+          if (main[0]!.kind === 'trunk')
+            await farSidesReached(
+              engine.cli,
+              TRUNKS.map((name) => ({ host: HOSTS[name], port: port[name]! })),
+            );
           const call =
             'trunk' in from
               ? await fars.get(from.trunk)!.invite(question.number)

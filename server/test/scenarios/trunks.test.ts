@@ -85,6 +85,7 @@ describe('trunks', () => {
       server: site().sip,
       extension: '+4915112345678',
       at: { host: HOSTS[name], port: ports[name] },
+      cli: site().engineCli,
     });
   /** Direction, what was dialled and whose call the last one was, once it is over. */
   const lastCall = async (count: number): Promise<string> => {
@@ -133,7 +134,7 @@ describe('trunks', () => {
     await using outside = await far('north');
     await using desk = await site().phone('1007');
     const call = await desk.invite('0301234');
-    const there = await outside.incoming();
+    const there = await outside.incoming(call);
     assert.deepEqual([there.dialled, there.party.number], ['+49301234', '+49305550']);
     await there.answer();
     await call.answered();
@@ -178,7 +179,7 @@ describe('trunks', () => {
     await using outside = await far('north');
     await using other = await far('south');
     const call = await outside.invite('+44207946000');
-    const there = await other.incoming();
+    const there = await other.incoming(call);
     assert.equal(there.party.number, '+4915112345678');
     await there.answer();
     await call.answered();

@@ -10,7 +10,7 @@ import { header, methodOf, statusOf, uriOf } from './sip/message.ts';
 import type { SipMessage } from './sip/message.ts';
 import { openTransport, randomTag } from './sip/transport.ts';
 import type { Dialog } from './sip/transport.ts';
-import { until } from './until.ts';
+import { GiveUp, until } from './until.ts';
 
 export type CallState = 'calling' | 'ringing' | 'up' | 'ended';
 /** When this phone saw it, on its monotonic clock (`performance.now()`); NaN for what has not happened. */
@@ -70,8 +70,8 @@ export interface Phone extends AsyncDisposable {
   register(): Promise<void>;
   unregister(): Promise<void>;
   invite(number: string): Promise<PhoneCall>;
-  /** The next incoming call nobody has taken yet. */
-  incoming(): Promise<IncomingCall>;
+  /** The next incoming call nobody has taken yet; with the caller's call, the wait ends where that one has ended. */
+  incoming(of?: PhoneCall): Promise<IncomingCall>;
   /** Incoming calls nobody has taken yet. */
   readonly waiting: number;
   /** Incoming calls seen so far. */
@@ -100,15 +100,51 @@ export async function registerPhone(options: PhoneOptions): Promise<Phone> {
   }
   return phone;
 }
+/** A line of `pjsip show contacts`: the endpoint of a trunk, the address of its far side and what the last OPTIONS found. */
+const CONTACT = /^ *Contact: +([^/\s]+)\/sip:(\S+) +\S+ +(\w+)/gm;
 /**
  * The other side of a trunk: one who is known by address and never registers. `extension` is the number its calls come
- * from; it is given every call that goes out over the trunk, whatever number that is for.
+ * from; it is given every call that goes out over the trunk, whatever number that is for. Asterisk dials no contact that
+ * its last OPTIONS did not reach, so this resolves once it is reached; `cli` is left out only where the engine starts later.
  */
-export const openFarSide = (
-  options: Pick<PhoneOptions, 'server' | 'extension' | 'name'> & {
-    readonly at: NonNullable<PhoneOptions['at']>;
-  },
-): Promise<Phone> => openPhone({ ...options, password: '' });
+export async function openFarSide({
+  cli,
+  ...options
+}: Pick<PhoneOptions, 'server' | 'extension' | 'name'> & {
+  readonly at: NonNullable<PhoneOptions['at']>;
+  readonly cli?: (text: string) => Promise<string>;
+}): Promise<Phone> {
+  const phone = await openPhone({ ...options, password: '' });
+  try {
+    if (cli !== undefined) await farSidesReached(cli, [options.at]);
+  } catch (error) {
+    await phone[Symbol.asyncDispose]();
+    throw error;
+  }
+  return phone;
+}
+/** Waits until the engine reaches the far sides at these addresses, and has it ask those that it does not. */
+export async function farSidesReached(
+  cli: (text: string) => Promise<string>,
+  addresses: readonly { readonly host: string; readonly port: number }[],
+): Promise<void> {
+  let shown = '';
+  await until(
+    'the far sides of trunks to be reached',
+    async () => {
+      shown = await cli('pjsip show contacts');
+      const contacts = [...shown.matchAll(CONTACT)].map(([, endpoint = '', at = '', state]) => ({
+        endpoint,
+        at,
+        reached: state === 'Avail',
+      }));
+      const wanted = addresses.map(({ host, port }) => contacts.find(({ at }) => at === `${host}:${port}`));
+      for (const one of wanted) if (one?.reached === false) await cli(`pjsip qualify ${one.endpoint}`);
+      return wanted.every((one) => one?.reached);
+    },
+    { seen: () => ({ shown }) },
+  );
+}
 
 async function openPhone({
   server,
@@ -192,7 +228,16 @@ async function openPhone({
       call.start();
       return call;
     },
-    incoming: () => until(`an incoming call at ${extension}`, () => arrived.shift()),
+    incoming: (of) =>
+      until(
+        `an incoming call at ${extension}`,
+        () => {
+          const next = arrived.shift();
+          if (!next && of?.state === 'ended') throw new GiveUp(`the caller's call ended with ${of.status}`);
+          return next;
+        },
+        { seen: () => ({ caller: of?.state, status: of?.status }) },
+      ),
     async [Symbol.asyncDispose]() {
       await Promise.allSettled([...calls.values()].map((call) => call.hangup()));
       // An engine that is gone says nothing to a goodbye.

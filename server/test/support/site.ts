@@ -54,7 +54,7 @@ export interface Site extends AsyncDisposable {
   /** A desk phone registered as this extension. */
   phone(extension: string): Promise<Phone>;
   /** What the site's own Asterisk answers on its console. */
-  engineCli(text: string): Promise<string>;
+  readonly engineCli: (text: string) => Promise<string>;
   enginePid(): number | null;
   /** Sends the service a signal and waits until it is gone; the engine goes on unless the service ends it. */
   kill(signal: NodeJS.Signals): Promise<void>;

@@ -31,7 +31,7 @@ export interface TestEngine extends AsyncDisposable {
   /** From the start of the program to fully booted. */
   readonly boot_ms: number;
   /** What the console answers. */
-  cli(text: string): Promise<string>;
+  readonly cli: (text: string) => Promise<string>;
   /** Warnings and errors of the engine's own log so far. */
   warnings(): Promise<string[]>;
   /** Lines of the engine's own call records so far. */

@@ -163,7 +163,12 @@ test('conf/dialled - no code and no number with a character that separates picks
   await using victim = await phone('1002');
   await using third = await phone('1003');
   await using supervisor = await phone('1006');
-  await using carrier = await openFarSide({ server: engine.server, extension: '+49301', at: CARRIER });
+  await using carrier = await openFarSide({
+    server: engine.server,
+    extension: '+49301',
+    at: CARRIER,
+    cli: engine.cli,
+  });
   const talk = await caller.invite('1003');
   const answered = await third.incoming();
   await answered.answer();
@@ -237,7 +242,12 @@ test('conf/dialled - a directed pick-up takes what rings in the own group, a sup
 
 test('conf/dialled - a number from a trunk with a character that separates reaches nobody', async () => {
   await using victim = await phone('1002');
-  await using carrier = await openFarSide({ server: engine.server, extension: '+49301', at: CARRIER });
+  await using carrier = await openFarSide({
+    server: engine.server,
+    extension: '+49301',
+    at: CARRIER,
+    cli: engine.cli,
+  });
   for (const c of SPECIAL) {
     const call = await carrier.invite(`+4930${c}1`);
     await call.ended();

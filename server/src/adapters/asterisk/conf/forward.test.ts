@@ -80,7 +80,7 @@ test('conf/forward - a phone sends its calls to another extension; the caller st
 });
 
 test('conf/forward - a phone cannot forward to a context, a technology or a code, nor outside without the right', async () => {
-  await using outside = await openFarSide({ server: engine.server, extension: '+4915', at });
+  await using outside = await openFarSide({ server: engine.server, extension: '+4915', at, cli: engine.cli });
   await using caller = await phone('1001');
   await using owner = await phone('1002');
   for (const to of [
@@ -108,7 +108,7 @@ test('conf/forward - a phone cannot forward to a context, a technology or a code
 });
 
 test('conf/forward - who may forward outside does, over a route', async () => {
-  await using outside = await openFarSide({ server: engine.server, extension: '+4915', at });
+  await using outside = await openFarSide({ server: engine.server, extension: '+4915', at, cli: engine.cli });
   await using caller = await phone('1001');
   await using owner = await phone('1003');
   const call = await caller.invite('1003');

@@ -133,11 +133,16 @@ const phone = (number: string, name?: string): Promise<Phone> =>
     ...(name === undefined ? {} : { name }),
   });
 const far = (name: Name, number = '+4915112345678'): Promise<Phone> =>
-  openFarSide({ server: engine.server, extension: number, at: { host: ADDRESS[name], port: port[name] } });
+  openFarSide({
+    server: engine.server,
+    extension: number,
+    at: { host: ADDRESS[name], port: port[name] },
+    cli: engine.cli,
+  });
 /** Dials, lets the far side refuse it, and tells what it was given. */
 async function reaches(desk: Phone, number: string, there: Phone): Promise<string> {
   const call = await desk.invite(number);
-  const incoming = await there.incoming();
+  const incoming = await there.incoming(call);
   incoming.reject(486);
   await call.ended();
   assert.equal(call.status, 486, number);
