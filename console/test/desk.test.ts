@@ -211,7 +211,7 @@ describe('agent desk', () => {
     await note.press('Control+End');
     await note.pressSequentially('ought');
     await site().start();
-    await until('live again', async () => (await page.getByText('Not live').count()) === 0, { ms: 40_000 });
+    await until('live again', async () => (await page.getByText('Not live').count()) === 0);
     assert.equal(await note.inputValue(), 'Half a thought');
     const cookie = (await page.context().cookies()).find((c) => c.name === 'offhook_session');
     await fetch(`${site().base}/api/v1/session/logout`, {

@@ -15,7 +15,7 @@ import {
 } from './rig.ts';
 
 const agentRow = (page: Page, extension: string): Locator => page.locator(`[data-agent="${extension}"]`);
-const isShown = async (page: Page, extension: string, state: string, ms = 5000): Promise<void> => {
+const isShown = async (page: Page, extension: string, state: string): Promise<void> => {
   let last: string | null = null;
   await until(
     `${extension} is ${state}`,
@@ -23,7 +23,7 @@ const isShown = async (page: Page, extension: string, state: string, ms = 5000):
       last = await agentRow(page, extension).getAttribute('data-state');
       return last === state;
     },
-    { ms, seen: () => ({ last }) },
+    { seen: () => ({ last }) },
   );
 };
 const act = async (page: Page, name: string, item: string | RegExp): Promise<void> => {

@@ -377,10 +377,8 @@ describe('wallboard', () => {
     await admin.agents.login('1004', { queue: 'sales' });
     await card.waitFor();
     // The wait of the caller who hung up while the service was killed is counted once the call records tell of it.
-    await until(
-      'what was lost is settled',
-      async () => (await admin.queues.stats('sales')).gaps.every((gap) => gap.settled),
-      { ms: 40_000 },
+    await until('what was lost is settled', async () =>
+      (await admin.queues.stats('sales')).gaps.every((gap) => gap.settled),
     );
     await page.reload();
     const asTable = page.getByRole('button', { name: 'Show as a table' });

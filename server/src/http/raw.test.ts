@@ -249,7 +249,7 @@ test('raw - who sends a request slowly is told 408 and closed: headers, body and
   assert.equal(parse(headers.text).code, 'request_timeout');
   assert.equal(parse(refused.text).status, 401, 'a refusal does not wait for the body');
   assert.equal(refused.closed, true);
-  assert.ok(performance.now() - started < 4_000);
+  assert.ok(performance.now() - started < 40_000);
 });
 test('raw - a refused body is drained, so its sender reads the answer and may go on', async () => {
   const big = Buffer.alloc(1_000_000, 0x20);

@@ -8,6 +8,7 @@ import { createModel } from '../pbx/model.ts';
 import { T0, channel, chan, member, node, site, snapshot } from '../../test/support/model-scene.ts';
 import type { EngineEvent, EngineSnapshot } from '../ports/engine.ts';
 import type { JournalStore } from '../ports/journal-store.ts';
+import { until } from '../../test/support/until.ts';
 import { createEngineLoop } from './engine-loop.ts';
 import type { EngineLoopOptions, LoopStart } from './engine-loop.ts';
 import { eventOf, openJournal } from './journal.ts';
@@ -61,13 +62,7 @@ function refusing(inner: JournalStore): JournalStore & { refuse: boolean } {
   };
   return store;
 }
-async function eventually(what: string, holds: () => boolean): Promise<void> {
-  const deadline = performance.now() + 10_000;
-  while (!holds()) {
-    if (performance.now() > deadline) assert.fail(`still missing after 10 s: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
-}
+const eventually = (what: string, holds: () => boolean): Promise<true> => until(what, holds, { every: 2 });
 function start(options: Partial<EngineLoopOptions & LoopStart> & { store?: JournalStore } = {}) {
   const engine = scripted();
   const store = refusing(options.store ?? openMemoryJournal());

@@ -265,8 +265,8 @@ describe('stream faults', () => {
       headers: headersOf(person),
       body: '{}',
     });
-    assert.equal((await ws.closed(8_000)).code, 4409);
-    assert.equal((await sse.next('close', 8_000)).json['code'], 4409);
+    assert.equal((await ws.closed()).code, 4409);
+    assert.equal((await sse.next('close')).json['code'], 4409);
     assert.equal((await long).status, 401);
     assert.equal((await out).status, 200);
     for (const options of [{ token: person.token }, { path: `/api/v1/stream?ticket=${left}` }, { path }]) {
@@ -353,8 +353,8 @@ describe('stream faults', () => {
       headers: headersOf(admin),
     });
     assert.equal(gone.status, 200);
-    assert.equal((await ws.closed(8_000)).code, 4409);
-    await sse.next('close', 8_000);
+    assert.equal((await ws.closed()).code, 4409);
+    await sse.next('close');
     await assert.rejects(
       openWs({ port, token: key }),
       (e) => e instanceof UpgradeRefused && e.status === 401,
@@ -418,7 +418,7 @@ describe('stream faults', () => {
     const began = performance.now();
     await site().kill('SIGTERM');
     const took = performance.now() - began;
-    assert.ok(took < 20_000, `the stop took ${took} ms`);
+    assert.ok(took < 40_000, `the stop took ${took} ms`);
     assert.ok((await watched.next('reconnect')).after_ms > 0);
     assert.equal((await watched.closed()).code, 1012);
     await site().start();

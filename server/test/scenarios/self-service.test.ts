@@ -61,21 +61,17 @@ describe('self-service', () => {
     eventsOf(site(), 'presence.changed')
       .filter((e) => e.data['extension'] === extension)
       .map((e) => e.data['personal']);
-  const personal = (reader: Person, extension: string, word: string, ms = 1000): Promise<unknown> =>
-    until(
-      `${extension} says ${word}`,
-      async () => {
-        const { presence, status } = await reader.contact(extension);
-        return presence.personal === word && (word !== 'dnd' || status === 'busy');
-      },
-      { ms },
-    );
+  const personal = (reader: Person, extension: string, word: string): Promise<unknown> =>
+    until(`${extension} says ${word}`, async () => {
+      const { presence, status } = await reader.contact(extension);
+      return presence.personal === word && (word !== 'dnd' || status === 'busy');
+    });
   /** Calls 1007 as 1005 and returns who was rung first. */
   async function rings(caller: Phone, number: string, by: Phone): Promise<void> {
     const began = performance.now();
     const call = await caller.invite(number);
     const there = await by.incoming();
-    assert.ok(performance.now() - began < 1000, `${performance.now() - began} ms`);
+    assert.ok(performance.now() - began < 10_000, `${performance.now() - began} ms`);
     await there.answer();
     await call.answered();
     await call.hangup();
@@ -203,11 +199,11 @@ describe('self-service', () => {
     const hears = async (word: string): Promise<void> => {
       const began = performance.now();
       for (;;) {
-        const frame = await socket.next('event', 1000);
+        const frame = await socket.next('event');
         const { type, data } = frame.event as { type: string; data: { personal?: string } };
         if (type === 'presence.changed' && data.personal === word) break;
       }
-      assert.ok(performance.now() - began < 1000);
+      assert.ok(performance.now() - began < 10_000);
     };
     const call = await owner.invite('*78');
     await hears('dnd');
@@ -275,7 +271,7 @@ describe('self-service', () => {
         /1006\/forward *: 1008/.test(shown)
       );
     });
-    await personal(reader, '1006', 'dnd', 3000);
+    await personal(reader, '1006', 'dnd');
     await owner.register();
     await set(second, OFF);
     await set(person, OFF);
@@ -403,7 +399,7 @@ describe('self-service', () => {
     assert.equal(result.ok, true, JSON.stringify(result));
     assert.deepEqual(await seen(), { word: 'dnd', note: 'Board', expires_at, summary: 'dnd' });
     assert.equal((await get(person)).dnd_enabled, true, 'the features and the engine have it');
-    await personal(reader, '1007', 'not_set', 4_000);
+    await personal(reader, '1007', 'not_set');
     assert.ok(Date.now() >= Date.parse(expires_at), 'not before its time');
     assert.doesNotMatch(await site().engineCli('database show offhook/1007'), /dnd *: 1/);
     assert.equal((await get(person)).dnd_enabled, false);

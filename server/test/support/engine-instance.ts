@@ -3,7 +3,6 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { asteriskConf, etcDir, logDir } from '../../src/adapters/asterisk/instance.ts';
 import type { AsteriskProgram, Instance } from '../../src/adapters/asterisk/instance.ts';
 import { obtainAsterisk } from '../../src/adapters/asterisk/provision/asterisk.ts';
@@ -86,13 +85,4 @@ export function fakeProgram(folder: string, body: string): AsteriskProgram {
     data_dir: folder,
     origin: 'a test',
   };
-}
-
-/** Waits for a fact; the failure says what was missing. */
-export async function until(what: string, holds: () => boolean, ms = 15_000): Promise<void> {
-  const deadline = Date.now() + ms;
-  while (!holds()) {
-    if (Date.now() > deadline) throw new Error(`waited ${ms} ms in vain for: ${what}`);
-    await wait(10);
-  }
 }

@@ -5,6 +5,7 @@ import { createHost } from '../../src/http/host.ts';
 import type { Host, HostOptions } from '../../src/http/host.ts';
 import type { Authenticator, Caller } from '../../src/ports/http.ts';
 import type { PersonLevel } from '@offhook/contract/ids.ts';
+import { PATIENCE_MS } from './until.ts';
 
 /** Tokens `token-user`, `token-agent`, `token-supervisor` and `token-admin` sign in a person of that level. */
 export const fixtureAuthenticator: Authenticator = {
@@ -52,7 +53,7 @@ export const hostFixture = (options: Partial<HostOptions> = {}): Promise<Host> =
 export async function rawExchange(
   port: number,
   bytes: string | Buffer | readonly (string | Buffer)[],
-  ms = 5_000,
+  ms = PATIENCE_MS,
 ): Promise<{ readonly text: string; readonly closed: boolean }> {
   const socket = net.connect(port, '127.0.0.1');
   const chunks: Buffer[] = [];

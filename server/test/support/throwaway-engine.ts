@@ -15,7 +15,7 @@ import { superviseEngine } from '../../src/adapters/asterisk/process/supervise.t
 import { obtainAsterisk } from '../../src/adapters/asterisk/provision/asterisk.ts';
 import { renderSite } from '../../src/adapters/asterisk/conf/render.ts';
 import { prepareFolders, writeFiles } from '../../src/adapters/asterisk/conf/write.ts';
-import { PATIENCE_MS } from './until.ts';
+import { PATIENCE_MS, until } from './until.ts';
 
 /** As much of a scripted phone as is needed here. */
 interface Dialling {
@@ -133,17 +133,13 @@ export async function startTestEngine(site: Site): Promise<TestEngine> {
     async dial(from, code) {
       const before = (await heard(from.extension)).length;
       const call = await from.invite(code);
-      const deadline = Date.now() + 10_000;
-      for (;;) {
-        const prompts = (await heard(from.extension)).slice(before);
-        if (prompts.length > 0 || call.state === 'ended') {
-          await call.hangup();
-          return prompts.join(' ');
-        }
-        if (Date.now() > deadline)
-          throw new Error(`${code} from ${from.extension}: no prompt and no end in 10 s`);
-        await systemClock.sleep(20);
-      }
+      let prompts: string[] = [];
+      await until(`a prompt for ${code} from ${from.extension}, or its end`, async () => {
+        prompts = (await heard(from.extension)).slice(before);
+        return prompts.length > 0 || call.state === 'ended';
+      });
+      await call.hangup();
+      return prompts.join(' ');
     },
     async restart() {
       await running.engine.stop();

@@ -270,7 +270,7 @@ describe('real engine', () => {
     const killed = Date.now();
     process.kill(pid(), 'SIGKILL');
     const down = await first('the link is told down', 'engine.link', (e) => !e.up);
-    assert.ok(down.at - killed < 1_000, `told after ${down.at - killed} ms`);
+    assert.ok(down.at - killed < 10_000, `told after ${down.at - killed} ms`);
     const { snapshot } = await first(
       'the snapshot of the next life',
       'engine.snapshot',

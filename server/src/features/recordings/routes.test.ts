@@ -210,9 +210,12 @@ test('recordings - a folder or a pipe in the place of a file is none, and nobody
   await rmdir(file);
   await promisify(execFile)('mkfifo', [file]);
   // Whoever waits for a writer gets one in the end, so that a failure is told instead of waited for.
-  const writer = setTimeout(() => void open(file, 'r+'), 3_000);
+  let late = false;
+  const writer = setTimeout(() => {
+    late = true;
+    void open(file, 'r+');
+  }, 30_000);
   t.after(() => clearTimeout(writer));
-  const began = performance.now();
   assert.deepEqual(await Promise.all([1, 2, 3, 4, 5].map(played)), Array(5).fill('no_audio'));
-  assert.ok(performance.now() - began < 2_500);
+  assert.equal(late, false, 'it waited for a writer');
 });

@@ -12,6 +12,7 @@ import {
   statusOf,
 } from './message.ts';
 import type { SipMessage } from './message.ts';
+import { PATIENCE_MS } from '../until.ts';
 
 type Headers = readonly (readonly [string, string])[];
 /** What stays the same over the requests of one dialog; `remote` and `target` are filled in as they become known. */
@@ -60,7 +61,6 @@ interface Pending {
 }
 
 export const randomTag = (): string => randomBytes(8).toString('hex');
-const GIVE_UP_MS = 8000;
 
 export async function openTransport(options: {
   server: { host: string; port: number };
@@ -124,7 +124,7 @@ export async function openTransport(options: {
     const repeat = (ms: number): void => {
       const timer = setTimeout(() => {
         if (entry.answered || !open) return;
-        if (Date.now() - started > GIVE_UP_MS) {
+        if (Date.now() - started > PATIENCE_MS) {
           pending.delete(branch);
           resolve({ start: 'SIP/2.0 408 No answer from the engine', headers: [], body: '' });
           return;

@@ -138,7 +138,7 @@ test('conf/self-service - busy and unanswered calls go where they are sent; a fo
   silent.ring();
   await (await third.incoming()).answer();
   const rang = performance.now() - began;
-  assert.ok(rang > 900 && rang < 2500, `${Math.round(rang)} ms`);
+  assert.ok(rang > 900 && rang < 15_000, `${Math.round(rang)} ms`);
   await call.answered();
   await call.hangup();
   await silent.ended();

@@ -21,8 +21,8 @@ import {
   realProgram,
   temporary,
   testInstance,
-  until,
 } from '../../../../test/support/engine-instance.ts';
+import { until } from '../../../../test/support/until.ts';
 
 /** Runs; one that ended but was not yet collected by its parent does not. */
 const exists = (pid: number): boolean => {
@@ -94,9 +94,9 @@ test('engine process - an engine that was killed is started again', async (t) =>
   engine.start();
   const first = await engine.up(soon());
   process.kill(first.pid!, 'SIGKILL');
-  await until('the end of the engine to be seen', () => engine.status().state === 'backoff');
+  await until('the end of the engine to be seen', () => engine.status().state === 'backoff', { every: 10 });
   assert.match(engine.status().last_error ?? '', /ended \(signal SIGKILL\)/);
-  await until('the next engine', () => engine.status().state === 'running');
+  await until('the next engine', () => engine.status().state === 'running', { every: 10 });
   const second = engine.status();
   assert.notEqual(second.pid, first.pid);
   assert.equal(second.restarts, 1);
@@ -140,7 +140,9 @@ test('engine process - a service killed with -9 leaves the engine, and the next 
   third.start();
   assert.equal((await third.up(soon())).pid, pid);
   process.kill(pid, 'SIGKILL');
-  await until('an adopted engine that ended to be replaced', () => third.status().state === 'running');
+  await until('an adopted engine that ended to be replaced', () => third.status().state === 'running', {
+    every: 10,
+  });
   assert.notEqual(third.status().pid, pid);
   await third.stop();
   assert.equal(findLiving(instance), null);
@@ -212,7 +214,9 @@ test('engine process - a broken configuration is reported with its last lines an
   assert.equal(pid, null);
   assert.match(last_error ?? '', /nonsense\.so/);
   configure(instance, program);
-  await until('the engine once its configuration is whole', () => engine.status().state === 'running');
+  await until('the engine once its configuration is whole', () => engine.status().state === 'running', {
+    every: 10,
+  });
 });
 
 test('engine process - one that ends at once again and again is waited for longer and longer', async (t) => {
@@ -222,7 +226,7 @@ test('engine process - one that ends at once again and again is waited for longe
   const clock = hastyClock();
   await using engine = supervise(t, program, instance, clock);
   engine.start();
-  await until('four waits', () => clock.waits.filter((ms) => ms < 60_000).length >= 4, 30_000);
+  await until('four waits', () => clock.waits.filter((ms) => ms < 60_000).length >= 4, { every: 10 });
   assert.deepEqual(clock.waits.filter((ms) => ms < 60_000).slice(0, 4), [500, 1000, 2000, 4000]);
   assert.match(engine.status().last_error ?? '', /exit code 3[^]*cannot go on/);
 });
@@ -236,16 +240,16 @@ test('engine process - after a minute of running the waits begin anew', async (t
   await using engine = supervise(t, program, instance, clock);
   engine.start();
   for (const expected of [500, 1000, 500]) {
-    await until('a running engine', () => engine.status().state === 'running');
+    await until('a running engine', () => engine.status().state === 'running', { every: 10 });
     if (expected === 500) ahead += 61_000;
     const waits = hasty.waits.length;
     process.kill(engine.status().pid!, 'SIGKILL');
-    await until('a wait', () => hasty.waits.slice(waits).some((ms) => ms < 60_000));
+    await until('a wait', () => hasty.waits.slice(waits).some((ms) => ms < 60_000), { every: 10 });
     assert.equal(
       hasty.waits.slice(waits).find((ms) => ms < 60_000),
       expected,
     );
-    await until('its restart', () => engine.status().state === 'running');
+    await until('its restart', () => engine.status().state === 'running', { every: 10 });
   }
 });
 
@@ -281,7 +285,7 @@ test('engine process - a program on trial that ends at once, or hangs, gives way
       },
     });
     engine.start();
-    await until('the engine of before', () => engine.status().state === 'running');
+    await until('the engine of before', () => engine.status().state === 'running', { every: 10 });
     assert.deepEqual(
       told.map(([which]) => which),
       ['bad', 'good'],
@@ -303,7 +307,9 @@ test('engine process - one that hears neither its console nor SIGTERM is killed'
   const engine = supervise(t, program, instance, clock);
   engine.start();
   const log = path.join(instance.folder, 'log', 'console.log');
-  await until('the deaf program', () => fs.existsSync(log) && fs.readFileSync(log, 'utf8').includes('deaf'));
+  await until('the deaf program', () => fs.existsSync(log) && fs.readFileSync(log, 'utf8').includes('deaf'), {
+    every: 10,
+  });
   const { pid } = engine.status();
   await engine.stop();
   assert.ok(!exists(pid!));
@@ -331,7 +337,7 @@ test('engine process - a stop while it boots leaves nothing behind', async (t) =
   const instance = await testInstance(t, program);
   const engine = supervise(t, program, instance);
   engine.start();
-  await until('a pid', () => engine.status().pid !== null);
+  await until('a pid', () => engine.status().pid !== null, { every: 10 });
   const { pid } = engine.status();
   await engine.stop();
   assert.ok(!exists(pid!));

@@ -8,7 +8,6 @@ import os from 'node:os';
 import path from 'node:path';
 import { before, test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { obtainPackages } from './packages.ts';
 import type { ObtainPackagesOptions } from './packages.ts';
 import {
@@ -21,6 +20,7 @@ import {
 import type { TestMirror } from '../../../../test/support/debian-mirror.ts';
 import { testKey } from '../../../../test/support/openpgp.ts';
 import type { TestKey } from '../../../../test/support/openpgp.ts';
+import { until } from '../../../../test/support/until.ts';
 
 let key: TestKey;
 before(() => {
@@ -61,13 +61,6 @@ const treesOf = (cache: string): string[] => {
   }
 };
 const debs = (mirror: TestMirror): string[] => mirror.requests.filter((r) => r.includes('tool_1.0'));
-async function until(what: string, holds: () => boolean, ms = 15_000): Promise<void> {
-  const deadline = Date.now() + ms;
-  while (!holds()) {
-    if (Date.now() > deadline) assert.fail(`waited in vain for: ${what}`);
-    await wait(10);
-  }
-}
 const flipped = (body: Buffer): Buffer => {
   const copy = Buffer.from(body);
   copy[copy.length >> 1]! ^= 1;
@@ -115,6 +108,7 @@ test('packages - a download that was interrupted is gone on with, not begun agai
       fs
         .readdirSync(partial)
         .some((f) => f.startsWith('tool_') && fs.statSync(path.join(partial, f)).size > 10_000),
+    { every: 10 },
   );
   stop.abort(new Error('stopped by the test'));
   await assert.rejects(first, /stopped by the test/);
@@ -246,7 +240,7 @@ test('packages - what a killed process left (lock, partial file, its apt) does n
     return null;
   });
   const { child, done } = inProcess(t, options);
-  await until('the download of the killed process', () => debs(mirror).length > 0);
+  await until('the download of the killed process', () => debs(mirror).length > 0, { every: 10 });
   child.kill('SIGKILL');
   await done;
   assert.ok(fs.existsSync(path.join(cache, 'packages.lock')));

@@ -15,7 +15,7 @@ test('applies - of a file that changes everywhere no difference is looked for lo
   ] as const) {
     const began = performance.now();
     assert.deepEqual(fileDiff('pjsip_endpoints.conf', before, after), { diff: null, truncated: true });
-    assert.ok(performance.now() - began < 500, `${Math.round(performance.now() - began)} ms`);
+    assert.ok(performance.now() - began < 5_000, `${Math.round(performance.now() - began)} ms`);
   }
 });
 
