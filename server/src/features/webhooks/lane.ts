@@ -41,15 +41,6 @@ export interface LaneDeps {
   changed(hook: Hook, line?: DeliveryRow): void;
   disable(hook: Hook, reason: DisabledReason): void;
 }
-export interface Lane {
-  /** Looks again: the settings changed, or a replay begins. */
-  wake(): void;
-  /** Sends what waits for its next attempt now; its schedule begins anew, also where an attempt is under way and fails. */
-  release(): void;
-  /** Begins nothing new; what is under way may end until `grace` is aborted. */
-  close(grace: AbortSignal): Promise<void>;
-}
-
 export const isSuccess = ({ status }: Outcome): boolean => status !== null && status >= 200 && status < 300;
 /** The headers and the body of one attempt at `at`, in milliseconds since 1970. */
 export function headersOf(
@@ -88,49 +79,79 @@ export const releasedOf = (progress: Progress, now: number): Progress => ({
   replay: progress.replay === null ? null : releasedLine(progress.replay, now),
 });
 
-/** Delivers one webhook's events, one at a time and in order, until it is closed. */
-export function startLane(hook: Hook, deps: LaneDeps): Lane {
-  const { journal, clock, transport } = deps;
-  const { progress } = hook;
-  let closed = false;
-  /** Counts the retries that were asked for. */
-  let releases = 0;
-  let pause = new AbortController();
-  const broken = new AbortController();
+const forEver = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 
-  const wake = (): void => {
-    const before = pause;
-    pause = new AbortController();
+/** Delivers one webhook's events, one at a time and in order, from the start until it is closed. */
+export class Lane {
+  readonly #hook: Hook;
+  readonly #progress: Progress;
+  readonly #deps: LaneDeps;
+  #closed = false;
+  /** Counts the retries that were asked for. */
+  #releases = 0;
+  #pause = new AbortController();
+  readonly #broken = new AbortController();
+  readonly #running: Promise<void>;
+
+  constructor(hook: Hook, deps: LaneDeps) {
+    this.#hook = hook;
+    this.#progress = hook.progress;
+    this.#deps = deps;
+    this.#running = this.#run();
+  }
+
+  /** Sends what waits for its next attempt now; its schedule begins anew, also where an attempt is under way and fails. */
+  release(): void {
+    const progress = this.#progress;
+    const { live, replay } = releasedOf(progress, this.#deps.clock.now());
+    progress.live.head = live.head;
+    if (progress.replay !== null && replay !== null) progress.replay.head = replay.head;
+    this.#releases += 1;
+    this.wake();
+  }
+  /** Begins nothing new; what is under way may end until `grace` is aborted. */
+  async close(grace: AbortSignal): Promise<void> {
+    this.#closed = true;
+    this.wake();
+    const cut = (): void => this.#broken.abort();
+    if (grace.aborted) cut();
+    else grace.addEventListener('abort', cut, { once: true });
+    await this.#running;
+    grace.removeEventListener('abort', cut);
+  }
+  /** Looks again: the settings changed, or a replay begins. */
+  wake(): void {
+    const before = this.#pause;
+    this.#pause = new AbortController();
     before.abort();
-  };
+  }
   /** Waits until it is over or `wake` is called. */
-  async function rest(wait: (signal: AbortSignal) => Promise<void>): Promise<void> {
-    const { signal } = pause;
-    if (closed) return;
+  async #rest(wait: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const { signal } = this.#pause;
+    if (this.#closed) return;
     await wait(signal).catch((error: unknown) => {
       if (!signal.aborted) throw error;
     });
   }
-  const forEver = (signal: AbortSignal): Promise<void> =>
-    new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 
   /** All up to `seq` is done on this line. */
-  function advance(line: Line, seq: number): void {
+  #advance(line: Line, seq: number): void {
     line.at = seq;
     if (line.head !== null && line.head.seq <= seq) line.head = null;
-    if (line === progress.replay && seq >= progress.replay.to) progress.replay = null;
+    if (line === this.#progress.replay && seq >= this.#progress.replay.to) this.#progress.replay = null;
   }
-  function gap(line: Line, from: number, to: number, error: string): void {
-    const now = clock.now();
-    hook.last_number += 1;
+  #gap(line: Line, from: number, to: number, error: string): void {
+    const now = this.#deps.clock.now();
+    this.#hook.last_number += 1;
     const seen: DeliveryRow = {
-      number: hook.last_number,
+      number: this.#hook.last_number,
       state: 'gap',
       seq: from,
       to_seq: to,
       event_id: null,
       type: null,
-      replay: Number(line === progress.replay),
+      replay: Number(line === this.#progress.replay),
       attempts: 0,
       status: null,
       error,
@@ -141,9 +162,9 @@ export function startLane(hook: Hook, deps: LaneDeps): Lane {
       next_at: null,
       row: null,
     };
-    advance(line, to);
-    deps.log.warn({ webhook: hook.id, from, to, error }, 'events could not be delivered');
-    deps.changed(hook, seen);
+    this.#advance(line, to);
+    this.#deps.log.warn({ webhook: this.#hook.id, from, to, error }, 'events could not be delivered');
+    this.#deps.changed(this.#hook, seen);
   }
 
   /**
@@ -151,73 +172,76 @@ export function startLane(hook: Hook, deps: LaneDeps): Lane {
    * still holds of the former epoch goes out first: whether it did after the copy was made is not known, and its ids are as they
    * were.
    */
-  function lastOfEpoch(): number | null {
-    const { epoch, live } = progress;
-    if (epoch === journal.epoch) return live.at > journal.head ? null : Infinity;
-    const [next] = journal.read(live.at, 1);
-    const last = journal.began - 1;
+  #lastOfEpoch(): number | null {
+    const { epoch, live } = this.#progress;
+    if (epoch === this.#deps.journal.epoch) return live.at > this.#deps.journal.head ? null : Infinity;
+    const [next] = this.#deps.journal.read(live.at, 1);
+    const last = this.#deps.journal.began - 1;
     return next !== undefined && next.seq <= last && idOf(next).startsWith(`${epoch}:`) ? last : null;
   }
-  async function step(): Promise<void> {
-    if (!hook.settings.enabled) return rest(forEver);
-    const heard = deps.heard(hook.settings);
-    if (heard === null) return deps.disable(hook, 'no_owner');
-    if (heard.names.size === 0) return deps.disable(hook, 'not_allowed');
-    const last = lastOfEpoch();
+  async #step(): Promise<void> {
+    if (!this.#hook.settings.enabled) return this.#rest(forEver);
+    const heard = this.#deps.heard(this.#hook.settings);
+    if (heard === null) return this.#deps.disable(this.#hook, 'no_owner');
+    if (heard.names.size === 0) return this.#deps.disable(this.#hook, 'not_allowed');
+    const last = this.#lastOfEpoch();
     if (last === null) {
-      const { live } = progress;
-      const before = Math.min(journal.began - 1, journal.head);
-      Object.assign(progress, { epoch: journal.epoch, replay: null });
-      return gap(live, Math.min(live.at + 1, before), before, 'the journal was lost or restored');
+      const { live } = this.#progress;
+      const before = Math.min(this.#deps.journal.began - 1, this.#deps.journal.head);
+      Object.assign(this.#progress, { epoch: this.#deps.journal.epoch, replay: null });
+      return this.#gap(live, Math.min(live.at + 1, before), before, 'the journal was lost or restored');
     }
-    const line = progress.replay ?? progress.live;
-    const until = Math.min(progress.replay?.to ?? Infinity, last);
-    const lost = Math.min(journal.tail - 1, until);
+    const line = this.#progress.replay ?? this.#progress.live;
+    const until = Math.min(this.#progress.replay?.to ?? Infinity, last);
+    const lost = Math.min(this.#deps.journal.tail - 1, until);
     if (line.at < lost) {
-      const kept = line === progress.live ? null : await deps.parked(hook.id, progress.epoch, line.at, lost);
+      const kept =
+        line === this.#progress.live
+          ? null
+          : await this.#deps.parked(this.#hook.id, this.#progress.epoch, line.at, lost);
       const upTo = kept === null ? lost : kept.seq - 1;
-      if (upTo > line.at) gap(line, line.at + 1, upTo, 'the journal has them no longer');
-      if (kept !== null) await handle(kept, line);
+      if (upTo > line.at) this.#gap(line, line.at + 1, upTo, 'the journal has them no longer');
+      if (kept !== null) await this.#handle(kept, line);
       return;
     }
-    const rows = journal.read(line.at, PAGE);
-    if (rows.length === 0) return rest((signal) => journal.waitFor(line.at + 1, signal));
+    const rows = this.#deps.journal.read(line.at, PAGE);
+    if (rows.length === 0) return this.#rest((signal) => this.#deps.journal.waitFor(line.at + 1, signal));
     for (const row of rows) {
-      if (row.seq > until || !(await handle(row, line))) return;
+      if (row.seq > until || !(await this.#handle(row, line))) return;
     }
   }
   /** Sends the row if it is to be sent now; false where the line must be looked at anew. */
-  async function handle(row: JournalRow, line: Line): Promise<boolean> {
-    if (closed || !hook.settings.enabled) return false;
-    if (line !== (progress.replay ?? progress.live)) return false;
-    const heard = deps.heard(hook.settings);
+  async #handle(row: JournalRow, line: Line): Promise<boolean> {
+    if (this.#closed || !this.#hook.settings.enabled) return false;
+    if (line !== (this.#progress.replay ?? this.#progress.live)) return false;
+    const heard = this.#deps.heard(this.#hook.settings);
     if (heard === null || heard.names.size === 0) return false;
-    if (!isHeard(row, heard, hook.settings.types)) {
-      advance(line, row.seq);
-      deps.changed(hook);
+    if (!isHeard(row, heard, this.#hook.settings.types)) {
+      this.#advance(line, row.seq);
+      this.#deps.changed(this.#hook);
       return true;
     }
     const { head } = line;
-    const early = head?.seq === row.seq ? head.next_at - clock.now() : 0;
-    if (early <= 0) return attempt(row, line);
-    await rest((signal) => clock.sleep(early, signal));
+    const early = head?.seq === row.seq ? head.next_at - this.#deps.clock.now() : 0;
+    if (early <= 0) return this.#attempt(row, line);
+    await this.#rest((signal) => this.#deps.clock.sleep(early, signal));
     return false;
   }
-  async function attempt(row: JournalRow, line: Line): Promise<boolean> {
+  async #attempt(row: JournalRow, line: Line): Promise<boolean> {
     const head = line.head?.seq === row.seq ? line.head : null;
-    const { settings } = hook;
-    const before = releases;
+    const { settings } = this.#hook;
+    const before = this.#releases;
     const id = idOf(row);
-    const at = clock.now();
-    const headers = headersOf(settings, id, row.json, at, deps.agent);
-    const outcome = await transport.post(settings.url, headers, row.json, broken.signal);
+    const at = this.#deps.clock.now();
+    const headers = headersOf(settings, id, row.json, at, this.#deps.agent);
+    const outcome = await this.#deps.transport.post(settings.url, headers, row.json, this.#broken.signal);
     const ok = isSuccess(outcome);
     // Broken off by us, or asked at an address that is not the target any more: it says nothing.
-    if (!ok && (broken.signal.aborted || hook.settings.url !== settings.url)) return false;
+    if (!ok && (this.#broken.signal.aborted || this.#hook.settings.url !== settings.url)) return false;
     const attempts = (head?.attempts ?? 0) + 1;
     const first_at = head?.first_at ?? at;
-    const number = head?.number ?? (hook.last_number += 1);
-    const replayed = line !== progress.live;
+    const number = head?.number ?? (this.#hook.last_number += 1);
+    const replayed = line !== this.#progress.live;
     const seen: DeliveryRow = {
       number,
       state: 'delivered',
@@ -237,76 +261,52 @@ export function startLane(hook: Hook, deps: LaneDeps): Lane {
       row: null,
     };
     if (ok) {
-      progress.failing_since = null;
-      advance(line, row.seq);
-      deps.changed(hook, seen);
+      this.#progress.failing_since = null;
+      this.#advance(line, row.seq);
+      this.#deps.changed(this.#hook, seen);
       return true;
     }
     // The failure is older than a retry asked for during the attempt.
-    return failed({ ...seen, state: 'retrying' }, row, line, outcome, releases !== before);
+    return this.#failed({ ...seen, state: 'retrying' }, row, line, outcome, this.#releases !== before);
   }
-  function failed(
-    seen: DeliveryRow,
-    row: JournalRow,
-    line: Line,
-    outcome: Outcome,
-    released: boolean,
-  ): boolean {
-    const now = clock.now();
+  #failed(seen: DeliveryRow, row: JournalRow, line: Line, outcome: Outcome, released: boolean): boolean {
+    const now = this.#deps.clock.now();
     const { number, attempts, first_at } = seen;
-    const replayed = line !== progress.live;
-    if (!replayed) progress.failing_since ??= seen.last_at;
+    const replayed = line !== this.#progress.live;
+    if (!replayed) this.#progress.failing_since ??= seen.last_at;
     const last = replayed && attempts >= REPLAY_ATTEMPTS;
-    const planned = last ? null : retryDelay(attempts, outcome.retry_after_seconds, deps.chance());
+    const planned = last ? null : retryDelay(attempts, outcome.retry_after_seconds, this.#deps.chance());
     const delay = released ? 0 : planned;
     const gone = outcome.status === 410;
     const park = delay === null && !gone;
     if (park) {
-      if (replayed) progress.replay = null;
-      else advance(line, row.seq);
+      if (replayed) this.#progress.replay = null;
+      else this.#advance(line, row.seq);
     } else {
       const counted = released ? 0 : attempts;
       line.head = { seq: row.seq, number, attempts: counted, first_at, next_at: now + (delay ?? 0) };
     }
-    const dead = progress.failing_since !== null && now - progress.failing_since >= FAILING_MS;
-    deps.changed(hook, {
+    const dead = this.#progress.failing_since !== null && now - this.#progress.failing_since >= FAILING_MS;
+    this.#deps.changed(this.#hook, {
       ...seen,
       state: park ? 'parked' : 'retrying',
       next_at: park || gone || dead ? null : now + (delay ?? 0),
       row: park ? JSON.stringify(row) : null,
     });
-    if (gone) deps.disable(hook, 'gone');
-    else if (dead) deps.disable(hook, 'failing');
+    if (gone) this.#deps.disable(this.#hook, 'gone');
+    else if (dead) this.#deps.disable(this.#hook, 'failing');
     return park;
   }
 
-  const running = (async () => {
-    while (!closed) {
+  async #run(): Promise<void> {
+    while (!this.#closed) {
       try {
-        await step();
+        await this.#step();
       } catch (error) {
-        deps.log.warn({ webhook: hook.id, error: messageOf(error) }, 'a webhook waits');
-        await rest((signal) => clock.sleep(AFTER_TROUBLE_MS, signal));
+        const { clock, log } = this.#deps;
+        log.warn({ webhook: this.#hook.id, error: messageOf(error) }, 'a webhook waits');
+        await this.#rest((signal) => clock.sleep(AFTER_TROUBLE_MS, signal));
       }
     }
-  })();
-  return {
-    wake,
-    release() {
-      const { live, replay } = releasedOf(progress, clock.now());
-      progress.live.head = live.head;
-      if (progress.replay !== null && replay !== null) progress.replay.head = replay.head;
-      releases += 1;
-      wake();
-    },
-    async close(grace) {
-      closed = true;
-      wake();
-      const cut = (): void => broken.abort();
-      if (grace.aborted) cut();
-      else grace.addEventListener('abort', cut, { once: true });
-      await running;
-      grace.removeEventListener('abort', cut);
-    },
-  };
+  }
 }

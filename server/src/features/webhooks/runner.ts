@@ -2,8 +2,8 @@ import type { DisabledReason } from '@offhook/contract/webhooks.ts';
 import { messageOf } from '../../core/errors.ts';
 import { Queue } from '../../core/queue.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
-import { startLane } from './lane.ts';
-import type { Hook, Lane, LaneDeps } from './lane.ts';
+import { Lane } from './lane.ts';
+import type { Hook, LaneDeps } from './lane.ts';
 import { KEPT_LINES } from './store.ts';
 import type { DeliveryRow, Group, WebhookStore } from './store.ts';
 import { createSubscription } from './subscription.ts';
@@ -18,7 +18,7 @@ const STOP_GRACE_MS = 2_000;
 
 /** A webhook with its lane. */
 export interface Running extends Hook {
-  lane: Lane;
+  lane: Pick<Lane, 'wake' | 'release' | 'close'>;
   /** Log lines not written yet, by number. */
   readonly lines: Map<number, DeliveryRow>;
   settings_changed: boolean;
@@ -161,7 +161,7 @@ export function createRunner(deps: RunnerDeps): Runner {
     start(hook) {
       const running: Running = { ...hook, lines: new Map(), settings_changed: false, lane: NO_LANE };
       hooks.set(hook.id, running);
-      running.lane = startLane(running, { ...shared, heard: createSubscription(owner) });
+      running.lane = new Lane(running, { ...shared, heard: createSubscription(owner) });
       return running;
     },
     drop(hook) {
@@ -187,4 +187,8 @@ export function createRunner(deps: RunnerDeps): Runner {
     },
   };
 }
-const NO_LANE: Lane = { wake: () => undefined, release: () => undefined, close: () => Promise.resolve() };
+const NO_LANE: Running['lane'] = {
+  wake: () => undefined,
+  release: () => undefined,
+  close: () => Promise.resolve(),
+};
