@@ -42,7 +42,7 @@ export const ERRORS = {
   destination_not_allowed: { status: 403, retry: 'never', title: 'You may not call this number' },
   not_found: { status: 404, retry: 'never', title: 'Not found' },
   no_such_queue: { status: 404, retry: 'after_change', title: 'This queue does not exist' },
-  no_route: { status: 404, retry: 'after_change', title: 'No route to this number' },
+  no_route: { status: 404, retry: 'after_change', title: 'No route leads to this number' },
   no_such_caller: { status: 404, retry: 'after_change', title: 'This caller is not waiting in the queue' },
   method_not_allowed: { status: 405, retry: 'after_change', title: 'This path does not support this method' },
   request_timeout: { status: 408, retry: 'later', title: 'The request did not arrive in time' },
