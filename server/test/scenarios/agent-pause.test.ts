@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ApiError } from '../support/api.ts';
-import { dialCode, inEngine, memberLine, statusIs } from '../support/steps.ts';
+import { dialCode, freeze, inEngine, memberLine, statusIs } from '../support/steps.ts';
 import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
@@ -127,7 +127,7 @@ describe('agent pause', () => {
     const lea = await site().person('1004');
     assert.equal((await zoe.agent('unpause')).is_paused, false);
     const pid = site().enginePid()!;
-    process.kill(pid, 'SIGSTOP');
+    await freeze(pid);
     try {
       await assert.rejects(zoe.agent('pause', { reason: 'break' }), notNow);
       // The link still counts as up, and the view is out of date.
@@ -152,7 +152,7 @@ describe('agent pause', () => {
     const zoe = await site().person('1003');
     await zoe.agent('pause', { reason: 'lunch' });
     const pid = site().enginePid()!;
-    process.kill(pid, 'SIGSTOP');
+    await freeze(pid);
     try {
       await assert.rejects(zoe.agent('pause', { reason: 'lunch' }), notNow);
     } finally {
@@ -168,7 +168,7 @@ describe('agent pause', () => {
   test('agent pause - never a success while the engine is stopped or gone', async () => {
     const zoe = await site().person('1003');
     const pid = site().enginePid()!;
-    process.kill(pid, 'SIGSTOP');
+    await freeze(pid);
     try {
       await assert.rejects(zoe.agent('pause', { reason: 'break' }), notNow);
     } finally {

@@ -1,5 +1,6 @@
 /** Steps that several scenarios take: what a person, a phone and the engine itself must show, and how soon. */
 import assert from 'node:assert/strict';
+import { readFile, readdir } from 'node:fs/promises';
 import type { HistoryCall } from '@offhook/contract/history.ts';
 import type { Person } from './api.ts';
 import type { Phone } from './phone.ts';
@@ -90,3 +91,14 @@ export const onlyCall = async (person: Person): Promise<HistoryCall> => (await f
 /** The fields of a row that say what happened. */
 export const gist = (call: HistoryCall): string =>
   [call.direction, call.party, call.disposition, call.queue ?? '-'].join(' ');
+
+/** Stops a process; resolves once every thread of it has stopped, because one that runs still answers after the signal. */
+export async function freeze(pid: number): Promise<void> {
+  process.kill(pid, 'SIGSTOP');
+  const isStopped = async (thread: string): Promise<boolean> =>
+    / T /.test(await readFile(`/proc/${pid}/task/${thread}/stat`, 'utf8').catch(() => ' T '));
+  await until(`every thread of ${pid} to stop`, async () => {
+    const threads = await readdir(`/proc/${pid}/task`);
+    return (await Promise.all(threads.map(isStopped))).every(Boolean);
+  });
+}
