@@ -8,7 +8,7 @@ import type { ConversationIndexRow, Tables } from '../tables.ts';
 import { beginTelling } from '../ingest/tell.ts';
 import type { TellDeps } from '../ingest/tell.ts';
 import { eraserOf, mapTexts, namesOf } from './eraser.ts';
-import { setTombstones } from './tombstones.ts';
+import { setTombstones } from './eraser.ts';
 
 type Count = (place: string, rows: number) => void;
 /** What people wrote may say anything of anybody: all of it goes. */

@@ -3,7 +3,7 @@ import { fold } from '@offhook/contract/search.ts';
 import { cellsOf } from '../record/cells.ts';
 import { inChunks, insertAll } from '../store.ts';
 import { KEY_LIMIT, keyOf, writeTerms } from '../query/terms.ts';
-import { rootsWithTombstones } from '../erasure/tombstones.ts';
+import { rootsWithTombstones } from '../erasure/eraser.ts';
 import { remember, takeChanges } from './feed.ts';
 import { fingerprintOf, writeRecord } from './packs.ts';
 import type { ConversationRecord, RecordedParticipant } from '../record/record.ts';

@@ -3,7 +3,7 @@ import type { CallRecord, CallRecordBatch, CallRecordCheckpoint } from '../../..
 import type { Clock } from '../../../ports/clock.ts';
 import type { Store } from '../../../ports/store.ts';
 import { inChunks, readFact, writeFact } from '../store.ts';
-import { withoutErased } from '../erasure/tombstones.ts';
+import { withoutErased } from '../erasure/eraser.ts';
 import { keepFinding } from '../proof/findings.ts';
 import type { Finding } from '../proof/findings.ts';
 import { keepTestChannels } from '../proof/gaps.ts';

@@ -6,8 +6,8 @@ import { findConversations } from './find.ts';
 import type { Wanted } from './find.ts';
 import { padded } from './sources.ts';
 import type { Place } from './sources.ts';
-import { wantedOf } from './wanted.ts';
-import type { WantedDeps } from './wanted.ts';
+import { wantedOf } from './find.ts';
+import type { WantedDeps } from './find.ts';
 
 interface Line extends Place {
   readonly root: string;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { historyScene, recorded } from '../../../../test/support/history-scene.ts';
 import { readPage, readStats } from './list.ts';
 import type { ListQuery } from './list.ts';
-import { findRows } from './party-search.ts';
+import { findRows } from './list.ts';
 import type { Tables } from '../tables.ts';
 
 test('history - a page is found by an index, however deep, and never sorted', async () => {

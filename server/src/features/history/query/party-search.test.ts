@@ -5,7 +5,7 @@ import { historyScene, later, recorded, recordings } from '../../../../test/supp
 import type { HistoryScene } from '../../../../test/support/history-scene.ts';
 import { readPage, readStats } from './list.ts';
 import type { ListQuery } from './list.ts';
-import { findRows, readFound, statsOfFound } from './party-search.ts';
+import { findRows, readFound, statsOfFound } from './list.ts';
 import type { Tables } from '../tables.ts';
 
 async function terms(scene: HistoryScene) {

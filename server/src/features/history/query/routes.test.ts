@@ -14,7 +14,7 @@ import { addOperations } from '../../../http/operations.ts';
 import { historyOperations } from '../operations.ts';
 import { createHistoryService } from './history-service.ts';
 import type { Tables } from '../tables.ts';
-import { localTimeIn } from './wire.ts';
+import { localTimeIn } from './history-service.ts';
 
 const PATH = '/api/mobile/history.php';
 const ALIAS = '/api/mobile/call_history.php';

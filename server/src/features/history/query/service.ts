@@ -21,7 +21,7 @@ import { readChanges } from './changes.ts';
 import { findConversations } from './find.ts';
 import { conversationByCall, detailsOf, rowsOf, summariesOf } from './read.ts';
 import { searchSource } from './terms.ts';
-import { wantedOf } from './wanted.ts';
+import { wantedOf } from './find.ts';
 
 export interface ConversationDeps extends Owners {
   readonly store: Store;
