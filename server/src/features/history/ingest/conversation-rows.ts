@@ -9,7 +9,7 @@ import { fingerprintOf, writeRecord } from './packs.ts';
 import type { ConversationRecord, RecordedParticipant } from '../record/record.ts';
 import type { ConversationIndexRow, ConversationKeyRow, OutboxRow, Tables } from '../tables.ts';
 
-/** One conversation as its call records tell it now; `over` where nothing more is expected. */
+/** The record of a conversation, as built from its call records so far; `over`: no more of them are expected. */
 export interface Told {
   readonly root: string;
   readonly record: ConversationRecord;
@@ -22,7 +22,7 @@ type Stored = Pick<
 type Revision = Pick<Stored, 'revision' | 'state'>;
 type Key = Pick<ConversationKeyRow, 'kind' | 'value'>;
 
-/** By what a list finds it. */
+/** Index keys by which a list filters conversations. */
 function keysOf(record: ConversationRecord): readonly Key[] {
   const everybody = [record.caller, ...record.parties].filter((p) => p !== null);
   const numbers = [
@@ -47,7 +47,7 @@ function searchOf({ caller, parties, dialled }: ConversationRecord): string {
   const all = [...(caller ? words(caller) : []), ...parties.flatMap(words), dialled];
   return fold([...new Set(all.filter((word) => word !== ''))].join('\n'));
 }
-/** The revision that follows; null where what is told says nothing new. */
+/** The next revision; null if the record is unchanged. */
 function revisionAfter(old: Stored | undefined, over: boolean, changed: boolean): Revision | null {
   if (old === undefined) return over ? { revision: 1, state: 'final' } : { revision: 0, state: 'open' };
   if (old.state === 'open' && over) return { revision: 1, state: 'final' };
@@ -69,7 +69,7 @@ const shown = (record: ConversationRecord) => ({
   cells: JSON.stringify(cellsOf(record)),
 });
 
-/** What is to be written of one conversation; `place` in the feed is 0 where only the version of the rules has changed. */
+/** A pending write of one conversation; `place` in the feed is 0 if only the version of the build rules changed. */
 interface Plan {
   readonly old: Stored | undefined;
   readonly record: ConversationRecord;
@@ -78,8 +78,8 @@ interface Plan {
 }
 
 /**
- * Writes what conversations are now, each change with its place in the feed; what is told as before changes nothing.
- * `merged` are ids that are part of another conversation from now on.
+ * Writes the records of conversations, each change with its place in the feed; an unchanged record is not written.
+ * Conversations in `merged` became part of others and are deleted.
  */
 export async function writeConversations(
   db: Kysely<Tables>,
@@ -135,7 +135,7 @@ async function storedOf(db: Kysely<Tables>, told: readonly Told[]): Promise<Read
   );
   return new Map(rows.map((row) => [row.root, row]));
 }
-/** Deletes conversations; returns the ids of those that had been told of. */
+/** Deletes conversations; returns the ids of those that were stored. */
 async function removeConversations(
   db: Kysely<Tables>,
   merged: readonly string[],
@@ -153,7 +153,7 @@ async function removeConversations(
 interface Keyed {
   readonly id: number;
   readonly record: ConversationRecord;
-  /** True where keys of it may be there. */
+  /** True if keys of it may be stored already. */
   readonly old: boolean;
 }
 async function insertNew(db: Kysely<Tables>, plans: readonly Plan[]): Promise<readonly Keyed[]> {

@@ -24,11 +24,11 @@ export async function newestChange(db: Kysely<Tables>): Promise<number> {
     .executeTakeFirst();
   return Number(row?.value ?? 0);
 }
-/** Remembers events that are to be published (publish.ts), in the transaction that makes the change they tell. */
+/** Stores events to publish (publish.ts), in the transaction of the change that they report. */
 export const remember = (db: Kysely<Tables>, events: readonly OutboxRow[]): Promise<void> =>
   insertAll(events, (some) => db.insertInto('conversation_outbox').values(some).execute());
 
-/** Puts conversations into the feed once more: something that hangs on them has changed. Unknown ones are left out. */
+/** Appends conversations to the feed again after attached data, such as a note, changed. Ignores unknown ids. */
 export async function touchConversations(db: Kysely<Tables>, roots: readonly string[]): Promise<void> {
   const rows = await inChunks([...new Set(roots)], (some) =>
     db.selectFrom('conversations').select(['id', 'root', 'revision']).where('root', 'in', some).execute(),

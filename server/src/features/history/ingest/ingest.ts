@@ -17,21 +17,21 @@ import type { TellDeps } from './tell.ts';
 
 /** Malformed lines kept for support. */
 const MALFORMED_KEPT = 1000;
-/** Conversations told in one transaction. */
+/** Conversations built in one transaction. */
 const AT_ONCE = 50;
-/** Conversations that go on and are told when the reader has caught up; more are told with their next record. */
+/** Live conversations built when the reader has caught up; the others are built with their next call record. */
 const MOST_OPEN = 10_000;
-/** A conversation without a sign of life for this long has lost its end. */
+/** A live conversation without a new call record for this long is closed: its end was lost. */
 export const SILENT_US = 12 * 3_600_000_000;
 const ENDING: ReadonlySet<CallRecord['type']> = new Set(['hangup', 'channel_end', 'linked_end']);
-/** Records are kept one by one for this long after the last of them. */
+/** The call records of a conversation stay unpacked for this long after the last one. */
 const PACK_AFTER_US = 48 * 3_600_000_000;
 
 export interface IngestDeps extends TellDeps {
   readonly store: Store;
   readonly clock: Clock;
 }
-/** What one batch told: what is over, what goes on with the number of its records, and what is to be told later. */
+/** Conversations of one batch, by root: finished, live with the number of their call records, and to be built later. */
 interface News {
   readonly later: string[];
   readonly over: string[];
@@ -39,30 +39,30 @@ interface News {
 }
 export interface Ingest {
   checkpoint(): Promise<CallRecordCheckpoint | null>;
-  /** Stores records, their conversations and the checkpoint in one transaction; the same batch again changes nothing. */
+  /** Stores call records, their conversations and the checkpoint in one transaction. Idempotent. */
   store(batch: CallRecordBatch): Promise<void>;
   /**
-   * Stores records made of the journal, ends their conversations and stores the finding, in one transaction. A repetition
-   * changes nothing.
+   * Stores call records reconstructed from the journal, ends their conversations and stores the finding, in one transaction.
+   * Idempotent.
    */
   complete(records: readonly CallRecord[], finding: Finding): Promise<void>;
-  /** Tells the conversations that go on and have had news for a while. Call it every second. */
+  /** Builds the live conversations that are due. Call it every second. */
   tellDue(): Promise<void>;
-  /** Everything that began in an earlier life of the engine is over. `boot` names the new life. */
+  /** Ends all conversations that began before this start of the engine. `boot` is the id of the start. */
   engineBooted(boot: string, at_ms: number): Promise<void>;
-  /** Closes what lost its end, and packs the records of what has long been told. */
+  /** Closes conversations whose end was lost, and packs old call records. */
   tidy(): Promise<void>;
 }
 
 export function createIngest(deps: IngestDeps): Ingest {
   const { store, directory, clock } = deps;
   const pace = createPace(clock);
-  /** Whether the newest batch was all there was, and whether it was seen to what an earlier process left open. */
+  /** `live`: the reader has caught up. `begun`: conversations that an earlier process left open were handled. */
   let live = false;
   let begun = false;
-  /** Whether the newest batch was not all there was. */
+  /** True if more call records follow the newest batch. */
   let behind = false;
-  /** Stores records and tells what they are news of. */
+  /** Stores call records and builds the conversations they belong to. */
   async function tellNews(
     db: Kysely<Tables>,
     batch: readonly CallRecord[],
@@ -79,11 +79,11 @@ export function createIngest(deps: IngestDeps): Ingest {
     const { touched, merged } = await linkRecords(db, records);
     const known = await toldOf(db, merged);
     const conversations = touched.map((t) => {
-      // Who reads of those that went into it finds them again in it, or nowhere: it is told with them.
+      // A stored conversation was merged into this one; build it now, or a reader finds neither.
       const joined = t.joined.some((root) => known.has(root));
-      // While the reader catches up the rest of what an earlier life of the engine wrote may be still to come.
+      // Until the reader has caught up, more call records from before the engine's restart may follow.
       const over = ended || t.row.built !== BUILT.no || (isLive && t.row.last_us < restarted);
-      // Only these complete it: what else is news of one that goes on after a part of it was closed waits its turn.
+      // Only a merge or one of these records can end it; for any other record the rebuild waits its turn.
       const ends = t.joined.length > 0 || t.records.some((r) => ENDING.has(r.type));
       const mayEnd = over || (t.row.closing === 1 && ends);
       const goesOn = joined || (isLive && (mayEnd || pace.isReady(t.row.root)));
@@ -98,11 +98,11 @@ export function createIngest(deps: IngestDeps): Ingest {
       const stored = before.get(row.root) ?? [];
       const keys = new Set(stored.map((r) => r.key));
       const added = keys.size === 0 ? own : own.filter((r) => !keys.has(r.key));
-      // A file that is read again: it was told of all of this.
+      // The file is being read again: all of this was stored before.
       if (added.length === 0 && row.built !== BUILT.no && merged.length === 0) continue;
       fresh.push(...added);
       const all = [...stored, ...added];
-      // What comes to a packed one is packed with it later.
+      // New records of a packed conversation are packed in the next run.
       const next = row.built === BUILT.packed ? { ...row, built: BUILT.yes } : row;
       if (mayEnd && telling.end(next, all, over)) news.over.push(row.root);
       else if (goesOn) {
@@ -239,7 +239,7 @@ export function createIngest(deps: IngestDeps): Ingest {
   };
 }
 
-/** Those of the conversations that were told. */
+/** Which of the conversations have a stored record. */
 async function toldOf(db: Kysely<Tables>, roots: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await inChunks(roots, (some) =>
     db.selectFrom('conversations').select('root').where('root', 'in', some).execute(),

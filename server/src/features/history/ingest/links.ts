@@ -6,18 +6,18 @@ import type { ConversationRow, Tables } from '../tables.ts';
 import { inChunks, insertAll } from '../store.ts';
 import { removeRows } from './person-rows.ts';
 
-/** A conversation that records belong to; `row` is not stored yet. */
+/** A conversation that the given call records belong to; `row` is not stored yet. */
 export interface Touched {
   readonly row: ConversationRow;
   readonly records: readonly KnownRecord[];
-  /** Nothing of it is stored. */
+  /** True if nothing of this conversation is stored. */
   readonly fresh: boolean;
-  /** Ids that went into it now. */
+  /** Ids of conversations merged into this one now. */
   readonly joined: readonly string[];
 }
 export interface Linked {
   readonly touched: readonly Touched[];
-  /** Ids that went into another one. */
+  /** Ids of conversations merged into others. */
   readonly merged: readonly string[];
 }
 
@@ -94,7 +94,7 @@ export const putConversations = (db: Kysely<Tables>, rows: readonly Conversation
       .execute(),
   );
 
-/** Everything of one conversation becomes part of another one. Rows keep their id, so that a list stays as it was. */
+/** Merges one conversation into another. Rows keep their id, so that lists keep their order. */
 async function moveConversation(db: Kysely<Tables>, from: string, to: string): Promise<void> {
   await db.updateTable('history_calls').set({ root: to }).where('root', '=', from).execute();
   await db.updateTable('history_packs').set({ root: to }).where('root', '=', from).execute();

@@ -9,13 +9,13 @@ import type { ConversationRecord } from '../record/record.ts';
 
 /** Conversations packed in one transaction. */
 const AT_ONCE = 20;
-/** Values of `built`: not told yet, told, told and its records packed. */
+/** Values of `built`: the final record is not built yet; built; built, and the call records packed. */
 export const BUILT = { no: 0, yes: 1, packed: 2 } as const;
 
 const callsOf = (db: Kysely<Tables>, root: string) =>
   db.selectFrom('history_calls').select('call').where('root', '=', root);
 
-/** Every record of these conversations, by their roots, each once and as it was stored first; also the packed ones. */
+/** All call records of these conversations, packed ones included, by root. Of duplicates, the record stored first is returned. */
 export async function recordsOf(
   db: Kysely<Tables>,
   roots: readonly string[],
@@ -39,7 +39,7 @@ export async function recordsOf(
   for (const { call, records } of loose) add(rootOf.get(call)!, unpack<KnownRecord[]>(records));
   return new Map([...found].map(([root, own]) => [root, [...own.values()]]));
 }
-/** Stores records, those of one call together: a row for each record costs ten times the time and the space. */
+/** Stores call records, one row per call: a row per record would cost ten times the time and space. */
 export async function storeRecords(db: Kysely<Tables>, records: readonly KnownRecord[]): Promise<void> {
   const rows = [...Map.groupBy(records, (r) => r.call as string)].map(([call, own]) => ({
     call,
@@ -49,8 +49,8 @@ export async function storeRecords(db: Kysely<Tables>, records: readonly KnownRe
 }
 
 /**
- * Packs the records of conversations that have been quiet since `before_us`: about a tenth of the space, and still there
- * when rows are to be built anew. A record that comes again later is loose once more and is packed with the next ones.
+ * Packs the call records of conversations without a new one since `before_us`, to about a tenth of the space; a rebuild still
+ * reads them. A record that arrives later is stored unpacked and is packed in the next run.
  */
 export async function packRecords(store: Store, before_us: number): Promise<void> {
   for (;;) {
@@ -85,17 +85,17 @@ export async function packRecords(store: Store, before_us: number): Promise<void
   }
 }
 
-/** For 2 to 12 kB of JSON: two thirds of deflate's time at its fastest level, and the same size. */
+/** Measured with 2 to 12 kB of JSON: two thirds of the time of deflate at its fastest level, for the same size. */
 const FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 const GZIP = 0x1f;
 
 export const pack = (json: string): Buffer => zstdCompressSync(json, FAST);
-/** Also reads what was packed by gzip, as releases before 0.2 did. */
+/** Also reads gzip, which releases before 0.2 wrote. */
 export const unpack = <T>(bytes: Uint8Array): T =>
   JSON.parse((bytes[0] === GZIP ? gunzipSync(bytes) : zstdDecompressSync(bytes)).toString()) as T;
 
 export const readRecord = (bytes: Uint8Array): ConversationRecord => unpack<ConversationRecord>(bytes);
 export const writeRecord = (record: ConversationRecord): Buffer => pack(JSON.stringify(record));
-/** Of everything but the version of the rules: rules that tell a conversation as before have not changed it. */
+/** Hash of the record without `built_by`: a new version of the build rules alone is not a change. */
 export const fingerprintOf = (record: ConversationRecord): string =>
   hash('sha256', JSON.stringify({ ...record, built_by: 0 }), 'base64url').slice(0, 24);

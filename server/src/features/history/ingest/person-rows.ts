@@ -9,7 +9,7 @@ import type { HistoryRow, Tables } from '../tables.ts';
 type StoredRow = Selectable<HistoryRow>;
 type NewRow = Insertable<HistoryRow>;
 
-/** What people call this number: the person's name, the queue's title, else what the engine showed. */
+/** Display name of a number: the person's name, else the queue's title, else the name given by the engine. */
 function nameOf(party: PersonRow, directory: Directory): string {
   return (
     directory.byExtension(party.party)?.name ??
@@ -23,7 +23,10 @@ function toRow(root: string, party: PersonRow, directory: Directory): Omit<NewRo
   return { ...party, root, party_name, search };
 }
 
-/** Writes the rows of conversations: those that are there keep their id and stay hidden, others come and go. */
+/**
+ * Writes one row per person and conversation. Existing rows keep their id and stay hidden; missing ones are added, obsolete
+ * ones deleted.
+ */
 export async function writeRows(
   db: Kysely<Tables>,
   conversations: ReadonlyMap<string, readonly PersonRow[]>,
@@ -61,7 +64,7 @@ export async function removeRows(db: Kysely<Tables>, rows: readonly StoredRow[])
   await dropTexts(db, new Set(rows.map((row) => row.search)));
 }
 
-/** In the transaction that writes rows with these. */
+/** Adds search texts; call it in the transaction that writes their rows. */
 const keepTexts = (db: Kysely<Tables>, texts: ReadonlySet<string>): Promise<void> =>
   insertAll(
     [...texts].map((text) => ({ text })),
@@ -72,7 +75,10 @@ const keepTexts = (db: Kysely<Tables>, texts: ReadonlySet<string>): Promise<void
         .onConflict((c) => c.column('text').doNothing())
         .execute(),
   );
-/** In the transaction that took rows with these away or gave them another one: who was erased is not searched any more. */
+/**
+ * Deletes search texts that no row uses any more, so that an erased person cannot be found. Call it in the transaction that
+ * changes the rows.
+ */
 async function dropTexts(db: Kysely<Tables>, texts: ReadonlySet<string>): Promise<void> {
   await insertAll([...texts], (some) =>
     db

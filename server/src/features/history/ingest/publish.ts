@@ -3,7 +3,7 @@
  *
  *   a change and its row of the outbox, in one transaction ──> published ──> committed in the journal ──> row deleted
  *
- * The newest change in the journal says how far that is, so that being killed anywhere neither loses nor doubles one.
+ * After a crash the newest change in the journal gives the position to continue from, so that no event is lost or doubled.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
@@ -35,11 +35,11 @@ export interface PublisherDeps {
   readonly settled: () => boolean;
 }
 export interface Publisher {
-  /** Give every committed event. */
+  /** Call it with every committed event. */
   onDomainEvent(event: DomainEvent): void;
-  /** There may be something to publish. */
+  /** Wakes the publisher: the outbox may have new rows. */
   readonly knock: () => void;
-  /** Looks how far the journal is, before anything is changed; once is enough. Throws `store_unavailable`. */
+  /** Reads the position from the journal; call it once, before any change. Throws `store_unavailable`. */
   begin(): Promise<void>;
   /** Publishes until the signal is aborted. */
   run(signal: AbortSignal): Promise<void>;
@@ -48,7 +48,7 @@ export interface Publisher {
 /** Events published at once; the next ones wait until these are committed. */
 const PAGE = 200;
 const RETRY_MS = 1_000;
-/** While the journal takes nothing it is asked this often whether it has given up what it held. */
+/** Interval of checks, while the journal rejects events, whether it has dropped the pending ones. */
 const ASK_MS = 250;
 const SAVE_EVERY_MS = 1_000;
 
@@ -159,7 +159,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
   };
 }
 
-/** The newest change of which the journal has the event. */
+/** The newest change whose event is in the journal. */
 async function newestPublished({ store, journal, eventOf, log }: PublisherDeps): Promise<number> {
   const text = await readFact(store.db<Tables>(), 'published');
   const known = text === null ? null : (JSON.parse(text) as Published);
@@ -178,7 +178,7 @@ async function newestPublished({ store, journal, eventOf, log }: PublisherDeps):
   await store.transaction<Tables, void>(async (db) => {
     const counter = await db.selectFrom('history_counters').select('value').executeTakeFirst();
     if (Number(counter?.value ?? 0) < newest) {
-      // Who reads the feed has seen these places: what changes from now on must come after them.
+      // Readers of the feed have seen these places, so later changes must get higher ones.
       log.warn(
         { newest, stored: counter?.value },
         'the store is older than the journal; changes go on after it',
@@ -195,7 +195,7 @@ async function newestPublished({ store, journal, eventOf, log }: PublisherDeps):
   return newest;
 }
 
-/** The events of these rows that nothing newer has overtaken, in their order. */
+/** The events of these rows in order, without those that a newer change replaces. */
 async function eventsOf(
   db: Kysely<Tables>,
   deps: PublisherDeps,

@@ -7,7 +7,7 @@ import { beginTelling } from './tell.ts';
 import type { TellDeps } from './tell.ts';
 import type { Store } from '../../../ports/store.ts';
 
-/** Conversations told in one transaction. */
+/** Conversations rebuilt in one transaction. */
 const AT_ONCE = 200;
 const RULES = String(BUILT_BY);
 
@@ -18,14 +18,14 @@ export interface RebuildRange {
 }
 export interface RebuildProgress {
   readonly done: number;
-  /** Of the whole range, also what an earlier run had done. */
+  /** Conversations in the whole range, including those that an earlier run has done. */
   readonly total: number;
-  /** Conversations that are told otherwise than before. */
+  /** Conversations whose record changed. */
   readonly changed: number;
 }
-/** How far a rebuild is, stored with what it told. */
+/** Progress of a rebuild, stored in the transaction that writes its records. */
 interface Place extends RebuildRange {
-  /** Versions of the rules: a range that others began to tell is told from its start. */
+  /** Version of the build rules; with another version the range is rebuilt from its start. */
   readonly rules: string;
   readonly last_us: number;
   readonly root: string;
@@ -33,9 +33,9 @@ interface Place extends RebuildRange {
 }
 
 /**
- * Tells every conversation of a range that is over once more from its stored records, with the rules of today. What people
- * added stays, what is told as before is left as it is, and one without records too. Killed in the middle, the same range
- * goes on where it was. Throws `store_unavailable`.
+ * Rebuilds every finished conversation of a range from its stored call records, with the present rules. Notes and results
+ * stay; conversations with an unchanged record, or without call records, are not written. After a crash the same range
+ * continues where it stopped. Throws `store_unavailable`.
  */
 export async function rebuildConversations(
   deps: TellDeps & { readonly store: Store },

@@ -23,22 +23,25 @@ export interface TellDeps {
   readonly e164: (number: string) => string | null;
 }
 export interface Telling {
-  /** Tells a conversation that is over, or may be: unless `over`, only where its records say that all of it has ended. */
+  /**
+   * Builds the final record of a conversation. Returns false, and builds nothing, if `over` is not set and its call records
+   * lack an end.
+   */
   end(row: ConversationRow, records: readonly KnownRecord[], over: boolean): boolean;
-  /** Tells a conversation that goes on. */
+  /** Builds the record of a live conversation. */
   soFar(row: ConversationRow, records: readonly KnownRecord[]): void;
-  /** Stores a conversation that is not told now. */
+  /** Stores the conversation's row without building its record. */
   keep(row: ConversationRow): void;
-  /** Writes what was told; ids in `merged` went into other conversations. Last in the transaction. */
+  /** Writes the records that were built; conversations in `merged` became part of others. Call it last in the transaction. */
   write(merged?: readonly string[]): Promise<void>;
 }
 
-/** Tells conversations from their records, in one transaction. */
+/** Builds conversations from their call records, in one transaction. */
 export function beginTelling(db: Kysely<Tables>, { directory, log, e164 }: TellDeps): Telling {
   const told: Told[] = [];
   const rows: ConversationRow[] = [];
   const people = new Map<string, readonly PersonRow[]>();
-  /** A conversation that cannot be told must not keep all later ones from being told. */
+  /** One conversation whose record cannot be built must not block the later ones. */
   function attempt<R>(records: readonly KnownRecord[], build: () => R): R | null {
     try {
       return build();
@@ -52,7 +55,7 @@ export function beginTelling(db: Kysely<Tables>, { directory, log, e164 }: TellD
       const { records, journal } = mergedWithJournal(stored);
       const complete = isComplete(records);
       if (!over && !complete) return false;
-      // A conversation that is over though its records lack an end was cut off: by a lost engine, or a lost file.
+      // Over without an end in its call records: the engine or the file of call records was lost.
       const built = attempt(records, () => {
         const conversation = buildConversation(records, { e164, lost: !complete, journal });
         return { conversation, people: conversation ? peopleIn(conversation) : [] };
@@ -77,28 +80,28 @@ export function beginTelling(db: Kysely<Tables>, { directory, log, e164 }: TellD
   };
 }
 
-/** A conversation that goes on is told anew once a second, and less often where it has many records to be read for it. */
+/** The record of a live conversation is rebuilt once a second at most, and less often if it has many call records. */
 const LEAST_MS = 1_000;
 const PER_RECORD_MS = 10;
 const MOST_MS = 60_000;
 
-/** When each conversation that goes on may be told again; forgotten with the process, which then tells all of them once. */
+/** When each live conversation may be rebuilt next. Kept in memory only: a new process rebuilds all of them once. */
 export function createPace(clock: Clock) {
   const open = new Map<string, { next: number; due: boolean }>();
   const isReady = (next: number): boolean => {
     const wait = next - clock.now();
-    // A clock that was set back must not keep it waiting.
+    // A clock that was set back must not delay the rebuild.
     return wait <= 0 || wait > MOST_MS;
   };
   return {
-    /** Whether one with news may be told now; else it is due as soon as it may. */
+    /** Whether the conversation may be rebuilt now; if not, marks it as due. */
     isReady(root: string): boolean {
       const known = open.get(root);
       if (known === undefined || isReady(known.next)) return true;
       known.due = true;
       return false;
     },
-    /** Has news that was not told. */
+    /** Marks a conversation with new call records as due. */
     postpone(root: string): void {
       open.set(root, { next: open.get(root)?.next ?? 0, due: true });
     },

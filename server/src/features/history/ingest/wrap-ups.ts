@@ -9,17 +9,17 @@ import type { Tables } from '../tables.ts';
 
 type WrapUp = Tables['conversation_wrap_ups'];
 type Begun = Omit<WrapUp, 'to_ms'>;
-/** How far the journal is read, and who was in a wrap-up there. */
+/** Position in the journal, and the wrap-ups that are open at it. */
 interface Place {
   readonly epoch: string;
   readonly seq: number;
   readonly begun: readonly Begun[];
 }
 const PAGE = 500;
-/** Without a wrap-up the place is stored after so many rows: the next start reads them again. */
+/** Journal rows without a wrap-up after which the position is stored; a restart reads the rows since then again. */
 const SAVE_EVERY = 5_000;
 
-/** Agents' wrap-ups, which only the journal knows, are kept beside the conversations they followed. */
+/** Copies agents' wrap-ups from the journal, the only place that has them, to the conversations they belong to. */
 export function createWrapUps(deps: {
   readonly store: Store;
   readonly journal: JournalReader;
@@ -49,7 +49,7 @@ export function createWrapUps(deps: {
     });
   }
   return {
-    /** Stores what the journal has had since the last time. Throws `store_unavailable`. */
+    /** Stores the wrap-ups that the journal got since the last call. Throws `store_unavailable`. */
     async catchUp(): Promise<void> {
       place ??= await begin();
       let kept = place.seq;
