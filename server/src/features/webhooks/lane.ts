@@ -11,20 +11,20 @@ import type { DeliveryRow, Line, Progress, Settings } from './store.ts';
 import type { Hearing } from './subscription.ts';
 import type { Outcome, Transport } from './transport.ts';
 
-/** Rows looked at in one go; nothing more is held of a journal that waits. */
+/** Journal rows read at once; the rest of the backlog stays out of memory. */
 const PAGE = 100;
-/** A replay ends at the event that fails this often: what is live must not wait for it. */
+/** Attempts for one event of a replay; then the replay ends, because live events wait for it. */
 const REPLAY_ATTEMPTS = 3;
-/** Disabled when nothing was delivered for this long: one delivery is parked by then, and the next is failing. */
+/** A webhook without a successful delivery for this long is disabled; one delivery is parked by then and the next is failing. */
 const FAILING_MS = 5 * 86_400_000;
 const AFTER_TROUBLE_MS = 1_000;
 
-/** One webhook as memory knows it; `progress` changes in place. */
+/** State of one webhook in memory; `progress` is changed in place. */
 export interface Hook {
   readonly id: number;
   settings: Settings;
   readonly progress: Progress;
-  /** Number of the newest line of its log. */
+  /** Number of the newest row of the delivery log. */
   last_number: number;
 }
 export interface LaneDeps {
@@ -34,10 +34,10 @@ export interface LaneDeps {
   readonly log: Log;
   readonly agent: string;
   readonly chance: () => number;
-  /** What this webhook may hear now; null where its owner is gone. */
+  /** Topics this webhook may receive now; null if its owner no longer exists. */
   heard(settings: Settings): Hearing | null;
   parked(id: number, epoch: string, after: number, to: number): Promise<JournalRow | null>;
-  /** The progress changed. `line` is new or changed in its log; without one it is no hurry. */
+  /** Reports changed progress. `line` is a new or changed row of the delivery log; without one the write may be delayed. */
   changed(hook: Hook, line?: DeliveryRow): void;
   disable(hook: Hook, reason: DisabledReason): void;
 }
@@ -72,7 +72,7 @@ const idOf = (row: JournalRow): string => (JSON.parse(row.json) as { id: string 
 
 const releasedLine = <L extends Line>(line: L, now: number): L =>
   line.head === null ? line : { ...line, head: { ...line.head, attempts: 0, next_at: now } };
-/** The progress after a retry at `now`: what waits is due, and its schedule begins anew. */
+/** The progress after a manual retry at `now`: failed deliveries are due at once and their retry schedule restarts. */
 export const releasedOf = (progress: Progress, now: number): Progress => ({
   ...progress,
   live: releasedLine(progress.live, now),
@@ -82,13 +82,13 @@ export const releasedOf = (progress: Progress, now: number): Progress => ({
 const forEver = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 
-/** Delivers one webhook's events, one at a time and in order, from the start until it is closed. */
+/** Delivers the events of one webhook in order, one at a time, from construction until `close`. */
 export class Lane {
   readonly #hook: Hook;
   readonly #progress: Progress;
   readonly #deps: LaneDeps;
   #closed = false;
-  /** Counts the retries that were asked for. */
+  /** Number of manual retries. */
   #releases = 0;
   #pause = new AbortController();
   readonly #broken = new AbortController();
@@ -101,7 +101,7 @@ export class Lane {
     this.#running = this.#run();
   }
 
-  /** Sends what waits for its next attempt now; its schedule begins anew, also where an attempt is under way and fails. */
+  /** Retries a failed delivery now and restarts its retry schedule, also if an attempt in progress fails. */
   release(): void {
     const progress = this.#progress;
     const { live, replay } = releasedOf(progress, this.#deps.clock.now());
@@ -110,7 +110,7 @@ export class Lane {
     this.#releases += 1;
     this.wake();
   }
-  /** Begins nothing new; what is under way may end until `grace` is aborted. */
+  /** Starts no new attempt; one in progress may finish until `grace` is aborted. */
   async close(grace: AbortSignal): Promise<void> {
     this.#closed = true;
     this.wake();
@@ -120,13 +120,13 @@ export class Lane {
     await this.#running;
     grace.removeEventListener('abort', cut);
   }
-  /** Looks again: the settings changed, or a replay begins. */
+  /** Ends the present wait, after a change of settings or the start of a replay. */
   wake(): void {
     const before = this.#pause;
     this.#pause = new AbortController();
     before.abort();
   }
-  /** Waits until it is over or `wake` is called. */
+  /** Waits until `wait` resolves or `wake` is called. */
   async #rest(wait: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { signal } = this.#pause;
     if (this.#closed) return;
@@ -135,7 +135,7 @@ export class Lane {
     });
   }
 
-  /** All up to `seq` is done on this line. */
+  /** Marks all events up to `seq` as done. */
   #advance(line: Line, seq: number): void {
     line.at = seq;
     if (line.head !== null && line.head.seq <= seq) line.head = null;

@@ -26,7 +26,7 @@ interface Tables {
   };
   webhook_deliveries: {
     webhook_id: number;
-    /** Counts within the webhook. */
+    /** Unique within the webhook, ascending. */
     number: number;
     state: DeliveryState;
     seq: number;
@@ -42,7 +42,7 @@ interface Tables {
     first_at: number;
     last_at: number;
     next_at: number | null;
-    /** The journal's row as JSON where it is parked: the journal may forget it before somebody replays it. */
+    /** For a parked delivery: the journal's row as JSON, because the journal may delete it before a replay. */
     row: string | null;
   };
 }
@@ -93,7 +93,7 @@ const migrations: readonly Migration[] = [
   },
 ];
 
-/** What somebody decided; replaced as a whole. Times in milliseconds since 1970. */
+/** Settings of a webhook; replaced as a whole. Times in milliseconds since 1970. */
 export interface Settings {
   readonly url: string;
   readonly topics: readonly string[];
@@ -109,31 +109,31 @@ export interface Settings {
   readonly previous_secret: string | null;
   readonly previous_until: number | null;
 }
-/** A way through the journal: all up to `at` is done, and `head` failed and is tried again while the rest waits. */
+/** Delivery position in the journal: events up to `at` are done; `head` failed and is retried before the events after it. */
 export interface Line {
   at: number;
   head: { seq: number; number: number; attempts: number; first_at: number; next_at: number } | null;
 }
-/** How far deliveries are. */
+/** Progress of the deliveries of one webhook. */
 export interface Progress {
   /** The journal the seqs belong to. */
   epoch: string;
   live: Line;
-  /** Goes before the live line until it is at `to`. */
+  /** A replay of the events `from` to `to`; live events wait until it has ended. */
   replay: (Line & { from: number; to: number }) | null;
-  /** First failure since anything was delivered. */
+  /** Time of the first failure since the last successful delivery. */
   failing_since: number | null;
 }
 export interface WebhookRow {
   readonly id: number;
   readonly settings: Settings;
   readonly progress: Progress;
-  /** Number of the newest line of its log. */
+  /** Number of the newest row of the delivery log. */
   readonly last_number: number;
 }
-/** A line of the delivery log. */
+/** A row of the delivery log. */
 export type DeliveryRow = Omit<Tables['webhook_deliveries'], 'webhook_id'>;
-/** What is written in one group. */
+/** Changes of one webhook, written together with those of others. */
 export interface Group {
   readonly id: number;
   readonly settings: Settings | null;
@@ -142,7 +142,7 @@ export interface Group {
 }
 export type InTransaction = (trx: Transaction<unknown>) => Promise<void>;
 
-/** Lines kept of one webhook, beside as many parked ones; and for how long. */
+/** Rows of the delivery log kept per webhook, besides as many parked ones. */
 export const KEPT_LINES = 1_000;
 const KEPT_MS = 7 * 86_400_000;
 const PARKED_MS = 30 * 86_400_000;
@@ -179,7 +179,7 @@ const settingsOf = (row: Selectable<Tables['webhooks']>): Settings => ({
 });
 
 export type WebhookStore = Awaited<ReturnType<typeof createWebhookStore>>;
-/** Every method throws `store_unavailable` when the database refuses. `also` holds if and when the change does. */
+/** Every method throws `store_unavailable` if the database rejects it. `also` runs in the transaction of the change. */
 export async function createWebhookStore(store: Store) {
   await store.migrate('webhooks', migrations);
   const db = store.db<Tables>();
@@ -230,7 +230,7 @@ export async function createWebhookStore(store: Store) {
         await also(untyped(trx));
       });
     },
-    /** Progress and log lines of many webhooks in one commit; older lines of theirs beyond the bound go. */
+    /** Writes progress and log rows of several webhooks in one commit, and deletes their rows beyond `KEPT_LINES`. */
     save(groups: readonly Group[], also: InTransaction): Promise<void> {
       return change(async (trx) => {
         for (const { id, settings, progress, lines } of groups) {
@@ -296,7 +296,7 @@ export async function createWebhookStore(store: Store) {
         .select('row')
         .where('webhook_id', '=', id)
         .where('state', '=', 'parked')
-        // From `epoch:` to what follows it: a seq of another journal is another event.
+        // Only ids that start with `epoch:`; the same seq of another epoch is another event.
         .where('event_id', '>=', `${epoch}:`)
         .where('event_id', '<', `${epoch};`)
         .where('seq', '>', after)
@@ -306,7 +306,7 @@ export async function createWebhookStore(store: Store) {
         .executeTakeFirst();
       return found?.row == null ? null : (JSON.parse(found.row) as JournalRow);
     },
-    /** Deletes lines older than a week, and parked ones older than 30 days. */
+    /** Deletes log rows older than a week, and parked ones older than 30 days. */
     purge(now: number): Promise<void> {
       return change(async (trx) => {
         await trx
