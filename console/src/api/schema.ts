@@ -1,4 +1,4 @@
-/** JSON Schema as the documents of the service use it: how it reads, and a body that fits it. */
+/** The subset of JSON Schema in the service's OpenAPI document: describes a schema and builds an example body. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];

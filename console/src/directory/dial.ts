@@ -1,4 +1,4 @@
-/** Calling somebody by a click: from this browser where its phone is on, else the own devices ring first. */
+/** Click-to-call: from this browser if its phone is on, else the caller's own devices ring first. */
 import { useCallback } from 'react';
 import { notifications } from '@mantine/notifications';
 import { useClient } from '../app/session.tsx';
@@ -9,9 +9,9 @@ import { wordsOf } from '../app/words.ts';
 const t = wordsOf('directory');
 
 export interface Dialling {
-  /** `number` as it is dialled; `name` for what is said of it. */
+  /** Calls `number`, given as dialled; `name` is used in the notification. */
   call(number: string, name: string): Promise<void>;
-  /** What rings at this extension. */
+  /** Picks up the call that rings at this extension. */
   pickUp(extension: string, name: string): Promise<void>;
 }
 export function useDialling(): Dialling {

@@ -202,7 +202,7 @@ export interface Attempt {
     readonly body: Buffer | null;
   }): Promise<void>;
 }
-/** Repeats of requests, whether they come by REST or as command frames. */
+/** Handles repeated requests, by REST and as command frames. */
 export interface Repeats {
   /**
    * The reply of an earlier attempt, or the attempt to make now. `permit` may reject a new attempt by throwing, which leaves
@@ -212,7 +212,7 @@ export interface Repeats {
 }
 export interface Repeat {
   readonly person: number;
-  /** What is asked for. */
+  /** URL of the request, or a name for the action of a command frame. */
   readonly address: string;
   readonly key: unknown;
   readonly body: unknown;
@@ -223,7 +223,7 @@ declare module 'fastify' {
   }
 }
 
-/** Keys belong to the person, so nobody meets another's results. */
+/** A key is scoped to its person, so that no one receives the reply to another person's request. */
 export function createRepeats(store: IdempotencyStore | undefined): Repeats {
   const running = new Map<string, Running>();
   return {
@@ -284,7 +284,7 @@ export function createRepeats(store: IdempotencyStore | undefined): Repeats {
             if (kept !== null) await store.finish(id, key, kept);
             else if (UNDECIDED.has(status)) await store.forget(id);
           } catch {
-            // The effect stands and its answer goes out; a repeat is then told that the outcome is not known.
+            // The request took effect and its reply is sent; a repeat gets the reply that the outcome is unknown.
           } finally {
             done(kept);
           }

@@ -20,7 +20,10 @@ interface Received<P, Q, B> {
 /** The validated input; null where the operation has none. */
 export type Input<O> = Received<Given<O, 'params'>, Given<O, 'query'>, Given<O, 'body'>>;
 export type ReplyOf<O> = O extends { readonly reply: infer S extends z.ZodType } ? z.output<S> : unknown;
-/** A command runs by REST and by stream; any other operation may send the reply itself and returns it then. */
+/**
+ * Handler of an operation. A command also runs on the stream, so it gets the actor only; any other operation gets the HTTP
+ * exchange and may send the reply itself (`Sent`).
+ */
 export type Handler<O> = O extends { readonly action: string }
   ? (actor: Actor, input: Input<O>) => Promise<ReplyOf<O>>
   : (

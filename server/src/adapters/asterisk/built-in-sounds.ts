@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { AsteriskProgram } from './instance.ts';
 
-/** More than any language of the engine has. */
+/** Upper limit of sounds returned; no language pack of the engine has as many. */
 const MOST = 5_000;
 const DEEPEST = 3;
 const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;

@@ -53,14 +53,14 @@ function indexOf(config: PbxConfig) {
   };
 }
 
-/** The directory of what is applied; `reload` takes the newest version in and tells the listeners when something is different. */
+/** Directory of the applied configuration; `reload` reads the newest version and notifies listeners of a change. */
 export interface StoredDirectory extends Directory {
-  /** What it was made of, for the renderer: the directory and the engine's files then show the same version. */
+  /** Configuration this directory was made from; the renderer uses it, so that directory and engine files match. */
   config(): PbxConfig;
   reload(): void;
 }
 
-/** User names are found whatever their case. `sipPassword` of an unknown extension is `not_found`. */
+/** User names are looked up without regard to case. `sipPassword` throws `not_found` for an unknown extension. */
 export function createDirectory(
   objects: Pick<ObjectStore, 'applied'> & Partial<Pick<ObjectStore, 'heldSince' | 'knownSince'>>,
 ): StoredDirectory {
@@ -69,7 +69,7 @@ export function createDirectory(
   let index = indexOf(config);
   let version = 1;
   const listeners = new Set<() => void>();
-  /** Anything but digits is never called. */
+  /** Finds no route for a number that is not only digits. */
   const route = (number: string) => (isNumber(number) ? index.outside(number) : null);
   return {
     get version() {

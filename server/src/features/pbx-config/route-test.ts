@@ -27,7 +27,7 @@ export interface RouteQuestion {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly zone: string;
-  /** What people have set for their own calls, by extension. */
+  /** Call settings of people, by extension. */
   readonly features: ReadonlyMap<string, ExtensionFeatures>;
 }
 export interface RouteAnswer {
@@ -37,11 +37,11 @@ export interface RouteAnswer {
 }
 type ObjectName = RouteTestStep['object'];
 interface Way {
-  /** For what the call comes here; null on its way without a branch. */
+  /** Condition of the branch the call took; null before the first branch. */
   readonly when: string | null;
   /** Number that was called or key that was pressed, which a trunk is given. */
   readonly exten: string;
-  /** Extension that is called from outside, where one is: who forwards, else who dials. */
+  /** Extension whose outbound permissions apply: the one that forwards, else the one that dials; null for neither. */
   readonly by: string | null;
   readonly forwards: number;
   readonly seen: ReadonlySet<string>;
@@ -103,7 +103,7 @@ class Walk {
   #refuse(way: Way, of: ObjectName, cause: CauseName, detail: string): void {
     this.#end(way, 'refused', of, `refused: ${detail}`, { cause });
   }
-  /** A branch is followed to where it leads, but not into branches of its own. */
+  /** Follows a branch to its end, but not into further branches. */
   #branch(way: Way, when: string, follow: (next: Way) => void): void {
     if (way.when === null) follow({ ...way, when });
   }

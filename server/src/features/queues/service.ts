@@ -26,7 +26,7 @@ export interface QueuesDeps {
   readonly engine: QueueVerbs & Pick<Engine, 'resync' | 'settled' | 'roundTrip'>;
   readonly live: LiveView;
   readonly directory: Pick<Directory, 'queuesOf'>;
-  /** The site's queues as they are now. */
+  /** The present queues of the site. */
   readonly settings: () => readonly QueueSettings[];
   readonly memberships: Memberships;
   readonly audit: Audit;
@@ -34,19 +34,19 @@ export interface QueuesDeps {
   readonly log: Log;
   /** In order with the engine's facts. */
   readonly tell: (input: ModelInput) => void;
-  /** How long the engine may take to confirm, with a fresh snapshot read within it; 5,000 ms. */
+  /** Timeout of the engine's confirmation, including a fresh snapshot; 5,000 ms by default. */
   readonly confirm_ms?: number;
 }
-/** Queues as they are now, and what a supervisor does to them; every change is audited and confirmed by the engine's own facts. */
+/** Queues and a supervisor's commands on them. Every command is audited, and confirmed by the engine's events. */
 export interface Queues extends TopicSource {
   snapshot(objects: Objects): { as_of: string; stale: boolean; queues: Queue[] };
-  /** Those that may be seen. */
+  /** The queues that `who` may see. */
   list(who: Principal): z.infer<typeof QueuesReply>;
-  /** Throws `no_such_queue` also for one that may not be seen. */
+  /** Throws `no_such_queue` also for a queue that `who` may not see. */
   one(who: Principal, name: string): z.infer<typeof QueueReply>;
-  /** To another place of its queue, or to another queue, where it is a new visit. Throws `no_such_caller` for who does not wait, or no longer. */
+  /** Moves a caller to another position or another queue, where a new visit begins. Throws `no_such_caller` if it does not wait. */
   move(actor: Actor, name: string, id: string, wanted: MoveCaller): Promise<Taken>;
-  /** The caller goes on as one who has waited too long. */
+  /** Sends the caller to the queue's destination for callers who waited too long. */
   withdraw(actor: Actor, name: string, id: string): Promise<Withdrawn>;
   prioritise(actor: Actor, name: string, id: string, priority: number): Promise<Taken>;
   addMember(actor: Actor, name: string, extension: string): Promise<QueueMember[]>;
@@ -94,7 +94,7 @@ export function createQueues(deps: QueuesDeps): Queues {
     });
     return value;
   };
-  /** The agents' own trail has who was logged in or out, and by whom. */
+  /** Changes the membership of an agent; the agents feature writes the audit entry. */
   const changeMembers = ({ caller }: Actor, name: string, extension: string, change: () => Promise<void>) =>
     commands.limited(caller.username, async () => {
       settingsFor(caller, name, 'control');
