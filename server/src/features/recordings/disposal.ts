@@ -22,18 +22,18 @@ export interface Erased {
   readonly erased: number;
   readonly bytes: number;
 }
-/** What is given up, by rule or on request. */
+/** Deletes recordings, by the site's rule or on request. */
 export interface Disposal {
-  /** File first, then what is said of it: after a crash between the two it is done once more. */
+  /** Deletes each file, then updates its row; after a crash in between, a repetition completes it. */
   erase(rows: readonly RecordingRow[]): Promise<Erased>;
-  /** One round: what is too old goes, and files that no recording knows are counted. */
+  /** Deletes recordings that are too old, and counts files without a recording. */
   tidy(signal: AbortSignal): Promise<void>;
-  /** Files older than a day that no recording knows, as of the last round. */
+  /** Number of files older than a day without a recording, as of the last `tidy`. */
   orphans(): number;
 }
 
 const DAY_MS = 86_400_000;
-/** Recordings, or names, that one step of a round takes. */
+/** Recordings, or file names, per database query. */
 const STEP = 200;
 /** Names of orphans that the log shows. */
 const SHOWN = 5;
@@ -59,7 +59,7 @@ export function createDisposal(deps: DisposalDeps): Disposal {
         calls.add(row.call);
         erased += 1;
       } catch (error) {
-        // One file that cannot be deleted is not to keep the others.
+        // A file that cannot be deleted must not block the others.
         failures.push(error);
       }
     }
@@ -94,7 +94,7 @@ export function createDisposal(deps: DisposalDeps): Disposal {
       });
     }
   }
-  /** Nothing is deleted for being unknown: it may be the only trace of a call. */
+  /** Counts files without a recording. They are never deleted, because each may be the only trace of a call. */
   async function countOrphans(signal: AbortSignal): Promise<void> {
     const before = clock.now() - DAY_MS;
     const shown: string[] = [];

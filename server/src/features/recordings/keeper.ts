@@ -21,29 +21,29 @@ export interface KeeperDeps {
   readonly conversations: Pick<Conversations, 'touch'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** In order with the engine's facts. */
+  /** Passes a fact to the model, in order with the engine's facts. */
   readonly tell: (input: ModelInput) => void;
-  /** What must be free on the disk for a recording to begin; for tests. */
+  /** Free disk space required to start a recording, in bytes; set by tests only. */
   readonly room_bytes?: number;
 }
-/** Follows each recording from its beginning to the file that is left of it. */
+/** Tracks each recording from its start until its file is complete. */
 export interface Keeper extends RecordingKeeper {
   /** Accepts every committed event, in order. */
   onDomainEvent(event: DomainEvent): void;
-  /** What the engine itself wrote down: recordings its dialplan began, and when channels ended. May come again. */
+  /** Reads call records: recordings that the dialplan started, and the ends of channels. Idempotent. */
   adopt(records: readonly CallRecord[]): Promise<void>;
-  /** Those that run, in memory. */
+  /** Number of running recordings, from memory. */
   running(): number;
-  /** Resolves once everything that was begun here is done. */
+  /** Resolves once all pending writes are done. */
   idle(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Less than this is left for what must be written in any case. */
+/** Disk space reserved for data that must always be written, such as the journal. */
 const ROOM_BYTES = 256 * 1024 * 1024;
-/** The engine's own fact comes sooner, if it comes. */
+/** Wait for the engine's own event before the model is corrected. */
 const FACT_MS = 2_000;
-/** A file of a channel nobody knows is over when it was not written for so long. */
+/** The recording of an unknown channel is finished if its file was not written for this long. */
 const QUIET_MS = 60_000;
 
 /** A recording that has just begun. */
@@ -56,7 +56,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
   const log = deps.log.child({ part: 'recordings' });
   const stop = new AbortController();
   const { signal } = stop;
-  /** By id. */
+  /** Running recordings by id. */
   const running = new Map<string, RecordingRow>();
   const ending = new Set<string>();
   const tasks = new Set<Promise<void>>();
@@ -70,16 +70,16 @@ export function createKeeper(deps: KeeperDeps): Keeper {
     tasks.add(task);
     return task;
   };
-  /** By id: the newest write of a window. Stored before its pause, a resume or an end would leave the window out. */
+  /** Pending write of the newest pause window, by recording id. A resume or an end must wait for it, or the window is lost. */
   const windows = new Map<string, Promise<void>>();
 
-  /** One file after the other: many calls that end together are not to hold everybody up. */
+  /** Hashes one file at a time, so that many calls that end together do not slow down the service. */
   const hashOf = (file: string): Promise<string> => {
     const hash = hashing.then(() => files.hash(file));
     hashing = hash.catch(() => {});
     return hash;
   };
-  /** It is over: the end is written down first, then the file is looked at. `at` null: when it was last written. */
+  /** Ends a recording: stores its end, then checks the file. `at` null: the time of the file's last write. */
   function finish(row: RecordingRow, at: number | null): void {
     if (ending.has(row.id)) return;
     ending.add(row.id);
@@ -106,8 +106,8 @@ export function createKeeper(deps: KeeperDeps): Keeper {
   const knows = (row: RecordingRow): boolean => live.leg(row.channel) !== undefined;
 
   /**
-   * What an earlier life left running: it goes on where its leg does, and is over where it does not. False while there is one
-   * of which neither is certain.
+   * Checks recordings that an earlier process left running: each continues if its leg is live, and is finished if not.
+   * Returns false while this is uncertain for one of them.
    */
   async function sweep(): Promise<boolean> {
     let certain = true;
@@ -131,8 +131,8 @@ export function createKeeper(deps: KeeperDeps): Keeper {
     return certain;
   }
   /**
-   * The engine shows nobody what it records: what began while nobody listened the model knows only from us. Its own fact may
-   * be on the way, and is not to count twice.
+   * Reports a running recording to the model. The engine does not list its recordings, so the model cannot know one that
+   * started while the service was away. Waits first, because the engine's own event may still arrive.
    */
   function remind(row: RecordingRow): void {
     void go('telling the model of a recording', async () => {
@@ -178,7 +178,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
       const at = ended.get(row.channel)!;
       if (row.state === 'running') {
         running.set(row.id, running.get(row.id) ?? row);
-        // While it is being stored already, only its end can still be put right.
+        // Already being stored: only its end can still be corrected.
         if (ending.has(row.id)) await store.end(row.id, at);
         else finish(row, at);
       } else if (row.ended_ms !== null && at < row.ended_ms) {
@@ -218,7 +218,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
     },
     byRule: (leg) => ofChannel(leg).some((row) => row.by !== 'on_demand' && !ending.has(row.id)),
     async paused(leg, on, at) {
-      // The engine has done it: where this cannot be written now, the event of it is, as soon as it can be.
+      // The engine has paused it already. If this write fails, the event's handler writes it later.
       const written = ofChannel(leg).map((row) => store.pause(row.id, on, at));
       for (const one of await Promise.allSettled(written)) {
         if (one.status === 'rejected')
@@ -241,7 +241,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
         case 'call.recording_stopped':
         case 'call.left':
           for (const row of ofChannel(event.data.leg.leg_id)) {
-            // The one before may be told of after the next one was asked for.
+            // The end of the previous recording may be published after the next one was requested.
             if (row.started_ms <= event.at) finish(row, event.at);
           }
           return;
