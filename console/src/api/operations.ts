@@ -14,7 +14,7 @@ interface Response {
   readonly description: string;
   readonly content?: Content;
 }
-/** Something that stands in the components, by its address there. */
+/** Reference to an entry of `components`. */
 interface Named {
   readonly $ref: string;
 }
@@ -76,11 +76,11 @@ export interface Operation {
   /** Speaks WebSocket: no request of a page can try it. */
   readonly upgrade: boolean;
   readonly changes: boolean;
-  /** What a search looks in. */
+  /** Text that a search matches. */
   readonly text: string;
 }
 
-/** The sentence that says level and scope once more, which the page shows beside. */
+/** Sentence of the description that repeats level and scope; the page shows both elsewhere. */
 const NEEDS = /\s*Level: \w+\. API keys: [^.]*\.$/;
 const CODES = /`([a-z_]+)`: ([^`]*?)\.(?= `|$)/g;
 export const normal = (text: string): string =>
@@ -129,7 +129,7 @@ function operationOf(
     description,
     level: own['x-level'] ?? null,
     scope: own['x-scope'] ?? null,
-    // Headers are the same everywhere, and a page has no use for them.
+    // Headers are the same for all operations and of no use on this page.
     parameters: (own.parameters ?? []).filter(
       (one): one is Parameter => !('$ref' in one) && one.in !== 'header',
     ),
@@ -149,19 +149,19 @@ export function operationsOf({ paths, components }: OpenApi): Operation[] {
     )
     .toSorted((a, b) => (a.group === b.group ? 0 : a.group < b.group ? -1 : 1));
 }
-/** What holds every word, in any order. */
+/** Operations that match every word, in any order. */
 export function found<T extends { readonly text: string }>(all: readonly T[], query: string): readonly T[] {
   const words = normal(query).split(/\s+/).filter(Boolean);
   return words.length === 0 ? all : all.filter(({ text }) => words.every((word) => text.includes(word)));
 }
 
-/** What is filled in for one request. */
+/** Form values of one request. */
 export interface Filled {
-  /** By name; empty is left out of the query. */
+  /** Parameters by name; empty ones are left out of the query. */
   readonly values: Readonly<Record<string, string>>;
   readonly body: string;
 }
-/** What stands there first: samples for what is needed, nothing for the rest. */
+/** Initial form values: samples for required parameters, nothing for the others. */
 export function filledFirst({ parameters, body }: Operation, schemas: Schemas): Filled {
   const needed = parameters.filter((parameter) => parameter.required === true);
   return {
@@ -171,7 +171,7 @@ export function filledFirst({ parameters, body }: Operation, schemas: Schemas): 
     body: body === null || body.file ? '' : JSON.stringify(sampleOf(body.schema, schemas, 'needed'), null, 2),
   };
 }
-/** Path and query; nothing that is filled in can leave its place. */
+/** Path and query; values are encoded, so that none can change another part of the URL. */
 export function addressOf({ path, parameters }: Operation, values: Filled['values']): string {
   const filled = path.replaceAll(/\{([a-z_]+)\}/g, (_, name: string) =>
     encodeURIComponent(values[name] ?? ''),
@@ -183,10 +183,10 @@ export function addressOf({ path, parameters }: Operation, values: Filled['value
   }
   return query.size === 0 ? filled : `${filled}?${query.toString()}`;
 }
-/** Text as one word of a shell. */
+/** Quotes text as one word of a shell. */
 const word = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
-/** The same request by curl, with a token of one's own. */
+/** The same request as a curl command; `$TOKEN` stands for the reader's token. */
 export function curlOf(operation: Operation, { values, body }: Filled, origin: string): string {
   const parts = [`curl ${word(origin + addressOf(operation, values))}`];
   if (operation.method !== 'GET') parts[0] += ` -X ${operation.method}`;

@@ -23,9 +23,9 @@ import { wordsOf } from './words.ts';
 const t = wordsOf('app');
 
 interface SignInFormProps {
-  /** Given where only the same person may sign in. */
+  /** Set if only the same person may sign in. */
   readonly username?: string;
-  /** The focus is not put into its fields. */
+  /** True: does not move the focus into its fields. */
   readonly quiet?: boolean;
 }
 function SignInForm({ username: given, quiet = false }: SignInFormProps): ReactNode {
@@ -121,10 +121,10 @@ export function SignInPage(): ReactNode {
     </Center>
   );
 }
-/** Over the page as it was: what is on it stays. */
+/** Sign-in dialog over a page whose session ended; the page keeps its state. */
 export function SignInAgain(): ReactNode {
   const { state } = useSession();
-  // The session ends by itself: what somebody types at that moment is no password.
+  // The session can end while a person is typing; that text must not go into the password field.
   const typing = useRef<boolean | null>(null);
   if (state.is !== 'ended') {
     typing.current = null;

@@ -1,4 +1,4 @@
-/** The list as it is asked for page by page, and as it goes on: the stream puts in what begins and changes what is there. */
+/** List of conversations, read page by page; events of the stream add new ones and update those shown. */
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import type { InfiniteData } from '@tanstack/react-query';
@@ -15,11 +15,11 @@ export type Pages = InfiniteData<Page, string | undefined>;
 export const LIST_KEY = 'conversations';
 
 const PAGE = 100;
-/** What is asked for again when the stream was away; where none of it is known, more was missed than that. */
+/** Conversations read after a reconnect. If the list has none of them, more were missed and the whole list is reset. */
 const CATCH_UP = 50;
-/** Events of one span are put in together. */
+/** Interval at which buffered events are applied. */
 const FLUSH_MS = 250;
-/** Nearer to the top than this, what is new is put in at once. */
+/** New conversations are shown at once if the page is scrolled down by less than this. */
 const TOP_PX = 80;
 const atTop = (): boolean => window.scrollY < TOP_PX;
 
@@ -28,12 +28,12 @@ export interface Conversations {
   readonly total: Page['total'];
   readonly error: unknown;
   readonly loading: boolean;
-  /** More can be had. */
+  /** True if there are further pages. */
   readonly more: boolean;
   readonly fetching: boolean;
   readonly next: () => void;
   readonly retry: () => void;
-  /** How many wait to be shown. */
+  /** Number of new conversations that are not shown yet. */
   readonly waiting: number;
   readonly show: () => void;
   readonly remove: (ids: readonly string[] | 'all') => void;
@@ -63,7 +63,7 @@ export function useConversations(query: ListQuery, scope: Scope): Conversations 
     },
     [queries, key, query],
   );
-  /** Known ones change where they stand; others wait while the reader is further down. */
+  /** Updates conversations of the list in place; new ones wait while the page is scrolled down. */
   const arrive = useCallback(
     (some: readonly ConversationSummary[]) => {
       const data = queries.getQueryData<Pages>(key);
@@ -106,7 +106,7 @@ export function useConversations(query: ListQuery, scope: Scope): Conversations 
     [client, scope],
   );
   useConversationEvents(scope === 'all' ? 'history' : 'history/mine', (conversation) => {
-    // A read that fails now is repeated at the next connection.
+    // A failed read is repeated after the next connection.
     if (conversation === null) return void catchUp().catch(() => undefined);
     buffer.current.push(conversation);
     timer.current ??= setTimeout(() => {
