@@ -1,6 +1,6 @@
 /**
- * Routes in the dialplan: where calls that come in over trunks lead, and how numbers outside are reached. Which route is for a
- * call is decided by routing/routes.ts, not by the engine's own idea of which pattern is the closest.
+ * Inbound and outbound routes as dialplan. routing/routes.ts decides the order of routes, not the engine's own rule of the
+ * closest pattern.
  */
 import { MOST_ALIKE } from '../../../routing/causes.ts';
 import { isEmergency, mayCall } from '../../../routing/plan.ts';
@@ -26,7 +26,7 @@ const nothing = conf``;
 const EXTEN = conf`$\{EXTEN}`;
 const include = (name: ConfText): ConfText => conf`include => ${name}
 `;
-/** Everything a trunk may send as a number; what begins otherwise is no call at all. */
+/** All numbers that a trunk may send; a call to anything else is rejected. */
 const ANY_NUMBER = conf`_[+0-9*#]!`;
 const ALIKE = whole(MOST_ALIKE, 'most calls alike', 1, 1000);
 
@@ -41,14 +41,14 @@ const mostOf = (t: SiteTrunk): ConfText =>
   t.max_calls === null ? conf`0` : whole(t.max_calls, `trunk ${t.name}: most calls`, 1, 10_000);
 
 /**
- * Only the number of the side that is called is changed, so that the caller stays who it is in the records. A trunk's own 3xx
- * is not followed (i).
+ * Sets the caller number shown to the called side only, so that the call records keep the real caller. Option i: redirects
+ * (3xx) by the trunk are not followed.
  */
 const dial = (t: SiteTrunk, to: ConfText, shown: ConfText, most: ConfText, more: ConfText): ConfText =>
   conf`Dial(PJSIP/${to}@${endpointOf(t)},,i${callingPhone}b(over-trunk^s^1(${endpointOf(t)}^${most}^${shown}))${more})`;
 /**
- * On the trunk's own channel before it calls. It is counted itself, so that of two calls that take the last place at the same
- * moment none is too many.
+ * Runs on the trunk's channel before it dials. The count includes this channel, so that two simultaneous calls cannot both
+ * take the last free place.
  */
 const OVER_TRUNK = context(conf`over-trunk`, [
   exten(conf`s`, [
@@ -62,7 +62,7 @@ const full = (t: SiteTrunk, next: ConfText): readonly ConfText[] =>
   t.max_calls === null
     ? []
     : [conf`GotoIf($[$\{GROUP_COUNT(${endpointOf(t)}@calls)} >= ${mostOf(t)}]?${next})`];
-/** Returns 1 where the next trunk is to be tried: one that cannot carry the call says so, one whose other side refuses has carried it. */
+/** Returns 1 if the next trunk is to be tried: this one could not carry the call. A refusal by the called side ends the call. */
 const NEXT_TRUNK = context(conf`next-trunk`, [
   exten(conf`s`, [
     conf`GotoIf($["$\{DIALSTATUS}" = "CHANUNAVAIL" | "$\{DIALSTATUS}" = "CONGESTION"]?:over)`,
@@ -79,9 +79,9 @@ const NEXT: readonly ConfText[] = [
 const OVER = conf`Hangup($\{IF($["0$\{HANGUPCAUSE}" = "00"]?${cause('full')}:$\{HANGUPCAUSE})})`;
 
 /**
- * Who asks for a call outside: whose forward it is, who transfers, or whose phone dials; never what a phone says of itself.
- * Leaves the extension in OFFHOOK_BY, the number it is shown with in OFFHOOK_OWN, one the API chose in OFFHOOK_CHOSEN, and
- * returns what speaks against it: nothing, or a cause. ARG1 is the context, ARG2 the class, ARG3 the number.
+ * Finds the extension responsible for an outbound call: the one that forwards, transfers or dials, never by caller ID. Sets
+ * OFFHOOK_BY to the extension, OFFHOOK_OWN to its number shown outside and OFFHOOK_CHOSEN to a number chosen by the API. Returns
+ * the cause of a refusal, or nothing if the call is allowed. ARG1 is the context, ARG2 the class, ARG3 the number.
  */
 const ASKED = context(conf`outside-asked`, [
   exten(conf`s`, [
@@ -109,7 +109,7 @@ const ASKED = context(conf`outside-asked`, [
     at(conf`circle`, conf`Return(${cause('circle')})`),
   ]),
 ]);
-/** What a call of one of ours is shown with over this trunk. */
+/** Caller number shown over this trunk for a call by one of our extensions. */
 function shownOver(t: SiteTrunk): ConfText {
   const trunks = ownNumber(t) ?? conf`$\{OFFHOOK_BY}`;
   const own = t.show_extensions ? conf`$\{IF($\{LEN($\{OFFHOOK_OWN})}?$\{OFFHOOK_OWN}:${trunks})}` : trunks;
@@ -189,7 +189,7 @@ function outboundContexts(plan: CallPlan, recording: RecordingSteps): ConfText {
     '',
   );
 }
-/** Where a number of none of ours is looked for last. */
+/** Includes of the outbound routes, searched after all internal numbers. */
 export const outboundInclude = (site: Site): ConfText =>
   joined(
     outboundLayers(site.outbound_routes).map((_, i) => include(layerName(i))),
@@ -197,14 +197,14 @@ export const outboundInclude = (site: Site): ConfText =>
   );
 
 const routeContext = (route: SiteInboundRoute): ConfText => conf`route-${slug(route.name, 'a route')}`;
-/** What a route does with a call that is for it. */
+/** Context of an inbound route: leads the call to its destination. */
 const inbound = (route: SiteInboundRoute, plan: CallPlan): ConfText =>
   context(routeContext(route), [
     exten(ANY_NUMBER, destinationSteps(route.to, plan, `inbound route ${route.name}`, true)),
   ]);
 /**
- * A call that a destination sends over this trunk, to the number in OFFHOOK_TO. Who calls from outside stays who it is; one of
- * ours is shown with the number of the trunk.
+ * A call that a destination sends over this trunk, to the number in OFFHOOK_TO. An outside caller keeps its number; a call by
+ * one of our extensions shows the number of the trunk.
  */
 function sentOver(t: SiteTrunk): ConfText {
   const name = endpointOf(t);
@@ -223,16 +223,16 @@ function sentOver(t: SiteTrunk): ConfText {
   ];
   return context(conf`to-${name}`, [exten(ANY_NUMBER, steps), exten(conf`s`, steps)]);
 }
-/** A caller's number may hold anything: it is only ever the last thing a regular expression is given. */
+/** The caller's number is untrusted, so it is the last argument of REGEX and cannot end the pattern. */
 const callerBegins = (caller: string, what: string): ConfText => {
   const digits = outside(caller.replace('+', ''), `${what}: caller`);
   return conf`$\{REGEX("^${caller.startsWith('+') ? conf`[+]` : nothing}${digits}" $\{CALLERID(num)})}`;
 };
-/** The numbers of one trunk, those that are known best first; a number that is in none of its layers is nobody's. */
+/** Inbound numbers of one trunk, the most specific routes first; a number in none of the layers has no route. */
 function arrivalContexts(t: SiteTrunk, site: Site): ConfText {
   const layers = inboundOrder(site.inbound_routes, t.name);
   const nameOf = (i: number): ConfText =>
-    // The place goes first: behind the name it would read as part of it, and as another trunk.
+    // The index comes first; after the name it could be read as the name of another trunk.
     i === layers.length ? conf`unrouted` : conf`numbers-${number(i + 1)}-${endpointOf(t)}`;
   const entry = context(arrivals(t), [
     exten(ANY_NUMBER, [
