@@ -212,7 +212,7 @@ export interface Repeats {
 }
 export interface Repeat {
   readonly person: number;
-  /** URL of the request, or a name for the action of a command frame. */
+  /** Path of the operation; the same for a REST request and a command frame. */
   readonly address: string;
   readonly key: unknown;
   readonly body: unknown;

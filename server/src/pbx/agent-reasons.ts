@@ -1,12 +1,12 @@
 /**
- * Why a member is paused by the system and not by a person: no reason of a catalogue, and never shown as somebody's
- * choice. They are words the engine keeps, so that a service that starts anew knows what they were for.
+ * Reasons of a pause by the system, not by a person; never shown as a person's pause reason. The engine stores them, so that
+ * a restarted service knows why a member is paused.
  */
-/** Held back after a queue call until the wrap-up is over. */
+/** Paused after a queue call until the wrap-up is over. */
 export const WRAP_UP = 'wrapup';
-/** Taken out after too many unanswered offers. */
+/** Paused after too many unanswered offers. */
 export const NO_ANSWER = 'no_answer';
-/** Being put into a queue, must not ring yet. */
+/** Paused while being added to a queue, so that it does not ring yet. */
 export const LOGIN = 'login';
 /** Leaves the queue as soon as its call is over. */
 export const LOGOUT = 'logout';

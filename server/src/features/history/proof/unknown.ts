@@ -37,9 +37,9 @@ export function createUnknown({ store, clock, log, journal, isSeen, overlaps }: 
   let scannedAt = -Infinity;
   const isUnknown = ({ calls }: Finalised): boolean => !calls.some(isSeen);
   return {
-    /** Whether conversations wait for their comparison. */
+    /** True while conversations wait for the comparison with the journal. */
     isWaiting: (): boolean => waiting.length > 0,
-    /** Accepts the time of every row that is read. */
+    /** Call it with the time of every journal row read. */
     cover: (at: number): void => void (coveredFrom = Math.min(coveredFrom, at)),
     take(event: DomainEvent): void {
       const { conversation: c } = event.data as EventData<'conversation.finalised'>;
@@ -47,10 +47,10 @@ export function createUnknown({ store, clock, log, journal, isSeen, overlaps }: 
       const to = Date.parse(c.ended_at ?? c.started_at);
       const calls = [c.id, ...c.merged_from];
       const one = { id: c.id, calls, from: Date.parse(c.started_at), to, at: event.at };
-      // Only conversations that may be unknown to the journal wait, because they hold up what the prover may store.
+      // Keep only conversations that may be missing from the journal: each one delays the prover's stored position.
       if (isUnknown(one)) waiting.push(one);
     },
-    /** Stores a difference for each of them that was told before `until`. Throws `store_unavailable`. */
+    /** Stores a difference for each waiting conversation that was published up to `until`. Throws `store_unavailable`. */
     async prove(until: number): Promise<void> {
       const due = waiting.filter((c) => c.at <= until);
       if (due.length === 0) return;
