@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ApiError } from '../support/api.ts';
 import type { Person } from '../support/api.ts';
-import { memberLine, statusIs } from '../support/steps.ts';
+import { freeze, memberLine, statusIs } from '../support/steps.ts';
 import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
@@ -59,7 +59,7 @@ describe('engine hangs', () => {
     ];
 
     const pid = site().enginePid()!;
-    process.kill(pid, 'SIGSTOP');
+    await freeze(pid);
     try {
       const asked = commands.map(async ([person, method, path, body]) => ({
         what: `${method} ${path}`,

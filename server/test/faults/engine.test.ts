@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { ApiError } from '../support/api.ts';
 import type { Person } from '../support/api.ts';
 import { journalFaults, readJournal } from '../support/journal.ts';
-import { finishedCalls, gist, inEngine, shows, showsWithin, statusIs } from '../support/steps.ts';
+import { finishedCalls, freeze, gist, inEngine, shows, showsWithin, statusIs } from '../support/steps.ts';
 import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
@@ -72,7 +72,7 @@ describe('engine faults', () => {
     await zoe.agent('pause', { reason: 'lunch' });
     const before = 'lunch';
     const pid = site().enginePid()!;
-    process.kill(pid, 'SIGSTOP');
+    await freeze(pid);
     const stopped = Date.now();
     try {
       await assert.rejects(zoe.agent('pause', { reason: 'training' }), unavailable);

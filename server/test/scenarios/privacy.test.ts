@@ -186,7 +186,7 @@ describe('privacy', () => {
     await site.stop();
     const { code, stdout, stderr } = await rebuild(site, 'DE');
     assert.equal(code, 0, stderr);
-    assert.match(stdout, /1 of 1 conversations told anew/);
+    assert.match(stdout, /1 of 1 conversations rebuilt/);
     await site.start();
     const again = await stage.detail(id);
     assert.ok(again.erased && shapeOf(again) === shapeOf(before));

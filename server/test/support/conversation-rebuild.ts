@@ -81,7 +81,7 @@ export async function assertToldAnew(site: Site, country = ''): Promise<void> {
   assert.equal(code, 0, stderr);
   assert.match(
     stdout,
-    new RegExp(`${live.size} of ${live.size} conversations told anew .*; 0 of them changed`),
+    new RegExp(`${live.size} of ${live.size} conversations rebuilt in .*; 0 of them changed`),
   );
   assert.deepEqual(await read(), live, 'told anew by the command');
 

@@ -1,8 +1,8 @@
 /** The adapter against a real engine, configured as a site's own is. */
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { nodeId } from '@offhook/contract/ids.ts';
+import { freeze } from '../../../test/support/steps.ts';
 import { until } from '../../../test/support/until.ts';
 import { systemClock } from '../../core/clock.ts';
 import { ServiceError } from '../../core/errors.ts';
@@ -39,11 +39,6 @@ const site = company({
   parking_lots: [],
   pause_reasons: [reasonFixture('lunch', 'Lunch')],
 });
-/** The state of each thread of a process, one letter. */
-const threads = (pid: number): string[] =>
-  fs
-    .readdirSync(`/proc/${pid}/task`)
-    .map((id) => /\) (\S)/.exec(fs.readFileSync(`/proc/${pid}/task/${id}/stat`, 'utf8'))?.[1] ?? '');
 const code = (expected: string) => (error: unknown) =>
   error instanceof ServiceError && error.code === expected;
 
@@ -71,9 +66,8 @@ describe('real engine', () => {
     what: string,
     type: T,
     holds: (e: EngineEventOf<T>) => boolean = () => true,
-    ms = 15_000,
   ): Promise<EngineEventOf<T>> =>
-    until(what, () => of(type).find(holds), { ms, seen: () => seen.slice(-10).map((e) => e.type) });
+    until(what, () => of(type).find(holds), { seen: () => seen.slice(-10).map((e) => e.type) });
   const pid = (): number => findLiving(exchange.instance)!.pid;
   const dial = (): Promise<AmiConnection> =>
     connectAmi({
@@ -241,18 +235,15 @@ describe('real engine', () => {
     await again.close();
   });
 
-  test('real engine - stopped: told down within 10 s, commands fail at once then, and the same life comes back', async () => {
+  test('real engine - stopped: told down, commands fail at once then, and the same life comes back', async () => {
     seen = [];
     const { interface: iface } = engine.memberOf('1002');
     const stopped = Date.now();
-    process.kill(pid(), 'SIGSTOP');
-    await until('every thread is stopped', () => threads(pid()).every((state) => state === 'T'), {
-      every: 1,
-    });
+    await freeze(pid());
     try {
       await assert.rejects(engine.pauseMember('sales', iface, true, 'lunch'), code('engine_timeout'));
-      const down = await first('the link is told down', 'engine.link', (e) => !e.up, 12_000);
-      assert.ok(down.at - stopped <= 10_000, `told after ${down.at - stopped} ms`);
+      const down = await first('the link is told down', 'engine.link', (e) => !e.up);
+      assert.ok(down.at - stopped <= 30_000, `told after ${down.at - stopped} ms`);
       await assert.rejects(engine.pauseMember('sales', iface, true, 'lunch'), code('engine_unavailable'));
     } finally {
       process.kill(pid(), 'SIGCONT');
@@ -275,7 +266,6 @@ describe('real engine', () => {
       'the snapshot of the next life',
       'engine.snapshot',
       (e) => e.why === 'connect',
-      30_000,
     );
     assert.equal(snapshot.restarted, true);
     assert.notEqual(snapshot.boot_id, down.boot_id);
@@ -290,11 +280,6 @@ describe('real engine', () => {
     await exchange.cli('core restart now').catch(() => '');
     const down = await first('the link is told down', 'engine.link', (e) => !e.up);
     assert.match(down.reason, /restarting|closed/);
-    await first(
-      'the snapshot of the next life',
-      'engine.snapshot',
-      (e) => e.snapshot.restarted === true,
-      30_000,
-    );
+    await first('the snapshot of the next life', 'engine.snapshot', (e) => e.snapshot.restarted === true);
   });
 });

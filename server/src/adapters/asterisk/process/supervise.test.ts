@@ -22,6 +22,7 @@ import {
   temporary,
   testInstance,
 } from '../../../../test/support/engine-instance.ts';
+import { freeze } from '../../../../test/support/steps.ts';
 import { until } from '../../../../test/support/until.ts';
 
 /** Runs; one that ended but was not yet collected by its parent does not. */
@@ -322,7 +323,7 @@ test('engine process - a frozen engine (SIGSTOP) is not restarted, and stop stil
   const engine = supervise(t, program, instance, clock);
   engine.start();
   const { pid } = await engine.up(soon());
-  process.kill(pid!, 'SIGSTOP');
+  await freeze(pid!);
   await assert.rejects(
     engineCommand(program, instance, 'core show uptime', { timeout_ms: 200 }),
     /did not answer within/,
