@@ -157,7 +157,7 @@ describe('sdk', () => {
     buttons.write('pause siesta');
     await buttons.says(/^This pause reason does not exist/);
     buttons.write('siesta');
-    await buttons.says(/^no command has this name/);
+    await buttons.says(/^action: no command has this name/);
     assert.ok(!buttons.lines.some((line) => line.includes('undefined')), buttons.lines.join('\n'));
     const before = buttons.lines.length;
     buttons.write('ready');
