@@ -9,6 +9,9 @@ export type output<S extends ZodType> = S['output'];
 export type input<S extends ZodType> = S['input'];
 export type infer<S extends ZodType> = S['output'];
 export type $ZodTypeInternals<Out, In> = readonly [Out, In];
+/** Notes beside schemas; no client method has them. */
+export type $ZodType<Out = unknown, In = Out, _Internals = unknown> = ZodType<Out, In>;
+export type $ZodRegistry<Notes, _Schema> = object & { readonly notes?: Notes };
 export type $strip = object;
 export type $strict = object;
 

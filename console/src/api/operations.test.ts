@@ -32,7 +32,7 @@ test('api page - every operation of the document is there, with its level, body 
   assert.deepEqual(
     call.errors.filter(({ status }) => status === '404'),
     [
-      { status: '404', code: 'no_route', title: 'No route to this number' },
+      { status: '404', code: 'no_route', title: 'No route leads to this number' },
       { status: '404', code: 'not_found', title: 'Not found' },
     ],
   );
