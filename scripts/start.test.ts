@@ -257,7 +257,7 @@ test('launcher - check runs all its tools and fails when one of them does', asyn
   assert.equal(good.code, 0, good.err);
   assert.equal(
     good.out,
-    'tsc \ntsc -p console\noxlint \noxfmt --check .\ndocs.ts --check\nlint-contract.ts \n',
+    'tsc \ntsc -p console\noxfmt --check .\noxlint \ndocs.ts --check\nlint-contract.ts \n',
   );
   tool('node_modules/.bin/tsc', 1);
   const bad = await run('check').done;

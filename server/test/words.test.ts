@@ -4,9 +4,7 @@ import { Destination } from '@offhook/contract/call-settings.ts';
 import { KINDS } from '@offhook/contract/config-objects.ts';
 import { wordOf } from '../src/features/pbx-config/findings.ts';
 import { say } from '../src/core/said.ts';
-import { errorTexts } from '../src/core/words/words.ts';
-import { de } from '../src/core/words/de.ts';
-import { tr } from '../src/core/words/tr.ts';
+import { errorTexts, WORDS } from '../src/core/words/words.ts';
 import { refusalTexts } from './support/refusal-texts.ts';
 import type { RefusalTexts } from './support/refusal-texts.ts';
 import { readSources } from './support/sources.ts';
@@ -28,7 +26,7 @@ test('words - every detail of a refusal can be translated', () => {
   assert.deepEqual(found.untold, [], 'say`…` keeps the values apart');
   assert.ok(found.texts.size > 400, `${found.texts.size} texts were found`);
 });
-for (const [language, { details }] of Object.entries({ tr, de })) {
+for (const [language, { details }] of Object.entries(WORDS)) {
   test(`words - every detail of a refusal has words in ${language}, with the same values`, () => {
     const texts = new Map(found.texts);
     for (const kind of KINDS) texts.set(wordOf(kind).key, 'a kind of the configuration');

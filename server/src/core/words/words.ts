@@ -14,7 +14,8 @@ export interface Words {
   readonly titles: Readonly<Record<ErrorCode, string>>;
   readonly details: Readonly<Record<string, string>>;
 }
-const WORDS: Readonly<Record<Exclude<Language, 'en'>, Words>> = { tr, de };
+/** Words of every language but English, in which the texts are written. */
+export const WORDS: Readonly<Record<Exclude<Language, 'en'>, Words>> = { tr, de };
 /** What joins several texts, and holds no word of its own. */
 const ONLY_PLACES = /^[{}\d:;. ]*$/;
 
