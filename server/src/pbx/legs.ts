@@ -54,9 +54,9 @@ export function legsMet(s: State, t: Turn, a: Channel, b: Channel): void {
     [a, b],
     [b, a],
   ] as const) {
-    const before = s.peers.get(leg.id);
+    const before = s.peers.get(leg.id)?.id;
     if (before === party.id) continue;
-    s.peers.set(leg.id, party.id);
+    s.peers.set(leg.id, { id: party.id, extension: party.extension });
     const call = leg.call === null ? undefined : s.calls.get(leg.call);
     if (before === undefined || call === undefined) continue;
     const data = nowTold(s, { ...callRef(call), leg: legRef(s, leg) });

@@ -44,6 +44,21 @@ function again(before: Scene, events: readonly DomainEvent[] = before.told): Sce
   return scene;
 }
 
+test('pbx parking - a slot names who parked the call where the end of that leg comes first', () => {
+  const scene = new Scene();
+  scene.created('1', { endpoint: '1001', dialled: '1002' });
+  scene.created('2', { endpoint: '1002', of: '1' });
+  scene.state('2', 'up');
+  scene.state('1', 'up');
+  scene.enter('b', '1');
+  scene.enter('b', '2');
+  scene.leave('b', '1');
+  scene.enter('lot', '1', true);
+  scene.hangup('2');
+  scene.send({ type: 'channel.parked', id: chan('1'), ...SLOT });
+  assert.equal(scene.view.parked()[0]?.by, '1002');
+});
+
 test('pbx parking - a slot shows who waits, since when and who parked the call, until it is freed', () => {
   const ends = [
     [{ type: 'channel.unparked', id: chan('1'), slot: '701', reason: 'retrieved' }, 'picked_up'],

@@ -28,8 +28,7 @@ export function occupySlot(
   t: Turn,
   { call, leg, ...place }: { call: Call; leg: Channel; slot: string; lot: string; since: number },
 ): void {
-  const peer = s.peers.get(leg.id);
-  const by = (peer === undefined ? undefined : s.channels.get(peer))?.extension ?? null;
+  const by = s.peers.get(leg.id)?.extension ?? null;
   const parked: LiveParked = { ...place, call: call.id, leg: leg.id, party: legParty(s, leg), by };
   s.parked.set(place.slot, parked);
   emit(t, 'parking.slot_occupied', `parking/${place.slot}`, wireParked(parked));

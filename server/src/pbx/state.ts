@@ -255,8 +255,8 @@ export interface State {
   readonly toldLegs: Map<ChannelId, ToldLeg>;
   /** Why a leg is about to leave, where a fact before its end says so. */
   readonly leaving: Map<ChannelId, { readonly how?: 'transferred'; readonly dial?: string }>;
-  /** The leg that each leg talks to, or talked to last. */
-  readonly peers: Map<ChannelId, ChannelId>;
+  /** The leg that each leg talks to, or talked to last; its extension outlives its channel, whose end may come before a parking event. */
+  readonly peers: Map<ChannelId, { readonly id: ChannelId; readonly extension: string | null }>;
   readonly ended: Tombstones<CallId>;
   /** By slot, as the journal says. */
   readonly parked: Map<string, LiveParked>;
