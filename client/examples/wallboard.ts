@@ -1,6 +1,6 @@
 /**
- * A wallboard with a log that survives a kill of either side: each line contains the position after its event. `node
- * wallboard.ts http://127.0.0.1:8080 <API key or token> wallboard.log`
+ * A wallboard with a log that survives a kill of either side: each line contains the position after its event.
+ * `node wallboard.ts http://127.0.0.1:8080 <API key or token> wallboard.log`
  */
 import { appendFileSync, readFileSync } from 'node:fs';
 import { createClient, cursorOf } from '@offhook/client';
