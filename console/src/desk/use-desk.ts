@@ -133,7 +133,7 @@ type Reply<M extends (...given: never[]) => Promise<unknown>> = Awaited<ReturnTy
 export type Conversation = Reply<Client['conversations']['get']>['conversation'];
 /** Ids of conversations that the history of this person has; those of every event are added. */
 const KNOWN = ['conversation-ids'];
-const MOST_OPEN = 50;
+const MOST_KNOWN = 50;
 const idsOf = (some: readonly Pick<ConversationSummary, 'id' | 'merged_from'>[]): string[] =>
   some.flatMap(({ id, merged_from }) => [id, ...merged_from]);
 /**
@@ -155,8 +155,9 @@ export function useConversationReads(): void {
   useQuery({
     queryKey: KNOWN,
     queryFn: async ({ signal }): Promise<ReadonlySet<string>> => {
-      const open = { own: true, state: 'open', limit: MOST_OPEN } as const;
-      const { conversations } = await client.conversations.list(open, signal);
+      // Ended ones too: a short call may begin and end before this page hears conversation events.
+      const newest = { own: true, limit: MOST_KNOWN } as const;
+      const { conversations } = await client.conversations.list(newest, signal);
       return new Set([...(queries.getQueryData<ReadonlySet<string>>(KNOWN) ?? []), ...idsOf(conversations)]);
     },
     staleTime: Infinity,
