@@ -7,6 +7,16 @@ import type { Scope } from './keys.ts';
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
+/** Refusals of every command that the engine confirms. */
+export const COMMAND_ERRORS = [
+  'too_many_requests',
+  'engine_refused',
+  'engine_unavailable',
+  'store_unavailable',
+  'overloaded',
+  'engine_timeout',
+] as const satisfies readonly ErrorCode[];
+
 /**
  * One endpoint. The REST route, the `command` frame, the OpenAPI document and the method of the client are derived from it; the
  * server adds only the handler.

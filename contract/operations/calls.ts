@@ -20,7 +20,7 @@ import { CallSettings, CallSettingsReply } from '../call-settings.ts';
 import { CallReply, CallsReply } from '../calls.ts';
 import { ParkingReply } from '../parking.ts';
 import type { ErrorCode } from '../errors.ts';
-import { area } from '../operation.ts';
+import { area, COMMAND_ERRORS } from '../operation.ts';
 
 const ERRORS = [
   'invalid_request',
@@ -28,12 +28,7 @@ const ERRORS = [
   'not_found',
   'call_gone',
   'wrong_call_state',
-  'too_many_requests',
-  'engine_refused',
-  'engine_unavailable',
-  'store_unavailable',
-  'overloaded',
-  'engine_timeout',
+  ...COMMAND_ERRORS,
 ] as const satisfies readonly ErrorCode[];
 
 export const liveCalls = area({

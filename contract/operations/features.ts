@@ -1,8 +1,15 @@
 import { FeaturesChange, FeaturesPath, FeaturesReply, FeaturesRequest } from '../features.ts';
 import type { ErrorCode } from '../errors.ts';
-import { area } from '../operation.ts';
+import { area, COMMAND_ERRORS } from '../operation.ts';
 
 const ERRORS = ['invalid_request', 'not_found', 'forbidden'] as const satisfies readonly ErrorCode[];
+
+const CHANGE_ERRORS = [
+  ...ERRORS,
+  'destination_not_allowed',
+  'no_route',
+  ...COMMAND_ERRORS,
+] as const satisfies readonly ErrorCode[];
 
 export const features = area({
   own: {
@@ -25,17 +32,7 @@ export const features = area({
     body: FeaturesRequest,
     takes: 'form',
     reply: FeaturesReply,
-    errors: [
-      ...ERRORS,
-      'destination_not_allowed',
-      'no_route',
-      'too_many_requests',
-      'engine_refused',
-      'engine_unavailable',
-      'store_unavailable',
-      'overloaded',
-      'engine_timeout',
-    ],
+    errors: CHANGE_ERRORS,
     summary: 'Change do not disturb, forwards and ringing devices of the caller; takes effect at once',
   },
   get: {
@@ -60,17 +57,7 @@ export const features = area({
     params: FeaturesPath,
     body: FeaturesChange,
     reply: FeaturesReply,
-    errors: [
-      ...ERRORS,
-      'destination_not_allowed',
-      'no_route',
-      'too_many_requests',
-      'engine_refused',
-      'engine_unavailable',
-      'store_unavailable',
-      'overloaded',
-      'engine_timeout',
-    ],
+    errors: CHANGE_ERRORS,
     summary: 'Change the call settings of an extension; other extensions for supervisors, audited',
   },
 });

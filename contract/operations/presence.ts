@@ -1,5 +1,5 @@
 import { PresenceChange, PresenceReply } from '../presence.ts';
-import { area } from '../operation.ts';
+import { area, COMMAND_ERRORS } from '../operation.ts';
 
 export const presence = area({
   get: {
@@ -20,16 +20,7 @@ export const presence = area({
     paced: 'own',
     body: PresenceChange,
     reply: PresenceReply,
-    errors: [
-      'invalid_request',
-      'forbidden',
-      'too_many_requests',
-      'engine_refused',
-      'engine_unavailable',
-      'store_unavailable',
-      'overloaded',
-      'engine_timeout',
-    ],
+    errors: ['invalid_request', 'forbidden', ...COMMAND_ERRORS],
     summary: "Change the caller's personal status; visible to everybody at once, until its end",
   },
 });

@@ -12,18 +12,22 @@ import {
   WithdrawReply,
 } from '../queues.ts';
 import type { ErrorCode } from '../errors.ts';
-import { area } from '../operation.ts';
+import { area, COMMAND_ERRORS } from '../operation.ts';
 
 const ERRORS = [
   'invalid_request',
   'no_such_queue',
-  'too_many_requests',
-  'engine_refused',
-  'engine_unavailable',
-  'store_unavailable',
-  'overloaded',
-  'engine_timeout',
+  ...COMMAND_ERRORS,
   'no_such_caller',
+] as const satisfies readonly ErrorCode[];
+
+const MEMBER_ERRORS = [
+  'invalid_request',
+  'no_such_queue',
+  ...COMMAND_ERRORS,
+  'not_found',
+  'not_in_queue',
+  'static_member',
 ] as const satisfies readonly ErrorCode[];
 
 export const queues = area({
@@ -100,19 +104,7 @@ export const queues = area({
     params: QueuePath,
     body: NewMember,
     reply: MembersReply,
-    errors: [
-      'invalid_request',
-      'no_such_queue',
-      'too_many_requests',
-      'engine_refused',
-      'engine_unavailable',
-      'store_unavailable',
-      'overloaded',
-      'engine_timeout',
-      'not_found',
-      'not_in_queue',
-      'static_member',
-    ],
+    errors: MEMBER_ERRORS,
     summary: 'Sign an agent in to the queue',
   },
   removeMember: {
@@ -125,19 +117,7 @@ export const queues = area({
     scope: 'queues:control',
     params: MemberPath,
     reply: MembersReply,
-    errors: [
-      'invalid_request',
-      'no_such_queue',
-      'too_many_requests',
-      'engine_refused',
-      'engine_unavailable',
-      'store_unavailable',
-      'overloaded',
-      'engine_timeout',
-      'not_found',
-      'not_in_queue',
-      'static_member',
-    ],
+    errors: MEMBER_ERRORS,
     summary: 'Sign an agent out of the queue',
   },
 });
