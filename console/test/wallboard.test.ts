@@ -394,11 +394,13 @@ describe('wallboard', () => {
     await page.getByRole('link', { name: 'Directory' }).click();
     await page.locator('li[data-extension]').first().waitFor();
     const call = await caller.invite('510');
-    await call.answered();
+    const sums = async () => (await admin.queues.stats('sales')).stats?.sums;
+    // The engine answers before the call is in the queue.
+    await until('the call waits', async () => (await sums())?.open === 1);
     await call.hangup();
     await until('the whole call is counted', async () => {
-      const { sums } = (await admin.queues.stats('sales')).stats ?? {};
-      return sums?.offered === first + 1 && sums.open === 0;
+      const { offered: all, open } = (await sums())!;
+      return all === first + 1 && open === 0;
     });
     await page.getByRole('link', { name: 'Wallboard' }).click();
     await asTable.click();
