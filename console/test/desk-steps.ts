@@ -8,12 +8,12 @@ import { assertNoTrouble, consoleOf } from './rig.ts';
 import { prepareCompany } from '../../server/test/support/company.ts';
 import { openFarSide } from '../../server/test/support/phone.ts';
 import type { Phone } from '../../server/test/support/phone.ts';
-import { freePort } from '../../server/test/support/ports.ts';
+import { farAddress } from '../../server/test/support/far-address.ts';
 import type { Site } from '../../server/test/support/site.ts';
 
 export const HOSTILE = '<b id=bold>Eve</b> <script>alert(1)</script>';
 export const FAR = '+4915112345678';
-const outside = { host: '127.0.0.2', port: await freePort() };
+const outside = await farAddress('127.0.0.2');
 const person = (extension: string, name: string, level: 'admin' | 'agent' | 'user') => ({
   extension,
   username: `p${extension}`,

@@ -15,13 +15,13 @@ import {
 } from '../../server/test/support/conversation-stage.ts';
 import { openFarSide } from '../../server/test/support/phone.ts';
 import type { Phone } from '../../server/test/support/phone.ts';
-import { freePort } from '../../server/test/support/ports.ts';
+import { farAddress } from '../../server/test/support/far-address.ts';
 import type { Site } from '../../server/test/support/site.ts';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import { assertAccessible, assertAccessibleInBoth, buildFirst, clientOf, close, signedIn } from './rig.ts';
 
-const north = { host: '127.0.0.2', port: await freePort() };
+const north = await farAddress('127.0.0.2');
 const MOBILE = '+4915112345678';
 const EVIL = '<img src=x onerror=alert(1)> Olga';
 const rows = (page: Page): Locator => page.locator('[data-row]');

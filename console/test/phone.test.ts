@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 import { putObjects } from '../../server/src/features/pbx-config/put.ts';
 import { prepareDemo } from '../../server/test/support/company.ts';
 import { openFarSide } from '../../server/test/support/phone.ts';
-import { freePort } from '../../server/test/support/ports.ts';
+import { farAddress } from '../../server/test/support/far-address.ts';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import { assertAccessible, assertAccessibleInBoth, assertNoTrouble, buildFirst, consoleOf } from './rig.ts';
@@ -29,18 +29,14 @@ import {
 } from './phone-rig.ts';
 import type { Reported } from './phone-rig.ts';
 
-const TRUNK = '127.0.0.6';
+const WORLD = await farAddress('127.0.0.6');
 
 describe('phone', () => {
-  let port = 0;
-  before(async () => {
-    await buildFirst();
-    port = await freePort();
-  });
+  before(buildFirst);
   const site = useSite({
     prepare: prepareDemo((store) =>
       putObjects(store, {
-        trunk: [{ name: 'world', title: 'World', host: TRUNK, port }],
+        trunk: [{ name: 'world', title: 'World', ...WORLD }],
         inbound_route: [
           { name: 'in', trunk: 'world', number: '+4930', to: { kind: 'extension', key: '1010' } },
         ],
@@ -369,7 +365,7 @@ describe('phone', () => {
       server: site().sip,
       extension: '+4915112345678',
       name: evil,
-      at: { host: TRUNK, port },
+      at: WORLD,
       cli: site().engineCli,
     });
     await far.invite('+4930');

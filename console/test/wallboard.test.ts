@@ -5,7 +5,7 @@ import { putObjects } from '../../server/src/features/pbx-config/put.ts';
 import { prepareDemo } from '../../server/test/support/company.ts';
 import { openFarSide } from '../../server/test/support/phone.ts';
 import type { Phone } from '../../server/test/support/phone.ts';
-import { freePort } from '../../server/test/support/ports.ts';
+import { farAddress } from '../../server/test/support/far-address.ts';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import {
@@ -21,14 +21,11 @@ import {
 } from './rig.ts';
 import { scriptBoard } from './wallboard-script.ts';
 
-const OUTSIDE = { host: '127.0.0.2', port: 0 };
+const OUTSIDE = await farAddress('127.0.0.2');
 const EVIL = '<img src=x onerror=alert(1)>';
 
 describe('wallboard', () => {
-  before(async () => {
-    await buildFirst();
-    OUTSIDE.port = await freePort();
-  });
+  before(buildFirst);
   const site = useSite({
     prepare: (dataDir) =>
       prepareDemo((store) =>

@@ -118,7 +118,7 @@ describe('attacks over SIP', () => {
     const { username, password } = await sipOf('1010');
     const transport = await openTransport({ server: site().sip, username, password, onRequest() {} });
     const answers = await many(2_000, () => message(transport, username));
-    transport.close();
+    await transport.close();
     assert.deepEqual([...answers], [[501, 2_000]]);
     await using caller = await site().phone('1011');
     const call = await caller.invite('600');
@@ -140,7 +140,7 @@ describe('attacks over SIP', () => {
         .send(dialogOf(username, username), 'REGISTER', { headers: [['expires', '60']] })
         .response.then(statusOf),
     );
-    transport.close();
+    await transport.close();
     assert.deepEqual([...answers], [[401, 600]]);
     await assert.rejects(
       registerPhone({ server: site().sip, extension: '1009', username: 'nobody-at-all', password: 'wrong' }),
@@ -197,7 +197,7 @@ describe('attacks over SIP', () => {
       assert.match(red.details['sip']!, /no answer/);
     } finally {
       over.abort();
-      transport.close();
+      await transport.close();
     }
     process.kill(site().enginePid()!, 'SIGKILL');
     await site().ready();

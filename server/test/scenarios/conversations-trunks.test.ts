@@ -6,10 +6,10 @@ import { connect, lasting, ring, talk, useStage } from '../support/conversation-
 import { leg } from '../support/expected-conversation.ts';
 import { openFarSide } from '../support/phone.ts';
 import type { Phone } from '../support/phone.ts';
-import { freePort } from '../support/ports.ts';
+import { farAddress } from '../support/far-address.ts';
 
-const north = { host: '127.0.0.2', port: await freePort() };
-const south = { host: '127.0.0.3', port: await freePort() };
+const north = await farAddress('127.0.0.2');
+const south = await farAddress('127.0.0.3');
 const MOBILE = '+4915112345678';
 const LONDON = '+442079460018';
 const now = (): number => performance.now();

@@ -18,13 +18,13 @@ import { rebuild } from '../support/conversation-rebuild.ts';
 import { connect, talk, useStage } from '../support/conversation-stage.ts';
 import { openFarSide } from '../support/phone.ts';
 import type { Phone } from '../support/phone.ts';
-import { freePort } from '../support/ports.ts';
+import { farAddress } from '../support/far-address.ts';
 import { openSse } from '../support/sse-client.ts';
 import { PATIENCE_MS, until } from '../support/until.ts';
 
 const ANY = z.unknown();
 const Told = z.object({ data: ConversationEvent });
-const north = { host: '127.0.0.2', port: await freePort() };
+const north = await farAddress('127.0.0.2');
 const NUMBER = '+4930901820';
 const NAME = 'Wilhelmina Quastenflosser';
 const NOTE = 'would like the blue one';

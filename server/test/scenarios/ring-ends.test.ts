@@ -11,10 +11,10 @@ import { extensions } from '../support/company.ts';
 import { lasting, ring, talk, useStage } from '../support/conversation-stage.ts';
 import { openFarSide } from '../support/phone.ts';
 import type { IncomingCall, Phone } from '../support/phone.ts';
-import { freePort } from '../support/ports.ts';
+import { farAddress } from '../support/far-address.ts';
 import { until } from '../support/until.ts';
 
-const north = { host: '127.0.0.2', port: await freePort() };
+const north = await farAddress('127.0.0.2');
 
 describe('ring ends', () => {
   let customer: Phone;

@@ -24,12 +24,15 @@ import type { RouteQuestion } from '../../src/features/pbx-config/route-test.ts'
 import type { Site } from '../../src/ports/site.ts';
 import { farSidesReached, openFarSide, registerPhone } from '../support/phone.ts';
 import type { Phone, PhoneCall } from '../support/phone.ts';
-import { freePort } from '../support/ports.ts';
+import { farAddress } from '../support/far-address.ts';
+import type { FarAddress } from '../support/far-address.ts';
 import { until } from '../support/until.ts';
 
 const ZONE = 'Europe/Istanbul';
 const HOSTS = { north: '127.0.0.2', south: '127.0.0.3', west: '127.0.0.4' } as const;
-const TRUNKS = Object.keys(HOSTS) as (keyof typeof HOSTS)[];
+type Trunk = keyof typeof HOSTS;
+const TRUNKS = Object.keys(HOSTS) as Trunk[];
+const farAt = new Map<Trunk, FarAddress>();
 const PEOPLE = ['1001', '1002', '1003', '1004'] as const;
 const CALLERS = ['', '+4915112345678', '+4930999', '030999123', '1001'];
 /** Around the turns of hours, days, a year and the leap day. */
@@ -47,12 +50,11 @@ const TIMES = [
   '2026-11-26T21:59:00Z',
 ];
 
-const port: Record<string, number> = {};
 let engine: TestEngine;
 const phones = new Map<string, Phone>();
 const fars = new Map<string, Phone>();
 before(async () => {
-  for (const name of TRUNKS) port[name] = await freePort();
+  for (const name of TRUNKS) farAt.set(name, await farAddress(HOSTS[name]));
   engine = await startTestEngine(await firstSite());
   for (const e of PEOPLE)
     phones.set(e, await registerPhone({ server: engine.server, extension: e, password: PASSWORD }));
@@ -168,8 +170,7 @@ const sites: fc.Arbitrary<Site> = fc
     trunks: TRUNKS.map((name, i) =>
       trunk({
         name,
-        host: HOSTS[name],
-        port: port[name]!,
+        ...farAt.get(name)!,
         outbound_number: numbers[i]!,
         show_extensions: shows[i]!,
       }),
@@ -348,14 +349,14 @@ test('route test - every call of a random site goes where the answer says', asyn
               server: engine.server,
               extension:
                 'trunk' in from && from.trunk === name && from.caller !== '' ? from.caller : 'anonymous',
-              at: { host: HOSTS[name], port: port[name]! },
+              at: farAt.get(name)!,
             }),
           );
         try {
           if (main[0]!.kind === 'trunk')
             await farSidesReached(
               engine.cli,
-              TRUNKS.map((name) => ({ host: HOSTS[name], port: port[name]! })),
+              TRUNKS.map((name) => farAt.get(name)!),
             );
           const call =
             'trunk' in from

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import dgram from 'node:dgram';
-import { once } from 'node:events';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { INITIAL_CALL_SETTINGS } from '@offhook/contract/call-settings.ts';
 import { putObjects } from '../../src/features/pbx-config/put.ts';
 import { TrunksReply } from '@offhook/contract/trunks.ts';
 import { ApiError } from '../support/api.ts';
 import { ask, eventsOf } from '../support/call-steps.ts';
 import { prepareDemo } from '../support/company.ts';
+import { farAddress } from '../support/far-address.ts';
 import { openFarSide } from '../support/phone.ts';
 import type { Phone } from '../support/phone.ts';
 import { freePort } from '../support/ports.ts';
@@ -15,32 +14,12 @@ import { finishedCalls, gist } from '../support/steps.ts';
 import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
-const HOSTS = { north: '127.0.0.2', south: '127.0.0.3' } as const;
-type Trunk = keyof typeof HOSTS;
-/** The answer of somebody who is there. */
-const okTo = (request: Buffer): string =>
-  [
-    'SIP/2.0 200 OK',
-    ...request
-      .toString('latin1')
-      .split('\r\n')
-      .filter((line) => /^(Via|From|To|Call-ID|CSeq):/i.test(line)),
-    'Content-Length: 0',
-    '',
-    '',
-  ].join('\r\n');
+const AT = { north: await farAddress('127.0.0.2'), south: await farAddress('127.0.0.3') };
+type Trunk = keyof typeof AT;
+/** Nobody answers here. */
+const EAST = { host: '127.0.0.4', port: await freePort() };
 
 describe('trunks', () => {
-  const ports = { north: 0, south: 0 };
-  const east = dgram.createSocket('udp4');
-  before(async () => {
-    ports.north = await freePort();
-    ports.south = await freePort();
-    east.on('message', (request, from) => east.send(okTo(request), from.port, from.address));
-    east.bind(0, '127.0.0.4');
-    await once(east, 'listening');
-  });
-  after(() => east.close());
   const site = useSite({
     prepare: prepareDemo(async (store) => {
       await putObjects(store, {
@@ -49,11 +28,10 @@ describe('trunks', () => {
           ...(['north', 'south'] as const).map((name) => ({
             name,
             title: name,
-            host: HOSTS[name],
-            port: ports[name],
+            ...AT[name],
             outbound_number: name === 'north' ? '+49305550' : null,
           })),
-          { name: 'east', title: 'East', host: '127.0.0.4', port: east.address().port, max_calls: 4 },
+          { name: 'east', title: 'East', ...EAST, max_calls: 4 },
           { name: 'west', title: 'West', host: '127.0.0.5', port: 5060, enabled: false },
         ],
         inbound_route: [
@@ -84,7 +62,7 @@ describe('trunks', () => {
     openFarSide({
       server: site().sip,
       extension: '+4915112345678',
-      at: { host: HOSTS[name], port: ports[name] },
+      at: AT[name],
       cli: site().engineCli,
     });
   /** Direction, what was dialled and whose call the last one was, once it is over. */
@@ -100,14 +78,16 @@ describe('trunks', () => {
         headers: { authorization: `Bearer ${(await site().person(who)).token}` },
       });
     const trunks = async () => TrunksReply.parse(await (await state('1001')).json()).trunks;
-    await until('east is asked, which is every 20 s', async () => (await trunks())[0]?.reachable);
-    const found = await trunks();
+    const found = await until('both are asked, which is every 20 s', async () => {
+      const all = await trunks();
+      return all[1]?.reachable && all[2]?.reachable && all;
+    });
     assert.deepEqual(
       found.map((t) => [t.name, t.enabled, t.reachable, t.calls, t.max_calls]),
       [
-        ['east', true, true, 0, 4],
-        ['north', true, false, 0, 30],
-        ['south', true, false, 0, 30],
+        ['east', true, false, 0, 4],
+        ['north', true, true, 0, 30],
+        ['south', true, true, 0, 30],
         ['west', false, null, 0, 30],
       ],
     );

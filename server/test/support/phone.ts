@@ -2,6 +2,8 @@
  * A scripted desk phone: a small SIP user agent on loopback UDP that does exactly what a test tells it, and nothing
  * by itself. It speaks real SIP and real media to the real engine.
  */
+import { lend } from './far-address.ts';
+import type { FarAddress } from './far-address.ts';
 import { newCall, ok } from './sip/call.ts';
 import type { LiveCall } from './sip/call.ts';
 import { openMedia } from './sip/media.ts';
@@ -111,10 +113,11 @@ export async function openFarSide({
   cli,
   ...options
 }: Pick<PhoneOptions, 'server' | 'extension' | 'name'> & {
-  readonly at: NonNullable<PhoneOptions['at']>;
+  readonly at: FarAddress;
   readonly cli?: (text: string) => Promise<string>;
 }): Promise<Phone> {
-  const phone = await openPhone({ ...options, password: '' });
+  const { giveBack } = await lend(options.at);
+  const phone = await openPhone({ ...options, password: '' }, giveBack);
   try {
     if (cli !== undefined) await farSidesReached(cli, [options.at]);
   } catch (error) {
@@ -126,7 +129,7 @@ export async function openFarSide({
 /** Waits until the engine reaches the far sides at these addresses, and has it ask those that it does not. */
 export async function farSidesReached(
   cli: (text: string) => Promise<string>,
-  addresses: readonly { readonly host: string; readonly port: number }[],
+  addresses: readonly FarAddress[],
 ): Promise<void> {
   let shown = '';
   await until(
@@ -146,14 +149,10 @@ export async function farSidesReached(
   );
 }
 
-async function openPhone({
-  server,
-  extension,
-  password,
-  username = extension,
-  name,
-  at: own,
-}: PhoneOptions): Promise<Phone> {
+async function openPhone(
+  { server, extension, password, username = extension, name, at: own }: PhoneOptions,
+  closed?: () => Promise<void>,
+): Promise<Phone> {
   const at = `${server.host}:${server.port}`;
   const address = `<sip:${username}@${at}>`;
   const calls = new Map<string, LiveCall>();
@@ -243,7 +242,8 @@ async function openPhone({
       // An engine that is gone says nothing to a goodbye.
       for (const call of calls.values()) call.close();
       if (registered) await setRegistration(0).catch(() => {});
-      transport.close();
+      await transport.close();
+      await closed?.();
     },
   };
   return phone;

@@ -50,7 +50,8 @@ export interface SipTransport {
   /** The acknowledgement of a 2xx, sent again whenever that 2xx is repeated. */
   ack(dialog: Dialog, cseq: number): void;
   reply(request: SipMessage, reply: Reply): void;
-  close(): void;
+  /** Resolves once its port is free. */
+  close(): Promise<void>;
 }
 interface Pending {
   readonly cseq: number;
@@ -211,9 +212,10 @@ export async function openTransport(options: {
       replies.set(`${branchOf(request)} ${methodOf(request)}`, data);
       write(data);
     },
-    close() {
+    async close() {
       open = false;
       socket.close();
+      await once(socket, 'close');
     },
   };
 }

@@ -236,7 +236,7 @@ test('conf/calls - a phone cannot smuggle destinations or options into Dial by t
       await register(`<sip:${user}@127.0.0.1:9>`, 0);
     }
   } finally {
-    transport.close();
+    await transport.close();
   }
 });
 

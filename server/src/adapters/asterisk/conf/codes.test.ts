@@ -136,7 +136,7 @@ test('conf/codes - a code acts for the endpoint that dials, never for the caller
     await sent.response;
     await until('the refusal', async () => (await engine.heard('1001')).at(-1) === REFUSED);
   } finally {
-    transport.close();
+    await transport.close();
   }
   // A channel of no endpoint.
   await engine.cli('channel originate Local/*22@internal application Wait 1');

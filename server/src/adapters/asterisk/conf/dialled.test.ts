@@ -4,7 +4,8 @@ import { after, before, test } from 'node:test';
 import { channelId, nodeId } from '@offhook/contract/ids.ts';
 import { openFarSide, registerPhone } from '../../../../test/support/phone.ts';
 import type { IncomingCall, Phone, PhoneCall } from '../../../../test/support/phone.ts';
-import { freePort } from '../../../../test/support/ports.ts';
+import { farAddress } from '../../../../test/support/far-address.ts';
+import type { FarAddress } from '../../../../test/support/far-address.ts';
 import { openTransport, randomTag } from '../../../../test/support/sip/transport.ts';
 import type { SipTransport } from '../../../../test/support/sip/transport.ts';
 import { methodOf, statusOf } from '../../../../test/support/sip/message.ts';
@@ -25,14 +26,14 @@ import {
 import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
 import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
 
-const CARRIER = { host: '127.0.0.2', port: 0 };
+let carrierAt: FarAddress;
 const GROUP: Readonly<Record<string, string | null>> = { '1007': 'back', '1008': null };
 const node = nodeId('ast1');
 let engine: TestEngine;
 let actions: AmiConnection;
 const stop = new AbortController();
 before(async () => {
-  CARRIER.port = await freePort();
+  carrierAt = await farAddress('127.0.0.2');
   engine = await startTestEngine(
     company({
       feature_codes: FEATURE_CODES.map((code) =>
@@ -46,7 +47,7 @@ before(async () => {
           pickup_group: GROUP[e.extension] === undefined ? 'front' : GROUP[e.extension]!,
         }),
       ),
-      trunks: [trunk({ name: 'north', ...CARRIER })],
+      trunks: [trunk({ name: 'north', ...carrierAt })],
       inbound_routes: [
         inboundRoute({ name: 'desk', trunk: 'north', to: { kind: 'extension', key: '1002' } }),
       ],
@@ -166,7 +167,7 @@ test('conf/dialled - no code and no number with a character that separates picks
   await using carrier = await openFarSide({
     server: engine.server,
     extension: '+49301',
-    at: CARRIER,
+    at: carrierAt,
     cli: engine.cli,
   });
   const talk = await caller.invite('1003');
@@ -245,7 +246,7 @@ test('conf/dialled - a number from a trunk with a character that separates reach
   await using carrier = await openFarSide({
     server: engine.server,
     extension: '+49301',
-    at: CARRIER,
+    at: carrierAt,
     cli: engine.cli,
   });
   for (const c of SPECIAL) {
@@ -293,6 +294,6 @@ test('conf/dialled - the address that a phone registers leads to that phone only
     assert.ok(rung > 0);
     assert.equal(victim.seen, 0);
   } finally {
-    transport.close();
+    await transport.close();
   }
 });

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openFarSide, registerPhone } from '../../../../test/support/phone.ts';
 import type { Phone } from '../../../../test/support/phone.ts';
-import { freePort } from '../../../../test/support/ports.ts';
+import { farAddress } from '../../../../test/support/far-address.ts';
+import type { FarAddress } from '../../../../test/support/far-address.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { recordedIn } from '../../../../test/support/call-records.ts';
@@ -19,9 +20,9 @@ import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
 import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
 
 let engine: TestEngine;
-const at = { host: '127.0.0.2', port: 0 };
+let at: FarAddress;
 before(async () => {
-  at.port = await freePort();
+  at = await farAddress('127.0.0.2');
   engine = await startTestEngine(
     company({
       extensions: company().extensions.map((e) => ({

@@ -64,7 +64,7 @@ async function ask(sender: Sender, [method, options]: Asked): Promise<number> {
     if (method === 'REGISTER') dialog.target = `sip:${engine.server.host}:${engine.server.port}`;
     return statusOf(await transport.send(dialog, method, options).response);
   } finally {
-    transport.close();
+    await transport.close();
   }
 }
 
@@ -137,7 +137,7 @@ test('conf/methods - in a call too, and the call goes on', async () => {
     assert.equal(statusOf(await transport.send(dialog, 'BYE').response), 200);
   } finally {
     media.close();
-    transport.close();
+    await transport.close();
   }
 });
 
@@ -156,7 +156,7 @@ test('conf/methods - 2,000 messages of a phone and of a trunk each leave SIP as 
       }
     };
     await Promise.all(Array.from({ length: 40 }, worker));
-    transport.close();
+    await transport.close();
     assert.deepEqual([...answers], [[501, 2_000]], sender);
   }
   await using caller = await registerPhone({ server: engine.server, extension: '1003', password: PASSWORD });

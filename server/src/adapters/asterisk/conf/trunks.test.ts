@@ -4,7 +4,8 @@ import { after, before, test } from 'node:test';
 import { openFarSide, registerPhone } from '../../../../test/support/phone.ts';
 import type { Phone } from '../../../../test/support/phone.ts';
 import { until } from '../../../../test/support/until.ts';
-import { freePort } from '../../../../test/support/ports.ts';
+import { farAddress } from '../../../../test/support/far-address.ts';
+import type { FarAddress } from '../../../../test/support/far-address.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
 import { MOST_LAYERS } from '../../../routing/routes.ts';
 import type { Site } from '../../../ports/site.ts';
@@ -19,9 +20,9 @@ import {
 import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
 import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
 
-const ADDRESS = { north: '127.0.0.2', south: '127.0.0.3', west: '127.0.0.4' } as const;
-type Name = keyof typeof ADDRESS;
-const port = { north: 0, south: 0, west: 0 };
+const HOSTS = { north: '127.0.0.2', south: '127.0.0.3', west: '127.0.0.4' } as const;
+type Name = keyof typeof HOSTS;
+const AT = {} as Record<Name, FarAddress>;
 const way = (name: string, strip = 0, prepend = '') => ({ trunk: name, strip, prepend });
 const to = (key: string) => ({ kind: 'extension' as const, key });
 const ALL = ['emergency', 'local', 'national', 'mobile', 'international', 'premium'] as const;
@@ -42,17 +43,15 @@ function site(): Partial<Site> {
     trunks: [
       trunk({
         name: 'north',
-        host: ADDRESS.north,
-        port: port.north,
+        ...AT.north,
         outbound_number: '+49305550',
         show_extensions: true,
         max_calls: null,
       }),
-      trunk({ name: 'south', host: ADDRESS.south, port: port.south, max_calls: 1 }),
+      trunk({ name: 'south', ...AT.south, max_calls: 1 }),
       trunk({
         name: 'west',
-        host: ADDRESS.west,
-        port: port.west,
+        ...AT.west,
         outbound_number: '+49305559',
         max_calls: null,
       }),
@@ -119,7 +118,7 @@ function site(): Partial<Site> {
 }
 let engine: TestEngine;
 before(async () => {
-  for (const name of Object.keys(port) as Name[]) port[name] = await freePort();
+  for (const name of Object.keys(HOSTS) as Name[]) AT[name] = await farAddress(HOSTS[name]);
   engine = await startTestEngine(company(site()));
 });
 after(async () => {
@@ -136,7 +135,7 @@ const far = (name: Name, number = '+4915112345678'): Promise<Phone> =>
   openFarSide({
     server: engine.server,
     extension: number,
-    at: { host: ADDRESS[name], port: port[name] },
+    at: AT[name],
     cli: engine.cli,
   });
 /** Dials, lets the far side refuse it, and tells what it was given. */

@@ -1,0 +1,52 @@
+/** Addresses of the far sides of trunks, at which OPTIONS are answered from before the engine starts until the file ends. */
+import dgram from 'node:dgram';
+import { once } from 'node:events';
+import { freePort } from './ports.ts';
+import { formatMessage, header, headersNamed, methodOf, parseMessage } from './sip/message.ts';
+
+export interface FarAddress {
+  readonly host: string;
+  readonly port: number;
+}
+const held = new Map<FarAddress, dgram.Socket>();
+
+async function hold(address: FarAddress): Promise<void> {
+  const socket = dgram.createSocket('udp4');
+  socket.on('message', (data, from) => {
+    const request = parseMessage(data);
+    if (!request || methodOf(request) !== 'OPTIONS') return;
+    const headers = ['from', 'to', 'call-id', 'cseq'].map((name) => [name, header(request, name)] as const);
+    const via = headersNamed(request, 'via').map((value) => ['via', value] as const);
+    socket.send(
+      formatMessage({ start: 'SIP/2.0 200 OK', headers: [...via, ...headers], body: '' }),
+      from.port,
+      from.address,
+    );
+  });
+  socket.bind(address.port, address.host);
+  await once(socket, 'listening');
+  socket.unref();
+  held.set(address, socket);
+}
+
+/**
+ * Takes a free port of this loopback host for the far side of a trunk. An OPTIONS that nobody answered fails three
+ * seconds later, after one that reached a far side opened since, and Asterisk then dials nobody there for 20 s; so
+ * somebody answers here whenever no far side is open.
+ */
+export async function farAddress(host: string): Promise<FarAddress> {
+  const address = { host, port: await freePort() };
+  await hold(address);
+  return address;
+}
+
+/** Hands the address to a far side; `giveBack` is called once that one has closed its socket. */
+export async function lend(address: FarAddress): Promise<{ giveBack: () => Promise<void> }> {
+  const socket = held.get(address);
+  if (!socket)
+    throw new Error(`nobody answers OPTIONS at ${address.host}:${address.port}, or a far side is open there`);
+  held.delete(address);
+  socket.close();
+  await once(socket, 'close');
+  return { giveBack: () => hold(address) };
+}
