@@ -10,7 +10,7 @@ import type { RefusalTexts } from './support/refusal-texts.ts';
 import { readSources } from './support/sources.ts';
 
 /** What people meet through REST is thrown in these folders; rules of schemas stand in the contract. */
-const FOLDERS = ['core', 'delivery', 'features', 'http'].map((name) => `server/src/${name}`);
+const FOLDERS = ['core', 'delivery', 'features', 'http', 'outbound'].map((name) => `server/src/${name}`);
 /** Texts that only join others. */
 const WORDLESS = /^[^a-z]*$/i;
 const placesOf = (text: string): string[] => (text.match(/\{\d+\}/g) ?? []).toSorted();

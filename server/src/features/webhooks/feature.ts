@@ -11,10 +11,10 @@ import { createTargetSettings } from './settings.ts';
 import { createWebhookStore } from './store.ts';
 import { isDeaf } from './subscription.ts';
 import type { FindOwner } from './subscription.ts';
-import { createGuard } from './target.ts';
-import type { Allow } from './target.ts';
-import { createResolve, createTransport } from './transport.ts';
-import type { Resolve } from './transport.ts';
+import { createGuard } from '../../outbound/address-guard.ts';
+import type { Allow } from '../../outbound/address-guard.ts';
+import { createResolve, createTransport } from '../../outbound/transport.ts';
+import type { Resolve } from '../../outbound/transport.ts';
 
 export interface WebhooksOptions {
   readonly store: Store;

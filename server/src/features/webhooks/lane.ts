@@ -5,11 +5,11 @@ import { namesIn } from '../../rights/topics.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { FollowableJournal, JournalRow } from '../../ports/journal-store.ts';
 import { isFromBefore } from '../../rights/former-holder.ts';
-import { retryDelay } from './schedule.ts';
+import { retryDelay } from '../../outbound/schedule.ts';
 import { signatures } from './signature.ts';
 import type { DeliveryRow, Line, Progress, Settings } from './store.ts';
 import type { Hearing } from './subscription.ts';
-import type { Outcome, Transport } from './transport.ts';
+import type { Outcome, Transport } from '../../outbound/transport.ts';
 
 /** Journal rows read at once; the rest of the backlog stays out of memory. */
 const PAGE = 100;

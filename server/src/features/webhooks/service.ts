@@ -25,8 +25,8 @@ import { newSecret } from './signature.ts';
 import type { InTransaction, Progress, Settings, WebhookStore } from './store.ts';
 import { isDeaf } from './subscription.ts';
 import type { FindOwner } from './subscription.ts';
-import type { Guard } from './target.ts';
-import type { Resolve, Transport } from './transport.ts';
+import type { Guard } from '../../outbound/address-guard.ts';
+import type { Resolve, Transport } from '../../outbound/transport.ts';
 import { deliveryOf, webhookOf } from './view.ts';
 
 const RESOLVE_MS = 2_000;

@@ -3,7 +3,7 @@ import type { WebhookSettingsReply } from '@offhook/contract/webhooks.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { Migration, Store } from '../../ports/store.ts';
-import type { Allow } from './target.ts';
+import type { Allow } from '../../outbound/address-guard.ts';
 
 interface Tables {
   webhook_settings: { id: number; value: string };

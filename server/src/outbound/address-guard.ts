@@ -1,7 +1,7 @@
 import net from 'node:net';
-import { ServiceError } from '../../core/errors.ts';
-import { say } from '../../core/said.ts';
-import type { Said } from '../../core/said.ts';
+import { ServiceError } from '../core/errors.ts';
+import { say } from '../core/said.ts';
+import type { Said } from '../core/said.ts';
 
 /** An address as a resolver gives it. */
 export interface Address {

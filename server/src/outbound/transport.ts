@@ -4,11 +4,11 @@ import dns from 'node:dns/promises';
 import net from 'node:net';
 import type { LookupFunction } from 'node:net';
 import { MAX_EXCERPT_BYTES } from '@offhook/contract/webhooks.ts';
-import { messageOf } from '../../core/errors.ts';
-import type { Clock } from '../../ports/clock.ts';
-import { Queue } from '../../core/queue.ts';
+import { messageOf } from '../core/errors.ts';
+import type { Clock } from '../ports/clock.ts';
+import { Queue } from '../core/queue.ts';
 import { readRetryAfter } from './schedule.ts';
-import type { Address, Guard } from './target.ts';
+import type { Address, Guard } from './address-guard.ts';
 
 /** One attempt and what came of it. `status` is null where no answer came; then `error` says why. */
 export interface Outcome {
