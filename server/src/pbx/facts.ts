@@ -4,16 +4,18 @@ import type { CallDirection } from '@offhook/contract/directions.ts';
 import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
 import { dispositionOfReason, weightiest } from '@offhook/contract/ring-ends.ts';
 
-/** What the journal has told and not yet closed: small, and enough for the next snapshot to yield differences only. */
+/**
+ * What is open in the journal, reduced from its committed events: enough for the next snapshot to yield differences only.
+ */
 export interface ToldCall {
   started_at: number;
   answered_at: number | null;
   direction: CallDirection;
   extensions: readonly string[];
   aliases: string[];
-  /** How its customer took it, as far as events tell. */
+  /** How the customer of an outgoing call took it, by the events so far. */
   customer: LegDisposition | null;
-  /** Those an event has named and none said to have left, by id. */
+  /** Legs that an event named and none has reported as left, by id. */
   legs: Map<string, ToldLeg['leg']>;
 }
 export type ToldLeg = Pick<EventData<'call.left'>, 'call_id' | 'leg'>;
@@ -41,16 +43,16 @@ export interface ToldMember {
 }
 export interface ToldAgent {
   readonly summary: AgentSummary;
-  /** When its queue call began; null outside one. */
+  /** Start of its queue call; null outside one. */
   readonly talking_since: number | null;
-  /** Somebody else joined that call with another one, and the agent talks on. */
+  /** True when another party joined that call with another one and the agent is still in it. */
   readonly joined?: boolean;
 }
 export type ToldPresence = EventData<'presence.changed'>;
 export type ToldSlot = EventData<'parking.slot_occupied'>;
 export interface OpenFacts {
   readonly calls: Map<string, ToldCall>;
-  /** Calls that ended, the newest last: an id must never be told to start again. */
+  /** Ended calls, the newest last: an ended id must never start again. */
   readonly ended: Set<string>;
   /** By leg. */
   readonly visits: Map<string, ToldVisit>;
@@ -65,16 +67,16 @@ export interface OpenFacts {
 }
 export const memberKey = (queue: string, extension: string): string => `${queue}\n${extension}`;
 
-/** What events say of their call; those of the first release only which. */
+/** The call of an event; events of the first release carry only its id. */
 type OfCall = Pick<EventData<'call.started'>, 'call_id'> &
   Partial<Pick<EventData<'call.started'>, 'direction' | 'extensions'>>;
-/** What the events and checkpoints of the first release do not say of a call. */
+/** Defaults for what events and checkpoints of the first release lack. */
 const NO_ONE: Pick<ToldCall, 'direction' | 'extensions' | 'customer'> = {
   direction: 'internal',
   extensions: [],
   customer: null,
 };
-/** As many as could still be on the engine's tongue. */
+/** More ended calls than the engine may still report. */
 const MAX_ENDED = 1000;
 
 export const noFacts = (): OpenFacts => ({
@@ -88,30 +90,16 @@ export const noFacts = (): OpenFacts => ({
   parked: new Map(),
 });
 
-/** Takes one committed event in; O(1). */
+/** Applies one committed event; O(1). */
 export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
-  const { calls, visits, offers, members, presence } = facts;
-  // Asked of the type first: a look for one name in the data of every kind of event is slow.
+  const { visits, offers, members, presence, parked } = facts;
+  // By type first: looking for one property in the data of every kind of event is slow.
   if (event.type.startsWith('agent.')) {
     const { agent } = event.data as { readonly agent?: AgentSummary };
     if (agent !== undefined) reduceAgent(facts, event.type, event.at, agent);
   }
   switch (event.type) {
-    case 'call.started': {
-      const said: OfCall = event.data;
-      const { direction = NO_ONE.direction, extensions = NO_ONE.extensions } = said;
-      const { leg } = event.data;
-      calls.set(said.call_id, {
-        started_at: event.at,
-        answered_at: null,
-        aliases: [],
-        customer: null,
-        direction,
-        extensions,
-        legs: new Map([[leg.leg_id, leg]]),
-      });
-      return;
-    }
+    case 'call.started':
     case 'call.ringing':
     case 'call.answered':
     case 'call.joined':
@@ -124,54 +112,13 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
     case 'call.recording_resumed':
     case 'call.transferred':
     case 'call.parked':
-    case 'call.left': {
-      const said: OfCall = event.data;
-      const { direction = NO_ONE.direction, extensions = NO_ONE.extensions } = said;
-      const call = calls.get(said.call_id);
-      if (call === undefined) return;
-      call.direction = direction;
-      call.extensions = extensions;
-      if (event.type === 'call.answered') call.answered_at ??= event.at;
-      const customer = customerIn(event);
-      if (customer !== null) call.customer = weightiest([call.customer, customer]);
-      if (event.type === 'call.left') call.legs.delete(event.data.leg.leg_id);
-      else if (event.type === 'call.transferred') noteJoined(facts, call, event.data);
-      else call.legs.set(event.data.leg.leg_id, event.data.leg);
-      return;
-    }
-    case 'call.ended': {
-      const { call_id, merged_into } = event.data;
-      const call = calls.get(call_id);
-      const into = merged_into === null ? undefined : calls.get(merged_into);
-      if (call !== undefined && into !== undefined) {
-        into.aliases.push(call_id, ...call.aliases);
-        for (const [id, leg] of call.legs) into.legs.set(id, leg);
-        into.started_at = Math.min(into.started_at, call.started_at);
-        into.answered_at ??= call.answered_at;
-        into.customer = weightiest([into.customer, call.customer]);
-        into.direction = event.data.into?.direction ?? into.direction;
-        into.extensions = [...new Set([...into.extensions, ...call.extensions])].toSorted();
-      }
-      calls.delete(call_id);
-      facts.ended.add(call_id);
-      if (facts.ended.size > MAX_ENDED) {
-        for (const oldest of facts.ended) {
-          facts.ended.delete(oldest);
-          break;
-        }
-      }
-      return;
-    }
+    case 'call.left':
+      return reduceCall(facts, event);
+    case 'call.ended':
+      return endCall(facts, event.data);
     case 'queue.caller_joined': {
-      const { queue, leg_id, call_id, caller, position, joined_at } = event.data;
-      visits.set(leg_id, {
-        queue,
-        leg: leg_id,
-        call: call_id,
-        caller,
-        position,
-        joined_at: Date.parse(joined_at),
-      });
+      const { queue, leg_id: leg, call_id: call, caller, position, joined_at } = event.data;
+      visits.set(leg, { queue, leg, call, caller, position, joined_at: Date.parse(joined_at) });
       return;
     }
     case 'queue.caller_left':
@@ -194,23 +141,20 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
     case 'agent.not_ready': {
       const { queue, extension } = event.data;
       if (queue == null) return;
-      members.set(memberKey(queue, extension), {
-        queue,
-        extension,
-        paused: event.type === 'agent.not_ready',
-        reason: event.type === 'agent.not_ready' ? event.data.reason : '',
-        since: event.type === 'agent.not_ready' ? Date.parse(event.data.since) : event.at,
-      });
+      const paused = event.type === 'agent.not_ready';
+      const reason = paused ? event.data.reason : '';
+      const since = paused ? Date.parse(event.data.since) : event.at;
+      members.set(memberKey(queue, extension), { queue, extension, paused, reason, since });
       return;
     }
     case 'agent.logged_out':
       members.delete(memberKey(event.data.queue, event.data.extension));
       return;
     case 'parking.slot_occupied':
-      facts.parked.set(event.data.slot, event.data);
+      parked.set(event.data.slot, event.data);
       return;
     case 'parking.slot_freed':
-      facts.parked.delete(event.data.slot);
+      parked.delete(event.data.slot);
       return;
     case 'presence.changed':
       presence.set(event.data.extension, event.data);
@@ -220,13 +164,64 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
   }
 }
 
-/** What an event tells of how the customer of an outgoing call took it; null where nothing. */
+/** An event of a call that goes on: it names the call's direction and extensions, and mostly a leg. */
+type CallEvent = Extract<
+  DomainEvent,
+  { readonly data: { readonly leg: ToldLeg['leg'] } } | { readonly type: 'call.transferred' }
+>;
+function reduceCall(facts: OpenFacts, event: CallEvent): void {
+  const { calls } = facts;
+  const data: OfCall = event.data;
+  const { direction = NO_ONE.direction, extensions = NO_ONE.extensions } = data;
+  if (event.type === 'call.started') {
+    const { leg } = event.data;
+    const legs = new Map([[leg.leg_id, leg]]);
+    const fresh = { started_at: event.at, answered_at: null, aliases: [], customer: null };
+    calls.set(data.call_id, { ...fresh, direction, extensions, legs });
+    return;
+  }
+  const call = calls.get(data.call_id);
+  if (call === undefined) return;
+  call.direction = direction;
+  call.extensions = extensions;
+  if (event.type === 'call.answered') call.answered_at ??= event.at;
+  const customer = customerIn(event);
+  if (customer !== null) call.customer = weightiest([call.customer, customer]);
+  if (event.type === 'call.left') call.legs.delete(event.data.leg.leg_id);
+  else if (event.type === 'call.transferred') noteJoined(facts, call, event.data);
+  else call.legs.set(event.data.leg.leg_id, event.data.leg);
+}
+function endCall(
+  { calls, ended }: OpenFacts,
+  { call_id, merged_into, into: joined }: EventData<'call.ended'>,
+): void {
+  const call = calls.get(call_id);
+  const into = merged_into === null ? undefined : calls.get(merged_into);
+  if (call !== undefined && into !== undefined) {
+    into.aliases.push(call_id, ...call.aliases);
+    for (const [id, leg] of call.legs) into.legs.set(id, leg);
+    into.started_at = Math.min(into.started_at, call.started_at);
+    into.answered_at ??= call.answered_at;
+    into.customer = weightiest([into.customer, call.customer]);
+    into.direction = joined?.direction ?? into.direction;
+    into.extensions = [...new Set([...into.extensions, ...call.extensions])].toSorted();
+  }
+  calls.delete(call_id);
+  ended.add(call_id);
+  if (ended.size <= MAX_ENDED) return;
+  for (const oldest of ended) {
+    ended.delete(oldest);
+    break;
+  }
+}
+
+/** How the customer of an outgoing call took it by this event; null if the event does not show it. */
 function customerIn({ type, data }: DomainEvent): LegDisposition | null {
   if (type !== 'call.answered' && type !== 'call.joined' && type !== 'call.left') return null;
   if (data.direction !== 'out' || data.leg.extension !== null) return null;
   return type === 'call.left' ? dispositionOfReason(data.reason) : 'answered';
 }
-/** Every agent event says the whole agent. */
+/** Every agent event carries the whole agent. */
 function reduceAgent(facts: OpenFacts, type: string, at: number, summary: AgentSummary): void {
   const { extension, engagement } = summary;
   const before = facts.agents.get(extension);
@@ -236,7 +231,7 @@ function reduceAgent(facts: OpenFacts, type: string, at: number, summary: AgentS
   const joined = talks && !began && before?.joined === true;
   facts.agents.set(extension, { summary, talking_since, ...(joined ? { joined } : {}) });
 }
-/** As `callPassedOn` in the model. */
+/** Same rule as `callPassedOn` of the model. */
 function noteJoined(facts: OpenFacts, call: ToldCall, data: EventData<'call.transferred'>): void {
   if (data.kind !== 'attended' || data.by === null) return;
   for (const [extension, agent] of facts.agents) {
@@ -247,7 +242,7 @@ function noteJoined(facts: OpenFacts, call: ToldCall, data: EventData<'call.tran
   }
 }
 
-/** As text for the journal's checkpoint. `keep` says which extensions still exist. */
+/** Text of the journal's checkpoint. `keep`: whether an extension still exists. */
 export function writeFacts(facts: OpenFacts, keep: (extension: string) => boolean): string {
   return JSON.stringify({
     version: 1,
@@ -261,11 +256,11 @@ export function writeFacts(facts: OpenFacts, keep: (extension: string) => boolea
     parked: [...facts.parked],
   });
 }
-/** One of the first release names neither extensions nor legs. */
+/** A call of the first release has neither extensions nor legs. */
 function readCall(call: Omit<ToldCall, 'legs'> & { readonly legs?: ToldLeg['leg'][] }): ToldCall {
   return { ...NO_ONE, ...call, legs: new Map(call.legs?.map((leg) => [leg.leg_id, leg])) };
 }
-/** From a text of `writeFacts`; one that this version does not read counts as nothing told. */
+/** Reads a text of `writeFacts`; a text of an unknown version gives empty facts. */
 export function readFacts(text: string | null): OpenFacts {
   if (text === null) return noFacts();
   const read = JSON.parse(text) as { version?: unknown; ended: string[] } & {
@@ -278,10 +273,10 @@ export function readFacts(text: string | null): OpenFacts {
     visits: new Map(read.visits),
     offers: new Map(read.offers),
     members: new Map(read.members),
-    // A checkpoint of the first release has none.
+    // Missing in a checkpoint of the first release.
     agents: new Map(read.agents ?? []),
     presence: new Map(read.presence),
-    // A checkpoint of an earlier version has none.
+    // Missing in a checkpoint of an earlier version.
     parked: new Map(read.parked ?? []),
   };
 }
