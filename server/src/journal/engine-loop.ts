@@ -76,25 +76,92 @@ export interface LoopStart {
  * enter the model, and their events are held in order and retried; nothing is lost or doubled up to `MAX_HELD`. Beyond it the
  * model returns to the committed state and a snapshot of the engine yields the differences.
  */
-export function createEngineLoop(options: EngineLoopOptions): EngineLoop {
-  const { engine, model, journal, log, maxHeld = MAX_HELD } = options;
-  let held: DomainEvent[] = [];
-  let heldSince = 0;
-  let error: string | null = null;
-  const backoff = new Backoff(RETRY);
-  let retryTimer: NodeJS.Timeout | undefined;
-  let overflowed = false;
-  let dropped = 0;
-  let failed = 0;
-  let flushing = false;
-  let lastResync = -Infinity;
-  let sinceCheckpoint = 0;
-  let checkpointAfter = CHECKPOINT_EVERY;
-  let start: LoopStart | null = null;
-  let site: SiteEvent;
-  let closed: Promise<void> = Promise.resolve();
+class SerialLoop implements EngineLoop {
+  readonly #options: EngineLoopOptions;
+  readonly #backoff = new Backoff(RETRY);
+  #start: LoopStart | null = null;
+  #site!: SiteEvent;
+  closed: Promise<void> = Promise.resolve();
+  #held: DomainEvent[] = [];
+  #heldSince = 0;
+  /** Why the journal rejects writes; null while it does not. */
+  #error: string | null = null;
+  #retryTimer: NodeJS.Timeout | undefined;
+  #overflowed = false;
+  #flushing = false;
+  #dropped = 0;
+  #failed = 0;
+  #lastResync = -Infinity;
+  #sinceCheckpoint = 0;
+  #checkpointAfter = CHECKPOINT_EVERY;
+  constructor(options: EngineLoopOptions) {
+    this.#options = options;
+  }
 
-  const restore = (): void => {
+  begin(start: LoopStart): void {
+    this.#start = start;
+    this.#site = start.site;
+    this.#restore();
+    this.closed = this.#run(start)
+      .catch((cause: unknown) => {
+        if (!start.signal.aborted) throw cause;
+      })
+      .finally(() => this.#finish());
+  }
+  lag(): JournalLag {
+    const held = this.#held.length;
+    return {
+      held,
+      oldest_ms: held === 0 ? 0 : Math.round(performance.now() - this.#heldSince),
+      error: this.#overflowed && this.#error === null ? 'recovering' : this.#error,
+      dropped: this.#dropped,
+      failed: this.#failed,
+    };
+  }
+  readonly tell = (input: ModelInput): void => {
+    const { onStepped } = this.#begun();
+    if (input.type === 'site.changed') this.#site = input;
+    this.#step(input);
+    onStepped?.();
+    this.#drain();
+  };
+  readonly publish = (events: readonly DomainEvent[]): void => {
+    this.#begun();
+    this.#hold(events);
+    this.#drain();
+  };
+  readonly settled = (): boolean => this.#held.length === 0 && !this.#overflowed;
+
+  #begun(): LoopStart {
+    if (this.#start === null) throw new Error('the engine loop has not begun');
+    return this.#start;
+  }
+  async #run({ signal, onStepped }: LoopStart): Promise<void> {
+    for await (const batch of this.#options.engine.events(signal)) {
+      for (const event of batch) {
+        this.#step(event);
+        if (this.#held.length > GROUP_ROWS) this.#flush();
+      }
+      onStepped?.();
+      // More events than fit in one turn, and the journal accepts them: other work runs in between.
+      while (!this.#flush() && this.#error === null) await turn();
+    }
+  }
+  #finish(): void {
+    clearTimeout(this.#retryTimer);
+    while (!this.#flush(true) && this.#error === null);
+    clearTimeout(this.#retryTimer);
+    const held = this.#held.length;
+    if (held > 0)
+      this.#options.log.error(
+        { held },
+        'stopped with events unwritten; the next start finds the differences',
+      );
+    else this.#saveCheckpoint();
+  }
+
+  #restore(): void {
+    const { model, journal, log } = this.#options;
     try {
       const kept = journal.checkpoint();
       model.restore(kept?.text ?? null, eventsAfter(journal, kept?.seq ?? journal.tail - 1));
@@ -105,188 +172,143 @@ export function createEngineLoop(options: EngineLoopOptions): EngineLoop {
       );
       model.restore(null, []);
     }
-    step(site);
-  };
-  const step = (event: ModelInput): void => {
+    this.#step(this.#site);
+  }
+  #step(event: ModelInput): void {
     let events: readonly DomainEvent[];
     try {
-      events = model.step(event);
+      events = this.#options.model.step(event);
     } catch (cause) {
-      failed += 1;
-      log.error({ err: cause, event: event.type }, 'the model could not take a fact');
-      if (performance.now() - lastResync > RESYNC_EVERY_MS) {
-        lastResync = performance.now();
-        // Half of a step may be missing: restore the committed state, unless some of it still waits to be written.
-        if (held.length === 0 && event.type !== 'site.changed') restore();
-        engine.resync();
-      }
+      this.#stepFailed(event, cause);
       return;
     }
-    hold(events);
-  };
-  const hold = (events: readonly DomainEvent[]): void => {
+    this.#hold(events);
+  }
+  #stepFailed(event: ModelInput, cause: unknown): void {
+    this.#failed += 1;
+    this.#options.log.error({ err: cause, event: event.type }, 'the model could not take a fact');
+    if (performance.now() - this.#lastResync <= RESYNC_EVERY_MS) return;
+    this.#lastResync = performance.now();
+    // Half of a step may be missing: restore the committed state, unless some of it still waits to be written.
+    if (this.#held.length === 0 && event.type !== 'site.changed') this.#restore();
+    this.#options.engine.resync();
+  }
+
+  #hold(events: readonly DomainEvent[]): void {
     if (events.length === 0) return;
-    if (overflowed) {
-      dropped += events.length;
+    if (this.#overflowed) {
+      this.#dropped += events.length;
       return;
     }
-    if (held.length === 0) heldSince = performance.now();
-    for (const made of events) held.push(made);
-    if (error === null || held.length <= maxHeld) return;
-    overflowed = true;
-    dropped += held.length;
-    held = [];
-    log.error({ dropped }, 'the journal took nothing for too long; the state will be taken anew');
-  };
+    if (this.#held.length === 0) this.#heldSince = performance.now();
+    for (const made of events) this.#held.push(made);
+    const { maxHeld = MAX_HELD, log } = this.#options;
+    if (this.#error === null || this.#held.length <= maxHeld) return;
+    this.#overflowed = true;
+    this.#dropped += this.#held.length;
+    this.#held = [];
+    log.error(
+      { dropped: this.#dropped },
+      'the journal rejected writes for too long; held events were dropped, a snapshot will replace them',
+    );
+  }
   /**
    * Writes held events until all are written, the journal rejects them, or this turn is used up; true when all are written.
    * While the journal rejects writes only the retry's own timer tries, because each attempt costs a rollback.
    */
-  const flush = (isRetry = false): boolean => {
-    if (error !== null && !isRetry) return held.length === 0;
+  #flush(isRetry = false): boolean {
+    if (this.#error !== null && !isRetry) return this.#held.length === 0;
     // Called by a reader that publishes while it is notified: the flush under way takes the event up after every reader was
     // notified.
-    if (flushing) return false;
-    flushing = true;
+    if (this.#flushing) return false;
+    this.#flushing = true;
     try {
-      return write();
+      return this.#write();
     } finally {
-      flushing = false;
+      this.#flushing = false;
     }
-  };
-  const write = (): boolean => {
+  }
+  #write(): boolean {
+    const { journal, model } = this.#options;
     const until = performance.now() + TURN_MS;
-    while (held.length > 0) {
-      const group = held.length <= GROUP_ROWS ? held : held.slice(0, GROUP_ROWS);
+    while (this.#held.length > 0) {
+      const group = this.#held.length <= GROUP_ROWS ? this.#held : this.#held.slice(0, GROUP_ROWS);
       let rows: readonly JournalRow[];
       try {
         rows = journal.append(group);
       } catch (cause) {
-        refused(cause);
+        this.#rejected(cause);
         return false;
       }
-      accepted();
-      held = group === held ? [] : held.slice(group.length);
+      this.#accepted();
+      this.#held = group === this.#held ? [] : this.#held.slice(group.length);
       model.committed(group);
-      sinceCheckpoint += group.length;
-      notify(rows, group);
-      if (held.length > 0) heldSince = performance.now();
+      this.#sinceCheckpoint += group.length;
+      this.#notify(rows, group);
+      if (this.#held.length > 0) this.#heldSince = performance.now();
       if (performance.now() > until) break;
     }
-    if (sinceCheckpoint >= checkpointAfter) saveCheckpoint();
-    return held.length === 0;
-  };
+    if (this.#sinceCheckpoint >= this.#checkpointAfter) this.#saveCheckpoint();
+    return this.#held.length === 0;
+  }
   /** Writes the rest in later turns of the event loop, where no batch of facts waits. */
-  const drain = (): void => {
-    if (!flush() && error === null) setImmediate(drain);
-  };
-  const notify = (rows: readonly JournalRow[], events: readonly DomainEvent[]): void => {
+  #drain(): void {
+    if (!this.#flush() && this.#error === null) setImmediate(() => this.#drain());
+  }
+  #notify(rows: readonly JournalRow[], events: readonly DomainEvent[]): void {
     try {
-      start?.onCommitted?.(rows, events);
+      this.#start?.onCommitted?.(rows, events);
     } catch (cause) {
-      log.error({ err: cause }, 'a reader of committed events failed');
+      this.#options.log.error({ err: cause }, 'a reader of committed events failed');
     }
-  };
-  const refused = (cause: unknown): void => {
+  }
+
+  #rejected(cause: unknown): void {
     const message = messageOf(cause);
-    if (error !== message) log.error({ err: cause, held: held.length }, 'the journal takes no events');
-    error = message;
-    retryTimer ??= setTimeout(() => {
-      retryTimer = undefined;
-      if (overflowed) recover();
-      if (!flush(true)) drain();
-    }, backoff.next());
-  };
-  const accepted = (): void => {
-    if (error !== null) log.info({ held: held.length }, 'the journal takes events again');
-    error = null;
-    backoff.reset();
-    clearTimeout(retryTimer);
-    retryTimer = undefined;
-  };
+    if (this.#error !== message)
+      this.#options.log.error({ err: cause, held: this.#held.length }, 'the journal rejects events');
+    this.#error = message;
+    this.#retryTimer ??= setTimeout(() => {
+      this.#retryTimer = undefined;
+      if (this.#overflowed) this.#recover();
+      if (!this.#flush(true)) this.#drain();
+    }, this.#backoff.next());
+  }
+  #accepted(): void {
+    if (this.#error !== null)
+      this.#options.log.info({ held: this.#held.length }, 'the journal accepts events again');
+    this.#error = null;
+    this.#backoff.reset();
+    clearTimeout(this.#retryTimer);
+    this.#retryTimer = undefined;
+  }
   /** After an overflow: as soon as the journal accepts a write, restore the committed state and request a snapshot. */
-  const recover = (): void => {
+  #recover(): void {
+    const { journal, model, engine } = this.#options;
     try {
       journal.saveCheckpoint(model.checkpoint());
     } catch (cause) {
-      refused(cause);
+      this.#rejected(cause);
       return;
     }
-    accepted();
-    overflowed = false;
-    restore();
+    this.#accepted();
+    this.#overflowed = false;
+    this.#restore();
     engine.resync();
-  };
-  const saveCheckpoint = (): void => {
-    sinceCheckpoint = 0;
+  }
+  #saveCheckpoint(): void {
+    const { journal, model, log } = this.#options;
+    this.#sinceCheckpoint = 0;
     try {
       const text = model.checkpoint();
-      checkpointAfter = Math.max(CHECKPOINT_EVERY, text.length / CHECKPOINT_CHARACTERS);
+      this.#checkpointAfter = Math.max(CHECKPOINT_EVERY, text.length / CHECKPOINT_CHARACTERS);
       journal.saveCheckpoint(text);
     } catch (cause) {
       log.warn({ err: cause }, 'the checkpoint of the journal was not saved');
     }
-  };
-
-  const run = async ({ signal, onStepped }: LoopStart): Promise<void> => {
-    for await (const batch of engine.events(signal)) {
-      for (const event of batch) {
-        step(event);
-        if (held.length > GROUP_ROWS) flush();
-      }
-      onStepped?.();
-      // More events than fit in one turn, and the journal accepts them: other work runs in between.
-      while (!flush() && error === null) await turn();
-    }
-  };
-  const finish = (): void => {
-    clearTimeout(retryTimer);
-    while (!flush(true) && error === null);
-    clearTimeout(retryTimer);
-    if (held.length > 0) {
-      log.error({ held: held.length }, 'stopped with events unwritten; the next start finds the differences');
-    } else saveCheckpoint();
-  };
-  const begun = (): LoopStart => {
-    if (start === null) throw new Error('the engine loop has not begun');
-    return start;
-  };
-  return {
-    begin(wanted) {
-      start = wanted;
-      site = wanted.site;
-      restore();
-      closed = run(wanted)
-        .catch((cause: unknown) => {
-          if (!wanted.signal.aborted) throw cause;
-        })
-        .finally(finish);
-    },
-    get closed() {
-      return closed;
-    },
-    lag: () => ({
-      held: held.length,
-      oldest_ms: held.length === 0 ? 0 : Math.round(performance.now() - heldSince),
-      error: overflowed && error === null ? 'recovering' : error,
-      dropped,
-      failed,
-    }),
-    tell(input) {
-      const { onStepped } = begun();
-      if (input.type === 'site.changed') site = input;
-      step(input);
-      onStepped?.();
-      drain();
-    },
-    publish(events) {
-      begun();
-      hold(events);
-      drain();
-    },
-    settled: () => held.length === 0 && !overflowed,
-  };
+  }
 }
+export const createEngineLoop = (options: EngineLoopOptions): EngineLoop => new SerialLoop(options);
 
 function* eventsAfter(journal: Journal, seq: number): Generator<DomainEvent> {
   for (let at = seq; ;) {
