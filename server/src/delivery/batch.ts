@@ -1,4 +1,5 @@
 import type { JournalRow } from '../ports/journal-store.ts';
+import { isStateType } from '../rights/topics.ts';
 
 /** How a transport serialises what many readers share. */
 export interface Framing {
@@ -26,6 +27,31 @@ export interface Batch {
 /** Bytes kept for readers with another `prev`; most readers have the same. */
 const MAX_STARTS = 4 * 1024 * 1024;
 const NOTHING = Buffer.alloc(0);
+/** Rows examined at once, and about how many bytes of them: as much as one reader may have unsent. */
+export const ROWS_PER_PAGE = 500;
+const PAGE_BYTES = 192 * 1024;
+
+/** As many rows as fit in one piece: nearly always all. */
+export function firstPiece(rows: readonly JournalRow[]): readonly JournalRow[] {
+  let size = 0;
+  const end = rows.findIndex((row) => (size += row.json.length) > PAGE_BYTES);
+  return end < 0 ? rows : rows.slice(0, Math.max(1, end));
+}
+/** Bytes of the events that must not be left out for a slow reader. */
+export function essentialBytes(rows: readonly JournalRow[]): number {
+  let bytes = 0;
+  for (const row of rows) if (!isStateType(row.type)) bytes += row.json.length;
+  return bytes;
+}
+/** Returns the bytes of an envelope, serialised once for every batch that it is passed to. */
+export function bytesOnce(): (row: JournalRow) => Buffer {
+  const made = new Map<number, Buffer>();
+  return (row) => {
+    let json = made.get(row.seq);
+    if (json === undefined) made.set(row.seq, (json = Buffer.from(row.json)));
+    return json;
+  };
+}
 
 export interface BatchRows {
   readonly from: number;

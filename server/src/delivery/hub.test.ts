@@ -10,8 +10,7 @@ import type { Journal } from '../journal/journal.ts';
 import { linkDown, offer, presence } from '../../test/support/stream-rig.ts';
 import { until } from '../../test/support/until.ts';
 import type { Framing } from './batch.ts';
-import { createHub } from './hub.ts';
-import type { Hub } from './hub.ts';
+import { Hub } from './hub.ts';
 import { Reader } from './reader.ts';
 
 const LINES: Framing = {
@@ -97,7 +96,7 @@ test('hub - whoever joins, blocks and leaves whenever: each has each of its fact
       async (steps, turnMs) => {
         const journal = openJournal({ store: openMemoryJournal(), node: nodeId('ast1') });
         journal.append(Array.from({ length: 300 }, (_, i) => EVENTS[i % 6]!()));
-        const hub = createHub({ journal, log: silent, turnMs });
+        const hub = new Hub({ journal, log: silent, turnMs });
         const here: { reader: Puppet; names: readonly string[]; from: number }[] = [];
         const one = (who: number) => here[who % Math.max(1, here.length)]?.reader;
         for (const now of steps) {
@@ -181,7 +180,7 @@ test('hub - whoever joins, blocks and leaves whenever: each has each of its fact
 
 test('hub - while new topics catch up, the others keep their place and the safe cursor waits', async () => {
   const journal = openJournal({ store: openMemoryJournal(), node: nodeId('ast1') });
-  const hub = createHub({ journal, log: silent });
+  const hub = new Hub({ journal, log: silent });
   journal.append(Array.from({ length: 2_000 }, (_, i) => (i % 2 === 0 ? offer('a', '1') : presence('1'))));
   class Shy extends Puppet {
     override send(bytes: Buffer): void {
@@ -217,7 +216,7 @@ test('hub - while new topics catch up, the others keep their place and the safe 
 
 test('hub - readers of the same names share one piece of bytes, whatever place they began at', async () => {
   const journal = openJournal({ store: openMemoryJournal(), node: nodeId('ast1') });
-  const hub = createHub({ journal, log: silent });
+  const hub = new Hub({ journal, log: silent });
   let framed = 0;
   const framing: Framing = { ...LINES, event: (...args) => ((framed += 1), LINES.event(...args)) };
   class Shared extends Puppet {
@@ -251,7 +250,7 @@ test('hub - readers of the same names share one piece of bytes, whatever place t
 
 test('hub - a reader that takes nothing is given up at a mebibyte of facts, and not for states', async () => {
   const journal = openJournal({ store: openMemoryJournal(), node: nodeId('ast1') });
-  const hub = createHub({ journal, log: silent });
+  const hub = new Hub({ journal, log: silent });
   const [facts, states, good] = [new Puppet(), new Puppet(), new Puppet()];
   hub.attach(facts, ['queues', EVERYONE], 0, 0);
   hub.attach(states, ['presence', EVERYONE], 0, 0);
@@ -283,7 +282,7 @@ test('hub - a reader that takes nothing is given up at a mebibyte of facts, and 
 
 test('hub - who sits still for long does not make others dear: a commit costs its listeners only', async () => {
   const journal = openJournal({ store: openMemoryJournal(), node: nodeId('ast1') });
-  const hub = createHub({ journal, log: silent });
+  const hub = new Hub({ journal, log: silent });
   for (let i = 0; i < 20_000; i += 1) hub.attach(new Puppet(), [`queues/q${i}`, EVERYONE], 0, 0);
   const reader = new Puppet();
   hub.attach(reader, ['queues/a', EVERYONE], 0, 0);

@@ -1,5 +1,5 @@
 import type { Framing } from './batch.ts';
-import type { Audience } from './hub.ts';
+import type { Audience } from './audiences.ts';
 import { NO_BOUNDS } from '../rights/hearing.ts';
 import type { Bounds } from '../rights/hearing.ts';
 

@@ -10,7 +10,7 @@ import type { Commands, Served } from '../ports/operations.ts';
 import type { Credentials, TopicSources } from '../ports/stream.ts';
 import { createClients } from './clients.ts';
 import type { Parts } from './connection.ts';
-import { createHub } from './hub.ts';
+import { Hub } from './hub.ts';
 import { pollHandler } from './poll.ts';
 import { createSnapshots } from './snapshots.ts';
 import { sseHandler } from './sse.ts';
@@ -48,7 +48,7 @@ export function createStream(options: StreamOptions): Stream {
   const { journal, settled, sources, directory, credentials, clock, heartbeatSeconds, perPerson } = options;
   const log = options.log.child({ part: 'stream' });
   const { maxBehind } = options;
-  const hub = createHub({ journal, log, ...(maxBehind === undefined ? {} : { maxBehind }) });
+  const hub = new Hub({ journal, log, maxBehind });
   const heartbeatMs = heartbeatSeconds * 1000;
   const clients = createClients({ hub, directory, credentials, clock, heartbeatMs, perPerson });
   const snapshots = createSnapshots({ sources, settled, head: () => journal.head });
