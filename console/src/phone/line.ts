@@ -3,13 +3,13 @@ import { UserAgent, Web } from 'sip.js';
 import type { Invitation } from 'sip.js';
 import type { Client, LoginResult } from '@offhook/client';
 import { serverNow } from '../app/now.ts';
+import { microphoneOf } from './call-audio.ts';
 import { MicrophoneError, checkMicrophone } from './devices.ts';
 import type { LiveCalls } from './follow-calls.ts';
 import type { PhoneProblem, PhoneStatus } from './phone-state.ts';
 import { RegistrationRefused, createRegistration } from './registration.ts';
 import type { Registration } from './registration.ts';
 import type { PhoneSettings } from './settings.ts';
-import { streamOf } from './sip-call.ts';
 
 export interface LineDeps {
   readonly client: Client;
@@ -144,7 +144,7 @@ export class Line {
       sessionDescriptionHandlerFactory: (session) =>
         new Web.SessionDescriptionHandler(
           session.userAgent.getLogger('media'),
-          () => Promise.resolve(streamOf(session)),
+          () => Promise.resolve(microphoneOf(session)),
           { iceGatheringTimeout: 500, peerConnectionConfiguration: { iceServers } },
         ),
       delegate: { onInvite, onDisconnect: () => this.#lost() },

@@ -12,8 +12,7 @@ import type { PhoneCall, PhoneState, PhoneTrouble } from './phone-state.ts';
 import { beginNotices } from './notices.ts';
 import { createReporter } from './reporter.ts';
 import type { PhoneSettings } from './settings.ts';
-import { createSipCall } from './sip-call.ts';
-import type { SipCall } from './sip-call.ts';
+import { SipCall } from './sip-call.ts';
 import { createSounder, toneOf } from './tones.ts';
 import type { Tone } from './tones.ts';
 
@@ -238,7 +237,7 @@ class SipPhone implements Softphone {
   }
   #add(session: Inviter | Invitation, number: string, name: string): SipCall {
     const { settings } = this.#deps;
-    const call: SipCall = createSipCall(
+    const call = new SipCall(
       session,
       { number, name },
       {

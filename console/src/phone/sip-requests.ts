@@ -1,0 +1,52 @@
+/** Requests inside a SIP session, as promises. They reject with the status of the response as the message. */
+import { SessionState } from 'sip.js';
+import type { Session, URI, Web } from 'sip.js';
+
+/** Sends a re-INVITE; rejects with `unanswered` where no response came. */
+export function reinvite(session: Session, options: Web.SessionDescriptionHandlerOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    session
+      .invite({
+        sessionDescriptionHandlerOptions: options,
+        requestDelegate: {
+          onAccept: () => resolve(),
+          // SIP.js invents a 408 where no response came; only a response of the exchange has a Via.
+          onReject: ({ message }) =>
+            reject(new Error(message.hasHeader('via') ? `${message.statusCode ?? 0}` : 'unanswered')),
+        },
+      })
+      .catch(reject);
+  });
+}
+
+/** Sends a REFER; resolves when the exchange reports success or ends the session, whichever comes first. */
+export function refer(session: Session, target: URI | Session): Promise<void> {
+  return new Promise((resolve, reject) => {
+    session.stateChange.addListener((state) => {
+      if (state === SessionState.Terminated) resolve();
+    });
+    session
+      .refer(target, {
+        requestDelegate: { onReject: ({ message }) => reject(new Error(`${message.statusCode ?? 0}`)) },
+        onNotify: (notification) => {
+          void notification.accept();
+          const status = Number(/^SIP\/2\.0 (\d{3})/.exec(notification.request.body)?.[1] ?? 0);
+          if (status >= 300) reject(new Error(`${status}`));
+          else if (status >= 200) resolve();
+        },
+      })
+      .catch(reject);
+  });
+}
+
+/** Ends an established session; `onConfirmed` runs once the exchange has confirmed the end. */
+export function bye(session: Session, onConfirmed?: () => void): void {
+  const sent = session.bye({
+    requestDelegate: {
+      onAccept: () => onConfirmed?.(),
+      // 481: the exchange does not have the call any more. SIP.js invents 503 and 408 where nothing was sent or answered.
+      onReject: ({ message }) => message.statusCode === 481 && onConfirmed?.(),
+    },
+  });
+  void sent.catch(() => undefined);
+}
