@@ -33,7 +33,7 @@ import { createDirectory } from '../server/src/features/pbx-config/directory.ts'
 import { openObjects } from '../server/src/features/pbx-config/objects.ts';
 import { siteEvent } from '../server/src/features/pbx-config/live.ts';
 import { sessionOperations } from '../server/src/features/sessions/operations.ts';
-import { createSessions } from '../server/src/features/sessions/service.ts';
+import { Sessions } from '../server/src/features/sessions/service.ts';
 import { createWallboard } from '../server/src/features/wallboard/service.ts';
 import { createHost } from '../server/src/http/host.ts';
 import { addOperations } from '../server/src/http/operations.ts';
@@ -68,7 +68,7 @@ const journal = openJournal({ store: openSqliteJournal(path.join(data, 'journal.
 const directory = createDirectory(await openObjects(store));
 const audit = await createAudit(store, clock, log);
 const deps = { store, clock, directory, audit, log };
-const sessions = await createSessions({ ...deps, config, sipKey: Buffer.alloc(32) });
+const sessions = await Sessions.open({ ...deps, config, sipKey: Buffer.alloc(32) });
 const began = performance.now();
 const engine = createAsteriskEngine({
   node,

@@ -7,7 +7,7 @@ import { openObjects } from '../server/src/features/pbx-config/objects.ts';
 import { putObjects } from '../server/src/features/pbx-config/put.ts';
 import { seed } from '../server/src/features/pbx-config/seed.ts';
 import { migrations } from '../server/src/features/pbx-config/tables.ts';
-import { createSessionStore } from '../server/src/features/sessions/store.ts';
+import { SessionStore } from '../server/src/features/sessions/store.ts';
 import type { SessionTables } from '../server/src/features/sessions/store.ts';
 import { FIRST_EXTENSION } from './recording.ts';
 
@@ -39,7 +39,7 @@ export async function fillSite(data: string, size: SiteSize): Promise<void> {
   try {
     await store.migrate('pbx-config', migrations);
     await seed(store, { empty: true });
-    await createSessionStore(store);
+    await SessionStore.open(store);
     const password = await hashPassword(PASSWORD);
     const at = Date.now();
     const agents = Math.min(size.extensions, size.queues * size.agentsPerQueue);

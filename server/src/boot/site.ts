@@ -17,7 +17,7 @@ import { seed } from '../features/pbx-config/seed.ts';
 import { defaultCode } from '../features/pbx-config/site.ts';
 import { migrations } from '../features/pbx-config/tables.ts';
 import { usedSounds } from '../features/pbx-config/used-sounds.ts';
-import { createSessions } from '../features/sessions/service.ts';
+import { Sessions } from '../features/sessions/service.ts';
 import { createSounds } from '../features/sounds/service.ts';
 import { VERSION } from './config.ts';
 import { giveCredentials, keepCredentials, newPassword } from './credentials.ts';
@@ -44,7 +44,7 @@ export async function createSiteFeatures(parts: SiteParts, stack: AsyncDisposabl
   const audit = await createAudit(store, clock, log, directory);
   stack.defer(() => audit.close());
   const sipKey = await siteKey(config.data);
-  const sessions = await createSessions({ store, clock, directory, audit, log, config, sipKey });
+  const sessions = await Sessions.open({ store, clock, directory, audit, log, config, sipKey });
   stack.defer(() => sessions.close());
   const siteConsole = await createConsoleSettings({ store, audit, zone: config.siteZone });
   const boards = await createBoards({ store, clock, directory, audit, keys: () => apiKeys.display });

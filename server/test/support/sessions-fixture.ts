@@ -11,8 +11,7 @@ import type { App } from '../../src/ports/http.ts';
 import { frontDoorOperations, frontDoorRoutes } from '../../src/features/front-door/routes.ts';
 import { peopleOperations } from '../../src/features/sessions/people-operations.ts';
 import { sessionOperations } from '../../src/features/sessions/operations.ts';
-import { createSessions } from '../../src/features/sessions/service.ts';
-import type { Sessions } from '../../src/features/sessions/service.ts';
+import { Sessions } from '../../src/features/sessions/service.ts';
 import { healthOperations } from '../../src/http/health.ts';
 import type { Check } from '../../src/http/health.ts';
 import { createHost } from '../../src/http/host.ts';
@@ -100,7 +99,7 @@ async function openSite(
     ...options.config,
   };
   const deps = { store, clock, directory, audit, log };
-  const sessions = await createSessions({ ...deps, config, sipKey: Buffer.alloc(32, 7) });
+  const sessions = await Sessions.open({ ...deps, config, sipKey: Buffer.alloc(32, 7) });
   const host = await createHost({
     version: '0.0.0-test',
     authenticator: sessions,

@@ -5,6 +5,10 @@ export interface Live {
   readonly token: Mutable<TokenRow>;
   readonly session: Mutable<SessionRow>;
 }
+interface Stored {
+  readonly token: TokenRow;
+  readonly session: SessionRow;
+}
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** A token that was used for the first time, `at` in milliseconds since 1970. */
@@ -23,131 +27,147 @@ const MAX_SESSIONS = 50_000;
 const TOUCH_MS = 60_000;
 
 /**
- * Sessions in memory, so that a request costs no read and a known session goes on working while the database does not.
- * The one used longest ago is forgotten beyond 50,000. Changes are collected and written in groups.
+ * Sessions in memory, so that a request costs no read and known sessions stay valid while the database is unavailable.
+ * Beyond 50,000 sessions the least recently used one is dropped. Changes are collected and written in groups.
  */
-export function createCache(
-  load: (tokenHash: string) => Promise<{ token: TokenRow; session: SessionRow } | undefined>,
-) {
-  const sessions = new Map<number, { session: Mutable<SessionRow>; tokens: Map<string, Live> }>();
-  const byToken = new Map<string, Live>();
-  const loading = new Map<string, Promise<Live | undefined>>();
-  const written = new WeakMap<SessionRow, number>();
-  /** Ended while some token was being read: what was read may be older than the end. */
-  const endedMeanwhile = new Set<number>();
-  let used = new Map<number, number>();
-  let tokens = new Map<string, FirstUse>();
+export class SessionCache {
+  readonly #sessions = new Map<number, { session: Mutable<SessionRow>; tokens: Map<string, Live> }>();
+  readonly #byToken = new Map<string, Live>();
+  readonly #loading = new Map<string, Promise<Live | undefined>>();
+  readonly #written = new WeakMap<SessionRow, number>();
+  /** Sessions that ended while a token was read; the row that was read may be older than the end. */
+  readonly #endedMeanwhile = new Set<number>();
+  #used = new Map<number, number>();
+  #tokens = new Map<string, FirstUse>();
 
-  function drop(id: number): void {
-    const held = sessions.get(id);
-    if (held === undefined) return;
-    for (const tokenHash of held.tokens.keys()) byToken.delete(tokenHash);
-    sessions.delete(id);
+  readonly #load: (tokenHash: string) => Promise<Stored | undefined>;
+
+  constructor(load: (tokenHash: string) => Promise<Stored | undefined>) {
+    this.#load = load;
   }
-  function keep(found: { token: TokenRow; session: SessionRow }): Live {
-    const known = byToken.get(found.token.hash);
-    if (known !== undefined) return known;
-    let held = sessions.get(found.session.id);
-    if (held === undefined) {
-      if (sessions.size >= MAX_SESSIONS) {
-        const [oldest] = sessions.keys();
-        if (oldest !== undefined) drop(oldest);
+
+  /** Throws `store_unavailable` if the token is not in memory and cannot be read. */
+  get(tokenHash: string): Promise<Live | undefined> | Live {
+    const live = this.#byToken.get(tokenHash);
+    if (live !== undefined) return live;
+    let found = this.#loading.get(tokenHash);
+    if (found === undefined) {
+      found = this.#fetch(tokenHash);
+      this.#loading.set(tokenHash, found);
+    }
+    return found;
+  }
+
+  /** Notes a use of the token; the first use retires the token that it replaced. */
+  touch(live: Live, now: number): void {
+    const { session, token } = live;
+    session.last_used_at = now;
+    if (now - (this.#written.get(session) ?? 0) >= TOUCH_MS) {
+      this.#written.set(session, now);
+      this.#used.set(session.id, now);
+      // A map keeps the order of insertion: the session becomes the last one to be dropped.
+      const held = this.#sessions.get(session.id);
+      if (held !== undefined) {
+        this.#sessions.delete(session.id);
+        this.#sessions.set(session.id, held);
       }
-      const last = used.get(found.session.id) ?? 0;
+    }
+    if (token.confirmed === 1) return;
+    token.confirmed = 1;
+    this.#tokens.set(token.hash, { hash: token.hash, parent: token.parent, at: now });
+    const parent = token.parent === null ? undefined : this.#byToken.get(token.parent);
+    if (parent !== undefined) parent.token.retired_at ??= now;
+  }
+
+  /** As `touch`, where only the session is known. */
+  touchSession(id: number, now: number): void {
+    this.#used.set(id, now);
+    const held = this.#sessions.get(id);
+    if (held === undefined) return;
+    held.session.last_used_at = now;
+    this.#written.set(held.session, now);
+  }
+
+  refreshed(live: Live, now: number, dropped: readonly string[]): void {
+    live.session.last_used_at = now;
+    this.#written.set(live.session, now);
+    for (const tokenHash of dropped) {
+      this.#byToken.delete(tokenHash);
+      this.#sessions.get(live.session.id)?.tokens.delete(tokenHash);
+    }
+  }
+
+  end(id: number): void {
+    const held = this.#sessions.get(id);
+    if (held !== undefined) held.session.ended_at = 0;
+    if (this.#loading.size > 0) this.#endedMeanwhile.add(id);
+    this.#drop(id);
+    this.#used.delete(id);
+  }
+
+  lastUsed(id: number): number | undefined {
+    return this.#sessions.get(id)?.session.last_used_at;
+  }
+
+  /** Up to `most` changes that are not stored yet, or undefined. */
+  takeChanges(most: number): Changes | undefined {
+    if (this.#used.size === 0 && this.#tokens.size === 0) return undefined;
+    const changes = {
+      used: [...this.#used].slice(0, most),
+      tokens: [...this.#tokens.values()].slice(0, most),
+    };
+    for (const [id] of changes.used) this.#used.delete(id);
+    for (const token of changes.tokens) this.#tokens.delete(token.hash);
+    return changes;
+  }
+
+  /** Takes back changes that could not be stored. */
+  giveBack(changes: Changes): void {
+    this.#used = new Map([...changes.used, ...this.#used]);
+    this.#tokens = new Map([...changes.tokens.map((t) => [t.hash, t] as const), ...this.#tokens]);
+  }
+
+  #drop(id: number): void {
+    const held = this.#sessions.get(id);
+    if (held === undefined) return;
+    for (const tokenHash of held.tokens.keys()) this.#byToken.delete(tokenHash);
+    this.#sessions.delete(id);
+  }
+
+  #keep(found: Stored): Live {
+    const known = this.#byToken.get(found.token.hash);
+    if (known !== undefined) return known;
+    let held = this.#sessions.get(found.session.id);
+    if (held === undefined) {
+      if (this.#sessions.size >= MAX_SESSIONS) {
+        const [oldest] = this.#sessions.keys();
+        if (oldest !== undefined) this.#drop(oldest);
+      }
+      const last = this.#used.get(found.session.id) ?? 0;
       held = {
         session: { ...found.session, last_used_at: Math.max(last, found.session.last_used_at) },
         tokens: new Map(),
       };
-      written.set(held.session, found.session.last_used_at);
-      sessions.set(found.session.id, held);
+      this.#written.set(held.session, found.session.last_used_at);
+      this.#sessions.set(found.session.id, held);
     }
     const live: Live = {
-      token: { ...found.token, confirmed: tokens.has(found.token.hash) ? 1 : found.token.confirmed },
+      token: { ...found.token, confirmed: this.#tokens.has(found.token.hash) ? 1 : found.token.confirmed },
       session: held.session,
     };
     held.tokens.set(live.token.hash, live);
-    byToken.set(live.token.hash, live);
+    this.#byToken.set(live.token.hash, live);
     return live;
   }
-  async function fetch(tokenHash: string): Promise<Live | undefined> {
+
+  async #fetch(tokenHash: string): Promise<Live | undefined> {
     try {
-      const found = await load(tokenHash);
+      const found = await this.#load(tokenHash);
       if (found === undefined || found.session.ended_at !== null) return undefined;
-      return endedMeanwhile.has(found.session.id) ? undefined : keep(found);
+      return this.#endedMeanwhile.has(found.session.id) ? undefined : this.#keep(found);
     } finally {
-      loading.delete(tokenHash);
-      if (loading.size === 0) endedMeanwhile.clear();
+      this.#loading.delete(tokenHash);
+      if (this.#loading.size === 0) this.#endedMeanwhile.clear();
     }
   }
-
-  return {
-    /** Throws `store_unavailable` where it is not in memory and cannot be read. */
-    get(tokenHash: string): Promise<Live | undefined> | Live {
-      const live = byToken.get(tokenHash);
-      if (live !== undefined) return live;
-      let found = loading.get(tokenHash);
-      if (found === undefined) {
-        found = fetch(tokenHash);
-        loading.set(tokenHash, found);
-      }
-      return found;
-    },
-    /** The token was used: at its first time it retires the one it replaced. */
-    touch(live: Live, now: number): void {
-      const { session, token } = live;
-      session.last_used_at = now;
-      if (now - (written.get(session) ?? 0) >= TOUCH_MS) {
-        written.set(session, now);
-        used.set(session.id, now);
-        // Moves it to the end of the line for being forgotten.
-        const held = sessions.get(session.id);
-        if (held !== undefined) {
-          sessions.delete(session.id);
-          sessions.set(session.id, held);
-        }
-      }
-      if (token.confirmed === 1) return;
-      token.confirmed = 1;
-      tokens.set(token.hash, { hash: token.hash, parent: token.parent, at: now });
-      const parent = token.parent === null ? undefined : byToken.get(token.parent);
-      if (parent !== undefined) parent.token.retired_at ??= now;
-    },
-    /** As `touch`, where only the session is known. */
-    touchSession(id: number, now: number): void {
-      used.set(id, now);
-      const held = sessions.get(id);
-      if (held === undefined) return;
-      held.session.last_used_at = now;
-      written.set(held.session, now);
-    },
-    refreshed(live: Live, now: number, dropped: readonly string[]): void {
-      live.session.last_used_at = now;
-      written.set(live.session, now);
-      for (const tokenHash of dropped) {
-        byToken.delete(tokenHash);
-        sessions.get(live.session.id)?.tokens.delete(tokenHash);
-      }
-    },
-    end(id: number): void {
-      const held = sessions.get(id);
-      if (held !== undefined) held.session.ended_at = 0;
-      if (loading.size > 0) endedMeanwhile.add(id);
-      drop(id);
-      used.delete(id);
-    },
-    lastUsed: (id: number): number | undefined => sessions.get(id)?.session.last_used_at,
-    /** Up to `most` changes that are not stored yet, or undefined. */
-    takeChanges(most: number): Changes | undefined {
-      if (used.size === 0 && tokens.size === 0) return undefined;
-      const changes = { used: [...used].slice(0, most), tokens: [...tokens.values()].slice(0, most) };
-      for (const [id] of changes.used) used.delete(id);
-      for (const token of changes.tokens) tokens.delete(token.hash);
-      return changes;
-    },
-    /** They could not be stored. */
-    giveBack(changes: Changes): void {
-      used = new Map([...changes.used, ...used]);
-      tokens = new Map([...changes.tokens.map((t) => [t.hash, t] as const), ...tokens]);
-    },
-  };
 }

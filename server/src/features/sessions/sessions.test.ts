@@ -8,8 +8,8 @@ import { passwordOf, siteFixture } from '../../../test/support/sessions-fixture.
 import type { Site } from '../../../test/support/sessions-fixture.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Store } from '../../ports/store.ts';
-import { GRACE_MS } from './service.ts';
 import type { EndReason } from './service.ts';
+import { GRACE_MS } from './tokens.ts';
 
 /** A store whose every use fails while `down` is true, as if the database were gone. */
 const database: { down: boolean; beforeTransaction: (() => Promise<void>) | null } = {

@@ -98,261 +98,282 @@ const MAX_SESSIONS = 100;
 /** How long an ended session stays readable for support. */
 const KEEP_ENDED_MS = 30 * 86_400_000;
 
-export type SessionStore = Awaited<ReturnType<typeof createSessionStore>>;
+/** Adds a token; returns the tokens of the session beyond eight that were dropped. */
+async function addToken(
+  trx: Kysely<SessionTables>,
+  token: Pick<TokenRow, 'hash' | 'session_id' | 'parent' | 'confirmed' | 'created_at'>,
+): Promise<string[]> {
+  await trx
+    .insertInto('session_tokens')
+    .values({ ...token, retired_at: null })
+    .execute();
+  const all = await trx
+    .selectFrom('session_tokens')
+    .select('hash')
+    .where('session_id', '=', token.session_id)
+    .where('hash', 'not in', [token.hash, token.parent ?? ''])
+    .orderBy('created_at', 'desc')
+    .orderBy(sql`rowid`, 'desc')
+    .execute();
+  const dropped = all.slice(MAX_TOKENS - 2).map((row) => row.hash);
+  if (dropped.length > 0) await trx.deleteFrom('session_tokens').where('hash', 'in', dropped).execute();
+  return dropped;
+}
 
 /** The tables of sessions and passwords. Every method throws `store_unavailable` when the database refuses. */
-export async function createSessionStore(store: Store) {
-  await store.migrate('sessions', migrations);
-  const db = store.db<SessionTables>();
+export class SessionStore {
+  readonly #store: Store;
+  readonly #db: Kysely<SessionTables>;
 
-  async function addToken(
-    trx: Kysely<SessionTables>,
-    token: Pick<TokenRow, 'hash' | 'session_id' | 'parent' | 'confirmed' | 'created_at'>,
-  ): Promise<string[]> {
-    await trx
-      .insertInto('session_tokens')
-      .values({ ...token, retired_at: null })
-      .execute();
-    const all = await trx
-      .selectFrom('session_tokens')
-      .select('hash')
-      .where('session_id', '=', token.session_id)
-      .where('hash', 'not in', [token.hash, token.parent ?? ''])
-      .orderBy('created_at', 'desc')
-      .orderBy(sql`rowid`, 'desc')
-      .execute();
-    const dropped = all.slice(MAX_TOKENS - 2).map((row) => row.hash);
-    if (dropped.length > 0) await trx.deleteFrom('session_tokens').where('hash', 'in', dropped).execute();
-    return dropped;
+  private constructor(store: Store) {
+    this.#store = store;
+    this.#db = store.db<SessionTables>();
+  }
+  /** Runs the migrations. */
+  static async open(store: Store): Promise<SessionStore> {
+    await store.migrate('sessions', migrations);
+    return new SessionStore(store);
   }
 
-  return {
-    /** The token with its session, ended or not. */
-    async token(hash: string): Promise<{ token: TokenRow; session: SessionRow } | undefined> {
-      const token = await db
-        .selectFrom('session_tokens')
-        .selectAll()
-        .where('hash', '=', hash)
-        .executeTakeFirst();
-      if (token === undefined) return undefined;
-      const session = await db
-        .selectFrom('sessions')
-        .selectAll()
-        .where('id', '=', token.session_id)
-        .executeTakeFirst();
-      return session === undefined ? undefined : { token, session };
-    },
-    session: (id: number): Promise<SessionRow | undefined> =>
-      db.selectFrom('sessions').selectAll().where('id', '=', id).executeTakeFirst(),
-    /** Adds a session with its first token; `crowded` are the sessions beyond 100 of this person that it ended. */
-    add(session: NewSession): Promise<{ id: number; crowded: number[] }> {
-      return store.transaction<SessionTables, { id: number; crowded: number[] }>(async (trx) => {
-        const credential = await trx
-          .selectFrom('credentials')
-          .select('password')
-          .where('person_id', '=', session.person_id)
-          .executeTakeFirst();
-        if (credential?.password !== session.proven) {
-          throw new ServiceError('invalid_credentials', 'the password was changed meanwhile');
-        }
-        const { id } = await trx
-          .insertInto('sessions')
-          .values({
-            person_id: session.person_id,
-            device_name: session.device_name,
-            platform: session.platform,
-            address: session.address,
-            created_at: session.at,
-            last_used_at: session.at,
-            ends_at: session.ends_at,
-            ended_at: null,
-            ended_by: null,
-          })
-          .returning('id')
-          .executeTakeFirstOrThrow();
-        await addToken(trx, {
-          hash: session.hash,
-          session_id: id,
-          parent: null,
-          confirmed: 1,
-          created_at: session.at,
-        });
-        const others = await trx
-          .selectFrom('sessions')
-          .select('id')
-          .where('person_id', '=', session.person_id)
-          .where('ended_at', 'is', null)
-          .where('ends_at', '>', session.at)
-          .where('id', '!=', id)
-          .orderBy('last_used_at', 'desc')
-          .execute();
-        const crowded = others.slice(MAX_SESSIONS - 1).map((row) => row.id);
-        if (crowded.length > 0) {
-          await trx
-            .updateTable('sessions')
-            .set({ ended_at: session.at, ended_by: 'crowded' })
-            .where('id', 'in', crowded)
-            .execute();
-        }
-        return { id, crowded };
-      });
-    },
-    /** Adds a token that replaces `parent`; returns the tokens beyond eight that were dropped. */
-    rotate(sessionId: number, parent: string, hash: string, at: number): Promise<string[]> {
-      return store.transaction<SessionTables, string[]>(async (trx) => {
-        const dropped = await addToken(trx, {
-          hash,
-          session_id: sessionId,
-          parent,
-          confirmed: 0,
-          created_at: at,
-        });
-        await trx.updateTable('sessions').set({ last_used_at: at }).where('id', '=', sessionId).execute();
-        return dropped;
-      });
-    },
-    /** What was seen since the last time: sessions used, and tokens first used, whose parents are retired by it. */
-    save({ used, tokens }: Changes): Promise<void> {
-      return store.transaction<SessionTables, void>(async (trx) => {
-        for (const [id, at] of used) {
-          await trx.updateTable('sessions').set({ last_used_at: at }).where('id', '=', id).execute();
-        }
-        for (const { hash, parent, at } of tokens) {
-          await trx.updateTable('session_tokens').set({ confirmed: 1 }).where('hash', '=', hash).execute();
-          if (parent === null) continue;
-          await trx
-            .updateTable('session_tokens')
-            .set({ retired_at: at })
-            .where('hash', '=', parent)
-            .where('retired_at', 'is', null)
-            .execute();
-        }
-      });
-    },
-    live(personId: number, now: number): Promise<SessionRow[]> {
-      return db
-        .selectFrom('sessions')
-        .selectAll()
-        .where('person_id', '=', personId)
-        .where('ended_at', 'is', null)
-        .where('ends_at', '>', now)
-        .orderBy('id')
-        .execute();
-    },
-    /**
-     * True when the person has signed in from the network of this address, in a live session or one that ended less than 30
-     * days ago.
-     */
-    async signedInFrom(personId: number, ip: string): Promise<boolean> {
-      const rows = await db
-        .selectFrom('sessions')
-        .select('address')
-        .distinct()
-        .where('person_id', '=', personId)
-        .where('address', 'is not', null)
-        .execute();
-      return rows.some(({ address }) => address !== null && networkOf(address) === networkOf(ip));
-    },
-    /** People with a session that is not ended. */
-    async peopleWithSessions(now: number): Promise<number[]> {
-      const rows = await db
-        .selectFrom('sessions')
-        .select('person_id')
-        .distinct()
-        .where('ended_at', 'is', null)
-        .where('ends_at', '>', now)
-        .execute();
-      return rows.map((row) => row.person_id);
-    },
-    /** Sessions that are live, and the newest sign-in (milliseconds since 1970), of each of these people who has any. */
-    async signIns(
-      people: readonly number[],
-      now: number,
-    ): Promise<ReadonlyMap<number, { readonly live: number; readonly last: number }>> {
-      if (people.length === 0) return new Map();
-      const rows = await db
-        .selectFrom('sessions')
-        .select((e) => [
-          'person_id',
-          e.fn.max('created_at').as('last'),
-          e.fn
-            .countAll<number>()
-            .filterWhere('ended_at', 'is', null)
-            .filterWhere('ends_at', '>', now)
-            .as('live'),
-        ])
-        .where('person_id', 'in', people)
-        .groupBy('person_id')
-        .execute();
-      return new Map(rows.map(({ person_id, live, last }) => [person_id, { live: Number(live), last }]));
-    },
-    /**
-     * Ends sessions by id, of one person, or both; returns the ids that were live until now. `note` writes about them in the
-     * same transaction.
-     */
-    end(
-      which: { id?: number; person_id: number } | { id: number },
-      why: string,
-      at: number,
-      note?: (trx: Transaction<SessionTables>, ids: readonly number[]) => Promise<void>,
-    ): Promise<number[]> {
-      return store.transaction<SessionTables, number[]>(async (trx) => {
-        let query = trx
-          .updateTable('sessions')
-          .set({ ended_at: at, ended_by: why })
-          .where('ended_at', 'is', null)
-          .where('ends_at', '>', at);
-        if (which.id !== undefined) query = query.where('id', '=', which.id);
-        if ('person_id' in which) query = query.where('person_id', '=', which.person_id);
-        const ids = (await query.returning('id').execute()).map((row) => row.id);
-        await note?.(trx, ids);
-        return ids;
-      });
-    },
-    async password(personId: number): Promise<string | null> {
-      const row = await db
+  /** The token with its session, ended or not. */
+  async token(hash: string): Promise<{ token: TokenRow; session: SessionRow } | undefined> {
+    const token = await this.#db
+      .selectFrom('session_tokens')
+      .selectAll()
+      .where('hash', '=', hash)
+      .executeTakeFirst();
+    if (token === undefined) return undefined;
+    const session = await this.#db
+      .selectFrom('sessions')
+      .selectAll()
+      .where('id', '=', token.session_id)
+      .executeTakeFirst();
+    return session === undefined ? undefined : { token, session };
+  }
+
+  session(id: number): Promise<SessionRow | undefined> {
+    return this.#db.selectFrom('sessions').selectAll().where('id', '=', id).executeTakeFirst();
+  }
+
+  /** Adds a session with its first token; `crowded` are the sessions beyond 100 of this person that it ended. */
+  add(session: NewSession): Promise<{ id: number; crowded: number[] }> {
+    return this.#store.transaction<SessionTables, { id: number; crowded: number[] }>(async (trx) => {
+      const credential = await trx
         .selectFrom('credentials')
         .select('password')
-        .where('person_id', '=', personId)
+        .where('person_id', '=', session.person_id)
         .executeTakeFirst();
-      return row?.password ?? null;
-    },
-    async withPassword(): Promise<ReadonlySet<number>> {
-      const rows = await db.selectFrom('credentials').select('person_id').execute();
-      return new Set(rows.map((row) => row.person_id));
-    },
-    /** Sets a password and, unless it is only the same one hashed anew, ends every session of the person; returns those. */
-    setPassword(personId: number, password: string, at: number, endSessions: boolean): Promise<number[]> {
-      return store.transaction<SessionTables, number[]>(async (trx) => {
+      if (credential?.password !== session.proven) {
+        throw new ServiceError('invalid_credentials', 'the password was changed meanwhile');
+      }
+      const { id } = await trx
+        .insertInto('sessions')
+        .values({
+          person_id: session.person_id,
+          device_name: session.device_name,
+          platform: session.platform,
+          address: session.address,
+          created_at: session.at,
+          last_used_at: session.at,
+          ends_at: session.ends_at,
+          ended_at: null,
+          ended_by: null,
+        })
+        .returning('id')
+        .executeTakeFirstOrThrow();
+      await addToken(trx, {
+        hash: session.hash,
+        session_id: id,
+        parent: null,
+        confirmed: 1,
+        created_at: session.at,
+      });
+      const others = await trx
+        .selectFrom('sessions')
+        .select('id')
+        .where('person_id', '=', session.person_id)
+        .where('ended_at', 'is', null)
+        .where('ends_at', '>', session.at)
+        .where('id', '!=', id)
+        .orderBy('last_used_at', 'desc')
+        .execute();
+      const crowded = others.slice(MAX_SESSIONS - 1).map((row) => row.id);
+      if (crowded.length > 0) {
         await trx
-          .insertInto('credentials')
-          .values({ person_id: personId, password, changed_at: at })
-          .onConflict((c) => c.column('person_id').doUpdateSet({ password, changed_at: at }))
-          .execute();
-        if (!endSessions) return [];
-        const ended = await trx
           .updateTable('sessions')
-          .set({ ended_at: at, ended_by: 'password_changed' })
-          .where('person_id', '=', personId)
-          .where('ended_at', 'is', null)
-          .returning('id')
+          .set({ ended_at: session.at, ended_by: 'crowded' })
+          .where('id', 'in', crowded)
           .execute();
-        return ended.map((row) => row.id);
+      }
+      return { id, crowded };
+    });
+  }
+
+  /** Adds a token that replaces `parent`; returns the tokens beyond eight that were dropped. */
+  rotate(sessionId: number, parent: string, hash: string, at: number): Promise<string[]> {
+    return this.#store.transaction<SessionTables, string[]>(async (trx) => {
+      const dropped = await addToken(trx, {
+        hash,
+        session_id: sessionId,
+        parent,
+        confirmed: 0,
+        created_at: at,
       });
-    },
-    /** Deletes what ended more than 30 days ago. */
-    async purge(now: number): Promise<void> {
-      const before = now - KEEP_ENDED_MS;
-      await store.transaction<SessionTables, void>(async (trx) => {
+      await trx.updateTable('sessions').set({ last_used_at: at }).where('id', '=', sessionId).execute();
+      return dropped;
+    });
+  }
+
+  /** What was seen since the last time: sessions used, and tokens first used, whose parents are retired by it. */
+  save({ used, tokens }: Changes): Promise<void> {
+    return this.#store.transaction<SessionTables, void>(async (trx) => {
+      for (const [id, at] of used) {
+        await trx.updateTable('sessions').set({ last_used_at: at }).where('id', '=', id).execute();
+      }
+      for (const { hash, parent, at } of tokens) {
+        await trx.updateTable('session_tokens').set({ confirmed: 1 }).where('hash', '=', hash).execute();
+        if (parent === null) continue;
         await trx
-          .deleteFrom('sessions')
-          .where((e) => e.or([e('ends_at', '<', before), e('ended_at', '<', before)]))
+          .updateTable('session_tokens')
+          .set({ retired_at: at })
+          .where('hash', '=', parent)
+          .where('retired_at', 'is', null)
           .execute();
-        await trx
-          .deleteFrom('session_tokens')
-          .where('session_id', 'not in', trx.selectFrom('sessions').select('id'))
-          .execute();
-      });
-    },
-  };
+      }
+    });
+  }
+
+  live(personId: number, now: number): Promise<SessionRow[]> {
+    return this.#db
+      .selectFrom('sessions')
+      .selectAll()
+      .where('person_id', '=', personId)
+      .where('ended_at', 'is', null)
+      .where('ends_at', '>', now)
+      .orderBy('id')
+      .execute();
+  }
+
+  /**
+   * True when the person has signed in from the network of this address, in a live session or one that ended less than 30
+   * days ago.
+   */
+  async signedInFrom(personId: number, ip: string): Promise<boolean> {
+    const rows = await this.#db
+      .selectFrom('sessions')
+      .select('address')
+      .distinct()
+      .where('person_id', '=', personId)
+      .where('address', 'is not', null)
+      .execute();
+    return rows.some(({ address }) => address !== null && networkOf(address) === networkOf(ip));
+  }
+
+  /** People with a session that is not ended. */
+  async peopleWithSessions(now: number): Promise<number[]> {
+    const rows = await this.#db
+      .selectFrom('sessions')
+      .select('person_id')
+      .distinct()
+      .where('ended_at', 'is', null)
+      .where('ends_at', '>', now)
+      .execute();
+    return rows.map((row) => row.person_id);
+  }
+
+  /** Sessions that are live, and the newest sign-in (milliseconds since 1970), of each of these people who has any. */
+  async signIns(
+    people: readonly number[],
+    now: number,
+  ): Promise<ReadonlyMap<number, { readonly live: number; readonly last: number }>> {
+    if (people.length === 0) return new Map();
+    const rows = await this.#db
+      .selectFrom('sessions')
+      .select((e) => [
+        'person_id',
+        e.fn.max('created_at').as('last'),
+        e.fn
+          .countAll<number>()
+          .filterWhere('ended_at', 'is', null)
+          .filterWhere('ends_at', '>', now)
+          .as('live'),
+      ])
+      .where('person_id', 'in', people)
+      .groupBy('person_id')
+      .execute();
+    return new Map(rows.map(({ person_id, live, last }) => [person_id, { live: Number(live), last }]));
+  }
+
+  /**
+   * Ends sessions by id, of one person, or both; returns the ids that were live until now. `note` writes about them in the
+   * same transaction.
+   */
+  end(
+    which: { id?: number; person_id: number } | { id: number },
+    why: string,
+    at: number,
+    note?: (trx: Transaction<SessionTables>, ids: readonly number[]) => Promise<void>,
+  ): Promise<number[]> {
+    return this.#store.transaction<SessionTables, number[]>(async (trx) => {
+      let query = trx
+        .updateTable('sessions')
+        .set({ ended_at: at, ended_by: why })
+        .where('ended_at', 'is', null)
+        .where('ends_at', '>', at);
+      if (which.id !== undefined) query = query.where('id', '=', which.id);
+      if ('person_id' in which) query = query.where('person_id', '=', which.person_id);
+      const ids = (await query.returning('id').execute()).map((row) => row.id);
+      await note?.(trx, ids);
+      return ids;
+    });
+  }
+
+  async password(personId: number): Promise<string | null> {
+    const row = await this.#db
+      .selectFrom('credentials')
+      .select('password')
+      .where('person_id', '=', personId)
+      .executeTakeFirst();
+    return row?.password ?? null;
+  }
+
+  async withPassword(): Promise<ReadonlySet<number>> {
+    const rows = await this.#db.selectFrom('credentials').select('person_id').execute();
+    return new Set(rows.map((row) => row.person_id));
+  }
+
+  /** Sets a password and, unless it is only the same one hashed anew, ends every session of the person; returns those. */
+  setPassword(personId: number, password: string, at: number, endSessions: boolean): Promise<number[]> {
+    return this.#store.transaction<SessionTables, number[]>(async (trx) => {
+      await trx
+        .insertInto('credentials')
+        .values({ person_id: personId, password, changed_at: at })
+        .onConflict((c) => c.column('person_id').doUpdateSet({ password, changed_at: at }))
+        .execute();
+      if (!endSessions) return [];
+      const ended = await trx
+        .updateTable('sessions')
+        .set({ ended_at: at, ended_by: 'password_changed' })
+        .where('person_id', '=', personId)
+        .where('ended_at', 'is', null)
+        .returning('id')
+        .execute();
+      return ended.map((row) => row.id);
+    });
+  }
+
+  /** Deletes what ended more than 30 days ago. */
+  async purge(now: number): Promise<void> {
+    const before = now - KEEP_ENDED_MS;
+    await this.#store.transaction<SessionTables, void>(async (trx) => {
+      await trx
+        .deleteFrom('sessions')
+        .where((e) => e.or([e('ends_at', '<', before), e('ended_at', '<', before)]))
+        .execute();
+      await trx
+        .deleteFrom('session_tokens')
+        .where('session_id', 'not in', trx.selectFrom('sessions').select('id'))
+        .execute();
+    });
+  }
 }
