@@ -22,26 +22,46 @@ async function isFree(port: number): Promise<boolean> {
   }
 }
 
-// Below the ports the system gives to clients, so that no outgoing connection takes one between here and its use.
-const [LOWEST, HIGHEST] = [15_000, 32_000];
-const random = (): number => LOWEST + Math.floor(Math.random() * (HIGHEST - LOWEST));
+// Below the ports that the system gives to outgoing connections.
+const [LOWEST, BLOCKS, BLOCK] = [15_000, 24, 600];
+let block: Promise<number> | undefined;
+let next = 0;
 
-/** A loopback port that is free for UDP and TCP. */
-export async function freePort(): Promise<number> {
-  for (let tries = 0; tries < 200; tries += 1) {
-    const port = random();
-    if (await isFree(port)) return port;
+/**
+ * The first port of a block that is this process's own until it ends, because it listens on the block's guard port: two
+ * test files that run at once are never given the same port between the check and its use.
+ */
+async function takeBlock(): Promise<number> {
+  const from = Math.floor(Math.random() * BLOCKS);
+  for (let i = 0; i < BLOCKS; i += 1) {
+    const number = (from + i) % BLOCKS;
+    const guard = net.createServer();
+    const first = LOWEST + number * BLOCK;
+    try {
+      guard.listen({ port: LOWEST - BLOCKS + number, host: HOST, exclusive: true });
+      await once(guard, 'listening');
+      guard.unref();
+      return first;
+    } catch {
+      // Another test file has this block.
+    }
   }
-  throw new Error('no free port was found on the loopback address');
+  throw new Error(`all ${BLOCKS} blocks of ports are taken by other test files`);
 }
 
-/** The first of `count` ports in a row, all of which are free now. */
+/** The first of `count` loopback ports in a row that are free for UDP and TCP; an even one, as media ports need. */
 export async function freeRange(count: number): Promise<number> {
-  for (let tries = 0; tries < 50; tries += 1) {
-    const first = random() & ~1;
-    const ports = Array.from({ length: count }, (_, i) => first + i);
-    const free = await Promise.all(ports.map(isFree));
+  const start = await (block ??= takeBlock());
+  for (let tries = 0; tries < BLOCK; tries += 1) {
+    next += next % 2;
+    if (next + count > BLOCK) next = 0;
+    const first = start + next;
+    next += count;
+    const free = await Promise.all(Array.from({ length: count }, (_, i) => isFree(first + i)));
     if (free.every(Boolean)) return first;
   }
-  throw new Error(`no ${count} free ports in a row were found on the loopback address`);
+  throw new Error(`no ${count} free ports in a row were found in the block at ${start}`);
 }
+
+/** A loopback port that is free for UDP and TCP. */
+export const freePort = (): Promise<number> => freeRange(1);

@@ -1,23 +1,12 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { test } from 'node:test';
+import { freePort } from '../../../test/support/ports.ts';
 import { until } from '../../../test/support/until.ts';
 import { newSecret, signatures } from './signature.ts';
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 test('webhooks - the receiver in docs/webhooks.md takes what we sign and nothing else', async (t) => {
   const document = await readFile(new URL('../../../../docs/webhooks.md', import.meta.url), 'utf8');
