@@ -1,6 +1,11 @@
 import { STATUS_CODES } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ErrorCode, Language } from '@offhook/contract/errors.ts';
 import { ServiceError, problemOf } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
+import { languageOf } from '../core/words/words.ts';
+import { drainBody } from './body.ts';
+import { pathOf } from './route-table.ts';
 
 /** Default Retry-After in seconds, for errors without their own. */
 export const RETRY_AFTER: Partial<Record<ErrorCode, number>> = {
@@ -68,6 +73,28 @@ export function answerOf(
     },
     body: Buffer.from(JSON.stringify(problem)),
   };
+}
+
+/** Replies with the problem document of any thrown value, and logs the ones that are not the client's fault. */
+export function sendProblem(thrown: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): void {
+  const error = asServiceError(thrown);
+  const answer = answerOf(error, request.id, languageOf(request.raw.headers));
+  if (answer.status >= 500) {
+    const cause = error.extras.cause ?? error;
+    const fields = {
+      request_id: request.id,
+      code: error.code,
+      path: pathOf(request.originalUrl).slice(0, 200),
+    };
+    if (error.code === 'internal') log.error({ ...fields, error: describe(cause) }, 'a request failed');
+    else log.warn({ ...fields, detail: error.message.slice(0, 300) }, 'a request was refused');
+  }
+  drainBody(request, reply);
+  reply.code(answer.status).headers(answer.headers).send(answer.body);
+}
+function describe(error: unknown): object {
+  if (!(error instanceof Error)) return { message: String(error) };
+  return { name: error.name, message: error.message, stack: error.stack };
 }
 
 /** The problem document as bytes, for a socket without an HTTP response object; the connection is closed after it. */

@@ -1,0 +1,138 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ServiceError } from '../core/errors.ts';
+import { say } from '../core/said.ts';
+import type { App, Authenticator, Caller, Credential } from '../ports/http.ts';
+import { checkBodyHeaders } from './body.ts';
+import { checkAccess } from './operations.ts';
+import { count, isHost, secretInQuery } from './origin.ts';
+import type { ReplyHeaders } from './reply-headers.ts';
+import { allowOf, pathOf } from './route-table.ts';
+import type { RouteTable } from './route-table.ts';
+import { upgradeOf } from './sockets.ts';
+
+const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
+export const noSuchPath = (): ServiceError =>
+  new ServiceError('not_found', 'there is no such path; the paths are listed in /api/v1/openapi.json');
+
+/** Decides which requests reach their handler; each check throws the error the request is rejected with. */
+export class Admission {
+  /** True once the service stops: API requests are rejected from then on. */
+  draining = false;
+  readonly #app: App;
+  readonly #table: RouteTable;
+  readonly #authenticator: Authenticator;
+  readonly #headers: ReplyHeaders;
+
+  constructor(parts: { app: App; table: RouteTable; authenticator: Authenticator; headers: ReplyHeaders }) {
+    this.#app = parts.app;
+    this.#table = parts.table;
+    this.#authenticator = parts.authenticator;
+    this.#headers = parts.headers;
+  }
+
+  /** Checks everything that needs no body. */
+  admit(request: FastifyRequest, reply: FastifyReply): void | Promise<void> {
+    const { raw } = request;
+    const path = pathOf(request.originalUrl);
+    this.#headers.addSecurity(reply);
+    reply.headers(this.#headers.of(request.id, null));
+    checkFraming(request, reply);
+    if (path.startsWith('/api/')) reply.header('cache-control', 'no-store');
+    if (this.draining && (path.startsWith('/api/') || upgradeOf(raw) !== null)) {
+      reply.raw.shouldKeepAlive = false;
+      throw new ServiceError('overloaded', 'the service is stopping; try again shortly');
+    }
+    const listed = this.#headers.addCors(raw.headers.origin, reply);
+    if (request.is404) return this.#rejectUnrouted(path, listed, request, reply);
+    checkUpgrade(request, listed);
+    const secret = secretInQuery(request.originalUrl);
+    if (secret !== undefined) {
+      throw new ServiceError(
+        'token_in_url',
+        say`"${secret}" is not allowed in the address, which logs keep; send it in a header`,
+      );
+    }
+    const route = request.routeOptions.config;
+    if (route.level === 'public' && route.identify !== true) return checkBodyHeaders(request);
+    const credential = request.credential();
+    const caller = credential === null ? null : this.#authenticator.authenticate(credential.token);
+    // Awaiting a value that is already there would cost a tenth of a request's time.
+    if (caller instanceof Promise)
+      return caller.then((found) => {
+        this.#identify(request, credential, found);
+        checkBodyHeaders(request);
+      });
+    this.#identify(request, credential, caller);
+    checkBodyHeaders(request);
+  }
+  /** Looks the caller up again, for a handler that waited. */
+  async identifyAgain(request: FastifyRequest): Promise<Caller> {
+    const credential = request.credential();
+    this.#identify(
+      request,
+      credential,
+      credential && (await this.#authenticator.authenticate(credential.token)),
+    );
+    return request.person();
+  }
+
+  /** 404 or 405; only the preflight of a listed origin passes. */
+  #rejectUnrouted(path: string, listed: boolean, request: FastifyRequest, reply: FastifyReply): void {
+    const entry = this.#table.find(path);
+    if (entry === undefined) throw noSuchPath();
+    if (request.raw.method === 'OPTIONS' && listed) return;
+    reply.header('allow', allowOf(entry));
+    throw new ServiceError('method_not_allowed', say`this path takes ${allowOf(entry)}`);
+  }
+  #identify(request: FastifyRequest, credential: Credential | null, caller: Caller | null): void {
+    const { level = 'admin', scope, setup, confirm } = request.routeOptions.config;
+    // A browser never holds an API key, so a key that comes as a cookie was planted.
+    if (caller === null || credential === null || (credential.cookie && caller.key !== null)) {
+      if (level === 'public') return;
+      throw new ServiceError('not_authenticated', 'sign in first');
+    }
+    const safe = SAFE.has(request.method) && request.upgrade === null;
+    if (credential.cookie && !safe && !request.sameOrigin()) {
+      throw new ServiceError(
+        'foreign_origin',
+        'Origin: a session cookie is accepted only from the origin of this service; other origins use a bearer token',
+      );
+    }
+    if (level !== 'public') checkAccess(caller, { level, scope });
+    if (level !== 'public' && setup !== true) this.#app.admitted(caller);
+    if (confirm === true) this.#app.confirmed(caller);
+    request.caller = caller.cookie === credential.cookie ? caller : { ...caller, cookie: credential.cookie };
+  }
+}
+
+/** Accepts a WebSocket only where the route takes one, and only from the service's own or a listed origin. */
+function checkUpgrade(request: FastifyRequest, listed: boolean): void {
+  request.upgrade = upgradeOf(request.raw);
+  if (request.upgrade === null) return;
+  if (request.routeOptions.config.upgrade !== true)
+    throw new ServiceError('not_found', 'this path accepts no WebSocket; the event stream is /api/v1/stream');
+  if (request.raw.headers.origin !== undefined && !listed && !request.sameOrigin()) {
+    throw new ServiceError(
+      'foreign_origin',
+      'Origin: this origin is not allowed; an administrator can add it to the allowed origins',
+    );
+  }
+}
+/** Rejects a request that two programs could read as two different requests (request smuggling). */
+function checkFraming({ raw }: FastifyRequest, reply: FastifyReply): void {
+  const { headers, rawHeaders } = raw;
+  const refuse = (detail: string): never => {
+    reply.raw.shouldKeepAlive = false;
+    throw new ServiceError('invalid_request', detail);
+  };
+  if (raw.httpVersionMajor !== 1) refuse('this server speaks HTTP/1.1');
+  const coding = headers['transfer-encoding'];
+  if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked') {
+    refuse('this transfer encoding is not read here');
+  }
+  const { host } = headers;
+  if (raw.method === 'CONNECT') return;
+  if (host === undefined ? raw.httpVersionMinor > 0 : !isHost(host) || count(rawHeaders, 'host') > 1) {
+    refuse('there must be one valid Host header');
+  }
+}
