@@ -175,6 +175,8 @@ export function createRest(request: Request) {
     boards: groupOf(request, 'boards'),
     config: createConfigRest(request),
     people: groupOf(request, 'people'),
+    /** Customers, shared and personal. */
+    phonebook: groupOf(request, 'phonebook'),
     /** For supervisors: current state of the trunks. */
     trunks: groupOf(request, 'trunks').list,
     consoleSettings: groupOf(request, 'consoleSettings'),

@@ -165,6 +165,14 @@ export const ROUTES = {
     endSessions: 'DELETE /api/v1/people/:extension/sessions',
     disableOtp: 'POST /api/v1/people/:extension/otp/disable',
   },
+  phonebook: {
+    list: 'GET /api/v1/phonebook/customers query',
+    lookup: 'GET /api/v1/phonebook/lookup query',
+    get: 'GET /api/v1/phonebook/customers/:id',
+    create: 'POST /api/v1/phonebook/customers body',
+    replace: 'PUT /api/v1/phonebook/customers/:id body',
+    remove: 'DELETE /api/v1/phonebook/customers/:id',
+  },
   trunks: {
     list: 'GET /api/v1/trunks',
   },

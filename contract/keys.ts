@@ -2,10 +2,12 @@ import { z } from 'zod';
 
 /**
  * What an API key may do; each scope reaches no further than a supervisor's rights, within the key's objects. The two of the
- * configuration do: they are about all of the site, and a key that is limited to some objects is refused there.
+ * configuration do; these and those of the phonebook are about all of the site, and reject a key that is limited to some objects.
  */
 export const SCOPES = [
   'directory:read',
+  'phonebook:read',
+  'phonebook:write',
   'history:read',
   'history:write',
   'recordings:read',

@@ -11,6 +11,7 @@ import { callQuality, conversations } from './operations/conversations.ts';
 import { exports } from './operations/exports.ts';
 import { features } from './operations/features.ts';
 import { people } from './operations/people.ts';
+import { phonebook } from './operations/phonebook.ts';
 import { presence } from './operations/presence.ts';
 import { privacy } from './operations/privacy.ts';
 import { queues } from './operations/queues.ts';
@@ -42,6 +43,7 @@ export interface Groups {
   readonly boards: typeof boards;
   readonly config: typeof config & typeof applies & typeof routeTest;
   readonly people: typeof people;
+  readonly phonebook: typeof phonebook;
   readonly trunks: typeof trunks;
   readonly consoleSettings: typeof consoleSettings;
 }
@@ -64,6 +66,7 @@ export const GROUPS: Groups = {
   boards,
   config: { ...config, ...applies, ...routeTest },
   people,
+  phonebook,
   trunks,
   consoleSettings,
 };

@@ -34,6 +34,8 @@ const SCOPES: Readonly<Record<Scope, true>> = {
   'queues:control': true,
   'agents:read': true,
   'agents:control': true,
+  'phonebook:read': true,
+  'phonebook:write': true,
   'history:read': true,
   'history:write': true,
   'recordings:read': true,

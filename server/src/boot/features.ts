@@ -13,6 +13,8 @@ import { createApplies } from '../features/pbx-config/apply/service.ts';
 import { toPbxConfig } from '../features/pbx-config/config.ts';
 import { otherNumbers } from '../features/pbx-config/live.ts';
 import { toSite } from '../features/pbx-config/site.ts';
+import { createPhonebook } from '../features/phonebook/service.ts';
+import type { Phonebook } from '../features/phonebook/service.ts';
 import { createPresence } from '../features/presence/service.ts';
 import type { PresenceService } from '../features/presence/service.ts';
 import { remainsOf } from '../features/privacy/remains.ts';
@@ -122,6 +124,13 @@ export async function createCallFeatures(parts: CallParts) {
     doNotDisturb: selfService.doNotDisturb,
     tell: loop.tell,
   });
+  const phonebook = await createPhonebook({
+    store,
+    clock,
+    directory,
+    audit,
+    country: config.siteCountry,
+  });
   const queues = createQueues({
     engine,
     live,
@@ -135,20 +144,20 @@ export async function createCallFeatures(parts: CallParts) {
   });
   const liveCalls = createLiveCalls(live, clock);
   const parking = createLiveParking(live, clock);
-  return { wallboard, calls, selfService, presence, queues, liveCalls, parking };
+  return { wallboard, calls, selfService, presence, phonebook, queues, liveCalls, parking };
 }
 
 /** Features for personal data and for bringing a configuration to the engine. */
 export async function createConfigFeatures(
-  parts: CallParts & { readonly presence: PresenceService },
+  parts: CallParts & { readonly presence: PresenceService; readonly phonebook: Phonebook },
   engineConfig: EngineConfig,
   stack: AsyncDisposableStack,
 ) {
   const { agents, audit, callRecords, clock, config, directory, draft, exchange, exports } = parts;
-  const { history, house, instance, log, loop, objects, presence, records, store } = parts;
+  const { history, house, instance, log, loop, objects, phonebook, presence, records, store } = parts;
   const privacy = await createPrivacy({
     store,
-    holders: [history.data, audit.data, presence.data, exports.data],
+    holders: [history.data, audit.data, presence.data, phonebook.data, exports.data],
     directory,
     audit,
     clock,

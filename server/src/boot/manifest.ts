@@ -22,6 +22,7 @@ import { applyOperations } from '../features/pbx-config/apply/operations.ts';
 import { allKindOperations } from '../features/pbx-config/kind-operations.ts';
 import { configOperations } from '../features/pbx-config/operations.ts';
 import { routeTestOperations } from '../features/pbx-config/route-test-operations.ts';
+import { phonebookOperations } from '../features/phonebook/operations.ts';
 import { presenceOperations } from '../features/presence/operations.ts';
 import { privacyOperations } from '../features/privacy/operations.ts';
 import { queueOperations } from '../features/queues/operations.ts';
@@ -42,7 +43,19 @@ const CONSOLE = path.resolve(import.meta.dirname, '../../../console/dist');
 /** Features receive events in this order, and are closed in it. */
 export function manifestOf(parts: Features): readonly Feature[] {
   const { agents, apiKeys, applies, audit, boards, calls, clock, config, directory, draft, exports } = parts;
-  const { history, live, liveCalls, log, objects, parking, presence, privacy, queues, recordings } = parts;
+  const {
+    history,
+    live,
+    liveCalls,
+    log,
+    objects,
+    parking,
+    phonebook,
+    presence,
+    privacy,
+    queues,
+    recordings,
+  } = parts;
   const { selfService, sessions, siteConsole, sounds, storeGaps, wallboard, webhooks } = parts;
   return [
     {
@@ -69,6 +82,7 @@ export function manifestOf(parts: Features): readonly Feature[] {
       name: 'contacts',
       operations: () => [contactOperations(createContacts({ directory, live, clock }))],
     },
+    { name: 'phonebook', operations: () => [phonebookOperations(phonebook)] },
     {
       name: 'presence',
       operations: () => [selfServiceOperations(selfService), presenceOperations(presence)],

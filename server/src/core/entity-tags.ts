@@ -14,6 +14,11 @@ export function entityTags(
     throw new ServiceError('invalid_request', say`${name}: not * and not tags in quotes`);
   return [...text.matchAll(/"([^"]*)"/g)].map((m) => m[1]!);
 }
+/** The tags of a header `If-Match`; null where any version will do. Throws `invalid_request`. */
+export function versionsOf(given: string | undefined): readonly string[] | null {
+  const wanted = entityTags(given, 'if-match');
+  return wanted === '*' || wanted.length === 0 ? null : wanted;
+}
 /** True when the header `If-None-Match` names the tag; a proxy that compresses may have weakened it. */
 export const matchesTag = (header: string | undefined, etag: string): boolean =>
   header !== undefined &&

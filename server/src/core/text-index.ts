@@ -105,6 +105,59 @@ async function contains<T>(
       where text like ${likeLiteral(text)} escape '\\' ${within} limit ${limit}`.execute(db),
   );
 }
+/** A part of a search; `next` is the id below which it continues, null at its end. */
+export interface Block {
+  readonly ids: readonly number[];
+  readonly next: number | null;
+}
+/**
+ * Ids below `before` of texts that contain every one of `words`, newest first, at most `limit`. Words that are all too short
+ * for the index end a block after a bounded number of comparisons, found or not.
+ */
+export async function newestWith<T extends string>(
+  db: Kysely<Searched<T>>,
+  table: T,
+  words: readonly string[],
+  before: number,
+  limit: number,
+): Promise<Block> {
+  if (words.some((word) => word.includes('\0'))) return { ids: [], next: null };
+  const has = (some: readonly string[]) =>
+    sql.join(
+      some.map((word) => sql`and text like ${likeLiteral(word)} escape '\\'`),
+      sql` `,
+    );
+  const below = async (from: number, to: number, most: number): Promise<readonly number[]> =>
+    ids(
+      await sql<Id>`select id from ${sql.table(table)} where id >= ${from} and id < ${to} ${has(words)}
+        order by id desc limit ${most}`.execute(db),
+    );
+  const ended = (found: readonly number[]): Block => ({
+    ids: found,
+    next: found.length < limit ? null : found.at(-1)!,
+  });
+  if (!isSqlite(db)) return ended(await below(0, before, limit));
+  const [short, long] = [words.filter((w) => TOO_SHORT.test(w)), words.filter((w) => !TOO_SHORT.test(w))];
+  if (long.length > 0) {
+    const phrases = long.map((word) => `"${word.replaceAll('"', '""')}"`).join(' ');
+    return ended(
+      ids(
+        await sql<Id>`select rowid as id from ${sql.table(indexOf(table))} where text match ${phrases}
+          and rowid < ${before} ${has(short)} order by rowid desc limit ${limit}`.execute(db),
+      ),
+    );
+  }
+  const { rows } = await sql<{
+    last: number | null;
+  }>`select max(id) as last from ${sql.table(table)}`.execute(db);
+  const found: number[] = [];
+  let to = Math.min(before, Number(rows[0]?.last ?? 0) + 1);
+  for (const end = to - MOST_COMPARED; to > Math.max(end, 0) && found.length < limit; to -= AT_ONCE) {
+    found.push(...(await below(to - AT_ONCE, to, limit - found.length)));
+    await turn();
+  }
+  return found.length < limit && to > 0 ? { ids: found, next: to } : ended(found);
+}
 /** A block of ids at a time, so that a read on SQLite never holds up others for long. */
 async function compared<T>(
   db: Kysely<T>,

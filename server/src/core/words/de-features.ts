@@ -33,6 +33,16 @@ export const features: Readonly<Record<string, string>> = {
   'extensions: there is no extension {0}': 'extensions: die Nebenstelle {0} gibt es nicht',
   'expires_at: it is in the past': 'expires_at: liegt in der Vergangenheit',
   'a site has at most {0} API keys; revoke one': 'es gibt höchstens {0} API-Schlüssel; widerrufen Sie einen',
+  'there is no such customer': 'es gibt keinen solchen Kunden',
+  'the customer was changed meanwhile': 'der Kunde wurde inzwischen geändert',
+  'only supervisors and administrators change shared customers':
+    'nur Supervisoren und Administratoren ändern gemeinsame Kunden',
+  'shared: a shared customer stays shared': 'shared: ein gemeinsamer Kunde bleibt gemeinsam',
+  'shared: an API key has no personal customers': 'shared: ein API-Schlüssel hat keine persönlichen Kunden',
+  'owner: there is no extension {0}': 'owner: die Nebenstelle {0} gibt es nicht',
+  'numbers.{0}: this number is listed twice': 'numbers.{0}: diese Nummer steht zweimal da',
+  'a site has at most {0} customers, a person {1} personal ones':
+    'ein Standort hat höchstens {0} Kunden, eine Person {1} persönliche',
   'the board has no such display key': 'die Tafel hat keinen solchen Anzeigeschlüssel',
   'what a display key reaches is decided by its wallboard':
     'was ein Anzeigeschlüssel erreicht, bestimmt seine Tafel',

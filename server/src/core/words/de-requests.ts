@@ -9,6 +9,7 @@ export const requests: Readonly<Record<string, string>> = {
   'a queue is named twice': 'eine Warteschlange steht zweimal da',
   'not an id of a board': 'ist keine Kennung einer Tafel',
   'letters, digits, and " ._-" between them': 'Buchstaben, Ziffern und dazwischen " ._-"',
+  'not an id of a customer': 'ist keine Kennung eines Kunden',
   'not an id of a display key': 'ist keine Kennung eines Anzeigeschlüssels',
   'not the id of a call or a leg': 'ist keine Kennung eines Anrufs oder eines Zweigs',
   'not digits': 'besteht nicht aus Ziffern',

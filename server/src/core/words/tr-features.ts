@@ -32,6 +32,16 @@ export const features: Readonly<Record<string, string>> = {
   'extensions: there is no extension {0}': 'extensions: {0} dahilisi yok',
   'expires_at: it is in the past': 'expires_at: geçmişte',
   'a site has at most {0} API keys; revoke one': 'en çok {0} API anahtarı olabilir; birini iptal edin',
+  'there is no such customer': 'böyle bir müşteri yok',
+  'the customer was changed meanwhile': 'müşteri bu arada değiştirildi',
+  'only supervisors and administrators change shared customers':
+    'ortak müşterileri yalnızca yöneticiler değiştirir',
+  'shared: a shared customer stays shared': 'shared: ortak bir müşteri ortak kalır',
+  'shared: an API key has no personal customers': 'shared: bir API anahtarının kişisel müşterileri olmaz',
+  'owner: there is no extension {0}': 'owner: {0} dahilisi yok',
+  'numbers.{0}: this number is listed twice': 'numbers.{0}: bu numara iki kez yazılmış',
+  'a site has at most {0} customers, a person {1} personal ones':
+    'bir yerleşkenin en çok {0}, bir kişinin en çok {1} kişisel müşterisi olur',
   'the board has no such display key': 'panonun böyle bir ekran anahtarı yok',
   'what a display key reaches is decided by its wallboard':
     'bir ekran anahtarının neye ulaştığını panosu belirler',

@@ -9,6 +9,7 @@ export const requests: Readonly<Record<string, string>> = {
   'a queue is named twice': 'bir kuyruk iki kez yazılmış',
   'not an id of a board': 'bir pano numarası değil',
   'letters, digits, and " ._-" between them': 'harfler, rakamlar ve bunların arasında " ._-"',
+  'not an id of a customer': 'bir müşteri kimliği değil',
   'not an id of a display key': 'bir ekran anahtarının numarası değil',
   'not the id of a call or a leg': 'bir çağrının ya da ayağının kimliği değil',
   'not digits': 'yalnızca rakam değil',

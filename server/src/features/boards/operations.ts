@@ -1,15 +1,9 @@
 import { boards as operations } from '@offhook/contract/operations/boards.ts';
 import type { Board } from '@offhook/contract/boards.ts';
-import { entityTags } from '../../core/entity-tags.ts';
-import type { Exchange } from '../../ports/http.ts';
+import { versionsOf } from '../../core/entity-tags.ts';
 import type { Served } from '../../ports/operations.ts';
 import type { Boards } from './service.ts';
 
-/** Null where the header is missing, or is `*`. */
-function versionsOf({ request }: Exchange): readonly string[] | null {
-  const wanted = entityTags(request.headers['if-match'], 'if-match');
-  return wanted === '*' || wanted.length === 0 ? null : wanted;
-}
 const tagOf = ({ version }: Board): string => `"${version}"`;
 
 /** Wallboards as people keep them: one's own and those that are shared. */
@@ -24,12 +18,17 @@ export const boardOperations = (boards: Boards): Served<typeof operations> => ({
     },
     create: async (actor, { body }) => ({ success: true, board: await boards.create(actor, body) }),
     async replace(exchange, { params, body }) {
-      const board = await boards.replace(exchange, Number(params.id), body, versionsOf(exchange));
+      const board = await boards.replace(
+        exchange,
+        Number(params.id),
+        body,
+        versionsOf(exchange.request.headers['if-match']),
+      );
       exchange.reply.header('etag', tagOf(board));
       return { success: true, board };
     },
     async remove(exchange, { params }) {
-      await boards.remove(exchange, Number(params.id), versionsOf(exchange));
+      await boards.remove(exchange, Number(params.id), versionsOf(exchange.request.headers['if-match']));
       return { success: true };
     },
     displayKeys: ({ caller }, { params }) => ({

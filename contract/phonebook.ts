@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import { Outside } from './config-objects.ts';
+import { PAGE_FIELDS } from './paging.ts';
+
+/** Limit of customers per site, personal ones included, and of the personal ones of each person. */
+export const MAX_CUSTOMERS = 1_000_000;
+export const MAX_CUSTOMERS_OF_A_PERSON = 5_000;
+/** Limits of one customer. */
+export const MAX_NUMBERS = 20;
+export const MAX_EMAILS = 10;
+/** Customers that a lookup returns at most. */
+export const MAX_MATCHES = 50;
+
+const line = (most: number) =>
+  z
+    .string()
+    .trim()
+    .min(1)
+    .max(most)
+    .regex(/^[^\p{Cc}\p{Cf}]*$/u, 'holds a control character');
+const NewNumber = z.strictObject({
+  number: Outside.describe('In any common spelling, stored without separators.'),
+  label: line(40).nullable().default(null).describe('Kind of the number, e.g. `mobile`.'),
+});
+const FIELDS = {
+  kind: z.enum(['person', 'company']).default('person'),
+  name: line(120),
+  company: line(120).nullable().default(null).describe('Company the person belongs to.'),
+  numbers: z.array(NewNumber).max(MAX_NUMBERS).default([]),
+  emails: z.array(z.email().max(200)).max(MAX_EMAILS).default([]),
+  note: z
+    .string()
+    .trim()
+    .min(1)
+    .max(2_000)
+    .regex(/^[\P{Cc}\n\t]*$/u, 'holds a control character')
+    .nullable()
+    .default(null),
+  owner: z
+    .string()
+    .regex(/^\d{1,20}$/, 'not an extension')
+    .nullable()
+    .default(null)
+    .describe('Extension of the person who looks after this customer.'),
+  vip: z.boolean().default(false),
+  blocked: z.boolean().default(false).describe('A mark for people and programs; calls are not rejected.'),
+  shared: z
+    .boolean()
+    .default(false)
+    .describe(
+      'True: everyone at the site sees it, supervisors and administrators change it, and it stays shared. False: only the person who created it sees and changes it.',
+    ),
+};
+/** Body of `POST /api/v1/phonebook/customers` and `PUT /api/v1/phonebook/customers/{id}`. */
+export const NewCustomer = z.strictObject(FIELDS).meta({ id: 'NewCustomer' });
+export type NewCustomer = z.output<typeof NewCustomer>;
+
+/** A person or company outside, as the phonebook stores it. */
+export const Customer = z
+  .object({
+    id: z.int(),
+    kind: z.enum(['person', 'company']),
+    name: z.string(),
+    company: z.string().nullable(),
+    numbers: z.array(
+      z.object({
+        number: z.string(),
+        e164: z
+          .string()
+          .nullable()
+          .describe(
+            "In E.164, national numbers read as those of the site's country. Null for other numbers.",
+          ),
+        label: z.string().nullable(),
+      }),
+    ),
+    emails: z.array(z.string()),
+    note: z.string().nullable(),
+    owner: z.string().nullable().describe('Extension of the person who looks after this customer.'),
+    vip: z.boolean(),
+    blocked: z.boolean(),
+    shared: z.boolean().describe('False: only the caller sees this customer.'),
+    source: z.string().describe('Origin: `manual` for one created by request.'),
+    updated_at: z.string(),
+    version: z.int().describe('Grows with every change; it is the `ETag` too.'),
+  })
+  .meta({ id: 'Customer' });
+export type Customer = z.infer<typeof Customer>;
+
+export const CustomerPath = z.strictObject({
+  id: z.string().regex(/^[1-9]\d{0,14}$/, 'not an id of a customer'),
+});
+export const PhonebookQuery = z.strictObject({
+  ...PAGE_FIELDS,
+  q: z
+    .string()
+    .trim()
+    .min(1)
+    .max(64)
+    .optional()
+    .describe(
+      'Words that are each part of name, company, e-mail or number; ignores case and accents. A page of a search may be short, or empty, and still have a `next_cursor`.',
+    ),
+});
+export type PhonebookQuery = z.output<typeof PhonebookQuery>;
+export const LookupQuery = z.strictObject({
+  number: z
+    .string()
+    .min(1)
+    .max(64)
+    .describe('As it was received or dialled. One that cannot be read, such as `anonymous`, has no matches.'),
+});
+export const CustomerReply = z.object({ success: z.literal(true), customer: Customer });
+export const CustomersPage = z.object({
+  success: z.literal(true),
+  customers: z.array(Customer),
+  next_cursor: z.string().nullable(),
+});
+export const LookupReply = z.object({
+  success: z.literal(true),
+  e164: z.string().nullable().describe('The number in E.164; null where it has no such form.'),
+  customers: z.array(Customer).describe(`Personal customers first, then the newest; at most ${MAX_MATCHES}.`),
+});

@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { CustomerReply, CustomersPage, LookupReply, MAX_NUMBERS } from '@offhook/contract/phonebook.ts';
+import type { Customer } from '@offhook/contract/phonebook.ts';
+import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
+import { silent } from '../../core/log.ts';
+import { addOperations } from '../../http/operations.ts';
+import { extensionSubject, numberSubject } from '../../numbers/subject.ts';
+import { temporaryStore } from '../../../test/conformance/store-temp.ts';
+import { directoryFixture } from '../../../test/support/directory-fixture.ts';
+import { authenticatorWithKeys, hostFixture } from '../../../test/support/host-fixture.ts';
+import { createAudit } from '../audit/service.ts';
+import { phonebookOperations } from './operations.ts';
+import { createPhonebook } from './service.ts';
+
+const ANNA = { name: 'Anna Müller', company: 'Acme', numbers: [{ number: '030 901820', label: 'office' }] };
+const KEYS = {
+  reads: { scopes: ['phonebook:read'] },
+  writes: { scopes: ['phonebook:read', 'phonebook:write'] },
+  limited: { scopes: ['phonebook:read', 'phonebook:write'], extensions: ['1001'] },
+} as const;
+
+async function rig(t: TestContext) {
+  const temp = await temporaryStore();
+  const clock = createVirtualClock();
+  const directory = directoryFixture();
+  const audit = await createAudit(temp.store, clock, silent);
+  const open = () => createPhonebook({ store: temp.store, clock, directory, audit, country: 'DE' });
+  const phonebook = await open();
+  const host = await hostFixture({ authenticator: authenticatorWithKeys(KEYS) });
+  addOperations(host.app, [phonebookOperations(phonebook)]);
+  await host.app.ready();
+  t.after(async () => {
+    await host.close();
+    await audit.close();
+    await temp[Symbol.asyncDispose]();
+  });
+  const call = async (
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+    url: string,
+    body?: object,
+    token = 'token-supervisor',
+    headers: Record<string, string> = {},
+  ) => {
+    const reply = await host.app.inject({
+      method,
+      url: `/api/v1/phonebook/${url}`,
+      headers: { authorization: `Bearer ${token}`, ...headers },
+      ...(body === undefined ? {} : { payload: body }),
+    });
+    const json: { code?: string; detail?: string; etag?: string } = reply.json();
+    return { status: reply.statusCode, etag: reply.headers['etag'], json };
+  };
+  const create = async (fields: object = {}, token?: string): Promise<Customer> => {
+    const reply = await call('POST', 'customers', { ...ANNA, ...fields }, token);
+    assert.equal(reply.status, 201, JSON.stringify(reply.json));
+    return CustomerReply.parse(reply.json).customer;
+  };
+  const page = async (query = '', token?: string) =>
+    CustomersPage.parse((await call('GET', `customers${query}`, undefined, token)).json);
+  const names = async (query = '', token?: string) =>
+    (await page(query, token)).customers.map(({ name }) => name);
+  const lookup = async (number: string, token?: string) => {
+    const reply = await call('GET', `lookup?number=${encodeURIComponent(number)}`, undefined, token);
+    return LookupReply.parse(reply.json).customers.map(({ name }) => name);
+  };
+  return { temp, clock, directory, audit, phonebook, open, call, create, page, names, lookup };
+}
+const answer = ({ status, json }: { status: number; json: { code?: string } }) => [status, json.code];
+
+test('phonebook - a customer is stored as it was given, over a restart, with its numbers in E.164', async (t) => {
+  const { create, call, open } = await rig(t);
+  const made = await create({ emails: ['anna@acme.example'], note: 'a\nb', owner: '1003', vip: true });
+  const { id, version, updated_at, ...fields } = made;
+  assert.deepEqual(fields, {
+    kind: 'person',
+    name: 'Anna Müller',
+    company: 'Acme',
+    numbers: [{ number: '030901820', label: 'office', e164: '+4930901820' }],
+    emails: ['anna@acme.example'],
+    note: 'a\nb',
+    owner: '1003',
+    vip: true,
+    blocked: false,
+    shared: false,
+    source: 'manual',
+  });
+  const read = await call('GET', `customers/${id}`);
+  assert.deepEqual([read.etag, version], ['"1"', 1]);
+  const again = await open();
+  const who = (await authenticatorWithKeys({}).authenticate('token-supervisor'))!;
+  assert.deepEqual(await again.one(who, id), made);
+  assert.ok(updated_at.endsWith('Z'));
+});
+
+test('phonebook - shared customers are changed by supervisors, personal ones seen by their person alone', async (t) => {
+  const { create, call, names, lookup } = await rig(t);
+  const shared = await create({ name: 'Shared', shared: true });
+  const own = await create({ name: 'Own' }, 'token-user');
+  await create({ name: 'Secret' }, 'token-admin');
+  assert.deepEqual(await names('', 'token-user'), ['Own', 'Shared']);
+  assert.deepEqual(await names('?q=own', 'token-admin'), []);
+  assert.deepEqual(await lookup('030901820', 'token-user'), ['Own', 'Shared']);
+  for (const method of ['GET', 'PUT', 'DELETE'] as const) {
+    const body = method === 'PUT' ? { ...ANNA, shared: true } : undefined;
+    assert.deepEqual(
+      answer(await call(method, `customers/${own.id}`, body, 'token-admin')),
+      [404, 'not_found'],
+      method,
+    );
+  }
+  const share = { ...ANNA, shared: true };
+  assert.deepEqual(answer(await call('POST', 'customers', share, 'token-agent')), [403, 'forbidden']);
+  assert.deepEqual(answer(await call('PUT', `customers/${own.id}`, share, 'token-user')), [403, 'forbidden']);
+  assert.deepEqual(answer(await call('PUT', `customers/${shared.id}`, share, 'token-user')), [
+    403,
+    'forbidden',
+  ]);
+  assert.deepEqual(answer(await call('DELETE', `customers/${shared.id}`, undefined, 'token-user')), [
+    403,
+    'forbidden',
+  ]);
+  const unshared = await call('PUT', `customers/${shared.id}`, ANNA);
+  assert.deepEqual(answer(unshared), [400, 'invalid_request']);
+  const mine = await create({ name: 'Mine' });
+  assert.equal((await call('PUT', `customers/${mine.id}`, { ...share, name: 'Given' })).status, 200);
+  assert.deepEqual(await names('', 'token-user'), ['Given', 'Own', 'Shared']);
+  assert.equal((await call('DELETE', `customers/${own.id}`, undefined, 'token-user')).status, 200);
+  assert.deepEqual(await lookup('030901820', 'token-user'), ['Given', 'Shared']);
+});
+
+test('phonebook - API keys reach shared customers by their scope, and not at all where they are limited', async (t) => {
+  const { create, call, names } = await rig(t);
+  await create({ name: 'Own' });
+  const made = await create({ name: 'Of the CRM', shared: true }, 'key-writes');
+  assert.deepEqual(await names('', 'key-reads'), ['Of the CRM']);
+  assert.deepEqual(answer(await call('POST', 'customers', { ...ANNA, shared: true }, 'key-reads')), [
+    403,
+    'forbidden',
+  ]);
+  const personal = await call('POST', 'customers', ANNA, 'key-writes');
+  assert.deepEqual(answer(personal), [400, 'invalid_request']);
+  for (const url of ['customers', `customers/${made.id}`, 'lookup?number=1'])
+    assert.deepEqual(answer(await call('GET', url, undefined, 'key-limited')), [403, 'forbidden'], url);
+});
+
+test('phonebook - If-Match keeps one change from writing over another, and the trail holds no name', async (t) => {
+  const { create, call, audit, lookup } = await rig(t);
+  const { id } = await create({ shared: true });
+  const put = (tag: string, number: string) =>
+    call('PUT', `customers/${id}`, { ...ANNA, numbers: [{ number }], shared: true }, undefined, {
+      'if-match': tag,
+    });
+  const done = await put('"1"', '030 901821');
+  assert.deepEqual([done.status, done.etag], [200, '"2"']);
+  const late = await put('"1"', '030 901822');
+  assert.deepEqual([...answer(late), late.json.etag], [412, 'precondition_failed', '2']);
+  assert.deepEqual([await lookup('030901820'), await lookup('030901821')], [[], ['Anna Müller']]);
+  const remove = (tag: string) =>
+    call('DELETE', `customers/${id}`, undefined, undefined, { 'if-match': tag });
+  assert.equal((await remove('"1"')).status, 412);
+  assert.equal((await remove('"2"')).status, 200);
+  assert.deepEqual(await lookup('030901821'), []);
+  const { entries } = await audit.page({});
+  assert.deepEqual(
+    entries.map(({ action, object }) => [action, object]),
+    ['deleted', 'changed', 'created'].map((verb) => [`customer.${verb}`, `customer:${id}`]),
+  );
+  assert.doesNotMatch(JSON.stringify(entries), /Anna|90182/);
+});
+
+test('phonebook - what cannot be stored is refused with its place named', async (t) => {
+  const { call } = await rig(t);
+  const refused = async (fields: object, says: RegExp) => {
+    const reply = await call('POST', 'customers', { ...ANNA, ...fields });
+    assert.deepEqual(answer(reply), [400, 'invalid_request'], JSON.stringify(fields));
+    assert.match(reply.json.detail!, says);
+  };
+  const numbers = (...all: string[]) => ({ numbers: all.map((number) => ({ number })) });
+  await refused({ name: ' ' }, /name/);
+  await refused({ name: 'a\u202eb' }, /name/);
+  await refused({ name: 'x'.repeat(121) }, /name/);
+  await refused({ company: 'a\nb' }, /company/);
+  await refused({ note: 'a\u0000b' }, /note/);
+  await refused({ colour: 'red' }, /colour/);
+  await refused({ emails: ['nobody'] }, /emails\.0/);
+  await refused({ owner: '4711' }, /owner: there is no extension 4711/);
+  await refused(numbers('anonymous'), /numbers\.0/);
+  await refused(numbers('030 901820', '+49 (0)30 90 18 20'), /numbers\.1: this number is listed twice/);
+  await refused(numbers(...Array.from({ length: MAX_NUMBERS + 1 }, (_, i) => `03090182${i}`)), /numbers/);
+});
+
+test('phonebook - pages are stable while customers are added, in a list and in a search', async (t) => {
+  const { create, page } = await rig(t);
+  for (let i = 1; i <= 5; i += 1) await create({ name: `Kunde ${i}`, shared: i % 2 === 0 });
+  for (const query of ['', 'q=kunde&']) {
+    const first = await page(`?${query}limit=2`);
+    await create({ name: 'Kunde 6' });
+    const rest = await page(`?${query}limit=2&cursor=${first.next_cursor}`);
+    const last = await page(`?${query}limit=2&cursor=${rest.next_cursor}`);
+    assert.equal(last.next_cursor, null);
+    assert.deepEqual(
+      [first, rest, last].flatMap(({ customers }) => customers.map(({ name }) => name)).slice(-5),
+      ['Kunde 5', 'Kunde 4', 'Kunde 3', 'Kunde 2', 'Kunde 1'],
+    );
+  }
+});
+
+test('phonebook - an erased number leaves its customers, who go with their last one; an export names them', async (t) => {
+  const { create, names, phonebook, page } = await rig(t);
+  const { signal } = new AbortController();
+  await create({ name: 'One number', note: 'or 030/901821' });
+  await create({ name: 'Two', numbers: [{ number: '0049 30 901820' }, { number: '030901821' }] });
+  await create({ name: 'Noted', numbers: [], note: 'call +49 30 901820', shared: true });
+  await create({ name: 'Other', numbers: [{ number: '030901822' }], owner: '1003', shared: true });
+  await create({ name: 'Of Bea', numbers: [] }, 'token-agent');
+  const number = numberSubject('030 901820', 'DE')!;
+  const about: string[] = [];
+  for await (const { kind, value } of phonebook.data.collect!(number, [], signal))
+    about.push(`${kind} ${(value as Customer).name}`);
+  assert.deepEqual(about, ['customer One number', 'customer Two', 'customer Noted']);
+  assert.deepEqual(await phonebook.data.count(number, signal), { customers: 3 });
+  assert.deepEqual(await phonebook.data.erase(number, 'erased-1', signal), { customers: 3 });
+  assert.deepEqual(await phonebook.data.count(number, signal), {});
+  assert.deepEqual(await names(), ['Other', 'Noted', 'Two']);
+  const [, noted, two] = (await page()).customers;
+  assert.equal(noted!.note, 'call erased-1');
+  assert.deepEqual(
+    two!.numbers.map((one) => one.number),
+    ['030901821'],
+  );
+  const bea = extensionSubject('1003');
+  assert.deepEqual(await phonebook.data.count(bea, signal), { customers: 2 });
+  assert.deepEqual(await phonebook.data.erase(bea, 'erased-2', signal), { customers: 2 });
+  assert.deepEqual(await names('', 'token-agent'), ['Other', 'Noted']);
+  assert.equal((await page()).customers[0]!.owner, null);
+});
