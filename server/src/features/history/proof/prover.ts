@@ -39,7 +39,7 @@ import type { FindingFigures } from './findings.ts';
 import { gapsOf, testChannels } from './gaps.ts';
 import { createSettler } from './settle.ts';
 import type { Unsettled } from './settle.ts';
-import { createStories, tellsOfCalls } from './stories.ts';
+import { createStories, isStoryType } from './stories.ts';
 import type { Story } from './stories.ts';
 import { createUnknown } from './unknown.ts';
 
@@ -187,7 +187,7 @@ class JournalProver implements Prover {
       this.#known = [...this.#known, ended].slice(-200);
       this.#open = [...this.#open, ended].slice(-20);
     }
-    if (tellsOfCalls(row.type)) {
+    if (isStoryType(row.type)) {
       const event = this.#deps.eventOf(row);
       this.#stories.take(event, row.seq);
       this.#settler.take(event);

@@ -77,158 +77,149 @@ const TYPES = new Set<DomainEvent['type']>([
   'queue.caller_left',
   'queue.caller_abandoned',
 ]);
-export const tellsOfCalls = (type: string): boolean => TYPES.has(type as DomainEvent['type']);
+/** Whether an event of this type is part of a story. */
+export const isStoryType = (type: string): boolean => TYPES.has(type as DomainEvent['type']);
 
 /** After this time without an event the end of a call is missing in the journal too; the history closes it. */
 const SILENT_MS = 12 * 3_600_000;
 
-export function createStories(): Stories {
-  const open = new Map<string, Story>();
-  const over = new Set<Story>();
-  const aliases = new Map<string, Story>();
+class JournalStories implements Stories {
+  readonly #open = new Map<string, Story>();
+  readonly #over = new Set<Story>();
+  /** Calls that were merged, with the call they went into. */
+  readonly #aliases = new Map<string, Story>();
 
-  const storyOf = (call: string, at: number, seq: number): Story => {
-    const known = open.get(call) ?? aliases.get(call);
-    if (known !== undefined) return known;
-    const story: Story = {
-      call,
-      seq,
-      from: at,
-      partial: true,
-      legs: new Map(),
-      transfers: [],
-      merged: [],
-      end: null,
+  take(event: DomainEvent, seq: number): void {
+    if (!TYPES.has(event.type)) return;
+    if (event.type.startsWith('queue.')) this.#takeVisit(event, seq);
+    else this.#takeCall(event, seq);
+    if (event.observed === 'resync') this.#markPartial(event);
+    this.#dropSilent(event.at);
+  }
+  ended(): readonly Story[] {
+    return [...this.#over];
+  }
+  isOpen(call: string): boolean {
+    return this.#open.has(call) || this.#aliases.get(call)?.end === null;
+  }
+  drop(story: Story): void {
+    this.#open.delete(story.call);
+    this.#over.delete(story);
+    const forget = ({ call, merged }: Story): void => {
+      this.#aliases.delete(call);
+      merged.forEach(forget);
     };
-    open.set(call, story);
+    story.merged.forEach(forget);
+  }
+  oldest(): number | null {
+    let least: number | null = null;
+    const look = ({ seq, merged }: Story): void => {
+      least = Math.min(least ?? seq, seq);
+      merged.forEach(look);
+    };
+    for (const story of this.#open.values()) look(story);
+    for (const story of this.#over) look(story);
+    return least;
+  }
+
+  #storyOf(call: string, at: number, seq: number): Story {
+    const known = this.#open.get(call) ?? this.#aliases.get(call);
+    if (known !== undefined) return known;
+    const fresh = { legs: new Map(), transfers: [], merged: [], end: null };
+    const story: Story = { call, seq, from: at, partial: true, ...fresh };
+    this.#open.set(call, story);
     return story;
-  };
-  const legIn = (story: Story, leg: LegRef, at: number, first = false, dialled = ''): StoryLeg => {
-    const known = story.legs.get(leg.leg_id);
-    if (known !== undefined) return known;
-    const fresh: StoryLeg = {
-      leg,
-      calls: [story.call],
-      first,
-      dialled,
-      from: at,
-      rang: false,
-      answered: null,
-      end: null,
-      met: [],
-      held: [],
-      parked: [],
-      visits: [],
-    };
-    story.legs.set(leg.leg_id, fresh);
-    return fresh;
-  };
-  function take(event: DomainEvent, seq: number): void {
+  }
+  #takeCall(event: DomainEvent, seq: number): void {
     const { at } = event;
     switch (event.type) {
       case 'call.started': {
-        const story = storyOf(event.data.call_id, at, seq);
+        const story = this.#storyOf(event.data.call_id, at, seq);
         if (story.legs.size === 0) story.partial = event.observed !== 'live';
         legIn(story, event.data.leg, at, true, event.data.dialled);
-        break;
+        return;
       }
       case 'call.ringing':
-        legIn(storyOf(event.data.call_id, at, seq), event.data.leg, at).rang = true;
-        break;
+        legIn(this.#storyOf(event.data.call_id, at, seq), event.data.leg, at).rang = true;
+        return;
       case 'call.answered':
       case 'call.joined': {
-        const story = storyOf(event.data.call_id, at, seq);
+        const story = this.#storyOf(event.data.call_id, at, seq);
         connect(story, legIn(story, event.data.leg, at), at);
-        break;
+        return;
       }
       case 'call.held':
       case 'call.retrieved': {
-        const story = storyOf(event.data.call_id, at, seq);
-        const by = legIn(story, event.data.leg, at);
-        const others = present(story).filter((leg) => leg !== by && leg.met.length > 0);
-        for (const { held } of others) {
-          if (event.type === 'call.retrieved') close(held, at);
-          else if (held.at(-1)?.to !== null) held.push({ from: at, to: null });
-        }
-        break;
+        const story = this.#storyOf(event.data.call_id, at, seq);
+        hold(story, legIn(story, event.data.leg, at), event.type === 'call.held', at);
+        return;
       }
       case 'call.parked': {
-        const story = storyOf(event.data.call_id, at, seq);
-        const leg = legIn(story, event.data.leg, at);
+        const leg = legIn(this.#storyOf(event.data.call_id, at, seq), event.data.leg, at);
         close(leg.met, at);
         leg.parked.push({ from: at, to: null, slot: event.data.slot });
-        break;
+        return;
       }
       case 'call.transferred': {
-        const story = storyOf(event.data.call_id, at, seq);
+        const story = this.#storyOf(event.data.call_id, at, seq);
         const legs = present(story);
         const by = legs.find((leg) => leg.leg.extension === event.data.by);
         const other = legs.find((leg) => leg !== by && leg.met.length > 0) ?? null;
         if (by) story.transfers.push({ at, kind: event.data.kind, by, other, to: event.data.to });
-        break;
+        return;
       }
       case 'call.left': {
         const { call_id, leg, cause, reason } = event.data;
-        const story = storyOf(call_id, at, seq);
-        leave(legIn(story, leg, at), { at, cause, reason });
-        break;
+        leave(legIn(this.#storyOf(call_id, at, seq), leg, at), { at, cause, reason });
+        return;
       }
       case 'call.ended': {
         const { call_id, cause, reason, merged_into } = event.data;
-        const story = storyOf(call_id, at, seq);
-        if (merged_into === null) end(story, at, cause, reason);
-        else merge(story, storyOf(merged_into, at, seq), at);
-        break;
-      }
-      case 'queue.caller_joined': {
-        const { call_id, leg_id, queue } = event.data;
-        const leg = open.get(call_id)?.legs.get(leg_id);
-        leg?.visits.push({ queue, from: at, to: null, status: null });
-        break;
-      }
-      case 'queue.caller_left':
-      case 'queue.caller_abandoned': {
-        const { call_id, leg_id, queue } = event.data;
-        const visit = storyOf(call_id, at, seq)
-          .legs.get(leg_id)
-          ?.visits.findLast((v) => v.queue === queue && v.to === null);
-        if (visit === undefined) break;
-        visit.to = at;
-        if (event.type === 'queue.caller_left') visit.status = STATUS[event.data.reason] ?? null;
-        break;
+        const story = this.#storyOf(call_id, at, seq);
+        if (merged_into === null) this.#end(story, { at, cause, reason });
+        else this.#merge(story, this.#storyOf(merged_into, at, seq), at);
+        return;
       }
       default:
         return;
     }
-    if (event.observed === 'resync') noted(event);
-    forgetSilent(at);
+  }
+  #takeVisit(event: DomainEvent, seq: number): void {
+    const { at } = event;
+    if (event.type === 'queue.caller_joined') {
+      const { call_id, leg_id, queue } = event.data;
+      const leg = this.#open.get(call_id)?.legs.get(leg_id);
+      leg?.visits.push({ queue, from: at, to: null, status: null });
+    } else if (event.type === 'queue.caller_left' || event.type === 'queue.caller_abandoned') {
+      const { call_id, leg_id, queue } = event.data;
+      const leg = this.#storyOf(call_id, at, seq).legs.get(leg_id);
+      const visit = leg?.visits.findLast((v) => v.queue === queue && v.to === null);
+      if (visit === undefined) return;
+      visit.to = at;
+      if (event.type === 'queue.caller_left') visit.status = STATUS[event.data.reason] ?? null;
+    }
   }
   /** Marks calls with facts observed by a resync, whose time is unknown. */
-  function noted(event: DomainEvent): void {
-    const { call_id } = event.data as { call_id?: string };
-    const story = open.get(call_id ?? '') ?? aliases.get(call_id ?? '');
+  #markPartial(event: DomainEvent): void {
+    const { call_id = '' } = event.data as { call_id?: string };
+    const story = this.#open.get(call_id) ?? this.#aliases.get(call_id);
     if (story !== undefined) story.partial = true;
   }
-  function end(
-    story: Story,
-    at: number,
-    cause: number | null,
-    reason: NonNullable<Story['end']>['reason'],
-  ): void {
-    story.end = { at, cause, reason };
+  #end(story: Story, end: NonNullable<Story['end']>): void {
+    const { at, cause, reason } = end;
+    story.end = end;
     for (const leg of present(story)) {
-      const lost = reason === 'engine_lost';
-      if (lost) closeAll(leg, at);
+      if (reason === 'engine_lost') closeAll(leg, at);
       else leave(leg, { at, cause, reason: 'hangup' });
     }
-    open.delete(story.call);
-    over.add(story);
+    this.#open.delete(story.call);
+    this.#over.add(story);
   }
-  function merge(story: Story, into: Story, at: number): void {
+  #merge(story: Story, into: Story, at: number): void {
     if (story === into) return;
     story.end = { at, cause: null, reason: 'merged' };
-    open.delete(story.call);
-    aliases.set(story.call, into);
+    this.#open.delete(story.call);
+    this.#aliases.set(story.call, into);
     into.merged.push(story);
     into.transfers.push(...story.transfers);
     into.partial ||= story.partial;
@@ -241,42 +232,39 @@ export function createStories(): Stories {
       if (talks) leg.met.push({ call: into.call, from: at, to: null });
     }
   }
-  function forgetSilent(at: number): void {
-    const [oldest] = open.values();
-    if (oldest !== undefined && at - oldest.from > 2 * SILENT_MS) drop(oldest);
+  #dropSilent(at: number): void {
+    const [oldest] = this.#open.values();
+    if (oldest !== undefined && at - oldest.from > 2 * SILENT_MS) this.drop(oldest);
   }
-  function drop(story: Story): void {
-    open.delete(story.call);
-    over.delete(story);
-    const forget = ({ call, merged }: Story): void => {
-      aliases.delete(call);
-      merged.forEach(forget);
-    };
-    story.merged.forEach(forget);
-  }
-  return {
-    take,
-    ended: () => [...over],
-    isOpen: (call) => open.has(call) || aliases.get(call)?.end === null,
-    drop,
-    oldest() {
-      let least: number | null = null;
-      const look = ({ seq, merged }: Story): void => {
-        least = Math.min(least ?? seq, seq);
-        merged.forEach(look);
-      };
-      for (const story of open.values()) look(story);
-      for (const story of over) look(story);
-      return least;
-    },
-  };
 }
+export const createStories = (): Stories => new JournalStories();
+
 const STATUS: Readonly<Partial<Record<EventData<'queue.caller_left'>['reason'], VisitStatus>>> = {
   timeout: 'timeout',
   key: 'exit_key',
   withdrawn: 'withdrawn',
   other: 'continued',
 };
+function legIn(story: Story, leg: LegRef, at: number, first = false, dialled = ''): StoryLeg {
+  const known = story.legs.get(leg.leg_id);
+  if (known !== undefined) return known;
+  const fresh: StoryLeg = {
+    leg,
+    calls: [story.call],
+    first,
+    dialled,
+    from: at,
+    rang: false,
+    answered: null,
+    end: null,
+    met: [],
+    held: [],
+    parked: [],
+    visits: [],
+  };
+  story.legs.set(leg.leg_id, fresh);
+  return fresh;
+}
 const present = (story: Story): readonly StoryLeg[] =>
   [...story.legs.values()].filter((leg) => leg.end === null);
 function close(stretches: Stretch[], at: number): void {
@@ -289,6 +277,14 @@ function closeAll({ met, held, parked, visits }: StoryLeg, at: number): void {
 function leave(leg: StoryLeg, end: NonNullable<StoryLeg['end']>): void {
   leg.end = end;
   closeAll(leg, end.at);
+}
+/** A hold by one leg holds the other legs that talk. */
+function hold(story: Story, by: StoryLeg, on: boolean, at: number): void {
+  for (const leg of present(story)) {
+    if (leg === by || leg.met.length === 0) continue;
+    if (!on) close(leg.held, at);
+    else if (leg.held.at(-1)?.to !== null) leg.held.push({ from: at, to: null });
+  }
 }
 /** An answered leg is connected to the other legs of the call, or to the engine where there are none. */
 function connect(story: Story, leg: StoryLeg, at: number): void {
