@@ -8,12 +8,13 @@ import { keepFinding } from '../proof/findings.ts';
 import type { Finding } from '../proof/findings.ts';
 import { keepTestChannels } from '../proof/gaps.ts';
 import { linkRecords } from './links.ts';
+import type { Touched } from './links.ts';
 import { createPace, beginTelling } from './tell.ts';
 import { BUILT, packRecords, recordsOf, storeRecords } from './packs.ts';
 import { withDirectory } from '../record/records.ts';
 import type { KnownRecord } from '../record/records.ts';
 import type { Tables } from '../tables.ts';
-import type { TellDeps } from './tell.ts';
+import type { Pace, TellDeps } from './tell.ts';
 
 /** Malformed lines kept for support. */
 const MALFORMED_KEPT = 1000;
@@ -37,6 +38,14 @@ interface News {
   readonly over: string[];
   readonly soFar: Map<string, number>;
 }
+/** A touched conversation; `over`: its records are complete; `mayEnd`: try to end it; `goesOn`: build it as live otherwise. */
+interface Plan extends Touched {
+  readonly over: boolean;
+  readonly mayEnd: boolean;
+  readonly goesOn: boolean;
+  /** True if its record is built now, which needs its stored call records. */
+  readonly tells: boolean;
+}
 export interface Ingest {
   checkpoint(): Promise<CallRecordCheckpoint | null>;
   /** Stores call records, their conversations and the checkpoint in one transaction. Idempotent. */
@@ -54,16 +63,86 @@ export interface Ingest {
   tidy(): Promise<void>;
 }
 
-export function createIngest(deps: IngestDeps): Ingest {
-  const { store, directory, clock } = deps;
-  const pace = createPace(clock);
-  /** `live`: the reader has caught up. `begun`: conversations that an earlier process left open were handled. */
-  let live = false;
-  let begun = false;
+class RecordIngest implements Ingest {
+  readonly #deps: IngestDeps;
+  readonly #pace: Pace;
+  /** True once the reader has caught up. */
+  #live = false;
+  /** True once conversations that an earlier process left open were handled. */
+  #begun = false;
   /** True if more call records follow the newest batch. */
-  let behind = false;
+  #behind = false;
+  constructor(deps: IngestDeps) {
+    this.#deps = deps;
+    this.#pace = createPace(deps.clock);
+  }
+
+  async checkpoint(): Promise<CallRecordCheckpoint | null> {
+    const text = await readFact(this.#deps.store.db<Tables>(), 'checkpoint');
+    return text === null ? null : (JSON.parse(text) as CallRecordCheckpoint);
+  }
+  async store(batch: CallRecordBatch): Promise<void> {
+    const { store, clock } = this.#deps;
+    const news = await store.transaction<Tables, News>(async (db) => {
+      const checkpoint = JSON.stringify(batch.checkpoint);
+      // The batch is stored already: the connection broke after the commit.
+      if ((await readFact(db, 'checkpoint')) === checkpoint) return { over: [], soFar: new Map(), later: [] };
+      const news = await this.#storeNew(db, batch.records, batch.live);
+      await keepMalformed(db, batch.malformed, clock.now());
+      await keepTestChannels(db, batch.test_channels ?? [], clock.now());
+      await writeFact(db, 'checkpoint', checkpoint);
+      return news;
+    });
+    // After the commit: the next attempt builds what was rolled back.
+    for (const root of news.over) this.#pace.over(root);
+    for (const [root, records] of news.soFar) this.#pace.told(root, records);
+    for (const root of news.later) this.#pace.postpone(root);
+    if (this.#behind && batch.live)
+      await this.#closeBefore(Number((await readFact(store.db<Tables>(), 'restarted_us')) ?? 0));
+    this.#live = batch.live;
+    this.#behind = !batch.live;
+  }
+  async complete(records: readonly CallRecord[], finding: Finding): Promise<void> {
+    const news = await this.#deps.store.transaction<Tables, News>(async (db) => {
+      await keepFinding(db, finding);
+      return await this.#storeNew(db, records, true, true);
+    });
+    for (const root of news.over) this.#pace.over(root);
+  }
+  async tellDue(): Promise<void> {
+    if (!this.#live) return;
+    if (!this.#begun) for (const root of await this.#openRoots()) this.#pace.postpone(root);
+    this.#begun = true;
+    const due = this.#pace.due();
+    for (let i = 0; i < due.length; i += AT_ONCE) {
+      const roots = due.slice(i, i + AT_ONCE);
+      const built = await this.#buildOpen(roots);
+      for (const root of roots) {
+        const records = built.get(root);
+        if (records === undefined) this.#pace.over(root);
+        else this.#pace.told(root, records);
+      }
+    }
+  }
+  async engineBooted(boot: string, at_ms: number): Promise<void> {
+    const restarted = await this.#deps.store.transaction<Tables, number>(async (db) => {
+      const known = await readFact(db, 'boot');
+      if (known !== boot) await writeFact(db, 'boot', boot);
+      if (known !== null && known !== boot) await writeFact(db, 'restarted_us', String(at_ms * 1000));
+      return Number((await readFact(db, 'restarted_us')) ?? 0);
+    });
+    // Also for a known start: the service may have been killed after it stored that one.
+    if (restarted > 0 && !this.#behind) await this.#closeBefore(restarted);
+  }
+  async tidy(): Promise<void> {
+    const { clock, store } = this.#deps;
+    const now_us = clock.now() * 1000;
+    await this.#closeBefore(now_us - SILENT_US);
+    await packRecords(store, now_us - PACK_AFTER_US);
+  }
+
   /** Stores call records and builds the conversations they belong to. */
-  async function tellNews(
+  async #storeNew(
     db: Kysely<Tables>,
     batch: readonly CallRecord[],
     isLive: boolean,
@@ -71,30 +150,18 @@ export function createIngest(deps: IngestDeps): Ingest {
   ): Promise<News> {
     const news: News = { over: [], soFar: new Map(), later: [] };
     const once = new Map(batch.map((r) => [r.key, r]));
-    const given = [...once.values()].map((r) => withDirectory(r, directory));
+    const given = [...once.values()].map((r) => withDirectory(r, this.#deps.directory));
     const records = await withoutErased(db, given);
     if (records.length === 0) return news;
-    const telling = beginTelling(db, deps);
-    const restarted = Number((await readFact(db, 'restarted_us')) ?? 0);
+    const telling = beginTelling(db, this.#deps);
     const { touched, merged } = await linkRecords(db, records);
-    const known = await toldOf(db, merged);
-    const conversations = touched.map((t) => {
-      // A stored conversation was merged into this one; build it now, or a reader finds neither.
-      const joined = t.joined.some((root) => known.has(root));
-      // Until the reader has caught up, more call records from before the engine's restart may follow.
-      const over = ended || t.row.built !== BUILT.no || (isLive && t.row.last_us < restarted);
-      // Only a merge or one of these records can end it; for any other record the rebuild waits its turn.
-      const ends = t.joined.length > 0 || t.records.some((r) => ENDING.has(r.type));
-      const mayEnd = over || (t.row.closing === 1 && ends);
-      const goesOn = joined || (isLive && (mayEnd || pace.isReady(t.row.root)));
-      return { ...t, over, mayEnd, goesOn, tells: mayEnd || goesOn };
-    });
+    const plans = await this.#plan(db, touched, merged, isLive, ended);
     const before = await recordsOf(
       db,
-      conversations.filter((c) => c.tells && !c.fresh).map((c) => c.row.root),
+      plans.filter((c) => c.tells && !c.fresh).map((c) => c.row.root),
     );
     const fresh: KnownRecord[] = [];
-    for (const { row, records: own, over, mayEnd, goesOn } of conversations) {
+    for (const { row, records: own, over, mayEnd, goesOn } of plans) {
       const stored = before.get(row.root) ?? [];
       const keys = new Set(stored.map((r) => r.key));
       const added = keys.size === 0 ? own : own.filter((r) => !keys.has(r.key));
@@ -118,22 +185,63 @@ export function createIngest(deps: IngestDeps): Ingest {
     news.over.push(...merged);
     return news;
   }
-  const openRoots = async (): Promise<readonly string[]> =>
-    (
-      await store
-        .db<Tables>()
+  /** Decides which of the touched conversations may end and which are built now. */
+  async #plan(
+    db: Kysely<Tables>,
+    touched: readonly Touched[],
+    merged: readonly string[],
+    isLive: boolean,
+    ended: boolean,
+  ): Promise<readonly Plan[]> {
+    const restarted = Number((await readFact(db, 'restarted_us')) ?? 0);
+    const known = await storedAmong(db, merged);
+    return touched.map((t) => {
+      // A stored conversation was merged into this one; build it now, or a reader finds neither.
+      const joined = t.joined.some((root) => known.has(root));
+      // Until the reader has caught up, more call records from before the engine's restart may follow.
+      const over = ended || t.row.built !== BUILT.no || (isLive && t.row.last_us < restarted);
+      // Only a merge or one of these records can end it; for any other record the rebuild waits its turn.
+      const ends = t.joined.length > 0 || t.records.some((r) => ENDING.has(r.type));
+      const mayEnd = over || (t.row.closing === 1 && ends);
+      const goesOn = joined || (isLive && (mayEnd || this.#pace.isReady(t.row.root)));
+      return { ...t, over, mayEnd, goesOn, tells: mayEnd || goesOn };
+    });
+  }
+  async #openRoots(): Promise<readonly string[]> {
+    const rows = await this.#deps.store
+      .db<Tables>()
+      .selectFrom('history_conversations')
+      .select('root')
+      .where('built', '=', BUILT.no)
+      .orderBy('last_us', 'desc')
+      .limit(MOST_OPEN)
+      .execute();
+    return rows.map((row) => row.root);
+  }
+  /** Builds those of the conversations that are live; returns the number of their call records, by root. */
+  #buildOpen(roots: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    return this.#deps.store.transaction<Tables, ReadonlyMap<string, number>>(async (db) => {
+      const telling = beginTelling(db, this.#deps);
+      const rows = await db
         .selectFrom('history_conversations')
-        .select('root')
+        .selectAll()
+        .where('root', 'in', roots)
         .where('built', '=', BUILT.no)
-        .orderBy('last_us', 'desc')
-        .limit(MOST_OPEN)
-        .execute()
-    ).map((row) => row.root);
+        .execute();
+      const records = await recordsOf(
+        db,
+        rows.map((row) => row.root),
+      );
+      for (const row of rows) telling.soFar(row, records.get(row.root)!);
+      await telling.write();
+      return new Map(rows.map(({ root }) => [root, records.get(root)!.length]));
+    });
+  }
   /** Closes open conversations whose newest record is older than the given moment. */
-  async function closeBefore(at_us: number): Promise<void> {
+  async #closeBefore(at_us: number): Promise<void> {
     for (;;) {
-      const closed = await store.transaction<Tables, number>(async (db) => {
-        const telling = beginTelling(db, deps);
+      const closed = await this.#deps.store.transaction<Tables, number>(async (db) => {
+        const telling = beginTelling(db, this.#deps);
         const open = await db
           .selectFrom('history_conversations')
           .selectAll()
@@ -153,94 +261,11 @@ export function createIngest(deps: IngestDeps): Ingest {
       if (closed < AT_ONCE) return;
     }
   }
-
-  return {
-    async checkpoint() {
-      const text = await readFact(store.db<Tables>(), 'checkpoint');
-      return text === null ? null : (JSON.parse(text) as CallRecordCheckpoint);
-    },
-    async store(batch) {
-      const news = await store.transaction<Tables, News>(async (db) => {
-        const checkpoint = JSON.stringify(batch.checkpoint);
-        // Stored, though we were not told so: the connection broke after the commit.
-        if ((await readFact(db, 'checkpoint')) === checkpoint)
-          return { over: [], soFar: new Map(), later: [] };
-        const news = await tellNews(db, batch.records, batch.live);
-        await keepMalformed(db, batch.malformed, clock.now());
-        await keepTestChannels(db, batch.test_channels ?? [], clock.now());
-        await writeFact(db, 'checkpoint', checkpoint);
-        return news;
-      });
-      // Only now: what was rolled back is told with the next try.
-      for (const root of news.over) pace.over(root);
-      for (const [root, records] of news.soFar) pace.told(root, records);
-      for (const root of news.later) pace.postpone(root);
-      if (behind && batch.live)
-        await closeBefore(Number((await readFact(store.db<Tables>(), 'restarted_us')) ?? 0));
-      live = batch.live;
-      behind = !live;
-    },
-    async complete(records, finding) {
-      const news = await store.transaction<Tables, News>(async (db) => {
-        await keepFinding(db, finding);
-        return await tellNews(db, records, true, true);
-      });
-      for (const root of news.over) pace.over(root);
-    },
-    async tellDue() {
-      if (!live) return;
-      if (!begun) for (const root of await openRoots()) pace.postpone(root);
-      begun = true;
-      const due = pace.due();
-      for (let i = 0; i < due.length; i += AT_ONCE) {
-        const told = await store.transaction<Tables, Map<string, number>>(async (db) => {
-          const telling = beginTelling(db, deps);
-          const rows = await db
-            .selectFrom('history_conversations')
-            .selectAll()
-            .where('root', 'in', due.slice(i, i + AT_ONCE))
-            .where('built', '=', BUILT.no)
-            .execute();
-          const told = new Map<string, number>();
-          const records = await recordsOf(
-            db,
-            rows.map((row) => row.root),
-          );
-          for (const row of rows) {
-            const own = records.get(row.root)!;
-            telling.soFar(row, own);
-            told.set(row.root, own.length);
-          }
-          await telling.write();
-          return told;
-        });
-        for (const root of due.slice(i, i + AT_ONCE)) {
-          const records = told.get(root);
-          if (records === undefined) pace.over(root);
-          else pace.told(root, records);
-        }
-      }
-    },
-    async engineBooted(boot, at_ms) {
-      const restarted = await store.transaction<Tables, number>(async (db) => {
-        const known = await readFact(db, 'boot');
-        if (known !== boot) await writeFact(db, 'boot', boot);
-        if (known !== null && known !== boot) await writeFact(db, 'restarted_us', String(at_ms * 1000));
-        return Number((await readFact(db, 'restarted_us')) ?? 0);
-      });
-      // Also in a life that is known: we may have been killed after writing it down.
-      if (restarted > 0 && !behind) await closeBefore(restarted);
-    },
-    async tidy() {
-      const now_us = clock.now() * 1000;
-      await closeBefore(now_us - SILENT_US);
-      await packRecords(store, now_us - PACK_AFTER_US);
-    },
-  };
 }
+export const createIngest = (deps: IngestDeps): Ingest => new RecordIngest(deps);
 
 /** Which of the conversations have a stored record. */
-async function toldOf(db: Kysely<Tables>, roots: readonly string[]): Promise<ReadonlySet<string>> {
+async function storedAmong(db: Kysely<Tables>, roots: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await inChunks(roots, (some) =>
     db.selectFrom('conversations').select('root').where('root', 'in', some).execute(),
   );
@@ -251,7 +276,7 @@ async function keepMalformed(db: Kysely<Tables>, lines: readonly string[], now: 
   await inChunks(lines.slice(-MALFORMED_KEPT), async (some) => {
     await db
       .insertInto('history_malformed')
-      // Some databases refuse this one character in a text.
+      // PostgreSQL rejects this character in a text.
       .values(some.map((line) => ({ seen_at: now, line: line.replaceAll('\0', '\ufffd') })))
       .execute();
     return [];

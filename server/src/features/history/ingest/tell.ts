@@ -86,6 +86,7 @@ const PER_RECORD_MS = 10;
 const MOST_MS = 60_000;
 
 /** When each live conversation may be rebuilt next. Kept in memory only: a new process rebuilds all of them once. */
+export type Pace = ReturnType<typeof createPace>;
 export function createPace(clock: Clock) {
   const open = new Map<string, { next: number; due: boolean }>();
   const isReady = (next: number): boolean => {
