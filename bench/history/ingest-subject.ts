@@ -10,7 +10,7 @@ import { createCelReader } from '../../server/src/adapters/asterisk/cel/reader.t
 import { openSqliteStore } from '../../server/src/adapters/sqlite/store.ts';
 import { systemClock as clock } from '../../server/src/core/clock.ts';
 import { silent as log } from '../../server/src/core/log.ts';
-import type { Tables } from '../../server/src/features/history/tables.ts';
+import type { Tables } from '../../server/src/features/history/store/tables.ts';
 import { benchHistory } from './directory.ts';
 
 const [way = '', file = '', , place = ''] = process.argv.slice(2);

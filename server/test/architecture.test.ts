@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cyclesOf, importGraph } from './support/import-cycles.ts';
+import { cyclesOf, folderGraph, importGraph } from './support/import-cycles.ts';
 import { lineOf, readSources } from './support/sources.ts';
 import type { Source } from './support/sources.ts';
 
@@ -160,6 +160,11 @@ const cycles = (files: readonly Source[]): string[] =>
 
 test('architecture - no files load one another in a cycle', async () => {
   assert.deepEqual(cycles(await readHouse()), []);
+});
+
+test('architecture - no folders of a feature load one another in a cycle', async () => {
+  const features = (await readSources(['server/src/features'], /\.ts$/)).filter(({ path }) => !isTest(path));
+  assert.deepEqual(cyclesOf(folderGraph(importGraph(features))), []);
 });
 
 test('architecture - a cycle is found by its run-time imports, not by those of types', () => {

@@ -11,7 +11,7 @@ import type { TestPostgres } from '../../test/support/postgres.ts';
 import { until } from '../../test/support/until.ts';
 import { openPostgresStore } from '../adapters/postgres/store.ts';
 import { lockFolder } from '../core/folder-lock.ts';
-import type { Tables } from '../features/history/tables.ts';
+import type { Tables } from '../features/history/store/tables.ts';
 import { RECORDS } from './record-move.ts';
 
 let server: TestPostgres;

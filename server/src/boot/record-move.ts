@@ -6,7 +6,7 @@ import { refuseOlder } from '../adapters/sqlite/database.ts';
 import { readTables } from '../adapters/sqlite/tables.ts';
 import type { TableReader } from '../adapters/sqlite/tables.ts';
 import { migrations as exports } from '../features/exports/store.ts';
-import { migrations as history } from '../features/history/migrations.ts';
+import { migrations as history } from '../features/history/store/migrations.ts';
 import { migrations as recordings } from '../features/recordings/tables.ts';
 import type { Migration, Store } from '../ports/store.ts';
 

@@ -9,7 +9,7 @@ import { messageOf } from '../core/errors.ts';
 import { lockFolder } from '../core/folder-lock.ts';
 import { silent } from '../core/log.ts';
 import { rebuildConversations } from '../features/history/ingest/rebuild.ts';
-import { migrations } from '../features/history/migrations.ts';
+import { migrations } from '../features/history/store/migrations.ts';
 import { createDirectory } from '../features/pbx-config/directory.ts';
 import { openObjects } from '../features/pbx-config/objects.ts';
 import { migrations as pbxConfigMigrations } from '../features/pbx-config/tables.ts';

@@ -7,7 +7,7 @@ import { createQuality } from '../../src/features/history/query/quality.ts';
 import { conversationOperations, qualityOperations } from '../../src/features/history/operations.ts';
 import { createConversationReader } from '../../src/features/history/query/service.ts';
 import type { ConversationRecord } from '../../src/features/history/record/record.ts';
-import type { Tables } from '../../src/features/history/tables.ts';
+import type { Tables } from '../../src/features/history/store/tables.ts';
 import { addOperations } from '../../src/http/operations.ts';
 import type { Commands } from '../../src/ports/operations.ts';
 import { authenticatorWithKeys, hostFixture } from './host-fixture.ts';

@@ -20,7 +20,7 @@ import { createContacts } from '../contacts/feature.ts';
 import { contactOperations } from '../contacts/operations.ts';
 import { historyOperations } from '../history/operations.ts';
 import { createHistoryService } from '../history/query/history-service.ts';
-import { migrations as historyMigrations } from '../history/migrations.ts';
+import { migrations as historyMigrations } from '../history/store/migrations.ts';
 import { apiKeyOperations } from './operations.ts';
 import { createApiKeys, isApiKey } from './service.ts';
 

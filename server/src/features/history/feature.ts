@@ -19,7 +19,7 @@ import type { Quality } from './query/quality.ts';
 import { createConversationReader } from './query/service.ts';
 import type { ConversationReader } from './query/service.ts';
 import { createHistoryData } from './erasure/personal-data.ts';
-import { readFact, writeFact } from './store.ts';
+import { readFact, writeFact } from './store/store.ts';
 import { createIngest } from './ingest/ingest.ts';
 import { createKnownConversations } from './query/read.ts';
 import { createProver } from './proof/prover.ts';
@@ -27,8 +27,8 @@ import type { Prover } from './proof/prover.ts';
 import { createPublisher } from './ingest/publish.ts';
 import { createHistoryService } from './query/history-service.ts';
 import type { HistoryService } from './query/history-service.ts';
-import { migrations } from './migrations.ts';
-import type { Tables } from './tables.ts';
+import { migrations } from './store/migrations.ts';
+import type { Tables } from './store/tables.ts';
 import { createWrapUps } from './ingest/wrap-ups.ts';
 
 export interface HistoryDeps {

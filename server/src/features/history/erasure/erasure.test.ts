@@ -8,9 +8,9 @@ import { extensionSubject, numberSubject } from '../../../numbers/subject.ts';
 import type { Subject } from '../../../numbers/subject.ts';
 import type { CallRecord } from '../../../ports/call-records.ts';
 import type { RecordingIndex } from '../../../ports/conversations.ts';
-import { packRecords, unpack } from '../ingest/packs.ts';
+import { packRecords, unpack } from '../store/packs.ts';
 import type { ConversationRecord } from '../record/record.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 import { createHistoryData } from './personal-data.ts';
 
 const { signal } = new AbortController();

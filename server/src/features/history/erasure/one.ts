@@ -1,14 +1,14 @@
 /** Erases somebody from one conversation. */
 import type { Kysely } from 'kysely';
 import type { Subject } from '../../../numbers/subject.ts';
-import { remember, takeChanges } from '../ingest/feed.ts';
-import { BUILT, recordsOf, pack, unpack } from '../ingest/packs.ts';
+import { remember, takeChanges } from '../store/store.ts';
+import { BUILT, recordsOf, pack, unpack } from '../store/packs.ts';
 import type { KnownRecord } from '../record/records.ts';
-import type { ConversationIndexRow, Tables } from '../tables.ts';
+import type { ConversationIndexRow, Tables } from '../store/tables.ts';
 import { beginTelling } from '../ingest/tell.ts';
 import type { TellDeps } from '../ingest/tell.ts';
-import { eraserOf, mapTexts, namesOf } from './eraser.ts';
-import { setTombstones } from './eraser.ts';
+import { eraserOf, mapTexts, namesOf } from '../store/eraser.ts';
+import { setTombstones } from '../store/eraser.ts';
 
 type Count = (place: string, rows: number) => void;
 /** What people wrote may say anything of anybody: all of it goes. */

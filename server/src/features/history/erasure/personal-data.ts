@@ -8,10 +8,10 @@ import type { Store } from '../../../ports/store.ts';
 import { detailsOf, rowsOf } from '../query/read.ts';
 import { readPlaces } from '../query/sources.ts';
 import type { Place } from '../query/sources.ts';
-import { readRecord, unpack } from '../ingest/packs.ts';
-import type { Tables } from '../tables.ts';
+import { readRecord, unpack } from '../store/packs.ts';
+import type { Tables } from '../store/tables.ts';
 import type { TellDeps } from '../ingest/tell.ts';
-import { holds } from './eraser.ts';
+import { holds } from '../store/eraser.ts';
 import { callsOf, eraseConversation } from './one.ts';
 
 /** Conversations looked at between two turns of the event loop. */

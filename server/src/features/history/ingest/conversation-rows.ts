@@ -1,13 +1,12 @@
 import type { Insertable, Kysely, Selectable } from 'kysely';
 import { fold } from '@offhook/contract/search.ts';
 import { cellsOf } from '../record/cells.ts';
-import { inChunks, insertAll } from '../store.ts';
+import { inChunks, insertAll, remember, takeChanges } from '../store/store.ts';
 import { KEY_LIMIT, keyOf, writeTerms } from '../query/terms.ts';
-import { rootsWithTombstones } from '../erasure/eraser.ts';
-import { remember, takeChanges } from './feed.ts';
-import { fingerprintOf, writeRecord } from './packs.ts';
+import { rootsWithTombstones } from '../store/eraser.ts';
+import { fingerprintOf, writeRecord } from '../store/packs.ts';
 import type { ConversationRecord, RecordedParticipant } from '../record/record.ts';
-import type { ConversationIndexRow, ConversationKeyRow, OutboxRow, Tables } from '../tables.ts';
+import type { ConversationIndexRow, ConversationKeyRow, OutboxRow, Tables } from '../store/tables.ts';
 
 /** The record of a conversation, as built from its call records so far; `over`: no more of them are expected. */
 export interface Told {

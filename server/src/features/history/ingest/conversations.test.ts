@@ -6,7 +6,7 @@ import { createVirtualClock } from '../../../adapters/memory/virtual-clock.ts';
 import { e164In } from '../../../numbers/e164.ts';
 import { silent } from '../../../core/log.ts';
 import { createIngest } from './ingest.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 
 const told = async (scene: HistoryScene) =>
   (await scene.conversations()).map((c) => [c.root, c.state, c.revision]);

@@ -19,7 +19,7 @@ import { SILENT_US } from './ingest.ts';
 import { buildConversation } from '../record/build.ts';
 import { peopleIn } from '../record/people.ts';
 import { withDirectory } from '../record/records.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 
 const everything = async (): Promise<readonly CallRecord[]> =>
   (await recordings()).flatMap((name) => recorded(name)).sort((a, b) => a.at_us - b.at_us);

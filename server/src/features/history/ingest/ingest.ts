@@ -2,18 +2,18 @@ import type { Kysely } from 'kysely';
 import type { CallRecord, CallRecordBatch, CallRecordCheckpoint } from '../../../ports/call-records.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Store } from '../../../ports/store.ts';
-import { inChunks, readFact, writeFact } from '../store.ts';
-import { withoutErased } from '../erasure/eraser.ts';
+import { inChunks, readFact, writeFact } from '../store/store.ts';
+import { withoutErased } from '../store/eraser.ts';
 import { keepFinding } from '../proof/findings.ts';
 import type { Finding } from '../proof/findings.ts';
 import { keepTestChannels } from '../proof/gaps.ts';
 import { linkRecords } from './links.ts';
 import type { Touched } from './links.ts';
 import { createPace, beginTelling } from './tell.ts';
-import { BUILT, packRecords, recordsOf, storeRecords } from './packs.ts';
+import { BUILT, packRecords, recordsOf, storeRecords } from '../store/packs.ts';
 import { withDirectory } from '../record/records.ts';
 import type { KnownRecord } from '../record/records.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 import type { Pace, TellDeps } from './tell.ts';
 
 /** Malformed lines kept for support. */

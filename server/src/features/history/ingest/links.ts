@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely';
-import { BUILT } from './packs.ts';
+import { BUILT } from '../store/packs.ts';
 import { compareCalls } from '../record/records.ts';
 import type { KnownRecord } from '../record/records.ts';
-import type { ConversationRow, Tables } from '../tables.ts';
-import { inChunks, insertAll } from '../store.ts';
+import type { ConversationRow, Tables } from '../store/tables.ts';
+import { inChunks, insertAll } from '../store/store.ts';
 import { removeRows } from './person-rows.ts';
 
 /** A conversation that the given call records belong to; `row` is not stored yet. */

@@ -1,10 +1,10 @@
 import type { Insertable, Kysely, Selectable } from 'kysely';
 import type { Directory } from '../../../ports/directory.ts';
 import type { PersonRow } from '../record/people.ts';
-import { inChunks, insertAll } from '../store.ts';
+import { inChunks, insertAll } from '../store/store.ts';
 import { fold } from '@offhook/contract/search.ts';
-import { TEXT_LIMIT } from '../tables.ts';
-import type { HistoryRow, Tables } from '../tables.ts';
+import { TEXT_LIMIT } from '../store/tables.ts';
+import type { HistoryRow, Tables } from '../store/tables.ts';
 
 type StoredRow = Selectable<HistoryRow>;
 type NewRow = Insertable<HistoryRow>;

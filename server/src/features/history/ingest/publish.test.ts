@@ -11,7 +11,7 @@ import type { CallRecord } from '../../../ports/call-records.ts';
 import type { Store } from '../../../ports/store.ts';
 import { createKnownConversations } from '../query/read.ts';
 import { createPublisher } from './publish.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 
 /** One life of the service over a store and a journal that outlive it. */
 async function live(scene: HistoryScene, journal: HistoryJournal, store: Store = scene.store) {

@@ -18,9 +18,9 @@ import type { JournalReader, JournalRow } from '../../../ports/journal-store.ts'
 import type { Store } from '../../../ports/store.ts';
 import { readAnnotations } from '../query/annotations.ts';
 import { summaryOf } from '../query/view.ts';
-import { readFact, writeFact } from '../store.ts';
-import { readRecord } from './packs.ts';
-import type { OutboxRow, Tables } from '../tables.ts';
+import { readFact, writeFact } from '../store/store.ts';
+import { readRecord } from '../store/packs.ts';
+import type { OutboxRow, Tables } from '../store/tables.ts';
 
 export interface PublisherDeps {
   readonly store: Store;

@@ -13,7 +13,7 @@ import { silent } from '../../../core/log.ts';
 import type { CallRecord } from '../../../ports/call-records.ts';
 import type { Store } from '../../../ports/store.ts';
 import { rebuildConversations } from './rebuild.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 
 const ALL = { from_ms: 0, to_ms: Date.UTC(2100, 0, 1) };
 const rebuild = (scene: HistoryScene, range = ALL, store: Store = scene.store) =>

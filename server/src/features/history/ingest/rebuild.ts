@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely';
-import { readFact, writeFact } from '../store.ts';
-import { BUILT, recordsOf } from './packs.ts';
+import { newestChange, readFact, writeFact } from '../store/store.ts';
+import { BUILT, recordsOf } from '../store/packs.ts';
 import { BUILT_BY } from '../record/build.ts';
-import type { ConversationRow, Tables } from '../tables.ts';
+import type { ConversationRow, Tables } from '../store/tables.ts';
 import { beginTelling } from './tell.ts';
 import type { TellDeps } from './tell.ts';
 import type { Store } from '../../../ports/store.ts';
@@ -92,10 +92,6 @@ const after = (db: Kysely<Tables>, range: RebuildRange, { last_us, root }: Place
     .orderBy('root')
     .limit(AT_ONCE)
     .execute();
-async function newestChange(db: Kysely<Tables>): Promise<number> {
-  const row = await db.selectFrom('history_counters').select('value').executeTakeFirst();
-  return Number(row?.value ?? 0);
-}
 async function tellAgain(
   db: Kysely<Tables>,
   deps: TellDeps,

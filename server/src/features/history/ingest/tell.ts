@@ -5,7 +5,7 @@ import type { Directory } from '../../../ports/directory.ts';
 import { writeConversations } from './conversation-rows.ts';
 import type { Told } from './conversation-rows.ts';
 import { putConversations } from './links.ts';
-import { BUILT } from './packs.ts';
+import { BUILT } from '../store/packs.ts';
 import { merged as mergedWithJournal } from '../proof/merge.ts';
 import { BUILT_BY, buildConversation, buildRecord } from '../record/build.ts';
 import { peopleIn } from '../record/people.ts';
@@ -13,7 +13,7 @@ import type { PersonRow } from '../record/people.ts';
 import { isComplete } from '../record/records.ts';
 import type { KnownRecord } from '../record/records.ts';
 import { writeRows } from './person-rows.ts';
-import type { ConversationRow, Tables } from '../tables.ts';
+import type { ConversationRow, Tables } from '../store/tables.ts';
 import type { Clock } from '../../../ports/clock.ts';
 
 export interface TellDeps {

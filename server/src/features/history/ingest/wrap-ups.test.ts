@@ -5,7 +5,7 @@ import { nodeId } from '@offhook/contract/ids.ts';
 import { dying, historyScene, recorded } from '../../../../test/support/history-scene.ts';
 import { openMemoryJournal } from '../../../adapters/memory/journal-store.ts';
 import { eventOf, openJournal } from '../../../journal/journal.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 import { createWrapUps } from './wrap-ups.ts';
 
 const AT = Date.UTC(2026, 10, 21, 9);

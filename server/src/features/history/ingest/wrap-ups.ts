@@ -3,9 +3,8 @@ import type { AgentSummary } from '@offhook/contract/agents.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { JournalReader, JournalRow } from '../../../ports/journal-store.ts';
 import type { Store } from '../../../ports/store.ts';
-import { insertAll, readFact, writeFact } from '../store.ts';
-import { rootsOf, touchConversations } from './feed.ts';
-import type { Tables } from '../tables.ts';
+import { insertAll, readFact, rootsOf, touchConversations, writeFact } from '../store/store.ts';
+import type { Tables } from '../store/tables.ts';
 
 type WrapUp = Tables['conversation_wrap_ups'];
 type Begun = Omit<WrapUp, 'to_ms'>;

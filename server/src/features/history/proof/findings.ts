@@ -2,7 +2,7 @@
 import type { Kysely } from 'kysely';
 import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
 import type { Store } from '../../../ports/store.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 
 type Gap = Omit<EventData<'history.gap'>, 'finding_id'>;
 type Difference = Omit<EventData<'history.difference'>, 'finding_id'>;

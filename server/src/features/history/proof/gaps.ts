@@ -1,7 +1,7 @@
 /** Channels of the engine that neither the call records nor the journal have. */
 import type { Kysely } from 'kysely';
-import { inChunks } from '../store.ts';
-import type { Tables } from '../tables.ts';
+import { inChunks } from '../store/store.ts';
+import type { Tables } from '../store/tables.ts';
 import { lostIn, unexplainedBy } from './absences.ts';
 import type { Absence, LostChannels } from './absences.ts';
 

@@ -6,7 +6,7 @@ import type { Log } from '../../../core/log.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { JournalReader } from '../../../ports/journal-store.ts';
 import type { Store } from '../../../ports/store.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 import { createAbsences } from './absences.ts';
 import type { Absence } from './absences.ts';
 import { keepFinding } from './findings.ts';

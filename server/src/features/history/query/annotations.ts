@@ -1,9 +1,9 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { RecordingIndex } from '../../../ports/conversations.ts';
 import type { Directory } from '../../../ports/directory.ts';
-import { inChunks } from '../store.ts';
+import { inChunks } from '../store/store.ts';
 import type { ConversationRecord } from '../record/record.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 import type { Wanted } from './find.ts';
 import { callsOfRecord } from './view.ts';
 import type { Annotations } from './view.ts';

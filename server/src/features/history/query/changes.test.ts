@@ -5,8 +5,8 @@ import { ConversationChangesReply } from '@offhook/contract/conversation-list.ts
 import { STARTED, recordOf } from '../../../../test/support/conversation-record.ts';
 import { conversationsRig, noRecordings } from '../../../../test/support/conversations-rig.ts';
 import type { ConversationsRig } from '../../../../test/support/conversations-rig.ts';
-import { touchConversations } from '../ingest/feed.ts';
-import type { Tables } from '../tables.ts';
+import { touchConversations } from '../store/store.ts';
+import type { Tables } from '../store/tables.ts';
 import { readChanges } from './changes.ts';
 
 const PATH = '/api/v1/conversations/changes';

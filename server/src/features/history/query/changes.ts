@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely';
 import type { ConversationChange } from '@offhook/contract/conversation-list.ts';
 import type { Objects } from '../../../rights/rights.ts';
-import { inChunks } from '../store.ts';
-import type { Tables } from '../tables.ts';
+import { inChunks } from '../store/store.ts';
+import type { Tables } from '../store/tables.ts';
 import type { Owners } from './annotations.ts';
 import { detailsOf, rowsOf, summariesOf } from './read.ts';
 

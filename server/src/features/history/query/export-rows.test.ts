@@ -8,8 +8,8 @@ import type { RecordingIndex } from '../../../ports/conversations.ts';
 import { temporaryStore } from '../../../../test/conformance/store-temp.ts';
 import { STARTED, recordOf } from '../../../../test/support/conversation-record.ts';
 import { writeConversations } from '../ingest/conversation-rows.ts';
-import { migrations } from '../migrations.ts';
-import type { Tables } from '../tables.ts';
+import { migrations } from '../store/migrations.ts';
+import type { Tables } from '../store/tables.ts';
 import { createConversationRows } from './export-rows.ts';
 
 const supervisor: Principal = { extension: '1002', level: 'supervisor', key: null };

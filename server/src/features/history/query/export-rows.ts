@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import type { ConversationRows } from '../../../ports/conversations.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 import { findConversations } from './find.ts';
 import type { Wanted } from './find.ts';
 import { padded } from './sources.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import { likeLiteral } from '../../../core/text-index.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 import { countOf, padded, readPlaces } from './sources.ts';
 import type { Count, Place, Range, Source } from './sources.ts';
 import type { ConversationsQuery } from '@offhook/contract/conversation-list.ts';

@@ -4,7 +4,7 @@ import { ConversationsReply } from '@offhook/contract/conversation-list.ts';
 import { STARTED, recordOf } from '../../../../test/support/conversation-record.ts';
 import { conversationsRig } from '../../../../test/support/conversations-rig.ts';
 import { hideCalls } from './hide.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 
 const PATH = '/api/v1/conversations';
 /** The row of an extension's own list, as ingestion writes it beside the conversation. */

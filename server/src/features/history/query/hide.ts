@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Store } from '../../../ports/store.ts';
-import { inChunks, insertAll } from '../store.ts';
-import type { Tables } from '../tables.ts';
+import { inChunks, insertAll } from '../store/store.ts';
+import type { Tables } from '../store/tables.ts';
 import type { Wanted } from './find.ts';
 
 /** Rows changed in one transaction, so that clearing a long history never holds up other writes. */

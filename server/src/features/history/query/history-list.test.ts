@@ -4,7 +4,7 @@ import { historyScene, recorded } from '../../../../test/support/history-scene.t
 import { readPage, readStats } from './list.ts';
 import type { ListQuery } from './list.ts';
 import { findRows } from './list.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 
 test('history - a page is found by an index, however deep, and never sorted', async () => {
   await using scene = await historyScene();

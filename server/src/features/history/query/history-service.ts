@@ -18,7 +18,7 @@ import { clearCalls, hideCalls } from './hide.ts';
 import { identityOf, readPage, readStats } from './list.ts';
 import type { ListQuery, StoredRow } from './list.ts';
 import { findRows, readFound, statsOfFound } from './list.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 import { rfc3339 } from '../../../core/clock.ts';
 
 /** Who asks. */

@@ -3,8 +3,8 @@ import type { Kysely, Selectable } from 'kysely';
 import type { HistoryFilter, HistoryStats } from '@offhook/contract/history.ts';
 import { likeLiteral, textsWith } from '../../../core/text-index.ts';
 import type { ListIdentity, Position } from './paging.ts';
-import type { HistoryRow, Tables } from '../tables.ts';
-import { inChunks } from '../store.ts';
+import type { HistoryRow, Tables } from '../store/tables.ts';
+import { inChunks } from '../store/store.ts';
 import { padded } from './sources.ts';
 
 /** One list: whose calls, which of them, and whether hidden ones are left out (`own`). */

@@ -11,8 +11,8 @@ import type { Caller } from '../../../ports/http.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Actor } from '../../../ports/operations.ts';
 import type { Store } from '../../../ports/store.ts';
-import { touchConversations } from '../ingest/feed.ts';
-import type { Tables } from '../tables.ts';
+import { touchConversations } from '../store/store.ts';
+import type { Tables } from '../store/tables.ts';
 import { conversationByCall } from './read.ts';
 import { callsOfRecord, noteOnWire, outcomeOnWire } from './view.ts';
 

@@ -6,7 +6,7 @@ import type { HistoryScene } from '../../../../test/support/history-scene.ts';
 import { readPage, readStats } from './list.ts';
 import type { ListQuery } from './list.ts';
 import { findRows, readFound, statsOfFound } from './list.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 
 async function terms(scene: HistoryScene) {
   const db = scene.store.db<Tables>();

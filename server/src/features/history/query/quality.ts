@@ -7,8 +7,8 @@ import { historyOf, historySince } from '../../../rights/rights.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Caller } from '../../../ports/http.ts';
 import type { Store } from '../../../ports/store.ts';
-import { touchConversations } from '../ingest/feed.ts';
-import type { Tables } from '../tables.ts';
+import { touchConversations } from '../store/store.ts';
+import type { Tables } from '../store/tables.ts';
 import { conversationByCall } from './read.ts';
 import { callsOfRecord, qualityOnWire } from './view.ts';
 

@@ -13,7 +13,7 @@ import { hideCalls } from './hide.ts';
 import { addOperations } from '../../../http/operations.ts';
 import { historyOperations } from '../operations.ts';
 import { createHistoryService } from './history-service.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 import { localTimeIn } from './history-service.ts';
 
 const PATH = '/api/mobile/history.php';

@@ -1,6 +1,6 @@
 /** Where a list of conversations can be read from in the order of time; each is one index. */
 import type { Kysely } from 'kysely';
-import type { ConversationKeyRow, Tables } from '../tables.ts';
+import type { ConversationKeyRow, Tables } from '../store/tables.ts';
 
 /** A place in the order of every list: newest first. */
 export interface Place {

@@ -5,7 +5,7 @@ import { historyScene } from '../../../../test/support/history-scene.ts';
 import type { HistoryScene } from '../../../../test/support/history-scene.ts';
 import { STARTED, recordOf } from '../../../../test/support/conversation-record.ts';
 import { conversationsRig } from '../../../../test/support/conversations-rig.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 import { keysWith, writeTerms } from './terms.ts';
 
 type Row = { kind: 'number'; value: string; text: string };

@@ -2,9 +2,9 @@
 import type { Kysely } from 'kysely';
 import { fold } from '@offhook/contract/search.ts';
 import { textsWith } from '../../../core/text-index.ts';
-import { inChunks, insertAll } from '../store.ts';
+import { inChunks, insertAll } from '../store/store.ts';
 import type { ConversationRecord, RecordedParticipant } from '../record/record.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../store/tables.ts';
 import type { Key, Place, Range, Source } from './sources.ts';
 import { padded } from './sources.ts';
 

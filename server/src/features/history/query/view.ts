@@ -13,7 +13,7 @@ import {
   secondsOf,
   timesOf,
 } from '../record/times.ts';
-import type { ConversationIndexRow, Tables } from '../tables.ts';
+import type { ConversationIndexRow, Tables } from '../store/tables.ts';
 
 /** What the row knows and the record does not. */
 export type ShownRow = Pick<

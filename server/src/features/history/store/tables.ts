@@ -3,7 +3,7 @@ import type { Generated } from 'kysely';
 /** Characters of a text that is searched; an index takes less than a caller may send. */
 export const TEXT_LIMIT = 256;
 
-/** Call records of one call that came together: KnownRecords as a JSON array, compressed (`ingest/packs.ts`). */
+/** Call records of one call that came together: KnownRecords as a JSON array, compressed (`packs.ts`). */
 interface LooseRow {
   id: Generated<number>;
   call: string;
@@ -78,7 +78,7 @@ export interface ConversationIndexRow {
   wait_ms: number;
   /** Names and numbers of everybody in it as a search compares them. */
   search: string;
-  /** ConversationRecord as JSON, compressed (`ingest/packs.ts`). */
+  /** ConversationRecord as JSON, compressed (`packs.ts`). */
   record: Uint8Array;
   /** What an export shows of it, so that a million rows are read without opening the record: JSON of `cellsOf` (record/cells.ts). */
   cells: string;
@@ -179,7 +179,7 @@ export interface Tables {
   history_conversations: ConversationRow;
   history_rows: HistoryRow;
   history_terms: PartyTermRow;
-  /** Calls of which something was erased; `tokens` know it again without holding it (erasure/eraser.ts). */
+  /** Calls of which something was erased; `tokens` know it again without holding it (`eraser.ts`). */
   history_tombstones: { call: string; placeholder: string; tokens: string };
   history_malformed: { id: Generated<number>; seen_at: number; line: string };
   /** `FactKey` (store.ts). */

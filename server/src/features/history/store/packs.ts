@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely';
 import type { Store } from '../../../ports/store.ts';
-import { inChunks, insertAll } from '../store.ts';
+import { inChunks, insertAll } from './store.ts';
 import type { KnownRecord } from '../record/records.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from './tables.ts';
 import { hash } from 'node:crypto';
 import { constants, gunzipSync, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { ConversationRecord } from '../record/record.ts';

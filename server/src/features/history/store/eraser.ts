@@ -4,8 +4,8 @@ import { digitsOf } from '@offhook/contract/search.ts';
 import type { Subject } from '../../../numbers/subject.ts';
 import type { KnownRecord } from '../record/records.ts';
 import type { Kysely } from 'kysely';
-import { inChunks, readFact, writeFact } from '../store.ts';
-import type { Tables } from '../tables.ts';
+import { inChunks, readFact, writeFact } from './store.ts';
+import type { Tables } from './tables.ts';
 
 /** Fields that only name records, channels and places to each other; a number in them would be chance. */
 const NOT_PERSONAL: ReadonlySet<string> = new Set([

@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
-import { createTextIndex } from '../../core/text-index.ts';
-import type { Migration } from '../../ports/store.ts';
+import { createTextIndex } from '../../../core/text-index.ts';
+import type { Migration } from '../../../ports/store.ts';
 
 type Schema = Transaction<unknown>['schema'];
 
