@@ -1,18 +1,17 @@
-import { RETRY_SECONDS } from '@offhook/contract/webhooks.ts';
-
 /** The longest that a target can ask us to wait. */
 const MAX_RETRY_AFTER_SECONDS = 86_400;
 
 /**
- * Milliseconds to wait after `attempts` failed ones; null after the last. `chance` is from 0 to 1: it spreads what failed
- * together over a tenth to either side. A target may ask for more, never for less.
+ * Milliseconds to wait after `attempts` failed ones, by the `waits` in seconds between them; null after the last. `chance` is
+ * from 0 to 1: it spreads what failed together over a tenth to either side. A target may ask for more, never for less.
  */
 export function retryDelay(
+  waits: readonly number[],
   attempts: number,
   retryAfterSeconds: number | null,
   chance: number,
 ): number | null {
-  const seconds = RETRY_SECONDS[attempts - 1];
+  const seconds = waits[attempts - 1];
   if (seconds === undefined) return null;
   const asked = Math.min(retryAfterSeconds ?? 0, MAX_RETRY_AFTER_SECONDS) * 1_000;
   return Math.max(Math.round(seconds * 1_000 * (0.9 + 0.2 * chance)), asked);

@@ -2,40 +2,44 @@ import http from 'node:http';
 import https from 'node:https';
 import dns from 'node:dns/promises';
 import net from 'node:net';
-import type { LookupFunction } from 'node:net';
-import { MAX_EXCERPT_BYTES } from '@offhook/contract/webhooks.ts';
+import type { LookupFunction, Socket } from 'node:net';
 import { messageOf } from '../core/errors.ts';
-import type { Clock } from '../ports/clock.ts';
 import { Queue } from '../core/queue.ts';
-import { readRetryAfter } from './schedule.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { Address, Guard } from './address-guard.ts';
+import { readRetryAfter } from './schedule.ts';
 
-/** One attempt and what came of it. `status` is null where no answer came; then `error` says why. */
-export interface Outcome {
+export interface OutboundRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Bytes of the answer's body that are kept; a longer body is cut there and costs its connection. */
+  readonly max_bytes: number;
+  /** True if the target may get it twice; only then it is sent again after a kept connection was reset. */
+  readonly repeatable: boolean;
+}
+/** Result of one request. `status` is null where no answer came; then `error` names the reason. */
+export interface OutboundResult {
+  /** `unsent`: nothing of the request left. `unknown`: no answer came, but the target may have done what was requested. */
+  readonly kind: 'answered' | 'unsent' | 'unknown';
   readonly status: number | null;
   readonly error: string | null;
-  /** Begin of the answer's body, at most 1 KiB. */
-  readonly excerpt: string;
-  readonly latency_ms: number;
+  readonly body: Buffer;
+  /** False where the body is longer than `max_bytes` or broke off. */
+  readonly whole: boolean;
   readonly retry_after_seconds: number | null;
+  readonly latency_ms: number;
 }
-export interface Transport {
-  /** Never throws. Redirects are answers like any other. Aborting `signal` ends the attempt. */
-  post(
-    url: string,
-    headers: Readonly<Record<string, string>>,
-    body: string,
-    signal: AbortSignal,
-  ): Promise<Outcome>;
-  /** Attempts that wait for their answer now; one for each webhook at most. */
-  readonly under_way: number;
-  close(): void;
+type Untimed = Omit<OutboundResult, 'latency_ms'>;
+/** What one connection made of a request; `reset` if it was a kept one that the target had closed. */
+interface Try {
+  readonly result: Untimed;
+  readonly reset: boolean;
 }
 export type Resolve = (host: string) => Promise<readonly Address[]>;
 
 export const ATTEMPT_TIMEOUT_MS = 15_000;
-/** What is read of an answer's body; a longer one costs its connection. */
-const MAX_BODY_BYTES = 65_536;
 const IDLE_SOCKET_MS = 30_000;
 
 /** Resolving takes a thread of the few that hash passwords too, so no more than two names at once. */
@@ -44,141 +48,159 @@ export function createResolve(): Resolve {
   return (host) => queue.run(() => dns.lookup(host, { all: true }));
 }
 
-/**
- * Sends over kept connections. The address is judged by `guard` when a connection is made, and that very address is
- * connected to: a name that means something else by then gets nothing.
- */
-export function createTransport(options: {
-  readonly guard: Guard;
-  readonly clock: Clock;
-  readonly resolve: Resolve;
-}): Transport {
-  const { guard, clock, resolve } = options;
-  const settings = {
-    keepAlive: true,
-    timeout: IDLE_SOCKET_MS,
-    maxFreeSockets: 256,
-    scheduling: 'lifo',
-  } as const;
-  const agents = { 'http:': new http.Agent(settings), 'https:': new https.Agent(settings) };
+const failed = (sent: boolean, error: string): Untimed => ({
+  kind: sent ? 'unknown' : 'unsent',
+  status: null,
+  error: error.slice(0, 300),
+  body: Buffer.alloc(0),
+  whole: false,
+  retry_after_seconds: null,
+});
 
-  const refused = (host: string): Error =>
-    new Error(`${host} does not resolve to an address that may be called`);
-  async function find(host: string): Promise<readonly Address[]> {
-    const addresses = guard.allowed(host, await resolve(host));
-    if (addresses.length === 0) throw refused(host);
-    return addresses;
+/**
+ * Sends requests over kept connections and never follows a redirect. `guard` judges the URL of each request, the addresses
+ * that a name resolves to for a new connection, and the address that a kept connection leads to.
+ */
+export class Transport {
+  readonly #guard: Guard;
+  readonly #clock: Clock;
+  readonly #resolve: Resolve;
+  readonly #agents: Readonly<Record<'http' | 'https', http.Agent>>;
+  #underWay = 0;
+  constructor(parts: { readonly guard: Guard; readonly clock: Clock; readonly resolve: Resolve }) {
+    this.#guard = parts.guard;
+    this.#clock = parts.clock;
+    this.#resolve = parts.resolve;
+    const settings = {
+      keepAlive: true,
+      timeout: IDLE_SOCKET_MS,
+      maxFreeSockets: 256,
+      scheduling: 'lifo',
+    } as const;
+    this.#agents = { http: new http.Agent(settings), https: new https.Agent(settings) };
   }
-  const lookup: LookupFunction = (host, { all }, tell) => {
-    find(host).then(
-      (found) => {
-        if (all === true) tell(null, [...found]);
-        else tell(null, found[0]!.address, found[0]!.family);
-      },
-      (error: NodeJS.ErrnoException) => tell(error, []),
+
+  /** Number of requests that wait for their answer. */
+  get under_way(): number {
+    return this.#underWay;
+  }
+  /** Sends a request and reads its answer within `ATTEMPT_TIMEOUT_MS`; never throws. Aborting `signal` ends it. */
+  async send(request: OutboundRequest, signal: AbortSignal): Promise<OutboundResult> {
+    const began = performance.now();
+    this.#underWay += 1;
+    const stop = new AbortController();
+    const over = (): void => stop.abort(signal.reason);
+    signal.addEventListener('abort', over, { once: true });
+    const waiting = new AbortController();
+    this.#clock.sleep(ATTEMPT_TIMEOUT_MS, waiting.signal).then(
+      () => stop.abort(new Error(`no answer within ${ATTEMPT_TIMEOUT_MS / 1_000} s`)),
+      () => undefined,
     );
+    const timed = (result: Untimed): OutboundResult => ({
+      ...result,
+      latency_ms: Math.round(performance.now() - began),
+    });
+    try {
+      signal.throwIfAborted();
+      const url = this.#guard.readTarget(request.url);
+      const { result, reset } = await this.#try(url, request, stop.signal);
+      if (!reset || !request.repeatable || stop.signal.aborted) return timed(result);
+      const again = (await this.#try(url, request, stop.signal)).result;
+      // The target may have read the first one.
+      return timed(again.kind === 'unsent' ? { ...again, kind: 'unknown' } : again);
+    } catch (error) {
+      return timed(failed(false, messageOf(error)));
+    } finally {
+      this.#underWay -= 1;
+      waiting.abort();
+      signal.removeEventListener('abort', over);
+    }
+  }
+  close(): void {
+    for (const agent of Object.values(this.#agents)) agent.destroy();
+  }
+
+  #checked(host: string, addresses: readonly Address[]): readonly Address[] {
+    const allowed = this.#guard.allowed(host, addresses);
+    if (allowed.length === 0) throw new Error(`${host} does not resolve to an address that may be called`);
+    return allowed;
+  }
+  readonly #lookup: LookupFunction = (host, { all }, give) => {
+    this.#resolve(host)
+      .then((addresses) => this.#checked(host, addresses))
+      .then(
+        (found) => {
+          if (all === true) give(null, [...found]);
+          else give(null, found[0]!.address, found[0]!.family);
+        },
+        (error: NodeJS.ErrnoException) => give(error, []),
+      );
   };
 
-  function once(
-    url: URL,
-    headers: Readonly<Record<string, string>>,
-    body: string,
-    stop: AbortSignal,
-  ): Promise<Omit<Outcome, 'latency_ms'> & { readonly reset: boolean }> {
+  #try(url: URL, { method, headers, body, max_bytes }: OutboundRequest, stop: AbortSignal): Promise<Try> {
     return new Promise((done) => {
-      const failed = (error: string, reset = false): void =>
-        done({ status: null, error, excerpt: '', retry_after_seconds: null, reset });
-      const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
-      const family = net.isIP(host);
-      // An address in the URL is connected to without being looked up.
-      if (family !== 0 && guard.allowed(host, [{ address: host, family }]).length === 0) {
-        failed(refused(host).message);
-        return;
-      }
       const secure = url.protocol === 'https:';
       const request = (secure ? https : http).request(url, {
-        method: 'POST',
-        agent: agents[secure ? 'https:' : 'http:'],
-        headers: { ...headers, 'content-length': Buffer.byteLength(body) },
-        lookup,
+        method,
+        agent: this.#agents[secure ? 'https' : 'http'],
+        headers: body === undefined ? headers : { ...headers, 'content-length': Buffer.byteLength(body) },
+        lookup: this.#lookup,
       });
-      const give = (): void => {
+      let sent = false;
+      let answered = false;
+      const end = (): void => {
         request.destroy(stop.reason instanceof Error ? stop.reason : new Error('stopped'));
       };
-      stop.addEventListener('abort', give, { once: true });
-      let answered = false;
+      stop.addEventListener('abort', end, { once: true });
+      request.on('socket', (socket: Socket) => {
+        const connected = (): void => {
+          const { remoteAddress: address } = socket;
+          try {
+            // What a kept connection leads to may be allowed no longer.
+            if (address !== undefined) this.#checked(url.hostname, [{ address, family: net.isIP(address) }]);
+            sent = true;
+          } catch (error) {
+            request.destroy(error as Error);
+          }
+        };
+        if (!socket.connecting) connected();
+        else socket.once(secure ? 'secureConnect' : 'connect', connected);
+      });
       request.on('error', (error: NodeJS.ErrnoException) => {
         if (answered) return;
-        failed(error.message.slice(0, 300), request.reusedSocket && error.code === 'ECONNRESET');
+        const reset = request.reusedSocket && error.code === 'ECONNRESET';
+        done({ result: failed(sent, error.message), reset });
       });
       request.on('close', () => {
-        stop.removeEventListener('abort', give);
+        stop.removeEventListener('abort', end);
         // Where another protocol is answered there is neither an answer nor an error.
-        if (!answered) failed('the connection was closed without an answer');
+        if (answered) return;
+        done({ result: failed(sent, 'the connection was closed without an answer'), reset: false });
       });
       request.on('response', (response) => {
         answered = true;
         const parts: Buffer[] = [];
         let size = 0;
-        const end = (): void => {
-          const text = Buffer.concat(parts).subarray(0, MAX_EXCERPT_BYTES).toString('utf8');
-          done({
-            status: response.statusCode ?? null,
-            error: null,
-            excerpt: text,
-            retry_after_seconds: readRetryAfter(response.headers['retry-after'], clock.now()),
-            reset: false,
-          });
-        };
         response.on('data', (chunk: Buffer) => {
-          if (size < MAX_EXCERPT_BYTES) parts.push(chunk.subarray(0, MAX_EXCERPT_BYTES));
+          if (size < max_bytes) parts.push(chunk.subarray(0, max_bytes - size));
           size += chunk.length;
-          if (size > MAX_BODY_BYTES) request.destroy();
+          if (size > max_bytes) request.destroy();
         });
         response.on('error', () => undefined);
-        // Whole, cut or broken off: the status was said.
-        response.on('close', end);
+        // Whole, cut or broken off: the status was received.
+        response.on('close', () => {
+          const result: Untimed = {
+            kind: 'answered',
+            status: response.statusCode ?? null,
+            error: null,
+            body: Buffer.concat(parts),
+            whole: response.complete && size <= max_bytes,
+            retry_after_seconds: readRetryAfter(response.headers['retry-after'], this.#clock.now()),
+          };
+          done({ result, reset: false });
+        });
       });
       request.end(body);
     });
   }
-
-  let underWay = 0;
-  return {
-    get under_way() {
-      return underWay;
-    },
-    async post(target, headers, body, signal) {
-      const began = performance.now();
-      underWay += 1;
-      const stop = new AbortController();
-      const over = (): void => stop.abort(signal.reason);
-      signal.addEventListener('abort', over, { once: true });
-      const waiting = new AbortController();
-      clock.sleep(ATTEMPT_TIMEOUT_MS, waiting.signal).then(
-        () => stop.abort(new Error(`no answer within ${ATTEMPT_TIMEOUT_MS / 1_000} s`)),
-        () => undefined,
-      );
-      try {
-        signal.throwIfAborted();
-        const url = new URL(target);
-        let outcome = await once(url, headers, body, stop.signal);
-        // The target had closed the kept connection before it saw the request.
-        if (outcome.reset && !stop.signal.aborted) outcome = await once(url, headers, body, stop.signal);
-        const { status, error, excerpt, retry_after_seconds } = outcome;
-        const latency_ms = Math.round(performance.now() - began);
-        return { status, error, excerpt, retry_after_seconds, latency_ms };
-      } catch (error) {
-        const latency_ms = Math.round(performance.now() - began);
-        return { status: null, error: messageOf(error), excerpt: '', retry_after_seconds: null, latency_ms };
-      } finally {
-        underWay -= 1;
-        waiting.abort();
-        signal.removeEventListener('abort', over);
-      }
-    },
-    close() {
-      for (const agent of Object.values(agents)) agent.destroy();
-    },
-  };
 }

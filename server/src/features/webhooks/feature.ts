@@ -13,7 +13,7 @@ import { isDeaf } from './subscription.ts';
 import type { FindOwner } from './subscription.ts';
 import { createGuard } from '../../outbound/address-guard.ts';
 import type { Allow } from '../../outbound/address-guard.ts';
-import { createResolve, createTransport } from '../../outbound/transport.ts';
+import { createResolve, Transport } from '../../outbound/transport.ts';
 import type { Resolve } from '../../outbound/transport.ts';
 
 export interface WebhooksOptions {
@@ -81,7 +81,7 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
     fixed: options.allow,
     apply: (allow) => guard.allow(allow),
   });
-  const transport = createTransport({ guard, clock, resolve });
+  const transport = new Transport({ guard, clock, resolve });
   const agent = `Offhook/${options.version}`;
   const chance = options.chance ?? Math.random;
   const runner = createRunner({ journal, clock, transport, log, agent, chance, store, audit, owner });

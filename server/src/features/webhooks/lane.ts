@@ -1,3 +1,4 @@
+import { RETRY_SECONDS } from '@offhook/contract/webhooks.ts';
 import type { DisabledReason } from '@offhook/contract/webhooks.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
@@ -6,10 +7,10 @@ import type { Clock } from '../../ports/clock.ts';
 import type { FollowableJournal, JournalRow } from '../../ports/journal-store.ts';
 import { isFromBefore } from '../../rights/former-holder.ts';
 import { retryDelay } from '../../outbound/schedule.ts';
-import { signatures } from './signature.ts';
+import { post } from './post.ts';
 import type { DeliveryRow, Line, Progress, Settings } from './store.ts';
 import type { Hearing } from './subscription.ts';
-import type { Outcome, Transport } from '../../outbound/transport.ts';
+import type { Transport } from '../../outbound/transport.ts';
 
 /** Journal rows read at once; the rest of the backlog stays out of memory. */
 const PAGE = 100;
@@ -40,26 +41,6 @@ export interface LaneDeps {
   /** Reports changed progress. `line` is a new or changed row of the delivery log; without one the write may be delayed. */
   changed(hook: Hook, line?: DeliveryRow): void;
   disable(hook: Hook, reason: DisabledReason): void;
-}
-export const isSuccess = ({ status }: Outcome): boolean => status !== null && status >= 200 && status < 300;
-/** The headers and the body of one attempt at `at`, in milliseconds since 1970. */
-export function headersOf(
-  settings: Settings,
-  id: string,
-  body: string,
-  at: number,
-  agent: string,
-): Record<string, string> {
-  const timestamp = Math.floor(at / 1_000);
-  const { secret, previous_secret, previous_until } = settings;
-  const both = previous_secret !== null && previous_until !== null && at < previous_until;
-  return {
-    'content-type': 'application/json',
-    'user-agent': agent,
-    'webhook-id': id,
-    'webhook-timestamp': String(timestamp),
-    'webhook-signature': signatures(both ? [secret, previous_secret] : [secret], id, timestamp, body),
-  };
 }
 function isHeard(row: JournalRow, { names, bounds }: Hearing, types: readonly string[] | null): boolean {
   if (types !== null && !types.includes(row.type)) return false;
@@ -233,9 +214,9 @@ export class Lane {
     const before = this.#releases;
     const id = idOf(row);
     const at = this.#deps.clock.now();
-    const headers = headersOf(settings, id, row.json, at, this.#deps.agent);
-    const outcome = await this.#deps.transport.post(settings.url, headers, row.json, this.#broken.signal);
-    const ok = isSuccess(outcome);
+    const { transport, agent } = this.#deps;
+    const message = { id, body: row.json, at, agent };
+    const { ok, ...result } = await post(transport, settings, message, this.#broken.signal);
     // Broken off by us, or asked at an address that is not the target any more: it says nothing.
     if (!ok && (this.#broken.signal.aborted || this.#hook.settings.url !== settings.url)) return false;
     const attempts = (head?.attempts ?? 0) + 1;
@@ -251,10 +232,10 @@ export class Lane {
       type: row.type,
       replay: Number(replayed),
       attempts,
-      status: outcome.status,
-      error: outcome.error,
-      latency_ms: outcome.latency_ms,
-      excerpt: outcome.excerpt,
+      status: result.status,
+      error: result.error,
+      latency_ms: result.latency_ms,
+      excerpt: result.excerpt,
       first_at,
       last_at: at,
       next_at: null,
@@ -267,17 +248,29 @@ export class Lane {
       return true;
     }
     // The failure is older than a retry asked for during the attempt.
-    return this.#failed({ ...seen, state: 'retrying' }, row, line, outcome, this.#releases !== before);
+    return this.#failed(
+      { ...seen, state: 'retrying' },
+      row,
+      line,
+      result.retry_after_seconds,
+      this.#releases !== before,
+    );
   }
-  #failed(seen: DeliveryRow, row: JournalRow, line: Line, outcome: Outcome, released: boolean): boolean {
+  #failed(
+    seen: DeliveryRow,
+    row: JournalRow,
+    line: Line,
+    retryAfter: number | null,
+    released: boolean,
+  ): boolean {
     const now = this.#deps.clock.now();
     const { number, attempts, first_at } = seen;
     const replayed = line !== this.#progress.live;
     if (!replayed) this.#progress.failing_since ??= seen.last_at;
     const last = replayed && attempts >= REPLAY_ATTEMPTS;
-    const planned = last ? null : retryDelay(attempts, outcome.retry_after_seconds, this.#deps.chance());
+    const planned = last ? null : retryDelay(RETRY_SECONDS, attempts, retryAfter, this.#deps.chance());
     const delay = released ? 0 : planned;
-    const gone = outcome.status === 410;
+    const gone = seen.status === 410;
     const park = delay === null && !gone;
     if (park) {
       if (replayed) this.#progress.replay = null;

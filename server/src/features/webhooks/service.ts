@@ -18,7 +18,8 @@ import type { Caller } from '../../ports/http.ts';
 import type { FollowableJournal } from '../../ports/journal-store.ts';
 import type { Actor } from '../../ports/operations.ts';
 import { heardAs } from '../../rights/rights.ts';
-import { headersOf, isSuccess, releasedOf } from './lane.ts';
+import { releasedOf } from './lane.ts';
+import { post } from './post.ts';
 import type { Runner, Running } from './runner.ts';
 import type { TargetSettings } from './settings.ts';
 import { newSecret } from './signature.ts';
@@ -189,10 +190,9 @@ export class WebhookService {
         time: rfc3339(at),
         data: { webhook_id: id },
       });
-      const headers = headersOf(hook.settings, event_id, body, at, agent);
-      const outcome = await transport.post(hook.settings.url, headers, body, new AbortController().signal);
-      const { status, error, latency_ms, excerpt } = outcome;
-      const delivered = isSuccess(outcome);
+      const message = { id: event_id, body, at, agent };
+      const result = await post(transport, hook.settings, message, new AbortController().signal);
+      const { ok: delivered, status, error, latency_ms, excerpt } = result;
       if (delivered && runner.hooks.get(id) === hook) hook.lane.release();
       return { success: true, delivered, status, error, latency_ms, excerpt };
     } finally {
