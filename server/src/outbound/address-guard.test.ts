@@ -119,3 +119,80 @@ test('address guard - what is listed may be called, and only that', () => {
   );
   assert.deepEqual(guard.allowed('crm.internal', list), list, 'whatever a listed name means');
 });
+
+/** The spellings of IPv6 that carry an IPv4 address. */
+const CARRIERS: Readonly<Record<string, (high: string, low: string) => string>> = {
+  mapped: (high, low) => `::ffff:${high}:${low}`,
+  compatible: (high, low) => `::${high}:${low}`,
+  translated: (high, low) => `::ffff:0:${high}:${low}`,
+  nat64: (high, low) => `64:ff9b::${high}:${low}`,
+  'local nat64': (high, low) => `64:ff9b:1::${high}:${low}`,
+  '6to4': (high, low) => `2002:${high}:${low}::1`,
+  teredo: (high, low) => `2001::${high}:${low}`,
+};
+
+test('address guard - an address that is not public is refused in whatever carries it, as text and as what a name means', () => {
+  const guard = createGuard([]);
+  const refused = (address: string): void => {
+    const family = address.includes(':') ? 6 : 4;
+    assert.deepEqual(guard.allowed('crm.example.com', [{ address, family }]), [], address);
+    assert.equal(
+      outcome(`http://${family === 6 ? `[${address}]` : address}/`),
+      'webhook_target_refused',
+      address,
+    );
+  };
+  for (const [what, ip] of Object.entries({
+    unspecified: '0.0.0.0',
+    'this network': '0.1.2.3',
+    private: '10.0.0.1',
+    shared: '100.100.100.200',
+    loopback: '127.0.0.1',
+    'link-local, metadata': '169.254.169.254',
+    'last of the link-local': '169.254.255.255',
+    'metadata of Azure': '168.63.129.16',
+    'private, last': '172.31.255.255',
+    'metadata of Oracle': '192.0.0.192',
+    office: '192.168.255.255',
+    benchmarks: '198.19.255.255',
+    multicast: '224.0.0.251',
+    'multicast, last': '239.255.255.255',
+    reserved: '240.0.0.1',
+    broadcast: '255.255.255.255',
+  })) {
+    refused(ip);
+    const [a = 0, b = 0, c = 0, d = 0] = ip.split('.').map(Number);
+    for (const [carrier, spell] of Object.entries(CARRIERS)) {
+      const address = spell((a * 256 + b).toString(16), (c * 256 + d).toString(16));
+      assert.ok(URL.canParse(`http://[${address}]/`), `${what} ${carrier}`);
+      refused(address);
+    }
+  }
+  for (const ip of [
+    '::',
+    '::1',
+    'fe80::a9fe:a9fe',
+    'febf::1',
+    'fec0::1',
+    'fc00::1',
+    'fd00:ec2::254',
+    'fd20:ce::254',
+    'ff01::1',
+    'ff0e::1',
+    '100::1',
+    '5f00::1',
+    '3fff::1',
+  ]) {
+    refused(ip);
+  }
+  for (const ip of [
+    '1.1.1.1',
+    '11.0.0.0',
+    '100.128.0.0',
+    '168.63.129.17',
+    '172.32.0.0',
+    '2606:4700::1111',
+    '2a00::1',
+  ])
+    assert.equal(guard.allowed('crm.example.com', [{ address: ip, family: 4 }]).length, 1, ip);
+});

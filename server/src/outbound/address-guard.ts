@@ -17,6 +17,8 @@ const PRIVATE: readonly string[] = [
   '10.0.0.0/8',
   '100.64.0.0/10',
   '127.0.0.0/8',
+  // Public by its range, but it answers only inside Azure: the host of the virtual machine, with its secrets.
+  '168.63.129.16/32',
   '169.254.0.0/16',
   '172.16.0.0/12',
   '192.0.0.0/24',
