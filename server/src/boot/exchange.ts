@@ -9,8 +9,7 @@ import { etcDir } from '../adapters/asterisk/instance.ts';
 import type { AsteriskProgram, Instance, InstanceSettings } from '../adapters/asterisk/instance.ts';
 import { engineCommand } from '../adapters/asterisk/process/control.ts';
 import { findLiving } from '../adapters/asterisk/process/living.ts';
-import { superviseEngine } from '../adapters/asterisk/process/supervise.ts';
-import type { EngineProcess } from '../adapters/asterisk/process/supervise.ts';
+import { EngineProcess } from '../adapters/asterisk/process/supervise.ts';
 import {
   isOnTrial,
   newestAsterisk,
@@ -219,7 +218,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
       }
     }
     signal.throwIfAborted();
-    engine = superviseEngine({
+    engine = new EngineProcess({
       program,
       instance,
       log,

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { run } from '../adapters/asterisk/provision/run.ts';
-import { superviseEngine } from '../adapters/asterisk/process/supervise.ts';
+import { EngineProcess } from '../adapters/asterisk/process/supervise.ts';
 import { realProgram, temporary, testInstance } from '../../test/support/engine-instance.ts';
 import { systemClock } from '../core/clock.ts';
 import { silent } from '../core/log.ts';
@@ -16,7 +16,7 @@ const ask = (data: string, ...args: string[]) =>
 test('engine command - it prints what this site’s own engine answers', async (t) => {
   const program = await realProgram();
   const instance = await testInstance(t, program);
-  await using engine = superviseEngine({ program, instance, log: silent, clock: systemClock });
+  await using engine = new EngineProcess({ program, instance, log: silent, clock: systemClock });
   engine.start();
   await engine.up(AbortSignal.timeout(20_000));
   const data = path.dirname(instance.folder);

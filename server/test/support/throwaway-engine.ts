@@ -10,7 +10,7 @@ import type { AsteriskProgram, Instance, InstanceSettings } from '../../src/adap
 import { consoleFile } from '../../src/adapters/asterisk/process/console-log.ts';
 import { engineCommand } from '../../src/adapters/asterisk/process/control.ts';
 import { createInstance } from '../../src/adapters/asterisk/process/instance-file.ts';
-import { superviseEngine } from '../../src/adapters/asterisk/process/supervise.ts';
+import { EngineProcess } from '../../src/adapters/asterisk/process/supervise.ts';
 import { obtainAsterisk } from '../../src/adapters/asterisk/provision/asterisk.ts';
 import { renderSite } from '../../src/adapters/asterisk/conf/render.ts';
 import { prepareFolders, writeFiles } from '../../src/adapters/asterisk/conf/write.ts';
@@ -76,7 +76,7 @@ export async function startTestEngine(site: Site): Promise<TestEngine> {
   await prepareFolders(instance);
   await write(site);
   const boot = async () => {
-    const engine = superviseEngine({ program, instance, log: silent, clock: systemClock });
+    const engine = new EngineProcess({ program, instance, log: silent, clock: systemClock });
     const from = performance.now();
     engine.start();
     await engine.up(AbortSignal.timeout(PATIENCE_MS)).catch(async (error: unknown) => {

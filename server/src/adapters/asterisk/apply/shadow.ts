@@ -15,7 +15,7 @@ import { engineCommand } from '../process/control.ts';
 import { createInstance, loadInstance } from '../process/instance-file.ts';
 import { findLiving, lives } from '../process/living.ts';
 import type { Living } from '../process/living.ts';
-import { superviseEngine } from '../process/supervise.ts';
+import { EngineProcess } from '../process/supervise.ts';
 import type { Asked } from './read-back.ts';
 
 const PREFIX = 'shadow-';
@@ -132,7 +132,7 @@ export async function startShadow(
     await mkdir(path.join(etc, 'custom'), { mode: 0o700 });
     for (const [name, text] of shadowFiles(files, transports, instance, program))
       await writeFile(path.join(etc, name), text, { mode: 0o600 });
-    const engine = superviseEngine({ program, instance, log: silent, clock });
+    const engine = new EngineProcess({ program, instance, log: silent, clock });
     engine.start();
     try {
       await engine.up(signal);

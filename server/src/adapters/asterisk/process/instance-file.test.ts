@@ -10,7 +10,7 @@ import { silent } from '../../../core/log.ts';
 import { recordingsDir } from '../instance.ts';
 import { createInstance, loadInstance } from './instance-file.ts';
 import { chooseRunDir, makeRunDir } from './run-dir.ts';
-import { superviseEngine } from './supervise.ts';
+import { EngineProcess } from './supervise.ts';
 import { configure, realProgram, temporary } from '../../../../test/support/engine-instance.ts';
 
 test('instance - it is made once, for this user alone, and is the same from then on', async (t) => {
@@ -70,7 +70,7 @@ test('instance - while its engine lives its ports are kept, taken as they are', 
     path.join(made.folder, 'etc', 'manager.conf'),
     `[general]\nenabled=yes\nport=${made.ami_port}\nbindaddr=127.0.0.1\n`,
   );
-  await using engine = superviseEngine({ program, instance: made, log: silent, clock: systemClock });
+  await using engine = new EngineProcess({ program, instance: made, log: silent, clock: systemClock });
   engine.start();
   await engine.up(AbortSignal.timeout(20_000));
   const socket = net.connect(made.ami_port, '127.0.0.1');

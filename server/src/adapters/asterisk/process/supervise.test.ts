@@ -13,8 +13,8 @@ import { asteriskConf } from '../instance.ts';
 import type { AsteriskProgram, Instance } from '../instance.ts';
 import { engineCommand } from './control.ts';
 import { engineAt, findLiving } from './living.ts';
-import { superviseEngine } from './supervise.ts';
-import type { EngineProcess, EngineProcessStatus } from './supervise.ts';
+import { EngineProcess } from './supervise.ts';
+import type { EngineProcessStatus } from './status.ts';
 import {
   configure,
   fakeProgram,
@@ -51,7 +51,7 @@ function supervise(
   instance: Instance,
   clock: Clock = systemClock,
 ): EngineProcess {
-  const engine = superviseEngine({ program, instance, clock, log: silent, random: () => 0.5 });
+  const engine = new EngineProcess({ program, instance, clock, log: silent, random: () => 0.5 });
   t.after(() => engine.release());
   return engine;
 }
@@ -104,10 +104,10 @@ test('engine process - an engine that was killed is started again', async (t) =>
 });
 
 const SERVICE = `
-import { superviseEngine } from ${JSON.stringify(path.join(import.meta.dirname, 'supervise.ts'))};
+import { EngineProcess } from ${JSON.stringify(path.join(import.meta.dirname, 'supervise.ts'))};
 import { systemClock } from ${JSON.stringify(path.join(import.meta.dirname, '../../../core/clock.ts'))};
 import { silent } from ${JSON.stringify(path.join(import.meta.dirname, '../../../core/log.ts'))};
-const engine = superviseEngine({ ...JSON.parse(process.argv[1]), log: silent, clock: systemClock });
+const engine = new EngineProcess({ ...JSON.parse(process.argv[1]), log: silent, clock: systemClock });
 engine.start();
 console.log(JSON.stringify(await engine.up()));
 `;
@@ -272,7 +272,7 @@ test('engine process - a program on trial that ends at once, or hangs, gives way
     const instance = await testInstance(t, good);
     const told: (readonly [string, string | null])[] = [];
     let refused = false;
-    await using engine = superviseEngine({
+    await using engine = new EngineProcess({
       program: bad,
       instance,
       log: silent,

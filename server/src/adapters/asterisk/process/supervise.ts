@@ -1,54 +1,19 @@
-import { spawn } from 'node:child_process';
 import fs from 'node:fs';
-import path from 'node:path';
 import { Backoff } from '../../../core/backoff.ts';
 import { messageOf } from '../../../core/errors.ts';
-import { processStart } from '../../../core/folder-lock.ts';
 import type { Log } from '../../../core/log.ts';
 import type { Clock } from '../../../ports/clock.ts';
-import { asteriskConf } from '../instance.ts';
 import type { AsteriskProgram, Instance } from '../instance.ts';
-import { consoleFile, consoleTail, openConsole, trimConsole } from './console-log.ts';
-import { engineCommand } from './control.ts';
-import { findLiving, FOREGROUND, lives, noteLiving } from './living.ts';
+import { consoleFile, consoleTail, trimConsole } from './console-log.ts';
+import { endEngine, signalTo } from './end.ts';
+import type { StopOptions } from './end.ts';
+import { launch, untilBooted } from './launch.ts';
+import type { Ended, Launched } from './launch.ts';
+import { findLiving, lives, noteLiving } from './living.ts';
 import type { Living } from './living.ts';
-import { makeRunDir } from './run-dir.ts';
+import { ProcessStatus } from './status.ts';
+import type { EngineProcessStatus, EngineState } from './status.ts';
 
-/*
- * stopped ──start()──> starting ──booted──> running ──┐
- *    ^                    ^  │                         ├─ it ends ─> backoff ──(0.5 s … 30 s)──> starting
- *    │                    │  └──── ends at once ───────┘                ^
- *    └── stop() from any state      adopted (was there already) ────────┘
- */
-export type EngineState = 'stopped' | 'starting' | 'running' | 'backoff' | 'adopted';
-export interface EngineProcessStatus {
-  readonly state: EngineState;
-  readonly pid: number | null;
-  /** Start of this state, milliseconds since 1970. */
-  readonly since: number;
-  /** Number of restarts since `start()`. */
-  readonly restarts: number;
-  /** Why it last ended or did not start, with its last lines; null without a failure. */
-  readonly last_error: string | null;
-}
-export interface StopOptions {
-  /** Waits for the calls in progress first (`core stop gracefully`), at most `patience_ms`. */
-  readonly graceful?: boolean;
-  readonly patience_ms?: number;
-}
-export interface EngineProcess extends AsyncDisposable {
-  /** Starts supervision: adopts a running engine, else starts one. Never throws; see `status()`. */
-  start(): void;
-  status(): EngineProcessStatus;
-  /** The present status, then every change, until the signal aborts. A slow reader misses the oldest. */
-  changes(signal: AbortSignal): AsyncIterable<EngineProcessStatus>;
-  /** Resolves when it was started or adopted; rejects when it ended or failed first, or with the signal's reason. */
-  up(signal?: AbortSignal): Promise<EngineProcessStatus>;
-  /** Ends supervision and the engine, by its own command, then SIGTERM, then SIGKILL. Resolves when it has ended. */
-  stop(options?: StopOptions): Promise<void>;
-  /** Ends supervision and leaves the engine and its calls to the next service. */
-  release(): Promise<void>;
-}
 export interface SuperviseOptions {
   readonly program: AsteriskProgram;
   readonly instance: Instance;
@@ -74,311 +39,201 @@ const BACKOFF = { first_ms: 500, most_ms: 30_000, spread: [0.75, 1.25] } as cons
 /** Life of an engine after which the next failure counts as the first. */
 const STEADY_MS = 60_000;
 const POLL_MS = 250;
-const STOP_MS = { command: 3_000, ends: 8_000, term: 4_000, kill: 4_000, patience: 30 * 60_000 };
-const QUEUE = 64;
+const TRIM_MS = 60_000;
 const TRIAL_MS = 120_000;
 
-/** Environment of the engine: without the service's own settings. */
-function plainEnvironment(): NodeJS.ProcessEnv {
-  const kept = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR'];
-  return Object.fromEntries(kept.flatMap((key) => (process.env[key] ? [[key, process.env[key]]] : [])));
+/** A run of the engine that this service watches; `upSince` is null until it has booted. */
+interface Run extends Launched {
+  readonly upSince: number | null;
 }
 
-interface Ended {
-  /** For people: `exit code 1`, `signal SIGKILL`, or that it disappeared. */
-  readonly how: string;
-}
+/** The engine's process: adopted or started, and started again whenever it ends, until `stop` or `release`. */
+export class EngineProcess implements AsyncDisposable {
+  readonly #options: SuperviseOptions;
+  readonly #instance: Instance;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #over = new AbortController();
+  readonly #status: ProcessStatus;
+  #program: AsteriskProgram;
+  #trial = false;
+  #living: Living | null = null;
+  #loop: Promise<void> | null = null;
 
-export function superviseEngine(options: SuperviseOptions): EngineProcess {
-  const { instance, clock } = options;
-  let { program } = options;
-  let trial = false;
-  const log = options.log.child({ part: 'engine-process' });
-  const random = options.random ?? Math.random;
-  const over = new AbortController();
-  const readers = new Set<(status: EngineProcessStatus) => void>();
-  let status: EngineProcessStatus = {
-    state: 'stopped',
-    pid: null,
-    since: clock.now(),
-    restarts: 0,
-    last_error: null,
-  };
-  let living: Living | null = null;
-  let loop: Promise<void> | null = null;
-
-  const become = (state: EngineState, more: Partial<EngineProcessStatus> = {}): void => {
-    status = { ...status, pid: living?.pid ?? null, ...more, state, since: clock.now() };
-    for (const reader of readers) reader(status);
-  };
-
-  /** A failed write is only logged: on a full disk the engine's own pid file still leads to the process. */
-  function note(born: Living): void {
-    try {
-      noteLiving(instance, born);
-    } catch (error) {
-      log.warn({ pid: born.pid, error: messageOf(error) }, 'the process of the engine could not be noted');
-    }
+  constructor(options: SuperviseOptions) {
+    this.#options = options;
+    this.#instance = options.instance;
+    this.#clock = options.clock;
+    this.#log = options.log.child({ part: 'engine-process' });
+    this.#status = new ProcessStatus(options.clock);
+    this.#program = options.program;
+    options.signal?.addEventListener('abort', () => void this.release(), { once: true });
   }
 
-  /** Starts the engine in a session of its own, so that neither Ctrl-C nor the end of this service reaches it. */
-  async function launch(): Promise<{ living: Living; ended: Promise<Ended>; from: number }> {
-    if (options.choose) ({ program, trial } = await options.choose());
-    makeRunDir(instance.run_dir);
-    const [command = '', ...leading] = program.command;
-    const { fd, from } = openConsole(instance);
-    try {
-      const child = spawn(command, [...leading, '-C', asteriskConf(instance), ...FOREGROUND], {
-        cwd: instance.folder,
-        env: plainEnvironment(),
-        detached: true,
-        stdio: ['ignore', fd, fd],
-      });
-      const ended = new Promise<Ended>((resolve) => {
-        child.once('exit', (code, signal) =>
-          resolve({ how: signal ? `signal ${signal}` : `exit code ${code}` }),
-        );
-      });
-      await new Promise<void>((resolve, reject) => {
-        child.once('spawn', resolve);
-        child.once('error', reject);
-      });
-      child.unref();
-      const pid = child.pid!;
-      const born: Living = { pid, start: processStart(pid) ?? '', command: program.command };
-      note(born);
-      return { living: born, ended, from };
-    } finally {
-      fs.closeSync(fd);
-    }
-  }
-
-  /** An adopted engine is not our child process, so its end is polled. */
-  async function gone(adopted: Living): Promise<Ended> {
-    while (lives(adopted)) await clock.sleep(POLL_MS, over.signal);
-    return { how: 'it is gone' };
-  }
-
-  /** Resolves true when the engine reports that it has booted, false when it ended first. */
-  async function booted(born: Living, ended: Promise<Ended>): Promise<boolean> {
-    let dead = false;
-    void ended.then(() => (dead = true));
-    const socket = path.join(instance.run_dir, 'asterisk.ctl');
-    while (!dead && lives(born)) {
-      if (fs.existsSync(socket)) {
-        const answer = await engineCommand(program, instance, 'core waitfullybooted', {
-          timeout_ms: 60_000,
-          signal: over.signal,
-        }).catch(() => null);
-        over.signal.throwIfAborted();
-        if (answer?.stdout.includes('fully booted')) return true;
-      }
-      await clock.sleep(50, over.signal);
-    }
-    return false;
-  }
-
-  /** As `booted`; kills a program on trial that hangs, so that the previous one can start. */
-  async function bootedInTime(born: Living, ended: Promise<Ended>): Promise<boolean> {
-    if (!trial) return await booted(born, ended);
-    const late = new AbortController();
-    const patience = clock
-      .sleep(options.trial_ms ?? TRIAL_MS, AbortSignal.any([late.signal, over.signal]))
-      .then(() => signalTo(born, 'SIGKILL'))
-      .catch(() => undefined);
-    try {
-      return await booted(born, ended);
-    } finally {
-      late.abort();
-      await patience;
-    }
-  }
-  async function tried(why: string | null): Promise<void> {
-    await options.tried?.(program, why).catch((error: unknown) => {
-      log.error({ error: messageOf(error) }, 'whether the engine’s program started could not be noted');
+  /** Starts supervision: adopts a running engine, else starts one. Never throws; see `status()`. */
+  start(): void {
+    if (this.#over.signal.aborted || this.#options.signal?.aborted) return;
+    this.#loop ??= this.#keepRunning().catch((error: unknown) => {
+      if (!this.#over.signal.aborted)
+        this.#log.error({ error: messageOf(error) }, 'supervision of the engine failed');
     });
   }
-
-  async function trimNowAndThen(life: AbortSignal): Promise<void> {
-    for (;;) {
-      await clock.sleep(60_000, life);
-      trimConsole(instance);
+  status(): EngineProcessStatus {
+    return this.#status.now;
+  }
+  /** The present status, then every change, until the signal aborts. A slow reader misses the oldest. */
+  changes(signal: AbortSignal): AsyncIterable<EngineProcessStatus> {
+    return this.#status.changes(signal);
+  }
+  /** Resolves when it was started or adopted; rejects when it ended or failed first, or with the signal's reason. */
+  async up(signal: AbortSignal = new AbortController().signal): Promise<EngineProcessStatus> {
+    for await (const now of this.changes(signal)) {
+      if (now.state === 'running' || now.state === 'adopted') return now;
+      if (now.state === 'backoff' || (now.state === 'stopped' && this.#over.signal.aborted))
+        throw new Error(now.last_error ?? 'the engine is stopped');
     }
+    throw signal.reason as Error;
+  }
+  /** Ends supervision and the engine. Resolves when it has ended. */
+  async stop(stopping: StopOptions = {}): Promise<void> {
+    await this.release();
+    const target = findLiving(this.#instance) ?? (this.#living && lives(this.#living) ? this.#living : null);
+    if (target)
+      await endEngine(target, { instance: this.#instance, clock: this.#clock, log: this.#log }, stopping);
+    this.#living = null;
+    this.#enter('stopped');
+  }
+  /** Ends supervision and leaves the engine and its calls to the next service. */
+  async release(): Promise<void> {
+    this.#over.abort(new Error('supervision of the engine is over'));
+    await this.#loop?.catch(() => undefined);
+  }
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
   }
 
-  /** One run of the engine, from start or adoption to its end; resolves with its duration and the reason of its end. */
-  async function live(restarts: number): Promise<{ up_ms: number; why: string; booted: boolean }> {
-    const found = findLiving(instance);
-    let ended: Promise<Ended>;
-    let from = 0;
-    let upSince: number | null = null;
-    if (found) {
-      living = found;
-      ended = gone(found);
-      from = fs.statSync(consoleFile(instance), { throwIfNoEntry: false })?.size ?? 0;
-      note(found);
-      upSince = clock.now();
-      become('adopted');
-      log.info({ pid: found.pid }, 'a living engine was adopted');
-    } else {
-      living = null;
-      become('starting', { restarts });
-      const launched = await launch();
-      living = launched.living;
-      ({ ended, from } = launched);
-      become('starting');
-      log.info({ pid: living.pid, version: program.version }, 'the engine was started');
-      if (await bootedInTime(living, ended)) {
-        upSince = clock.now();
-        become('running', { last_error: null });
-        log.info({ pid: living.pid }, 'the engine has booted');
-        await tried(null);
+  #enter(state: EngineState, more?: Parameters<ProcessStatus['enter']>[2]): void {
+    this.#status.enter(state, this.#living?.pid ?? null, more);
+  }
+  async #keepRunning(): Promise<void> {
+    const backoff = new Backoff({ ...BACKOFF, random: this.#options.random ?? Math.random });
+    for (let restarts = 0; ; restarts++) {
+      let why: string;
+      try {
+        const life = await this.#live(restarts);
+        why = life.why;
+        if (!life.booted) await this.#reportTrial(why);
+        if (life.up_ms >= STEADY_MS) backoff.reset();
+      } catch (error) {
+        if (this.#over.signal.aborted) return;
+        why = `the engine cannot be started: ${messageOf(error)}`;
+        await this.#reportTrial(why);
       }
+      this.#living = null;
+      const pause = backoff.next();
+      this.#log.error({ why, next_try_ms: pause }, 'the engine is not running; it is started again');
+      this.#enter('backoff', { last_error: why });
+      await this.#clock.sleep(pause, this.#over.signal);
     }
+  }
+  /** One run of the engine, from start or adoption to its end; resolves with its duration and the reason of its end. */
+  async #live(restarts: number): Promise<{ up_ms: number; why: string; booted: boolean }> {
+    const found = findLiving(this.#instance);
+    const { ended, from, upSince } = found ? this.#adopt(found) : await this.#boot(restarts);
     const life = new AbortController();
-    void trimNowAndThen(AbortSignal.any([life.signal, over.signal])).catch(() => undefined);
+    void this.#trimConsole(AbortSignal.any([life.signal, this.#over.signal])).catch(() => undefined);
     try {
-      const { how } = await untilOver(ended);
-      const tail = consoleTail(instance, from);
-      const told = tail.length > 0 ? `; its last lines:\n${tail.join('\n')}` : '';
+      const { how } = await this.#unlessOver(ended);
+      const lines = consoleTail(this.#instance, from);
+      const lastLines = lines.length > 0 ? `; its last lines:\n${lines.join('\n')}` : '';
       const what = upSince === null ? 'did not boot' : 'ended';
       return {
-        up_ms: upSince === null ? 0 : clock.now() - upSince,
+        up_ms: upSince === null ? 0 : this.#clock.now() - upSince,
         booted: upSince !== null,
-        why: `the engine ${what} (${how})${told}`,
+        why: `the engine ${what} (${how})${lastLines}`,
       };
     } finally {
       life.abort();
     }
   }
-
-  /** As the promise, but rejects once supervision is over. */
-  function untilOver<T>(promise: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const abort = (): void => reject(over.signal.reason as Error);
-      if (over.signal.aborted) abort();
-      over.signal.addEventListener('abort', abort, { once: true });
-      promise.then(resolve, reject).finally(() => over.signal.removeEventListener('abort', abort));
+  #adopt(found: Living): Run {
+    this.#living = found;
+    const from = fs.statSync(consoleFile(this.#instance), { throwIfNoEntry: false })?.size ?? 0;
+    this.#note(found);
+    this.#enter('adopted');
+    this.#log.info({ pid: found.pid }, 'a living engine was adopted');
+    return { living: found, ended: this.#untilGone(found), from, upSince: this.#clock.now() };
+  }
+  async #boot(restarts: number): Promise<Run> {
+    this.#living = null;
+    this.#enter('starting', { restarts });
+    const { choose } = this.#options;
+    if (choose) ({ program: this.#program, trial: this.#trial } = await choose());
+    const launched = await launch(this.#program, this.#instance);
+    const { living } = launched;
+    this.#living = living;
+    this.#note(living);
+    this.#enter('starting');
+    this.#log.info({ pid: living.pid, version: this.#program.version }, 'the engine was started');
+    if (!(await this.#booted(launched))) return { ...launched, upSince: null };
+    const upSince = this.#clock.now();
+    this.#enter('running', { last_error: null });
+    this.#log.info({ pid: living.pid }, 'the engine has booted');
+    await this.#reportTrial(null);
+    return { ...launched, upSince };
+  }
+  /** As `untilBooted`; kills a program on trial that hangs, so that the previous one can start. */
+  async #booted(launched: Launched): Promise<boolean> {
+    const over = this.#over.signal;
+    const engine = { program: this.#program, instance: this.#instance, clock: this.#clock };
+    if (!this.#trial) return await untilBooted(launched, engine, over);
+    const done = new AbortController();
+    const patience = this.#clock
+      .sleep(this.#options.trial_ms ?? TRIAL_MS, AbortSignal.any([done.signal, over]))
+      .then(() => signalTo(launched.living, 'SIGKILL'))
+      .catch(() => undefined);
+    try {
+      return await untilBooted(launched, engine, over);
+    } finally {
+      done.abort();
+      await patience;
+    }
+  }
+  async #reportTrial(why: string | null): Promise<void> {
+    await this.#options.tried?.(this.#program, why).catch((error: unknown) => {
+      this.#log.error({ error: messageOf(error) }, 'whether the engine’s program started could not be noted');
     });
   }
-
-  async function keep(): Promise<void> {
-    const backoff = new Backoff({ ...BACKOFF, random });
-    for (let restarts = 0; ; restarts++) {
-      let why: string;
-      try {
-        const life = await live(restarts);
-        why = life.why;
-        if (!life.booted) await tried(why);
-        if (life.up_ms >= STEADY_MS) backoff.reset();
-      } catch (error) {
-        if (over.signal.aborted) return;
-        why = `the engine cannot be started: ${messageOf(error)}`;
-        await tried(why);
-      }
-      living = null;
-      const pause = backoff.next();
-      log.error({ why, next_try_ms: pause }, 'the engine is not running; it is started again');
-      become('backoff', { last_error: why });
-      await clock.sleep(pause, over.signal);
-    }
-  }
-
-  async function release(): Promise<void> {
-    over.abort(new Error('supervision of the engine is over'));
-    await loop?.catch(() => undefined);
-  }
-  options.signal?.addEventListener('abort', () => void release(), { once: true });
-
-  async function goneWithin(target: Living, ms: number): Promise<boolean> {
-    const deadline = clock.now() + ms;
-    while (lives(target)) {
-      if (clock.now() >= deadline) return false;
-      await clock.sleep(25);
-    }
-    return true;
-  }
-  const signalTo = (target: Living, signal: NodeJS.Signals): void => {
+  /** A failed write is only logged: on a full disk the engine's own pid file still leads to the process. */
+  #note(living: Living): void {
     try {
-      // Checked again right before: the pid alone could belong to another process.
-      if (lives(target)) process.kill(target.pid, signal);
-    } catch {
-      // It ended by itself meanwhile.
-    }
-  };
-
-  async function end(target: Living, stopping: StopOptions): Promise<void> {
-    const command = async (text: string): Promise<boolean> =>
-      await engineCommand({ command: target.command }, instance, text, { timeout_ms: STOP_MS.command }).then(
-        () => true,
-        () => false,
+      noteLiving(this.#instance, living);
+    } catch (error) {
+      this.#log.warn(
+        { pid: living.pid, error: messageOf(error) },
+        'the process of the engine could not be noted',
       );
-    if (stopping.graceful && (await command('core stop gracefully'))) {
-      if (await goneWithin(target, stopping.patience_ms ?? STOP_MS.patience)) return;
-    }
-    if ((await command('core stop now')) && (await goneWithin(target, STOP_MS.ends))) return;
-    signalTo(target, 'SIGTERM');
-    if (await goneWithin(target, STOP_MS.term)) return;
-    log.warn({ pid: target.pid }, 'the engine did not stop in time and is killed');
-    signalTo(target, 'SIGKILL');
-    if (!(await goneWithin(target, STOP_MS.kill)))
-      throw new Error(`engine process ${target.pid} cannot be ended`);
-  }
-
-  async function stop(stopping: StopOptions = {}): Promise<void> {
-    await release();
-    const target = findLiving(instance) ?? (living && lives(living) ? living : null);
-    if (target) await end(target, stopping);
-    living = null;
-    become('stopped');
-  }
-
-  async function* changes(signal: AbortSignal): AsyncGenerator<EngineProcessStatus> {
-    const waiting: EngineProcessStatus[] = [status];
-    let wake: () => void = () => undefined;
-    const read = (next: EngineProcessStatus): void => {
-      waiting.push(next);
-      if (waiting.length > QUEUE) waiting.shift();
-      wake();
-    };
-    const abort = (): void => wake();
-    readers.add(read);
-    signal.addEventListener('abort', abort, { once: true });
-    try {
-      while (!signal.aborted) {
-        const next = waiting.shift();
-        if (next) yield next;
-        else await new Promise<void>((resolve) => (wake = resolve));
-      }
-    } finally {
-      readers.delete(read);
-      signal.removeEventListener('abort', abort);
     }
   }
-
-  async function up(signal?: AbortSignal): Promise<EngineProcessStatus> {
-    const watching = signal ?? new AbortController().signal;
-    for await (const now of changes(watching)) {
-      if (now.state === 'running' || now.state === 'adopted') return now;
-      if (now.state === 'backoff' || (now.state === 'stopped' && over.signal.aborted)) {
-        throw new Error(now.last_error ?? 'the engine is stopped');
-      }
-    }
-    throw watching.reason as Error;
+  /** An adopted engine is not our child process, so its end is polled. */
+  async #untilGone(adopted: Living): Promise<Ended> {
+    while (lives(adopted)) await this.#clock.sleep(POLL_MS, this.#over.signal);
+    return { how: 'it is gone' };
   }
-
-  return {
-    start() {
-      if (over.signal.aborted || options.signal?.aborted) return;
-      loop ??= keep().catch((error: unknown) => {
-        if (!over.signal.aborted) log.error({ error: messageOf(error) }, 'supervision of the engine failed');
-      });
-    },
-    status: () => status,
-    changes,
-    up,
-    stop,
-    release,
-    [Symbol.asyncDispose]: () => stop(),
-  };
+  async #trimConsole(life: AbortSignal): Promise<void> {
+    for (;;) {
+      await this.#clock.sleep(TRIM_MS, life);
+      trimConsole(this.#instance);
+    }
+  }
+  /** As the promise, but rejects once supervision is over. */
+  #unlessOver<T>(promise: Promise<T>): Promise<T> {
+    const { signal } = this.#over;
+    return new Promise((resolve, reject) => {
+      const abort = (): void => reject(signal.reason as Error);
+      if (signal.aborted) abort();
+      signal.addEventListener('abort', abort, { once: true });
+      promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+    });
+  }
 }

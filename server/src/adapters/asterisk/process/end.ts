@@ -1,0 +1,50 @@
+import type { Log } from '../../../core/log.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import type { Instance } from '../instance.ts';
+import { engineCommand } from './control.ts';
+import { lives } from './living.ts';
+import type { Living } from './living.ts';
+
+export interface StopOptions {
+  /** Waits for the calls in progress first (`core stop gracefully`), at most `patience_ms`. */
+  readonly graceful?: boolean;
+  readonly patience_ms?: number;
+}
+const STOP_MS = { command: 3_000, ends: 8_000, term: 4_000, kill: 4_000, patience: 30 * 60_000 };
+
+export function signalTo(target: Living, signal: NodeJS.Signals): void {
+  try {
+    // Checked again right before: the pid alone could belong to another process.
+    if (lives(target)) process.kill(target.pid, signal);
+  } catch {
+    // It ended by itself meanwhile.
+  }
+}
+
+/** Ends the engine by its own command, then SIGTERM, then SIGKILL. Resolves when it has ended. */
+export async function endEngine(
+  target: Living,
+  { instance, clock, log }: { readonly instance: Instance; readonly clock: Clock; readonly log: Log },
+  { graceful = false, patience_ms = STOP_MS.patience }: StopOptions,
+): Promise<void> {
+  const goneWithin = async (ms: number): Promise<boolean> => {
+    const deadline = clock.now() + ms;
+    while (lives(target)) {
+      if (clock.now() >= deadline) return false;
+      await clock.sleep(25);
+    }
+    return true;
+  };
+  const command = async (text: string): Promise<boolean> =>
+    await engineCommand({ command: target.command }, instance, text, { timeout_ms: STOP_MS.command }).then(
+      () => true,
+      () => false,
+    );
+  if (graceful && (await command('core stop gracefully')) && (await goneWithin(patience_ms))) return;
+  if ((await command('core stop now')) && (await goneWithin(STOP_MS.ends))) return;
+  signalTo(target, 'SIGTERM');
+  if (await goneWithin(STOP_MS.term)) return;
+  log.warn({ pid: target.pid }, 'the engine did not stop in time and is killed');
+  signalTo(target, 'SIGKILL');
+  if (!(await goneWithin(STOP_MS.kill))) throw new Error(`engine process ${target.pid} cannot be ended`);
+}
