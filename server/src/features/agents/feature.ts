@@ -19,13 +19,13 @@ import type { agents as operations } from '@offhook/contract/operations/agents.t
 import type { Served } from '../../ports/operations.ts';
 import type { Store } from '../../ports/store.ts';
 import type { TopicSource } from '../../ports/stream.ts';
-import { createFollower } from './follow.ts';
-import { createIntents } from './intents.ts';
+import { Follower } from './follow.ts';
+import { Intents } from './intents.ts';
 import { Lanes } from '../../commands/lanes.ts';
 import { createMemberships } from './memberships.ts';
 import { agentOperations } from './operations.ts';
 import { createReactions } from './reactions.ts';
-import { createReconciler } from './reconcile.ts';
+import { Reconciler } from './reconcile.ts';
 import { createAgentService } from './service.ts';
 import type { AgentService } from './service.ts';
 import { createIntentStore, migrations } from './store.ts';
@@ -81,16 +81,16 @@ export interface Agents extends Pick<AgentService, 'act'>, TopicSource, AsyncDis
 export async function createAgents(deps: AgentsDeps): Promise<Agents> {
   const { engine, live, tell, directory, audit, store, clock, log } = deps;
   await store.migrate('agents', migrations);
-  const intents = createIntents({ store: createIntentStore(store, audit), clock, log });
+  const intents = new Intents({ store: createIntentStore(store, audit), clock, log });
   await intents.load();
   const lanes = new Lanes(
     deps.waiting ?? 8,
     (size, agent) => say`${size} actions of ${agent} are still under way`,
   );
-  const reconciler = createReconciler({ engine, live, tell, clock, directory, intents, lanes, log });
+  const reconciler = new Reconciler({ engine, live, tell, clock, directory, intents, lanes, log });
   const { noAnswerLimit = 3, unreachableMs = 15_000 } = deps;
   const settings = { noAnswerLimit, unreachableMs };
-  const follower = createFollower({ engine, live, tell, clock, lanes, settings, log });
+  const follower = new Follower({ engine, live, tell, clock, lanes, settings, log });
   const rate = deps.rate ?? { burst: 2_000, per_second: 50 };
   const service = createAgentService({
     engine,

@@ -23,42 +23,118 @@ export interface Wish {
   readonly row: QueueMember | undefined;
 }
 
-/** Every intent in memory, written through to the store. */
-export interface Intents {
-  load(): Promise<void>;
-  get(extension: string, queue: string): Intent | undefined;
-  of(extension: string): Intent[];
-  all(): Iterable<Intent>;
-  fact(key: Fact): string | undefined;
-  /** Keeps the wishes; resolves once they are on disk, and takes them back from memory when that fails. */
-  keep(wishes: readonly Wish[], more?: Partial<Omit<Batch, 'intents'>>): Promise<void>;
-  /** Keeps a wish that is a fact already: in memory at once, on disk as soon as the disk takes it. */
-  adopt(wish: Wish): void;
-  /** Marks a row as surely, or from now on not surely, on the engine's own disk. A row that changed meanwhile is left alone. */
-  settle(intent: Intent, settled: boolean): void;
-  /** Resolves when everything adopted is on disk. */
-  flushed(): Promise<void>;
-  close(): void;
-}
-
 const RETRY = { first_ms: 250, most_ms: 15_000 } as const;
 
-export function createIntents(deps: { store: IntentStore; clock: Clock; log: Log }): Intents {
-  const { store, clock, log } = deps;
-  const byAgent = new Map<string, Map<string, Intent>>();
-  const facts = new Map<Fact, string>();
-  const stopped = new AbortController();
+export interface IntentsDeps {
+  readonly store: IntentStore;
+  readonly clock: Clock;
+  readonly log: Log;
+}
 
-  const put = (intent: Intent): void => {
-    const queues = byAgent.get(intent.extension) ?? new Map<string, Intent>();
+/** Rows of the next transaction: changes made while one runs are committed together. */
+interface Group {
+  readonly rows: Map<string, Intent>;
+  readonly facts: Partial<Record<Fact, string>>;
+  readonly trail: AuditEntry[];
+  done: Promise<void>;
+}
+
+/** Every intent in memory, written through to the store. */
+export class Intents {
+  readonly #deps: IntentsDeps;
+  readonly #byAgent = new Map<string, Map<string, Intent>>();
+  readonly #facts = new Map<Fact, string>();
+  readonly #stopped = new AbortController();
+  #group: Group | null = null;
+  #running: Promise<void> = Promise.resolve();
+  readonly #behind = new Map<string, { extension: string; queue: string }>();
+  #writing = false;
+  #writer: Promise<void> = Promise.resolve();
+
+  constructor(deps: IntentsDeps) {
+    this.#deps = deps;
+  }
+
+  async load(): Promise<void> {
+    const stored = await this.#deps.store.load();
+    for (const intent of stored.intents) this.#put(intent);
+    for (const [key, value] of stored.facts) this.#facts.set(key, value);
+  }
+
+  of(extension: string): Intent[] {
+    return [...(this.#byAgent.get(extension)?.values() ?? [])];
+  }
+
+  *all(): Generator<Intent> {
+    for (const queues of this.#byAgent.values()) yield* queues.values();
+  }
+
+  fact(key: Fact): string | undefined {
+    return this.#facts.get(key);
+  }
+
+  /** Stores the wishes; resolves once they are on disk, and takes them back from memory if that fails. */
+  async keep(
+    wishes: readonly Wish[],
+    { facts = {}, trail = [] }: Partial<Omit<Batch, 'intents'>> = {},
+  ): Promise<void> {
+    const rows = wishes.flatMap((wish) => this.#next(wish) ?? []);
+    if (rows.length === 0 && trail.length === 0 && Object.keys(facts).length === 0) return;
+    const before = rows.map((row) => this.get(row.extension, row.queue));
+    for (const row of rows) this.#put(row);
+    try {
+      await this.#commit({ intents: rows, facts, trail });
+    } catch (error) {
+      rows.forEach((row, i) => {
+        if (this.get(row.extension, row.queue) !== row) return;
+        const was = before[i];
+        if (was) this.#put(was);
+        else this.#byAgent.get(row.extension)?.delete(row.queue);
+      });
+      throw error;
+    }
+    for (const [key, value] of Object.entries(facts)) this.#facts.set(key as Fact, value);
+  }
+
+  /** Takes a wish that is already a fact: in memory at once, on disk as soon as a write succeeds. */
+  adopt(wish: Wish): void {
+    const row = this.#next(wish);
+    if (row === null) return;
+    this.#put(row);
+    this.#later(row);
+  }
+
+  /** Notes whether the engine has stored a row on its own disk. A row that changed meanwhile is not touched. */
+  settle(intent: Intent, settled: boolean): void {
+    if (this.get(intent.extension, intent.queue) !== intent) return;
+    const row = { ...intent, settled, noted_at: settled ? intent.noted_at : this.#deps.clock.now() };
+    this.#put(row);
+    this.#later(row);
+  }
+
+  /** Resolves when all adopted wishes are on disk. */
+  async flushed(): Promise<void> {
+    while (this.#writing) await this.#writer;
+    await this.#running;
+  }
+
+  close(): void {
+    this.#stopped.abort();
+  }
+
+  get(extension: string, queue: string): Intent | undefined {
+    return this.#byAgent.get(extension)?.get(queue);
+  }
+
+  #put(intent: Intent): void {
+    const queues = this.#byAgent.get(intent.extension) ?? new Map<string, Intent>();
     queues.set(intent.queue, intent);
-    byAgent.set(intent.extension, queues);
-  };
-  const get = (extension: string, queue: string): Intent | undefined => byAgent.get(extension)?.get(queue);
+    this.#byAgent.set(intent.extension, queues);
+  }
 
-  /** The row after a wish; null when it says what is known already. */
-  const next = ({ extension, queue, state, since, source, row }: Wish): Intent | null => {
-    const was = get(extension, queue);
+  /** The row after a wish; null if the wish changes nothing. */
+  #next({ extension, queue, state, since, source, row }: Wish): Intent | null {
+    const was = this.get(extension, queue);
     const dynamic = row ? row.membership === 'dynamic' : (was?.dynamic ?? true);
     const penalty = row?.penalty ?? was?.penalty ?? 0;
     const unchanged = was !== undefined && sameMembership(intended(was)!, state);
@@ -71,111 +147,55 @@ export function createIntents(deps: { store: IntentStore; clock: Clock; log: Log
       penalty,
       since: unchanged ? was.since : since,
       source: unchanged ? was.source : source,
-      noted_at: clock.now(),
+      noted_at: this.#deps.clock.now(),
       version: (was?.version ?? 0) + 1,
       settled: unchanged && was.settled,
     };
-  };
-
-  // Everything that waits while one transaction runs goes into the next: one commit for many agents.
-  interface Group {
-    readonly rows: Map<string, Intent>;
-    readonly facts: Partial<Record<Fact, string>>;
-    readonly trail: AuditEntry[];
-    done: Promise<void>;
   }
-  let group: Group | null = null;
-  let running: Promise<void> = Promise.resolve();
-  const commit = ({ intents, facts: newFacts = {}, trail = [] }: Partial<Batch>): Promise<void> => {
-    let mine = group;
+
+  #commit({ intents, facts = {}, trail = [] }: Partial<Batch>): Promise<void> {
+    let mine = this.#group;
     if (mine === null) {
       const opened: Group = { rows: new Map(), facts: {}, trail: [], done: Promise.resolve() };
-      opened.done = running.then(() => {
-        group = null;
-        return store.save({ ...opened, intents: [...opened.rows.values()] });
+      opened.done = this.#running.then(() => {
+        this.#group = null;
+        return this.#deps.store.save({ ...opened, intents: [...opened.rows.values()] });
       });
-      running = opened.done.catch(() => {});
-      group = opened;
+      this.#running = opened.done.catch(() => {});
+      this.#group = opened;
       mine = opened;
     }
     for (const row of intents ?? []) mine.rows.set(`${row.extension}/${row.queue}`, row);
-    Object.assign(mine.facts, newFacts);
+    Object.assign(mine.facts, facts);
     mine.trail.push(...trail);
     return mine.done;
-  };
+  }
 
-  const behind = new Map<string, { extension: string; queue: string }>();
-  let writing = false;
-  let writer: Promise<void> = Promise.resolve();
-  const writeBehind = async (): Promise<void> => {
-    for (const backoff = new Backoff(RETRY); behind.size > 0 && !stopped.signal.aborted;) {
-      const keys = [...behind.values()];
-      behind.clear();
+  async #writeBehind(): Promise<void> {
+    const { clock, log } = this.#deps;
+    for (const backoff = new Backoff(RETRY); this.#behind.size > 0 && !this.#stopped.signal.aborted;) {
+      const keys = [...this.#behind.values()];
+      this.#behind.clear();
       try {
-        await commit({ intents: keys.flatMap((k) => get(k.extension, k.queue) ?? []) });
+        await this.#commit({ intents: keys.flatMap((k) => this.get(k.extension, k.queue) ?? []) });
         backoff.reset();
       } catch (error) {
-        for (const k of keys) behind.set(`${k.extension}/${k.queue}`, k);
+        for (const k of keys) this.#behind.set(`${k.extension}/${k.queue}`, k);
         if (backoff.failures === 0)
           log.warn({ error: messageOf(error), rows: keys.length }, 'agent intents wait for the disk');
-        await backoff.wait(clock, stopped.signal);
+        await backoff.wait(clock, this.#stopped.signal);
       }
     }
-    writing = false;
-  };
-  const later = (intent: Intent): void => {
-    behind.set(`${intent.extension}/${intent.queue}`, { extension: intent.extension, queue: intent.queue });
-    if (writing) return;
-    writing = true;
-    writer = writeBehind();
-  };
+    this.#writing = false;
+  }
 
-  return {
-    async load() {
-      const stored = await store.load();
-      for (const intent of stored.intents) put(intent);
-      for (const [key, value] of stored.facts) facts.set(key, value);
-    },
-    get,
-    of: (extension) => [...(byAgent.get(extension)?.values() ?? [])],
-    *all() {
-      for (const queues of byAgent.values()) yield* queues.values();
-    },
-    fact: (key) => facts.get(key),
-    async keep(wishes, { facts: newFacts = {}, trail = [] } = {}) {
-      const rows = wishes.flatMap((wish) => next(wish) ?? []);
-      if (rows.length === 0 && trail.length === 0 && Object.keys(newFacts).length === 0) return;
-      const before = rows.map((row) => get(row.extension, row.queue));
-      for (const row of rows) put(row);
-      try {
-        await commit({ intents: rows, facts: newFacts, trail });
-      } catch (error) {
-        rows.forEach((row, i) => {
-          if (get(row.extension, row.queue) !== row) return;
-          const was = before[i];
-          if (was) put(was);
-          else byAgent.get(row.extension)?.delete(row.queue);
-        });
-        throw error;
-      }
-      for (const [key, value] of Object.entries(newFacts)) facts.set(key as Fact, value);
-    },
-    adopt(wish) {
-      const row = next(wish);
-      if (row === null) return;
-      put(row);
-      later(row);
-    },
-    settle(intent, settled) {
-      if (get(intent.extension, intent.queue) !== intent) return;
-      const row = { ...intent, settled, noted_at: settled ? intent.noted_at : clock.now() };
-      put(row);
-      later(row);
-    },
-    async flushed() {
-      while (writing) await writer;
-      await running;
-    },
-    close: () => stopped.abort(),
-  };
+  #later(intent: Intent): void {
+    this.#behind.set(`${intent.extension}/${intent.queue}`, {
+      extension: intent.extension,
+      queue: intent.queue,
+    });
+    if (this.#writing) return;
+    this.#writing = true;
+    this.#writer = this.#writeBehind();
+  }
 }

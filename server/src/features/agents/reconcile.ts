@@ -7,6 +7,7 @@ import type { Directory } from '../../ports/directory.ts';
 import type { QueueMember } from '../../ports/engine.ts';
 import { CONFIRM_MS, applyChanges, changeTo } from './changes.ts';
 import type { Change, EngineDeps } from './changes.ts';
+import { Doubts } from './doubts.ts';
 import { intended } from './intents.ts';
 import type { Intents, Wish } from './intents.ts';
 import { Queue } from '../../core/queue.ts';
@@ -14,45 +15,17 @@ import type { Lanes } from '../../commands/lanes.ts';
 import { ABSENT, READY, choiceOf, pausedWith, rowIn, sameMembership } from './membership.ts';
 import type { Membership } from './membership.ts';
 import { createReloads, followDirectory } from './reload.ts';
+import type { Reloads } from './reload.ts';
 import type { Intent } from './store.ts';
+import { Workers } from './workers.ts';
 
-/** After this long the engine has put a membership on its own disk, which it does once a second. */
+/** After this time the engine has stored a membership on its own disk, which it does once a second. */
 const SETTLE_MS = 3_000;
-/** How long after a failed action, or after the link came back, the engine may still do what was asked; then it is somebody's wish. */
-const LATE_MS = 10_000;
 const BACKOFF = { first_ms: 500, most_ms: 30_000 } as const;
-/** How many agents are restored at the same time, so that a restart of a large site does not flood the engine. */
+/** Agents restored at the same time, so that a restart of a large site does not flood the engine. */
 const PARALLEL = 16;
 
-export interface Reconciler {
-  /** True while the engine shown is a new life whose restart was not worked through yet. */
-  restoring(): boolean;
-  /** Queues of this agent that still wait to be restored. */
-  waiting(extension: string): string[];
-  /** While an action of ours runs, its own traces in the event feed are not taken for somebody's new intent. */
-  begin(extension: string): void;
-  end(extension: string): void;
-  /** As `Reloads.hold`. */
-  hold(): Promise<() => void>;
-  /** What was asked for in queues that somebody does not work in any more holds no longer: who is in one is taken out. */
-  onDirectory(): void;
-  onResynced(boot: string, at: number): void;
-  onAgentEvent(event: AgentFact): void;
-  /** Puts the given members in once in the life of the site; resolves when that is written down. */
-  seed(members: readonly { extension: string; queue: string }[]): Promise<void>;
-  /** The action that asked for this failed and could not be taken back: should the engine still do it, it is undone. */
-  doubt(extension: string, wanted: ReadonlyMap<string, Membership>): void;
-  onLinkDown(): void;
-  /** Keeps what the engine now shows as the new intent, on disk, with lines of the audit trail in the same transaction. */
-  keepShown(
-    extension: string,
-    wanted: ReadonlyMap<string, Membership>,
-    trail?: readonly AuditEntry[],
-  ): Promise<void>;
-  idle(): Promise<void>;
-  close(): void;
-}
-/** A change of one agent in one queue, as the event feed tells it. */
+/** A change of one agent in one queue, from an event. */
 export interface AgentFact {
   readonly extension: string;
   readonly queue: string;
@@ -68,119 +41,285 @@ export interface ReconcileDeps extends EngineDeps {
 }
 
 /**
- * Decides who is right when intent and engine differ (the rules stand in README.md), and brings the engine to the
- * intent where ours is.
+ * How the engine came to its members: `same` boot, `restart` while we were connected, `cold` restart while we were away,
+ * `reload` of its configuration.
  */
-export function createReconciler(deps: ReconcileDeps): Reconciler {
-  const { engine, live, tell, clock, directory, intents, lanes, log } = deps;
-  const stopped = new AbortController();
-  /** The life of the engine all facts so far belong to; null until the first resync of this process. */
-  let boot: string | null = null;
-  /** What the engine showed when it was decided that ours wins, by agent and queue. */
-  const pending = new Map<string, Map<string, Membership>>();
-  const busy = new Map<string, Set<string>>();
-  /** What failed actions asked for, by agent and queue; a later sight of the same is theirs and no new intent. */
-  const doubted = new Map<string, { readonly wanted: Membership; readonly until: number }>();
-  const workers = new Map<string, Promise<void>>();
+type Mode = 'same' | 'restart' | 'cold' | 'reload';
 
-  const ourBoot = (): boolean => {
-    const shown = engine.status().boot_id;
-    return boot !== null && (shown === null || shown === boot);
-  };
-  const wish = (extension: string, queue: string, state: Membership, at: number): Wish => {
+/** Decides whether intent or engine is right when they differ (rules in README.md), and brings the engine to the intent. */
+export class Reconciler {
+  readonly #deps: ReconcileDeps;
+  /** Boot id of the engine to which all facts so far belong; null until the first resync of this process. */
+  #boot: string | null = null;
+  /** What the engine showed when the intent won, by agent and queue. */
+  readonly #pending = new Map<string, Map<string, Membership>>();
+  readonly #busy = new Map<string, Set<string>>();
+  readonly #doubts: Doubts;
+  readonly #workers: Workers;
+  readonly #restores = new Queue({ places: PARALLEL });
+  readonly #reloads: Reloads;
+  readonly #stayed: ReturnType<typeof followDirectory>;
+  #settling = false;
+  #savingBoot: Promise<void> | null = null;
+
+  constructor(deps: ReconcileDeps) {
+    this.#deps = deps;
+    const { engine, live, clock, directory, intents, lanes, log } = deps;
+    this.#doubts = new Doubts(clock, intents);
+    this.#reloads = createReloads({ engine, intents, log });
+    this.#stayed = followDirectory(directory);
+    this.#workers = new Workers({
+      clock,
+      log,
+      retry: BACKOFF,
+      failed: 'agent could not be brought back yet',
+      isOpen: (extension) => live.live && this.#pending.has(extension),
+      work: (extension) =>
+        this.#restores.run(() => lanes.run(extension, () => this.#restore(extension), { urgent: true })),
+      ended: () => {
+        if (live.live) this.#kick();
+      },
+    });
+  }
+
+  /** As `Reloads.hold`. */
+  hold(): Promise<() => void> {
+    return this.#reloads.hold();
+  }
+
+  /** Drops intents for queues in which agents no longer work, and takes these agents out of them. */
+  onDirectory(): void {
+    const { clock, intents, live } = this.#deps;
+    for (const { extension, queue } of this.#stayed()) {
+      if (intents.get(extension, queue)?.member !== true) continue;
+      const row = rowIn(live, extension, queue);
+      intents.adopt({ ...this.#wish(extension, queue, ABSENT, clock.now()), row });
+      if (row !== undefined) this.#expect(extension, queue, choiceOf(row));
+    }
+    if (live.live) this.#kick();
+  }
+
+  /** True after a restart of the engine until its resync was compared. */
+  restoring(): boolean {
+    return this.#deps.live.live && this.#boot !== null && !this.#ourBoot();
+  }
+
+  /** Queues of this agent that still wait to be restored. */
+  waiting(extension: string): string[] {
+    return [...(this.#pending.get(extension)?.keys() ?? [])];
+  }
+
+  /** Until `end`, events of this agent are effects of our own action and no new intent. */
+  begin(extension: string): void {
+    this.#busy.set(extension, new Set());
+  }
+
+  end(extension: string): void {
+    const { live } = this.#deps;
+    const touched = this.#busy.get(extension) ?? [];
+    this.#busy.delete(extension);
+    if (!live.live || !this.#ourBoot()) return;
+    for (const queue of touched) {
+      if (this.#pending.get(extension)?.has(queue)) continue;
+      const shown = choiceOf(rowIn(live, extension, queue));
+      // The late effect of a failed action is no new intent.
+      if (this.#doubts.isLate(extension, queue, shown)) this.#expect(extension, queue, shown);
+      else this.#adoptShown(extension, queue, live.as_of);
+    }
+    this.#kick();
+  }
+
+  onResynced(newBoot: string, at: number): void {
+    const shown = this.#deps.engine.status().boot_id;
+    // The engine has restarted again; the resync of that restart follows and decides.
+    if (shown !== null && shown !== newBoot) return;
+    const known = this.#boot ?? this.#deps.intents.fact('boot') ?? null;
+    const same = this.#reloads.open ? 'reload' : 'same';
+    const mode = known === newBoot ? same : this.#boot === null ? 'cold' : 'restart';
+    this.#boot = newBoot;
+    // Members may be missing because of a configuration that will be taken back.
+    if (this.#reloads.held && mode === 'reload') return;
+    // A restarted engine does not perform what it had accepted before.
+    if (mode !== 'same') this.#doubts.clear();
+    this.#compare(mode, at);
+    this.#reloads.compared();
+    this.#doubts.onResynced();
+    this.#settleSoon();
+    this.#kick();
+  }
+
+  onAgentEvent({ extension, queue, state, observed, at }: AgentFact): void {
+    const { intents, live, log } = this.#deps;
+    const touched = this.#busy.get(extension);
+    if (touched) {
+      touched.add(queue);
+      return;
+    }
+    if (this.#boot === null) return;
+    const ours = this.#ourBoot();
+    if (observed === 'resync' && (!ours || this.#reloads.open)) return;
+    const shown = ours ? choiceOf(rowIn(live, extension, queue)) : state;
+    const base = this.#pending.get(extension)?.get(queue);
+    if (base) {
+      const intent = intended(intents.get(extension, queue)) ?? READY;
+      const reasons = intent.paused ? [LOGIN, intent.reason] : [LOGIN];
+      const onTheWay = shown.paused && reasons.includes(shown.reason);
+      if (onTheWay || sameMembership(shown, base) || sameMembership(shown, intent)) return;
+      this.#drop(extension, queue);
+    }
+    if (ours && this.#doubts.isLate(extension, queue, shown)) {
+      log.info({ extension, queue, engine: shown }, 'a failed action came true late; it is undone');
+      this.#expect(extension, queue, shown);
+      if (live.live) this.#kick();
+    } else if (ours) this.#adoptShown(extension, queue, at);
+    else intents.adopt(this.#wish(extension, queue, state, at));
+  }
+
+  /** Adds the given members, once for each site; resolves when the intents are stored. */
+  async seed(members: readonly { extension: string; queue: string }[]): Promise<void> {
+    const { clock, intents, live } = this.#deps;
+    if (intents.fact('seeded') !== undefined) return;
+    const fresh = members.filter((m) => intents.get(m.extension, m.queue) === undefined);
+    const since = clock.now();
+    await intents.keep(
+      fresh.map((m) => this.#wish(m.extension, m.queue, READY, since)),
+      { facts: { seeded: '1', boot: '' } },
+    );
+    for (const m of fresh) this.#expect(m.extension, m.queue, choiceOf(rowIn(live, m.extension, m.queue)));
+    if (this.#boot !== null && live.live) this.#kick();
+  }
+
+  /** Notes that an action failed and could not be taken back; if the engine still performs it, it is undone. */
+  doubt(extension: string, wanted: ReadonlyMap<string, Membership>): void {
+    this.#doubts.add(extension, wanted, this.#deps.live.live);
+  }
+
+  onLinkDown(): void {
+    this.#doubts.onLinkDown();
+  }
+
+  /** Stores what the engine shows now as the new intent, with audit entries in the same transaction. */
+  async keepShown(
+    extension: string,
+    wanted: ReadonlyMap<string, Membership>,
+    trail: readonly AuditEntry[] = [],
+  ): Promise<void> {
+    const { intents, live } = this.#deps;
+    this.#doubts.forget(extension, wanted.keys());
+    const since = live.as_of;
+    const known = live.live && this.#ourBoot();
+    const wishes = [...wanted].map(([queue, state]) => {
+      const shown = choiceOf(rowIn(live, extension, queue));
+      return this.#wish(
+        extension,
+        queue,
+        known && !this.#pending.get(extension)?.has(queue) ? shown : state,
+        since,
+      );
+    });
+    await intents.keep(wishes, { trail });
+    this.#settleSoon();
+  }
+
+  async idle(): Promise<void> {
+    await this.#workers.idle();
+    await this.#savingBoot;
+  }
+
+  close(): void {
+    this.#workers.stop();
+  }
+
+  #ourBoot(): boolean {
+    const shown = this.#deps.engine.status().boot_id;
+    return this.#boot !== null && (shown === null || shown === this.#boot);
+  }
+
+  #wish(extension: string, queue: string, state: Membership, at: number): Wish {
+    const { live } = this.#deps;
     const row = rowIn(live, extension, queue);
     const since = state.paused && sameMembership(state, choiceOf(row)) ? (row?.paused_at ?? at) : at;
     const shown = live.agent(extension)?.summary.readiness;
     const source = (shown?.reason ?? '') === state.reason ? (shown?.source ?? 'agent') : 'agent';
     return { extension, queue, state, since, source, row };
-  };
-  const adoptShown = (extension: string, queue: string, since: number): void => {
+  }
+
+  #adoptShown(extension: string, queue: string, since: number): void {
+    const { intents, live } = this.#deps;
     if (live.queue(queue) === undefined) return;
     const row = rowIn(live, extension, queue);
     if (row === undefined && intents.get(extension, queue) === undefined) return;
-    intents.adopt(wish(extension, queue, choiceOf(row), since));
-    settleSoon();
-  };
+    intents.adopt(this.#wish(extension, queue, choiceOf(row), since));
+    this.#settleSoon();
+  }
 
-  const expect = (extension: string, queue: string, shown: Membership): void => {
-    const queues = pending.get(extension) ?? new Map<string, Membership>();
+  #expect(extension: string, queue: string, shown: Membership): void {
+    const queues = this.#pending.get(extension) ?? new Map<string, Membership>();
     queues.set(queue, shown);
-    pending.set(extension, queues);
-  };
-  const drop = (extension: string, queue: string): void => {
-    const queues = pending.get(extension);
+    this.#pending.set(extension, queues);
+  }
+
+  #drop(extension: string, queue: string): void {
+    const queues = this.#pending.get(extension);
     queues?.delete(queue);
-    if (queues?.size === 0) pending.delete(extension);
-  };
+    if (queues?.size === 0) this.#pending.delete(extension);
+  }
 
-  /** Whether this is the late effect of an action that was reported as failed; looked at once. */
-  const isLate = (extension: string, queue: string, shown: Membership): boolean => {
-    const key = `${extension}/${queue}`;
-    const doubt = doubted.get(key);
-    const intent = intended(intents.get(extension, queue));
-    if (doubt === undefined || intent === undefined || sameMembership(intent, shown)) return false;
-    doubted.delete(key);
-    return doubt.until >= clock.now() && sameMembership(doubt.wanted, shown);
-  };
-  /** An engine that went on has soon done what it still had in hand; while none is connected nobody knows when. */
-  const limitDoubts = (until: (now: number) => number): void => {
-    const end = until(clock.now());
-    for (const [key, doubt] of doubted) {
-      if (doubt.until < clock.now()) doubted.delete(key);
-      else doubted.set(key, { ...doubt, until: end });
-    }
-  };
-
-  let settling = false;
-  const settleLoop = async (): Promise<void> => {
+  async #settleLoop(): Promise<void> {
+    const { clock, intents, live } = this.#deps;
     for (;;) {
-      await clock.sleep(SETTLE_MS, stopped.signal);
-      if (!live.live || !ourBoot()) break;
-      const open = [...intents.all()].filter((i) => !i.settled && !pending.get(i.extension)?.has(i.queue));
+      await clock.sleep(SETTLE_MS, this.#workers.stopped);
+      if (!live.live || !this.#ourBoot()) break;
+      const open = [...intents.all()].filter(
+        (i) => !i.settled && !this.#pending.get(i.extension)?.has(i.queue),
+      );
       if (open.length === 0) break;
       for (const intent of open) {
         if (intent.noted_at <= clock.now() - SETTLE_MS) intents.settle(intent, true);
       }
     }
-  };
-  const settleSoon = (): void => {
-    if (settling) return;
-    settling = true;
-    void settleLoop()
+  }
+
+  #settleSoon(): void {
+    if (this.#settling) return;
+    this.#settling = true;
+    void this.#settleLoop()
       .catch(() => {})
       .finally(() => {
-        settling = false;
+        this.#settling = false;
       });
-  };
+  }
 
-  const saveBoot = async (): Promise<void> => {
+  async #saveBoot(): Promise<void> {
+    const { clock, intents, log } = this.#deps;
     const backoff = new Backoff(BACKOFF);
-    while (boot !== null && pending.size === 0 && intents.fact('boot') !== boot) {
+    while (this.#boot !== null && this.#pending.size === 0 && intents.fact('boot') !== this.#boot) {
       try {
-        await intents.keep([], { facts: { boot } });
+        await intents.keep([], { facts: { boot: this.#boot } });
       } catch (error) {
         log.warn({ error: messageOf(error) }, 'the engine boot could not be written down');
-        await clock.sleep(backoff.next(), stopped.signal);
+        await clock.sleep(backoff.next(), this.#workers.stopped);
       }
     }
-  };
-  let savingBoot: Promise<void> | null = null;
-  const saveBootSoon = (): void => {
-    savingBoot ??= saveBoot()
+  }
+
+  #saveBootSoon(): void {
+    this.#savingBoot ??= this.#saveBoot()
       .catch(() => {})
       .finally(() => {
-        savingBoot = null;
+        this.#savingBoot = null;
       });
-  };
+  }
 
-  /** The step that still brings this queue to its intent; null, and no longer waited for, where there is none. */
-  const stepFor = (extension: string, queue: string): Change | null => {
+  /** The change that brings this queue to its intent; null if none is needed or possible, and the queue is no longer pending. */
+  #stepFor(extension: string, queue: string): Change | null {
+    const { directory, engine, intents, live } = this.#deps;
     const intent = intents.get(extension, queue);
     const row = rowIn(live, extension, queue);
     const cannotAdd =
       row === undefined && (!intent?.dynamic || directory.byExtension(extension)?.active !== true);
     const cannotRemove = row !== undefined && !intent?.member && row.membership !== 'dynamic';
-    // One who comes back in the middle of a wrap-up is held back like the others.
+    // An agent restored during a wrap-up is paused for the rest of it.
     const wraps = live.agent(extension)?.wrap_up_deadline != null;
     const wanted = intended(intent);
     const to = wraps && wanted !== undefined && sameMembership(wanted, READY) ? pausedWith(WRAP_UP) : wanted;
@@ -193,12 +332,14 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
       sameMembership(choiceOf(row), wanted!);
     const penalty = directory.queue(queue)?.penalties?.get(extension) ?? 0;
     const change = nothing ? null : changeTo(engine, extension, queue, row, to, penalty);
-    if (change === null) drop(extension, queue);
+    if (change === null) this.#drop(extension, queue);
     return change;
-  };
-  const restore = async (extension: string): Promise<void> => {
-    const queues = [...(pending.get(extension)?.keys() ?? [])];
-    const changes = queues.flatMap((queue) => stepFor(extension, queue) ?? []);
+  }
+
+  async #restore(extension: string): Promise<void> {
+    const { clock, intents, live, log, tell } = this.#deps;
+    const queues = [...(this.#pending.get(extension)?.keys() ?? [])];
+    const changes = queues.flatMap((queue) => this.#stepFor(extension, queue) ?? []);
     if (changes.length === 0) return;
     log.info(
       { extension, changes: changes.map((c) => ({ queue: c.queue, kind: c.kind })) },
@@ -208,55 +349,32 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
       const { reason, since, source } = intents.get(extension, queue)!;
       tell({ type: 'agent.intended', at: clock.now(), extension, queues: [queue], reason, since, source });
     }
-    await applyChanges(deps, changes, CONFIRM_MS);
+    await applyChanges(this.#deps, changes, CONFIRM_MS);
     for (const { queue } of changes) {
       const intent = intents.get(extension, queue);
       if (!intent || !sameMembership(intended(intent)!, choiceOf(rowIn(live, extension, queue)))) continue;
-      drop(extension, queue);
+      this.#drop(extension, queue);
       intents.settle(intent, false);
     }
-    settleSoon();
-  };
-  const restores = new Queue({ places: PARALLEL });
-  const work = async (extension: string): Promise<void> => {
-    for (
-      const backoff = new Backoff(BACKOFF);
-      pending.has(extension) && live.live && !stopped.signal.aborted;
-    ) {
-      try {
-        await restores.run(() => lanes.run(extension, () => restore(extension), { urgent: true }));
-        backoff.reset();
-      } catch (error) {
-        const failures = backoff.failures + 1;
-        log.warn({ extension, failures, error: messageOf(error) }, 'agent could not be brought back yet');
-        await backoff.wait(clock, stopped.signal);
-      }
-    }
-  };
-  const kick = (): void => {
-    for (const extension of pending.keys()) {
-      if (workers.has(extension)) continue;
-      const worker = work(extension).finally(() => {
-        workers.delete(extension);
-        if (live.live && !stopped.signal.aborted) kick();
-      });
-      workers.set(extension, worker);
-    }
-    if (pending.size === 0) saveBootSoon();
-  };
+    this.#settleSoon();
+  }
 
-  type Mode = 'same' | 'restart' | 'cold' | 'reload';
-  /**
-   * True where the intent wins over what the engine shows. `restart`: it died under us; `cold`: while we were away; `reload`:
-   * it read its configuration again.
-   */
-  const oursWins = (intent: Intent, row: QueueMember | undefined, mode: Exclude<Mode, 'same'>): boolean => {
+  #kick(): void {
+    for (const extension of this.#pending.keys()) this.#workers.start(extension);
+    if (this.#pending.size === 0) this.#saveBootSoon();
+  }
+
+  /** True if the intent wins over what the engine shows. */
+  #oursWins(intent: Intent, row: QueueMember | undefined, mode: Exclude<Mode, 'same'>): boolean {
     if (!intent.member && row && row.membership !== 'dynamic') return false;
     if (mode !== 'cold' || !intent.settled) return true;
     if (row === undefined) return false;
     return row.membership !== 'dynamic';
-  };
-  const compare = (mode: Mode, at: number): void => {
+  }
+
+  /** Every agent and queue that has an intent or a row in the engine. */
+  #pairs(): Iterable<{ extension: string; queue: string; row: QueueMember | undefined }> {
+    const { live, intents } = this.#deps;
     const pairs = new Map<string, { extension: string; queue: string; row: QueueMember | undefined }>();
     for (const { extension, queue } of intents.all()) {
       pairs.set(`${extension}/${queue}`, { extension, queue, row: rowIn(live, extension, queue) });
@@ -268,138 +386,35 @@ export function createReconciler(deps: ReconcileDeps): Reconciler {
         if (!pairs.has(key)) pairs.set(key, { extension: row.extension, queue: queue.name, row });
       }
     }
-    for (const { extension, queue, row } of pairs.values()) {
+    return pairs.values();
+  }
+
+  #compare(mode: Mode, at: number): void {
+    const { intents, live, log } = this.#deps;
+    for (const { extension, queue, row } of this.#pairs()) {
       const intent = intents.get(extension, queue);
       if (live.queue(queue) === undefined) continue;
-      const touched = busy.get(extension);
+      const touched = this.#busy.get(extension);
       if (touched && (mode === 'same' || mode === 'reload')) {
         touched.add(queue);
         continue;
       }
       const shown = choiceOf(row);
-      if (pending.get(extension)?.has(queue)) {
-        expect(extension, queue, shown);
+      if (this.#pending.get(extension)?.has(queue)) {
+        this.#expect(extension, queue, shown);
         continue;
       }
       if (intent && sameMembership(intended(intent)!, shown)) continue;
       const wins =
-        intent && (mode === 'same' ? isLate(extension, queue, shown) : oursWins(intent, row, mode));
+        intent &&
+        (mode === 'same' ? this.#doubts.isLate(extension, queue, shown) : this.#oursWins(intent, row, mode));
       if (!wins) {
-        adoptShown(extension, queue, at);
+        this.#adoptShown(extension, queue, at);
         continue;
       }
       log.info({ extension, queue, intent: intended(intent), engine: shown, mode }, 'agent differs');
-      expect(extension, queue, shown);
+      this.#expect(extension, queue, shown);
       intents.settle(intent, false);
     }
-  };
-
-  const reloads = createReloads({ engine, intents, log });
-  const stayed = followDirectory(directory);
-
-  return {
-    hold: () => reloads.hold(),
-    onDirectory() {
-      for (const { extension, queue } of stayed()) {
-        if (intents.get(extension, queue)?.member !== true) continue;
-        const row = rowIn(live, extension, queue);
-        intents.adopt({ ...wish(extension, queue, ABSENT, clock.now()), row });
-        if (row !== undefined) expect(extension, queue, choiceOf(row));
-      }
-      if (live.live) kick();
-    },
-    restoring: () => live.live && boot !== null && !ourBoot(),
-    waiting: (extension) => [...(pending.get(extension)?.keys() ?? [])],
-    begin(extension) {
-      busy.set(extension, new Set());
-    },
-    end(extension) {
-      const touched = busy.get(extension) ?? [];
-      busy.delete(extension);
-      if (!live.live || !ourBoot()) return;
-      for (const queue of touched) {
-        if (pending.get(extension)?.has(queue)) continue;
-        const shown = choiceOf(rowIn(live, extension, queue));
-        // What is left of an action that failed is nobody's choice.
-        if (isLate(extension, queue, shown)) expect(extension, queue, shown);
-        else adoptShown(extension, queue, live.as_of);
-      }
-      kick();
-    },
-    onResynced(newBoot, at) {
-      const shown = engine.status().boot_id;
-      // The engine is in yet another life already: its own resync follows, and decides.
-      if (shown !== null && shown !== newBoot) return;
-      const known = boot ?? intents.fact('boot') ?? null;
-      const same = reloads.open ? 'reload' : 'same';
-      const mode = known === newBoot ? same : boot === null ? 'cold' : 'restart';
-      boot = newBoot;
-      // Members may be missing because of a configuration that does not stay.
-      if (reloads.held && mode === 'reload') return;
-      // What an engine had in hand dies with it.
-      if (mode !== 'same') doubted.clear();
-      compare(mode, at);
-      reloads.compared();
-      limitDoubts((now) => now + LATE_MS);
-      settleSoon();
-      kick();
-    },
-    onAgentEvent({ extension, queue, state, observed, at }) {
-      const touched = busy.get(extension);
-      if (touched) {
-        touched.add(queue);
-        return;
-      }
-      if (boot === null) return;
-      const ours = ourBoot();
-      if (observed === 'resync' && (!ours || reloads.open)) return;
-      const shown = ours ? choiceOf(rowIn(live, extension, queue)) : state;
-      const base = pending.get(extension)?.get(queue);
-      if (base) {
-        const intent = intended(intents.get(extension, queue)) ?? READY;
-        const reasons = intent.paused ? [LOGIN, intent.reason] : [LOGIN];
-        const onTheWay = shown.paused && reasons.includes(shown.reason);
-        if (onTheWay || sameMembership(shown, base) || sameMembership(shown, intent)) return;
-        drop(extension, queue);
-      }
-      if (ours && isLate(extension, queue, shown)) {
-        log.info({ extension, queue, engine: shown }, 'a failed action came true late; it is undone');
-        expect(extension, queue, shown);
-        if (live.live) kick();
-      } else if (ours) adoptShown(extension, queue, at);
-      else intents.adopt(wish(extension, queue, state, at));
-    },
-    async seed(members) {
-      if (intents.fact('seeded') !== undefined) return;
-      const fresh = members.filter((m) => intents.get(m.extension, m.queue) === undefined);
-      const since = clock.now();
-      await intents.keep(
-        fresh.map((m) => wish(m.extension, m.queue, READY, since)),
-        { facts: { seeded: '1', boot: '' } },
-      );
-      for (const m of fresh) expect(m.extension, m.queue, choiceOf(rowIn(live, m.extension, m.queue)));
-      if (boot !== null && live.live) kick();
-    },
-    doubt(extension, wanted) {
-      const until = live.live ? clock.now() + LATE_MS : Number.POSITIVE_INFINITY;
-      for (const [queue, state] of wanted) doubted.set(`${extension}/${queue}`, { wanted: state, until });
-    },
-    onLinkDown: () => limitDoubts(() => Number.POSITIVE_INFINITY),
-    async keepShown(extension, wanted, trail = []) {
-      for (const queue of wanted.keys()) doubted.delete(`${extension}/${queue}`);
-      const since = live.as_of;
-      const known = live.live && ourBoot();
-      const wishes = [...wanted].map(([queue, state]) => {
-        const shown = choiceOf(rowIn(live, extension, queue));
-        return wish(extension, queue, known && !pending.get(extension)?.has(queue) ? shown : state, since);
-      });
-      await intents.keep(wishes, { trail });
-      settleSoon();
-    },
-    async idle() {
-      while (workers.size > 0) await Promise.all(workers.values());
-      await savingBoot;
-    },
-    close: () => stopped.abort(),
-  };
+  }
 }
