@@ -50,7 +50,7 @@ function wordsOf(q: string): readonly string[] {
 }
 /** Whose customers are read: the shared ones and those of this person. */
 const mine = (person: number): readonly number[] => (person > 0 ? [EVERYONE, person] : [EVERYONE]);
-/** Ids read of a search at a time; others' personal customers are among them. */
+/** Ids read of a search at a time after the first block; others' personal customers are among them. */
 const AT_ONCE = 256;
 /** Reads of one page of a search. */
 const MOST_READS = 8;
@@ -142,7 +142,7 @@ export async function createPhonebookStore(store: Store): Promise<PhonebookStore
           'customer_texts',
           words,
           next,
-          AT_ONCE,
+          reads === 0 ? limit + 1 : AT_ONCE,
         );
         rows.push(...(await read(block.ids, person)));
         next = block.next;
@@ -153,9 +153,11 @@ export async function createPhonebookStore(store: Store): Promise<PhonebookStore
     async withKey(person, key, limit) {
       const rows = await db
         .selectFrom('customer_numbers as n')
-        .innerJoin('customers as c', 'c.id', 'n.customer_id')
+        // In this order, which SQLite keeps for a cross join: by `person_id` first it would read all shared customers.
+        .crossJoin('customers as c')
         .selectAll('c')
         .where('n.key', '=', key)
+        .whereRef('c.id', '=', 'n.customer_id')
         .where('c.person_id', 'in', mine(person))
         .orderBy('c.person_id', 'desc')
         .orderBy('c.id', 'desc')
