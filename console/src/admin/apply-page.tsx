@@ -1,4 +1,4 @@
-/** One apply as it goes on, told by the stream; and where it failed, why, and what to do. */
+/** One apply with its progress by the stream; where it failed, the reason and what to do. */
 import type { ReactNode } from 'react';
 import { Anchor, Button, Group, List, Paper, Progress, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
@@ -49,9 +49,79 @@ export function ApplyView({ id }: { readonly id: number }): ReactNode {
   if (query.data === undefined) return <Loading />;
   return <Apply apply={query.data.apply} />;
 }
-function Apply({ apply }: { readonly apply: ConfigApply }): ReactNode {
+interface ApplyProps {
+  readonly apply: ConfigApply;
+}
+const isOver = (apply: ConfigApply): boolean => apply.finished_at !== null;
+const Apply = ({ apply }: ApplyProps): ReactNode => (
+  <Stack gap="md" maw={980}>
+    <ApplyHead apply={apply} />
+    <div role="status" aria-live="polite">
+      <Note tone={TONES[apply.state] ?? 'info'} title={t(`state_${apply.state}`)}>
+        <Text size="sm">{t(`means_${apply.state}`)}</Text>
+        {apply.detail !== null && apply.state !== 'applied' && (
+          <Text size="sm" lang="en" mt={4}>
+            {apply.detail}
+          </Text>
+        )}
+      </Note>
+    </div>
+    {apply.problems.length > 0 && <ApplyProblems apply={apply} />}
+    <ApplySteps apply={apply} />
+    <ApplyObjects apply={apply} />
+  </Stack>
+);
+const ApplyHead = ({ apply }: ApplyProps): ReactNode => (
+  <div>
+    <Anchor component={Link} href={PAGE_PATHS.changes} size="sm">
+      {t('changes')}
+    </Anchor>
+    <Group gap="sm">
+      <Title order={1} size="h2">
+        {t('apply_number', { number: formatNumber(apply.id) })}
+      </Title>
+      <Tag size="lg" tone={TONES[apply.state] ?? 'info'}>
+        {t(`state_${apply.state}`)}
+      </Tag>
+    </Group>
+    <Text size="sm" c="dimmed">
+      {t('by_at', { author: apply.author, time: formatDateTime(apply.started_at) })}
+      {apply.comment !== null && ` · ${apply.comment}`}
+      {apply.restores !== null && ` · ${t('restores', { version: formatNumber(apply.restores) })}`}
+    </Text>
+    <ZoneNote />
+  </div>
+);
+const ApplyProblems = ({ apply }: ApplyProps): ReactNode => (
+  <Paper withBorder p="md" component="section" aria-labelledby="problems">
+    <Title order={2} size="h4" id="problems" mb="xs">
+      {t('problems')}
+    </Title>
+    <List size="sm" spacing="xs">
+      {apply.problems.map((problem, i) => (
+        <List.Item key={i}>
+          {(problem.object !== null || problem.file !== null) && (
+            <Text size="sm" fw={600}>
+              {[problem.object, problem.file].filter((part) => part !== null).join(' · ')}
+            </Text>
+          )}
+          <Text size="sm" ff="monospace" lang="en" style={{ overflowWrap: 'anywhere' }}>
+            {problem.words}
+          </Text>
+        </List.Item>
+      ))}
+    </List>
+    {isOver(apply) && (
+      <Text size="sm" mt="sm">
+        {t(apply.state === 'failed' ? 'todo_failed' : 'todo_refused')}
+      </Text>
+    )}
+  </Paper>
+);
+function ApplySteps({ apply }: ApplyProps): ReactNode {
   const client = useClient();
-  const over = apply.finished_at !== null;
+  const cancel = useOnce({ mutationFn: () => client.config.cancelApply(apply.id) });
+  const over = isOver(apply);
   const done = new Map(apply.steps.map(({ step, ms }) => [step, ms]));
   const at = STEPS.indexOf(apply.state as (typeof STEPS)[number]);
   const steps = [
@@ -59,64 +129,10 @@ function Apply({ apply }: { readonly apply: ConfigApply }): ReactNode {
     ...(apply.state === 'rolling_back' || done.has('rolling_back') ? (['rolling_back'] as const) : []),
   ];
   const passed = over ? steps.length : Math.max(at, done.size);
-  const cancel = useOnce({ mutationFn: () => client.config.cancelApply(apply.id) });
+  const last = apply.steps.at(-1)?.step;
+  const failed = over && apply.state !== 'applied' && last !== 'rolling_back' ? last : undefined;
   return (
-    <Stack gap="md" maw={980}>
-      <div>
-        <Anchor component={Link} href={PAGE_PATHS.changes} size="sm">
-          {t('changes')}
-        </Anchor>
-        <Group gap="sm">
-          <Title order={1} size="h2">
-            {t('apply_number', { number: formatNumber(apply.id) })}
-          </Title>
-          <Tag size="lg" tone={TONES[apply.state] ?? 'info'}>
-            {t(`state_${apply.state}`)}
-          </Tag>
-        </Group>
-        <Text size="sm" c="dimmed">
-          {t('by_at', { author: apply.author, time: formatDateTime(apply.started_at) })}
-          {apply.comment !== null && ` · ${apply.comment}`}
-          {apply.restores !== null && ` · ${t('restores', { version: formatNumber(apply.restores) })}`}
-        </Text>
-        <ZoneNote />
-      </div>
-      <div role="status" aria-live="polite">
-        <Note tone={TONES[apply.state] ?? 'info'} title={t(`state_${apply.state}`)}>
-          <Text size="sm">{t(`means_${apply.state}`)}</Text>
-          {apply.detail !== null && apply.state !== 'applied' && (
-            <Text size="sm" lang="en" mt={4}>
-              {apply.detail}
-            </Text>
-          )}
-        </Note>
-      </div>
-      {apply.problems.length > 0 && (
-        <Paper withBorder p="md" component="section" aria-labelledby="problems">
-          <Title order={2} size="h4" id="problems" mb="xs">
-            {t('problems')}
-          </Title>
-          <List size="sm" spacing="xs">
-            {apply.problems.map((problem, i) => (
-              <List.Item key={i}>
-                {(problem.object !== null || problem.file !== null) && (
-                  <Text size="sm" fw={600}>
-                    {[problem.object, problem.file].filter((part) => part !== null).join(' · ')}
-                  </Text>
-                )}
-                <Text size="sm" ff="monospace" lang="en" style={{ overflowWrap: 'anywhere' }}>
-                  {problem.words}
-                </Text>
-              </List.Item>
-            ))}
-          </List>
-          {over && (
-            <Text size="sm" mt="sm">
-              {t(apply.state === 'failed' ? 'todo_failed' : 'todo_refused')}
-            </Text>
-          )}
-        </Paper>
-      )}
+    <>
       {cancel.isError && <Failure error={cancel.error} />}
       <Paper withBorder p="md" component="section" aria-labelledby="steps">
         <Group justify="space-between" mb="sm">
@@ -131,31 +147,15 @@ function Apply({ apply }: { readonly apply: ConfigApply }): ReactNode {
         </Group>
         {!over && <Progress value={(100 * passed) / steps.length} mb="sm" aria-label={t('steps')} />}
         <ol className={styles.steps}>
-          {steps.map((step) => {
-            const ms = done.get(step);
-            const now = apply.state === step;
-            const last =
-              over &&
-              apply.state !== 'applied' &&
-              apply.steps.at(-1)?.step === step &&
-              step !== 'rolling_back';
-            const Icon = now ? LoaderCircle : last ? X : ms === undefined ? CircleDashed : Check;
-            return (
-              <li key={step} data-state={now ? 'now' : last ? 'failed' : ms === undefined ? 'open' : 'done'}>
-                <Icon size={18} aria-hidden />
-                <Text size="sm" fw={now ? 650 : 500}>
-                  {t(`state_${step}`)}
-                </Text>
-                <Text size="xs" c="dimmed">
-                  {now
-                    ? t('step_now')
-                    : ms === undefined
-                      ? t('step_open')
-                      : t('milliseconds', { number: formatNumber(ms) })}
-                </Text>
-              </li>
-            );
-          })}
+          {steps.map((step) => (
+            <ApplyStep
+              key={step}
+              step={step}
+              ms={done.get(step)}
+              isNow={apply.state === step}
+              isFailed={failed === step}
+            />
+          ))}
         </ol>
         {over && (
           <Text size="sm" c="dimmed" mt="sm">
@@ -171,33 +171,59 @@ function Apply({ apply }: { readonly apply: ConfigApply }): ReactNode {
           </Note>
         )}
       </Paper>
-      <Paper withBorder p="md" component="section" aria-labelledby="apply-objects">
-        <Group justify="space-between" mb="xs">
-          <Title order={2} size="h4" id="apply-objects">
-            {t('objects_changed', { count: apply.objects.count, number: formatNumber(apply.objects.count) })}
-          </Title>
-          {apply.version !== null && (
-            <Button
-              component={Link}
-              size="xs"
-              variant="default"
-              href={PAGE_PATHS.version.replace(':version', String(apply.version))}
-            >
-              {t('version_number', { version: formatNumber(apply.version) })}
-            </Button>
-          )}
-        </Group>
-        <List size="sm" spacing={4} listStyleType="none">
-          {apply.objects.list.map((object) => (
-            <List.Item key={`${object.kind}/${object.key}`}>
-              <Group gap="xs">
-                <PendingBadge pending={object.change} />
-                <ObjectLink kind={object.kind} name={object.key} />
-              </Group>
-            </List.Item>
-          ))}
-        </List>
-      </Paper>
-    </Stack>
+    </>
   );
 }
+interface ApplyStepProps {
+  readonly step: (typeof STEPS)[number] | 'rolling_back';
+  readonly ms: number | undefined;
+  readonly isNow: boolean;
+  readonly isFailed: boolean;
+}
+function ApplyStep({ step, ms, isNow, isFailed }: ApplyStepProps): ReactNode {
+  const Icon = isNow ? LoaderCircle : isFailed ? X : ms === undefined ? CircleDashed : Check;
+  return (
+    <li data-state={isNow ? 'now' : isFailed ? 'failed' : ms === undefined ? 'open' : 'done'}>
+      <Icon size={18} aria-hidden />
+      <Text size="sm" fw={isNow ? 650 : 500}>
+        {t(`state_${step}`)}
+      </Text>
+      <Text size="xs" c="dimmed">
+        {isNow
+          ? t('step_now')
+          : ms === undefined
+            ? t('step_open')
+            : t('milliseconds', { number: formatNumber(ms) })}
+      </Text>
+    </li>
+  );
+}
+const ApplyObjects = ({ apply }: ApplyProps): ReactNode => (
+  <Paper withBorder p="md" component="section" aria-labelledby="apply-objects">
+    <Group justify="space-between" mb="xs">
+      <Title order={2} size="h4" id="apply-objects">
+        {t('objects_changed', { count: apply.objects.count, number: formatNumber(apply.objects.count) })}
+      </Title>
+      {apply.version !== null && (
+        <Button
+          component={Link}
+          size="xs"
+          variant="default"
+          href={PAGE_PATHS.version.replace(':version', String(apply.version))}
+        >
+          {t('version_number', { version: formatNumber(apply.version) })}
+        </Button>
+      )}
+    </Group>
+    <List size="sm" spacing={4} listStyleType="none">
+      {apply.objects.list.map((object) => (
+        <List.Item key={`${object.kind}/${object.key}`}>
+          <Group gap="xs">
+            <PendingBadge pending={object.change} />
+            <ObjectLink kind={object.kind} name={object.key} />
+          </Group>
+        </List.Item>
+      ))}
+    </List>
+  </Paper>
+);

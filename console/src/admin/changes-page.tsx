@@ -1,30 +1,19 @@
-/** The draft: what differs, what is wrong with it, what the engine would be given, and bringing it there. */
+/** The draft: its changes, its findings, the files for the engine, and the apply. */
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import {
-  Badge,
-  Button,
-  Checkbox,
-  Group,
-  List,
-  Modal,
-  Paper,
-  Stack,
-  Text,
-  TextInput,
-  Title,
-} from '@mantine/core';
+import { Badge, Button, Group, List, Modal, Paper, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { OffhookError } from '@offhook/client';
+import type { Client } from '@offhook/client';
 import type { ObjectChange } from '@offhook/contract/config-applies.ts';
-import { CheckCheck, Rocket, Undo2 } from 'lucide-react';
-import { Link, useLocation } from 'wouter';
-import { useDraft } from '../app/draft.ts';
+import { CheckCheck, Undo2 } from 'lucide-react';
+import { Link } from 'wouter';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
 import { PAGE_PATHS } from '../paths.ts';
+import { ApplyCard } from './apply-card.tsx';
 import { useDraftState, useRenewed } from './data.ts';
 import { Diff } from './diff.tsx';
 import { DriftNotice, useDrift } from './drift.tsx';
@@ -36,6 +25,8 @@ import { say } from './say.ts';
 import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('admin');
+type Checked = Awaited<ReturnType<Client['config']['validate']>>;
+type Plan = Awaited<ReturnType<Client['config']['plan']>>;
 
 export function ChangesView(): ReactNode {
   const client = useClient();
@@ -57,7 +48,7 @@ export function ChangesView(): ReactNode {
   const { total, changes: rows } = draft.data;
   const files = plan.data?.files ?? [];
   const foreign = drift.data?.files ?? [];
-  // Own files are proven and read with the next apply; only the others would be written over.
+  // An apply reads hand-written files and overwrites only the others.
   const changed = foreign.filter((file) => !file.hand_written).map((file) => file.name);
   const nothing = total + files.length + foreign.length === 0;
   const author = (change: ObjectChange): ReactNode => {
@@ -109,23 +100,13 @@ export function ChangesView(): ReactNode {
       ) : (
         <>
           {checked.data !== undefined && !checked.data.valid && (
-            <Note role="alert" tone="alert" title={t('invalid_draft')}>
-              <List size="sm" spacing={4}>
-                {checked.data.findings.map((finding, i) => (
-                  <List.Item key={i}>
-                    <ObjectLink kind={finding.kind} name={finding.key} />
-                    {finding.path !== '' && ` › ${pathLabel(finding.kind, finding.path)}`}:{' '}
-                    <span lang="en">{finding.detail}</span>
-                  </List.Item>
-                ))}
-              </List>
-            </Note>
+            <InvalidDraft findings={checked.data.findings} />
           )}
           <ApplyCard
             draft={plan.data?.draft ?? null}
             drift={changed}
             restart={files.filter((file) => file.restart).map((file) => file.name)}
-            // What is looked at is what is applied: a plan of before is none.
+            // The applied draft is the one shown: an outdated plan blocks.
             blocked={checked.data?.valid !== true || plan.isFetching || checked.isFetching}
           />
           <section aria-labelledby="objects-changed">
@@ -147,46 +128,60 @@ export function ChangesView(): ReactNode {
               </Text>
             )}
           </section>
-          {plan.data !== undefined && (
-            <section aria-labelledby="files-changed">
-              <Title order={2} size="h4" id="files-changed">
-                {t('files_changed', { count: files.length, number: formatNumber(files.length) })}
-              </Title>
-              <Text size="sm" c="dimmed" mb="sm">
-                {t('files_lead')}
-              </Text>
-              {plan.data.findings.length > 0 && (
-                <Note role="alert" tone="alert" title={t('would_be_rejected')} mb="sm">
-                  <List size="sm">
-                    {plan.data.findings.map((finding, i) => (
-                      <List.Item key={i}>
-                        {finding.object !== null && `${finding.object}: `}
-                        <span lang="en">{finding.words}</span>
-                      </List.Item>
-                    ))}
-                  </List>
-                </Note>
-              )}
-              <Stack gap="sm">
-                {files.map((file) => (
-                  <Diff key={file.name} name={file.name} diff={file.diff}>
-                    {file.restart && <Tag tone="warn">{t('needs_restart')}</Tag>}
-                    {file.truncated && (
-                      <Badge variant="default" tt="none">
-                        {t('shortened')}
-                      </Badge>
-                    )}
-                  </Diff>
-                ))}
-              </Stack>
-            </section>
-          )}
+          {plan.data !== undefined && <FilesChanged plan={plan.data} />}
         </>
       )}
       {discarding && <DiscardAll total={total} onClose={() => setDiscarding(false)} />}
     </Stack>
   );
 }
+const InvalidDraft = ({ findings }: Pick<Checked, 'findings'>): ReactNode => (
+  <Note role="alert" tone="alert" title={t('invalid_draft')}>
+    <List size="sm" spacing={4}>
+      {findings.map((finding, i) => (
+        <List.Item key={i}>
+          <ObjectLink kind={finding.kind} name={finding.key} />
+          {finding.path !== '' && ` › ${pathLabel(finding.kind, finding.path)}`}:{' '}
+          <span lang="en">{finding.detail}</span>
+        </List.Item>
+      ))}
+    </List>
+  </Note>
+);
+const FilesChanged = ({ plan: { files, findings } }: { readonly plan: Plan }): ReactNode => (
+  <section aria-labelledby="files-changed">
+    <Title order={2} size="h4" id="files-changed">
+      {t('files_changed', { count: files.length, number: formatNumber(files.length) })}
+    </Title>
+    <Text size="sm" c="dimmed" mb="sm">
+      {t('files_lead')}
+    </Text>
+    {findings.length > 0 && (
+      <Note role="alert" tone="alert" title={t('would_be_rejected')} mb="sm">
+        <List size="sm">
+          {findings.map((finding, i) => (
+            <List.Item key={i}>
+              {finding.object !== null && `${finding.object}: `}
+              <span lang="en">{finding.words}</span>
+            </List.Item>
+          ))}
+        </List>
+      </Note>
+    )}
+    <Stack gap="sm">
+      {files.map((file) => (
+        <Diff key={file.name} name={file.name} diff={file.diff}>
+          {file.restart && <Tag tone="warn">{t('needs_restart')}</Tag>}
+          {file.truncated && (
+            <Badge variant="default" tt="none">
+              {t('shortened')}
+            </Badge>
+          )}
+        </Diff>
+      ))}
+    </Stack>
+  </section>
+);
 function DiscardOne({ change }: { readonly change: ObjectChange }): ReactNode {
   const client = useClient();
   const renew = useRenewed();
@@ -240,81 +235,5 @@ function DiscardAll({ total, onClose }: { readonly total: number; readonly onClo
         </Group>
       </Stack>
     </Modal>
-  );
-}
-
-interface ApplyCardProps {
-  readonly draft: string | null;
-  readonly drift: readonly string[];
-  readonly restart: readonly string[];
-  readonly blocked: boolean;
-}
-function ApplyCard({ draft, drift, restart, blocked }: ApplyCardProps): ReactNode {
-  const client = useClient();
-  const renew = useRenewed();
-  const [, go] = useLocation();
-  const [comment, setComment, clearComment] = useDraft('config.comment');
-  const [overwrite, setOverwrite] = useState(false);
-  const [anew, setAnew] = useState(false);
-  const apply = useOnce({
-    mutationFn: () =>
-      client.config.apply({
-        comment: comment.trim() === '' ? null : comment.trim(),
-        ...(draft === null ? {} : { draft }),
-        overwrite_drift: overwrite,
-        restart: anew ? 'when_convenient' : 'no',
-      }),
-    onSuccess({ apply: begun }) {
-      clearComment();
-      go(PAGE_PATHS.apply.replace(':apply', String(begun.id)));
-    },
-    onError: renew,
-  });
-  return (
-    <Paper withBorder p="md" component="section" aria-labelledby="apply">
-      <Title order={2} size="h4" id="apply" mb="xs">
-        {t('apply_title')}
-      </Title>
-      <Stack gap="sm">
-        <Text size="sm" c="dimmed">
-          {t('apply_lead')}
-        </Text>
-        <TextInput
-          label={t('comment')}
-          description={t('comment_help')}
-          maxLength={200}
-          value={comment}
-          onChange={(event) => setComment(event.currentTarget.value)}
-          maw={560}
-        />
-        {drift.length > 0 && (
-          <Checkbox
-            label={t('overwrite_drift')}
-            description={drift.join(', ')}
-            checked={overwrite}
-            onChange={(event) => setOverwrite(event.currentTarget.checked)}
-          />
-        )}
-        {restart.length > 0 && (
-          <Checkbox
-            label={t('restart_engine')}
-            description={t('restart_engine_text', { files: restart.join(', ') })}
-            checked={anew}
-            onChange={(event) => setAnew(event.currentTarget.checked)}
-          />
-        )}
-        {apply.isError && <Failure error={apply.error} />}
-        <Group>
-          <Button
-            leftSection={<Rocket size={16} aria-hidden />}
-            loading={apply.isPending}
-            disabled={blocked || draft === null || (drift.length > 0 && !overwrite)}
-            onClick={() => apply.mutate()}
-          >
-            {t('apply')}
-          </Button>
-        </Group>
-      </Stack>
-    </Paper>
   );
 }

@@ -43,6 +43,92 @@ function unitOf(path: string): string {
 }
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
+/** Properties of an input that do not depend on its shape. */
+interface Common {
+  readonly id: string;
+  readonly label: string;
+  readonly description: string | undefined;
+  readonly error: ReactNode;
+  readonly withAsterisk: boolean;
+}
+interface PartProps<Is extends Shape['is']> extends Omit<InputProps, 'short'> {
+  readonly shape: Extract<Shape, { readonly is: Is }>;
+  readonly common: Common;
+}
+function NumberField({ field, shape, path, value, onChange, common }: PartProps<'number'>): ReactNode {
+  return (
+    <NumberInput
+      {...common}
+      {...(shape.min === null ? {} : { min: shape.min })}
+      {...(shape.max === null ? {} : { max: shape.max })}
+      allowDecimal={false}
+      clampBehavior="none"
+      suffix={unitOf(path)}
+      value={typeof value === 'number' ? value : ''}
+      onChange={(next) => {
+        if (next !== '') onChange(Number(next));
+        else onChange(field.nullable ? null : undefined);
+      }}
+    />
+  );
+}
+/** Several choices: a list where their order counts, else one checkbox each. */
+function ChoicesInput({ field, shape, path, value, onChange, common }: PartProps<'choices'>): ReactNode {
+  const { options } = shape;
+  if (shape.ordered) {
+    const item: Shape = { is: 'choice', options };
+    return (
+      <ListInput
+        field={{ ...field, shape: { is: 'list', item, most: options.length } }}
+        path={path}
+        value={value}
+        onChange={onChange}
+        line={lineOf(field.name, item)}
+      />
+    );
+  }
+  return (
+    <Checkbox.Group
+      {...common}
+      value={Array.isArray(value) ? (value as string[]) : []}
+      onChange={(next) => onChange(options.filter((option) => next.includes(option)))}
+    >
+      <SimpleGrid cols={{ base: 2, sm: 4 }} mt={6} spacing="xs" verticalSpacing={6}>
+        {options.map((option) => (
+          <Checkbox key={option} value={option} label={optionLabel(field.name, option)} />
+        ))}
+      </SimpleGrid>
+    </Checkbox.Group>
+  );
+}
+/** The fields of an object; one that may be null has a switch above them. */
+function ObjectInput({ field, shape, path, value, onChange, common }: PartProps<'object'>): ReactNode {
+  const { id, label, description, error } = common;
+  const isSet = value !== null && value !== undefined;
+  const inner = (
+    <FieldGrid fields={shape.fields} path={path} values={(value ?? {}) as Fields} onChange={onChange} />
+  );
+  if (!field.nullable)
+    return (
+      <Fieldset legend={label} id={id}>
+        {error && <Input.Error>{error}</Input.Error>}
+        {inner}
+      </Fieldset>
+    );
+  return (
+    <Stack gap="xs" id={id}>
+      <Switch
+        label={label}
+        description={description}
+        error={error}
+        checked={isSet}
+        onChange={(event) => onChange(event.currentTarget.checked ? initialOf(shape.fields) : null)}
+      />
+      {isSet && <Fieldset aria-label={label}>{inner}</Fieldset>}
+    </Stack>
+  );
+}
+
 export function FieldInput({ field, path, value, onChange, short = false }: InputProps): ReactNode {
   const { kind } = useForm();
   const { name, shape, nullable, required } = field;
@@ -51,13 +137,14 @@ export function FieldInput({ field, path, value, onChange, short = false }: Inpu
   const error = useMistake(path, deep);
   const label = fieldLabel(kind, name);
   const help = short ? '' : fieldHelp(kind, name);
-  const common = {
+  const common: Common = {
     id: fieldId(path),
     label,
     description: help === '' ? undefined : help,
     error,
     withAsterisk: required,
   };
+  const part = { field, path, value, onChange, common };
   switch (shape.is) {
     case 'text':
       return (
@@ -73,21 +160,7 @@ export function FieldInput({ field, path, value, onChange, short = false }: Inpu
         />
       );
     case 'number':
-      return (
-        <NumberInput
-          {...common}
-          {...(shape.min === null ? {} : { min: shape.min })}
-          {...(shape.max === null ? {} : { max: shape.max })}
-          allowDecimal={false}
-          clampBehavior="none"
-          suffix={unitOf(path)}
-          value={typeof value === 'number' ? value : ''}
-          onChange={(next) => {
-            if (next !== '') onChange(Number(next));
-            else onChange(nullable ? null : undefined);
-          }}
-        />
-      );
+      return <NumberField {...part} shape={shape} />;
     case 'switch':
       return (
         <Switch
@@ -114,36 +187,7 @@ export function FieldInput({ field, path, value, onChange, short = false }: Inpu
         />
       );
     case 'choices':
-      if (shape.ordered)
-        return (
-          <ListInput
-            field={{
-              ...field,
-              shape: {
-                is: 'list',
-                item: { is: 'choice', options: shape.options },
-                most: shape.options.length,
-              },
-            }}
-            path={path}
-            value={value}
-            onChange={onChange}
-            line={lineOf(name, { is: 'choice', options: shape.options })}
-          />
-        );
-      return (
-        <Checkbox.Group
-          {...common}
-          value={Array.isArray(value) ? (value as string[]) : []}
-          onChange={(next) => onChange(shape.options.filter((option) => next.includes(option)))}
-        >
-          <SimpleGrid cols={{ base: 2, sm: 4 }} mt={6} spacing="xs" verticalSpacing={6}>
-            {shape.options.map((option) => (
-              <Checkbox key={option} value={option} label={optionLabel(name, option)} />
-            ))}
-          </SimpleGrid>
-        </Checkbox.Group>
-      );
+      return <ChoicesInput {...part} shape={shape} />;
     case 'reference':
       return (
         <ReferenceSelect
@@ -179,32 +223,10 @@ export function FieldInput({ field, path, value, onChange, short = false }: Inpu
           line={lineOf(name, shape.item)}
         />
       );
-    case 'object': {
-      const inner = (
-        <FieldGrid fields={shape.fields} path={path} values={(value ?? {}) as Fields} onChange={onChange} />
-      );
-      if (!nullable)
-        return (
-          <Fieldset legend={label} id={common.id}>
-            {error && <Input.Error>{error}</Input.Error>}
-            {inner}
-          </Fieldset>
-        );
-      return (
-        <Stack gap="xs" id={common.id}>
-          <Switch
-            label={label}
-            description={common.description}
-            error={error}
-            checked={value !== null && value !== undefined}
-            onChange={(event) => onChange(event.currentTarget.checked ? initialOf(shape.fields) : null)}
-          />
-          {value !== null && value !== undefined && <Fieldset aria-label={label}>{inner}</Fieldset>}
-        </Stack>
-      );
-    }
+    case 'object':
+      return <ObjectInput {...part} shape={shape} />;
     case 'secret':
-      // The form itself shows them: what they are is never known.
+      // The form shows secrets itself, because their values are never read.
       return null;
   }
 }

@@ -27,6 +27,73 @@ interface ListInputProps extends InputProps {
   readonly line: (line: Line) => ReactNode;
 }
 
+interface ListLineProps {
+  readonly id: string;
+  readonly label: string;
+  readonly index: number;
+  readonly isLast: boolean;
+  readonly onMove: (to: number) => void;
+  readonly onRemove: () => void;
+  readonly children: ReactNode;
+}
+/** One line with its number and its buttons; Alt with an arrow key moves it. */
+function ListLine({ id, label, index, isLast, onMove, onRemove, children }: ListLineProps): ReactNode {
+  const place = formatNumber(index + 1);
+  const onKey = (event: KeyboardEvent): void => {
+    if (!event.altKey || (event.key !== 'ArrowUp' && event.key !== 'ArrowDown')) return;
+    event.preventDefault();
+    onMove(event.key === 'ArrowUp' ? index - 1 : index + 1);
+  };
+  return (
+    <Paper
+      withBorder
+      p="xs"
+      id={`${id}.line`}
+      onKeyDown={onKey}
+      role="group"
+      aria-label={t('line_of', { label, place })}
+    >
+      <Group gap="xs" wrap="nowrap" align="flex-start">
+        <Text size="sm" c="dimmed" w={28} ta="right" pt={8} aria-hidden>
+          {place}
+        </Text>
+        <div style={{ flex: 1, minWidth: 0 }}>{children}</div>
+        <Group gap={4} wrap="nowrap" pt={4}>
+          <ActionIcon
+            id={`${id}.up`}
+            variant="default"
+            size="lg"
+            disabled={index === 0}
+            aria-label={t('move_up', { place })}
+            onClick={() => onMove(index - 1)}
+          >
+            <ArrowUp size={16} aria-hidden />
+          </ActionIcon>
+          <ActionIcon
+            id={`${id}.down`}
+            variant="default"
+            size="lg"
+            disabled={isLast}
+            aria-label={t('move_down', { place })}
+            onClick={() => onMove(index + 1)}
+          >
+            <ArrowDown size={16} aria-hidden />
+          </ActionIcon>
+          <ActionIcon
+            id={`${id}.remove`}
+            variant="default"
+            size="lg"
+            aria-label={t('remove_line', { place })}
+            onClick={onRemove}
+          >
+            <Trash2 size={16} aria-hidden />
+          </ActionIcon>
+        </Group>
+      </Group>
+    </Paper>
+  );
+}
+
 export function ListInput({ field, path, value, onChange, line }: ListInputProps): ReactNode {
   const { kind } = useForm();
   const [shown, setShown] = useState(STEP);
@@ -64,11 +131,6 @@ export function ListInput({ field, path, value, onChange, line }: ListInputProps
       added?.querySelector<HTMLElement>('input, select')?.focus();
     });
   }
-  const onKey = (event: KeyboardEvent, index: number): void => {
-    if (!event.altKey || (event.key !== 'ArrowUp' && event.key !== 'ArrowDown')) return;
-    event.preventDefault();
-    move(index, event.key === 'ArrowUp' ? index - 1 : index + 1);
-  };
   return (
     <Input.Wrapper
       label={label}
@@ -84,61 +146,23 @@ export function ListInput({ field, path, value, onChange, line }: ListInputProps
           </Text>
         )}
         {items.slice(0, shown).map((one, index) => (
-          <Paper
-            // A line has no name of its own; which one it is, is where it stands.
+          <ListLine
+            // A line has no identity but its position.
             key={`${index}/${items.length}`}
-            withBorder
-            p="xs"
-            id={`${fieldId(path)}.${index}.line`}
-            onKeyDown={(event) => onKey(event, index)}
-            role="group"
-            aria-label={t('line_of', { label, place: formatNumber(index + 1) })}
+            id={`${fieldId(path)}.${index}`}
+            label={label}
+            index={index}
+            isLast={index === items.length - 1}
+            onMove={(to) => move(index, to)}
+            onRemove={() => remove(index)}
           >
-            <Group gap="xs" wrap="nowrap" align="flex-start">
-              <Text size="sm" c="dimmed" w={28} ta="right" pt={8} aria-hidden>
-                {formatNumber(index + 1)}
-              </Text>
-              <div style={{ flex: 1, minWidth: 0 }}>
-                {line({
-                  index,
-                  path: `${path}.${index}`,
-                  value: one,
-                  onChange: (next) => onChange(items.map((old, i) => (i === index ? next : old))),
-                })}
-              </div>
-              <Group gap={4} wrap="nowrap" pt={4}>
-                <ActionIcon
-                  id={button(index, 'up')}
-                  variant="default"
-                  size="lg"
-                  disabled={index === 0}
-                  aria-label={t('move_up', { place: formatNumber(index + 1) })}
-                  onClick={() => move(index, index - 1)}
-                >
-                  <ArrowUp size={16} aria-hidden />
-                </ActionIcon>
-                <ActionIcon
-                  id={button(index, 'down')}
-                  variant="default"
-                  size="lg"
-                  disabled={index === items.length - 1}
-                  aria-label={t('move_down', { place: formatNumber(index + 1) })}
-                  onClick={() => move(index, index + 1)}
-                >
-                  <ArrowDown size={16} aria-hidden />
-                </ActionIcon>
-                <ActionIcon
-                  id={button(index, 'remove')}
-                  variant="default"
-                  size="lg"
-                  aria-label={t('remove_line', { place: formatNumber(index + 1) })}
-                  onClick={() => remove(index)}
-                >
-                  <Trash2 size={16} aria-hidden />
-                </ActionIcon>
-              </Group>
-            </Group>
-          </Paper>
+            {line({
+              index,
+              path: `${path}.${index}`,
+              value: one,
+              onChange: (next) => onChange(items.map((old, i) => (i === index ? next : old))),
+            })}
+          </ListLine>
         ))}
         <Group gap="xs">
           <Button

@@ -1,4 +1,4 @@
-/** A form of one object: what is typed, kept in this browser until it is saved; what was read; and what others did meanwhile. */
+/** The form of one object: its typed values, stored in this browser until they are saved, and changes by others meanwhile. */
 import { useEffect, useMemo, useState } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
 import { OffhookError } from '@offhook/client';
@@ -13,7 +13,7 @@ import { focusField } from './form-context.ts';
 import { equal, mistakesOf, newOf, rebased } from './schema.ts';
 import type { Fields, Mistake } from './schema.ts';
 
-/** What becomes of a secret: nothing, another one, one that is made up, none. It is never kept in the browser. */
+/** A change of a secret: a given value, a generated one, or none. It is never stored in the browser. */
 export type SecretWish =
   | { readonly is: 'give'; readonly value: string }
   | { readonly is: 'renew' | 'remove' };
@@ -46,6 +46,27 @@ interface Options {
   /** What a new one begins with instead of the defaults. */
   readonly copy?: Fields | undefined;
 }
+type Secrets = Readonly<Record<string, SecretWish>>;
+function withSecrets(values: Fields, secrets: Secrets): Fields {
+  const given = Object.entries(secrets).flatMap(([name, wish]) =>
+    wish.is === 'give' && wish.value !== '' ? [[name, wish.value] as const] : [],
+  );
+  return { ...values, ...Object.fromEntries(given) };
+}
+/** The fields that a refusal of the service names. */
+function refusedFields({ code, problem }: OffhookError, kind: ConfigKind, key: string): Mistake[] {
+  if (code === 'name_taken') return [{ path: CONFIG_KINDS[kind].key, text: 'taken', detail: '' }];
+  const own = (problem?.findings ?? []).filter((finding) => finding.kind === kind && finding.key === key);
+  return own.map(({ path, detail }): Mistake => ({ path, text: 'refused', detail }));
+}
+/** The changes that save an existing object. */
+function changesOf(put: Extract<ConfigChange, { op: 'put' }>, secrets: Secrets): ConfigChange[] {
+  const cleared = Object.entries(secrets).flatMap(([name, { is }]) => (is === 'give' ? [] : [[name, null]]));
+  if (cleared.length === 0) return [put];
+  const { kind, key } = put;
+  // The reply contains generated secrets only where the patch is the last change.
+  return [put, { op: 'patch', kind, key, patch: Object.fromEntries(cleared) as Fields }];
+}
 export function useObjectForm({ kind, current, copy }: Options) {
   const client = useClient();
   const queries = useQueryClient();
@@ -56,7 +77,7 @@ export function useObjectForm({ kind, current, copy }: Options) {
   const [kept] = useState(() => keptOf(draft));
   const [base, setBase] = useState({ etag: kept?.etag ?? current?.etag ?? '', object: kept?.base ?? start });
   const [values, setValues] = useState<Fields>(kept?.values ?? start);
-  const [secrets, setSecrets] = useState<Readonly<Record<string, SecretWish>>>({});
+  const [secrets, setSecrets] = useState<Secrets>({});
   const [mistakes, setMistakes] = useState<readonly Mistake[]>([]);
   const [error, setError] = useState<unknown>(null);
   const [conflict, setConflict] = useState<Conflict | null>(null);
@@ -80,7 +101,7 @@ export function useObjectForm({ kind, current, copy }: Options) {
       const { theirs, both } = rebased(base.object, values, current.object);
       setConflict({ current, theirs, both });
     }
-    // Only another state of the object is a reason to look.
+    // Runs only when the object itself changed.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [current]);
 
@@ -98,38 +119,22 @@ export function useObjectForm({ kind, current, copy }: Options) {
     setError(caught);
     if (!(caught instanceof OffhookError)) return;
     const key = current?.key ?? textOf(values, CONFIG_KINDS[kind].key);
-    const own = (caught.problem?.findings ?? []).filter((f) => f.kind === kind && f.key === key);
-    if (own.length > 0) wrong(own.map(({ path, detail }): Mistake => ({ path, text: 'refused', detail })));
-    if (caught.code === 'name_taken') wrong([{ path: CONFIG_KINDS[kind].key, text: 'taken', detail: '' }]);
+    const found = refusedFields(caught, kind, key);
+    if (found.length > 0) wrong(found);
     if (caught.code === 'precondition_failed' && current !== null)
       await queries.invalidateQueries({ queryKey: ['config', 'object', kind, key] });
   }
   /** Null where it was not saved; the reasons are in the form. */
   async function save(): Promise<Saved | null> {
-    const given = Object.entries(secrets).flatMap(([name, wish]) =>
-      wish.is === 'give' && wish.value !== '' ? [[name, wish.value] as const] : [],
-    );
-    const object = { ...values, ...Object.fromEntries(given) };
+    const object = withSecrets(values, secrets);
     setError(null);
     const own = mistakesOf(kind, object);
     wrong(own);
     if (own.length > 0) return null;
-    const gone = Object.entries(secrets).filter(([, wish]) => wish.is !== 'give');
-    const put = (key: string): ConfigChange[] => [
-      { op: 'put', kind, key, object, create: false, if_match: base.etag },
-      // A reply names what was made up only where that came last.
-      ...(gone.length === 0
-        ? []
-        : [
-            {
-              op: 'patch' as const,
-              kind,
-              key,
-              patch: Object.fromEntries(gone.map(([name]) => [name, null])),
-            },
-          ]),
-    ];
-    const changes = isNew ? [{ op: 'create' as const, kind, object }] : put(current.key);
+    const saved = { kind, object };
+    const changes: ConfigChange[] = isNew
+      ? [{ op: 'create', ...saved }]
+      : changesOf({ op: 'put', ...saved, key: current.key, create: false, if_match: base.etag }, secrets);
     setBusy(true);
     try {
       const reply = await client.config.change(changes);
