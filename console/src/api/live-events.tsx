@@ -12,7 +12,7 @@ import styles from './api.module.css';
 
 const t = wordsOf('api');
 
-/** The oldest give way. */
+/** Number of events kept; the oldest are dropped. */
 const MOST = 300;
 const DRAW_MS = 100;
 interface Heard {
@@ -39,33 +39,27 @@ const Row = memo(function Row({ heard: { item, at } }: { readonly heard: Heard }
   );
 });
 
-/** Follows topics as the person of this page, and shows the last few hundred events. */
-export function LiveEvents({ topics }: { readonly topics: readonly string[] }): ReactNode {
+/** The newest events of the followed topics; with null nothing is followed, and they stay. */
+function useFollowed(
+  topics: readonly string[] | null,
+  snapshot: boolean,
+  onFailure: (error: unknown) => void,
+) {
   const client = useClient();
-  const me = useMe();
-  const [picked, setPicked] = useState<string[]>(() => ['calls']);
-  const [more, setMore] = useState('');
-  const [snapshot, setSnapshot] = useState(false);
-  const [following, setFollowing] = useState<readonly string[] | null>(null);
   const [state, setState] = useState<StreamState>('connecting');
-  const [error, setError] = useState<unknown>(null);
   const [shown, setShown] = useState<readonly Heard[]>([]);
   const [count, setCount] = useState(0);
-  const [paused, setPaused] = useState<number | null>(null);
-  const [query, setQuery] = useState('');
-  const wanted = useDeferredValue(query);
   const heard = useRef<Heard[]>([]);
   const number = useRef(0);
-
+  const draw = (): void => {
+    setShown([...heard.current]);
+    setCount(number.current);
+  };
   useEffect(() => {
-    if (following === null) return undefined;
-    const stream = client.stream({ topics: following, snapshot, onState: (next) => setState(next) });
+    if (topics === null) return undefined;
+    setState('connecting');
+    const stream = client.stream({ topics, snapshot, onState: (next) => setState(next) });
     let drawing: ReturnType<typeof setTimeout> | undefined;
-    const draw = (): void => {
-      drawing = undefined;
-      setShown([...heard.current]);
-      setCount(number.current);
-    };
     async function follow(): Promise<void> {
       try {
         for await (const item of stream) {
@@ -74,11 +68,13 @@ export function LiveEvents({ topics }: { readonly topics: readonly string[] }): 
             { n: ++number.current, at: Date.now(), item, text },
             ...heard.current.slice(0, MOST - 1),
           ];
-          drawing ??= setTimeout(draw, DRAW_MS);
+          drawing ??= setTimeout(() => {
+            drawing = undefined;
+            draw();
+          }, DRAW_MS);
         }
       } catch (failure) {
-        setError(failure);
-        setFollowing(null);
+        onFailure(failure);
       }
     }
     void follow();
@@ -87,15 +83,83 @@ export function LiveEvents({ topics }: { readonly topics: readonly string[] }): 
       clearTimeout(drawing);
       draw();
     };
-    // The choice of the state first is asked for once, at the start.
-  }, [client, following]);
-
-  const wishes = [...new Set([...picked, ...more.split(',').map((each) => each.trim())])].filter(Boolean);
-  const stood = useMemo(
+    // `snapshot` applies when following starts.
+  }, [client, topics]);
+  return {
+    state,
+    shown,
+    count,
+    /** Number of the newest event, drawn or not. */
+    newest: (): number => number.current,
+    clear: (): void => {
+      heard.current = [];
+      number.current = 0;
+      draw();
+    },
+  };
+}
+interface FramesProps extends Pick<ReturnType<typeof useFollowed>, 'shown' | 'count'> {
+  /** Number of the last event that is shown; null: all. */
+  readonly paused: number | null;
+  readonly query: string;
+  readonly onQuery: (query: string) => void;
+  readonly onClear: () => void;
+}
+/** The events with a filter, newest first. */
+function Frames({ shown, count, paused, query, onQuery, onClear }: FramesProps): ReactNode {
+  const wanted = useDeferredValue(query);
+  const matching = useMemo(
     () => found(paused === null ? shown : shown.filter(({ n }) => n <= paused), wanted),
     [shown, paused, wanted],
   );
   const waits = paused === null ? 0 : count - paused;
+  return (
+    <>
+      <Group gap="sm" align="end">
+        <TextInput
+          label={t('filter')}
+          placeholder={t('filter_hint')}
+          value={query}
+          onChange={(event) => onQuery(event.currentTarget.value)}
+          className={styles.grow ?? ''}
+        />
+        <Button variant="subtle" onClick={onClear}>
+          {t('clear')}
+        </Button>
+      </Group>
+      <Text size="sm" c="dimmed">
+        {t('heard', { count })}
+        {count > MOST && `, ${t('kept', { count: formatNumber(MOST) })}`}
+        {waits > 0 && `, ${t('waiting', { count: waits })}`}
+      </Text>
+      {matching.length === 0 ? (
+        <Text size="sm">{t('quiet')}</Text>
+      ) : (
+        <div className={styles.frames} data-frames={matching.length}>
+          {matching.map((each) => (
+            <Row key={each.n} heard={each} />
+          ))}
+        </div>
+      )}
+    </>
+  );
+}
+
+/** Follows topics as the person of this page, and shows the last few hundred events. */
+export function LiveEvents({ topics }: { readonly topics: readonly string[] }): ReactNode {
+  const me = useMe();
+  const [picked, setPicked] = useState<string[]>(() => ['calls']);
+  const [more, setMore] = useState('');
+  const [snapshot, setSnapshot] = useState(false);
+  const [following, setFollowing] = useState<readonly string[] | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const [paused, setPaused] = useState<number | null>(null);
+  const [query, setQuery] = useState('');
+  const { state, shown, count, newest, clear } = useFollowed(following, snapshot, (failure) => {
+    setError(failure);
+    setFollowing(null);
+  });
+  const wishes = [...new Set([...picked, ...more.split(',').map((each) => each.trim())])].filter(Boolean);
   return (
     <Paper withBorder p="md">
       <Stack gap="sm">
@@ -139,7 +203,6 @@ export function LiveEvents({ topics }: { readonly topics: readonly string[] }): 
               onClick={() => {
                 setError(null);
                 setPaused(null);
-                setState('connecting');
                 setFollowing(wishes);
               }}
             >
@@ -150,7 +213,7 @@ export function LiveEvents({ topics }: { readonly topics: readonly string[] }): 
               <Button variant="default" onClick={() => setFollowing(null)}>
                 {t('stop')}
               </Button>
-              <Button variant="default" onClick={() => setPaused(paused === null ? number.current : null)}>
+              <Button variant="default" onClick={() => setPaused(paused === null ? newest() : null)}>
                 {paused === null ? t('pause') : t('go_on')}
               </Button>
               <Badge variant="default" className={styles.badge ?? ''} role="status">
@@ -162,43 +225,17 @@ export function LiveEvents({ topics }: { readonly topics: readonly string[] }): 
         </Group>
         {error !== null && <Failure error={error} />}
         {(following !== null || shown.length > 0) && (
-          <>
-            <Group gap="sm" align="end">
-              <TextInput
-                label={t('filter')}
-                placeholder={t('filter_hint')}
-                value={query}
-                onChange={(event) => setQuery(event.currentTarget.value)}
-                className={styles.grow ?? ''}
-              />
-              <Button
-                variant="subtle"
-                onClick={() => {
-                  heard.current = [];
-                  number.current = 0;
-                  setShown([]);
-                  setCount(0);
-                  if (paused !== null) setPaused(0);
-                }}
-              >
-                {t('clear')}
-              </Button>
-            </Group>
-            <Text size="sm" c="dimmed">
-              {t('heard', { count })}
-              {count > MOST && `, ${t('kept', { count: formatNumber(MOST) })}`}
-              {waits > 0 && `, ${t('waiting', { count: waits })}`}
-            </Text>
-            {stood.length === 0 ? (
-              <Text size="sm">{t('quiet')}</Text>
-            ) : (
-              <div className={styles.frames} data-frames={stood.length}>
-                {stood.map((each) => (
-                  <Row key={each.n} heard={each} />
-                ))}
-              </div>
-            )}
-          </>
+          <Frames
+            shown={shown}
+            count={count}
+            paused={paused}
+            query={query}
+            onQuery={setQuery}
+            onClear={() => {
+              clear();
+              if (paused !== null) setPaused(0);
+            }}
+          />
         )}
       </Stack>
     </Paper>
