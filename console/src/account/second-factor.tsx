@@ -48,6 +48,41 @@ const CopyAll = ({ value }: { readonly value: string }): ReactNode => (
 /** The secret in groups of four, as people type it. */
 const grouped = (secret: string): string => secret.replaceAll(/(.{4})(?=.)/g, '$1 ');
 
+const Secret = ({ secret, uri }: { readonly secret: string; readonly uri: string }): ReactNode => (
+  <>
+    <Text size="sm">{t('scan_text')}</Text>
+    <Group justify="center">
+      <QrCode text={uri} label={t('qr_label')} />
+    </Group>
+    <Text size="sm">{t('type_secret')}</Text>
+    <Code block style={{ whiteSpace: 'pre-wrap', textAlign: 'center' }}>
+      {grouped(secret)}
+    </Code>
+  </>
+);
+interface RecoveryCodesProps {
+  readonly codes: readonly string[];
+  readonly onClose: () => void;
+}
+const RecoveryCodes = ({ codes, onClose }: RecoveryCodesProps): ReactNode => (
+  <Stack>
+    <Alert color="yellow" variant="light" icon={<TriangleAlert size={18} aria-hidden />}>
+      {t('codes_text')}
+    </Alert>
+    <SimpleGrid component="ul" cols={2} spacing="xs" p={0} m={0} style={{ listStyle: 'none' }}>
+      {codes.map((code) => (
+        <Code component="li" key={code} ta="center" p="xs" fz="sm">
+          {code}
+        </Code>
+      ))}
+    </SimpleGrid>
+    <Group justify="space-between">
+      <CopyAll value={codes.join('\n')} />
+      <Button onClick={onClose}>{t('kept_them')}</Button>
+    </Group>
+  </Stack>
+);
+
 export function SecondFactor(): ReactNode {
   const client = useClient();
   const queries = useQueryClient();
@@ -134,14 +169,7 @@ export function SecondFactor(): ReactNode {
       <Modal opened={step.is === 'scan'} onClose={close} title={t('scan_title')} centered>
         {step.is === 'scan' && (
           <ChangeForm change={confirm} submit={t('switch_on')} onClose={close}>
-            <Text size="sm">{t('scan_text')}</Text>
-            <Group justify="center">
-              <QrCode text={step.uri} label={t('qr_label')} />
-            </Group>
-            <Text size="sm">{t('type_secret')}</Text>
-            <Code block style={{ whiteSpace: 'pre-wrap', textAlign: 'center' }}>
-              {grouped(step.secret)}
-            </Code>
+            <Secret secret={step.secret} uri={step.uri} />
             {digitsField}
           </ChangeForm>
         )}
@@ -155,24 +183,7 @@ export function SecondFactor(): ReactNode {
         closeOnEscape={false}
         withCloseButton={false}
       >
-        {step.is === 'codes' && (
-          <Stack>
-            <Alert color="yellow" variant="light" icon={<TriangleAlert size={18} aria-hidden />}>
-              {t('codes_text')}
-            </Alert>
-            <SimpleGrid component="ul" cols={2} spacing="xs" p={0} m={0} style={{ listStyle: 'none' }}>
-              {step.codes.map((code) => (
-                <Code component="li" key={code} ta="center" p="xs" fz="sm">
-                  {code}
-                </Code>
-              ))}
-            </SimpleGrid>
-            <Group justify="space-between">
-              <CopyAll value={step.codes.join('\n')} />
-              <Button onClick={close}>{t('kept_them')}</Button>
-            </Group>
-          </Stack>
-        )}
+        {step.is === 'codes' && <RecoveryCodes codes={step.codes} onClose={close} />}
       </Modal>
       <Modal opened={step.is === 'off'} onClose={close} title={t('switch_off_title')} centered>
         <ChangeForm change={disable} submit={t('switch_off')} onClose={close}>

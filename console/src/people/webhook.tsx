@@ -97,13 +97,37 @@ const Tested = ({
     )}
   </Modal>
 );
+type Fact = readonly [term: string, value: string];
+/** Rows of the details; a state that does not apply has no row. */
+function factsOf(webhook: Webhook): Fact[] {
+  const { retrying, replay, disabled_reason, previous_secret_until } = webhook;
+  const facts: Fact[] = [
+    [t('topics'), webhook.topics.join(', ')],
+    [t('event_types'), webhook.types === null ? t('every_type') : webhook.types.join(', ')],
+    [t('made'), t('made_when', { time: formatDateTime(webhook.created_at), who: webhook.created_by })],
+    [t('delivered_up_to'), t('cursor_and_lag', { seq: webhook.cursor, lag: formatNumber(webhook.lag) })],
+  ];
+  if (disabled_reason !== null) {
+    const since = formatDateTime(webhook.disabled_at);
+    facts.push([t('disabled'), `${t(`reason_${disabled_reason}`)} (${since})`]);
+  }
+  if (retrying !== null) {
+    const { seq, attempts, failing_since, next_attempt_at } = retrying;
+    const times = { since: formatDateTime(failing_since), next: formatDateTime(next_attempt_at) };
+    facts.push([t('state_retrying'), t('retrying_text', { seq, attempts, ...times })]);
+  }
+  if (replay !== null) facts.push([t('replay'), t('replay_text', { from: replay.from, to: replay.to })]);
+  if (previous_secret_until !== null)
+    facts.push([t('old_secret'), t('old_secret_text', { time: formatDateTime(previous_secret_until) })]);
+  return facts;
+}
 function Details({ webhook }: { readonly webhook: Webhook }): ReactNode {
   const client = useClient();
   const queries = useQueryClient();
   const [, go] = useLocation();
   const [edited, setEdited] = useState(false);
   const [secret, setSecret] = useState<string | null>(null);
-  const { id, retrying, replay, disabled_reason } = webhook;
+  const { id, retrying } = webhook;
   const test = useChange(() => client.webhooks.test(id), { renews: ['webhooks'] });
   const enable = useChange((enabled: boolean) => client.webhooks.change(id, { enabled }), {
     renews: ['webhooks'],
@@ -162,52 +186,7 @@ function Details({ webhook }: { readonly webhook: Webhook }): ReactNode {
         </div>
       )}
       <Section title={t('details')}>
-        <Facts
-          facts={[
-            [t('topics'), webhook.topics.join(', ')],
-            [t('event_types'), webhook.types === null ? t('every_type') : webhook.types.join(', ')],
-            [
-              t('made'),
-              t('made_when', { time: formatDateTime(webhook.created_at), who: webhook.created_by }),
-            ],
-            [
-              t('delivered_up_to'),
-              t('cursor_and_lag', { seq: webhook.cursor, lag: formatNumber(webhook.lag) }),
-            ],
-            ...(disabled_reason === null
-              ? []
-              : [
-                  [
-                    t('disabled'),
-                    `${t(`reason_${disabled_reason}`)} (${formatDateTime(webhook.disabled_at)})`,
-                  ] as const,
-                ]),
-            ...(retrying === null
-              ? []
-              : [
-                  [
-                    t('state_retrying'),
-                    t('retrying_text', {
-                      seq: retrying.seq,
-                      attempts: retrying.attempts,
-                      since: formatDateTime(retrying.failing_since),
-                      next: formatDateTime(retrying.next_attempt_at),
-                    }),
-                  ] as const,
-                ]),
-            ...(replay === null
-              ? []
-              : [[t('replay'), t('replay_text', { from: replay.from, to: replay.to })] as const]),
-            ...(webhook.previous_secret_until === null
-              ? []
-              : [
-                  [
-                    t('old_secret'),
-                    t('old_secret_text', { time: formatDateTime(webhook.previous_secret_until) }),
-                  ] as const,
-                ]),
-          ]}
-        />
+        <Facts facts={factsOf(webhook)} />
         <Group mt="md" gap="xs">
           {retrying !== null && (
             <Button variant="default" loading={retry.isPending} onClick={() => retry.mutate(undefined)}>
