@@ -1,6 +1,6 @@
 /** Who is signed in. The session itself is a cookie that no script can read. */
-import { createContext, useContext, useEffect, useMemo, useRef, useState } from 'react';
-import type { ReactNode } from 'react';
+import { createContext, useCallback, useContext, useEffect, useMemo, useRef, useState } from 'react';
+import type { ReactNode, RefObject } from 'react';
 import { MutationCache, QueryCache, QueryClientProvider, notifyManager } from '@tanstack/react-query';
 import type { LoginInput, Client, LoginResult } from '@offhook/client';
 import { OffhookError, createClient } from '@offhook/client';
@@ -62,6 +62,57 @@ const newQueries = (onError: (error: unknown) => void): Queries =>
     },
   });
 
+function createParts(onSignedOut: () => void) {
+  const asking = createAsking();
+  const client = createClient({
+    base: location.origin,
+    session: 'cookie',
+    change_timeout_ms: CHANGE_MS,
+    // The form that begins to listen asks by itself.
+    onConfirm: async (what) => !MONITORS.test(what) && (await asking.ask()),
+    language,
+    onSignedOut,
+  });
+  return { client, asking, live: createLive(client) };
+}
+type Here = RefObject<SessionState>;
+type Again = (me: Me) => Promise<void>;
+/** Puts into `check` what compares the person of this page with the service; it also runs when the page becomes visible. */
+function useLevelCheck(check: RefObject<() => void>, here: Here, client: Client, again: Again): void {
+  useEffect(() => {
+    const ask = async (): Promise<void> => {
+      const { user } = await client.session.whoAmI();
+      const now = here.current;
+      if (now.is !== 'in') return;
+      if (user.extension !== now.me.extension) location.reload();
+      else if (user.level !== now.me.level) await again(user);
+    };
+    // Without an answer the page already shows that it is not live.
+    check.current = () => void ask().catch(() => undefined);
+    const onVisibility = (): void => {
+      if (!document.hidden && here.current.is === 'in') check.current();
+    };
+    document.addEventListener('visibilitychange', onVisibility);
+    return () => document.removeEventListener('visibilitychange', onVisibility);
+  }, [check, here, client, again]);
+}
+/** Follows a sign-in in another tab, whose cookie is also this one's; returns the function that announces one of this tab. */
+function useTabs(here: Here, look: () => Promise<void>, again: Again): (user: Me) => void {
+  const tabs = useRef<BroadcastChannel | null>(null);
+  useEffect(() => {
+    const channel = new BroadcastChannel('offhook.session');
+    channel.addEventListener('message', ({ data: user }: MessageEvent<Me>) => {
+      const now = here.current;
+      if (now.is !== 'in' && now.is !== 'ended') return void look();
+      if (now.me.extension !== user.extension) location.reload();
+      else if (now.is === 'ended') void again(user);
+    });
+    tabs.current = channel;
+    return () => channel.close();
+  }, [here, look, again]);
+  return useCallback((user) => tabs.current?.postMessage(user), []);
+}
+
 export function SessionProvider({ children }: { readonly children: ReactNode }): ReactNode {
   const [state, setState] = useState<SessionState>({ is: 'loading' });
   const [siteTitle, setSiteTitle] = useState('Offhook');
@@ -73,23 +124,12 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
   );
   const here = useRef(state);
   here.current = state;
-  const [parts] = useState(() => {
-    const asking = createAsking();
-    const client = createClient({
-      base: location.origin,
-      session: 'cookie',
-      change_timeout_ms: CHANGE_MS,
-      // The form that begins to listen asks by itself.
-      onConfirm: async (what) => !MONITORS.test(what) && (await asking.ask()),
-      language,
-      onSignedOut: () => {
-        const now = here.current;
-        if (now.is === 'in') setState({ is: 'ended', me: now.me });
-      },
-    });
-    return { client, asking, live: createLive(client) };
-  });
-  const { client, asking, live } = parts;
+  const [{ client, asking, live }] = useState(() =>
+    createParts(() => {
+      const now = here.current;
+      if (now.is === 'in') setState({ is: 'ended', me: now.me });
+    }),
+  );
 
   const learn = useMemo(
     () =>
@@ -136,36 +176,8 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
       },
     [live, queries],
   );
-  useEffect(() => {
-    /** What a person may can have been changed, or who it is, since this page was opened. */
-    const ask = async (): Promise<void> => {
-      const { user } = await client.session.whoAmI();
-      const now = here.current;
-      if (now.is !== 'in') return;
-      if (user.extension !== now.me.extension) location.reload();
-      else if (user.level !== now.me.level) await again(user);
-    };
-    // What does not answer is told by what the page shows.
-    check.current = () => void ask().catch(() => undefined);
-    const seen = (): void => {
-      if (!document.hidden && here.current.is === 'in') check.current();
-    };
-    document.addEventListener('visibilitychange', seen);
-    return () => document.removeEventListener('visibilitychange', seen);
-  }, [client, again]);
-  const tabs = useRef<BroadcastChannel | null>(null);
-  useEffect(() => {
-    const channel = new BroadcastChannel('offhook.session');
-    // The cookie is one for all tabs: what this one asks from now on is asked as who signed in in that one.
-    channel.addEventListener('message', ({ data: user }: MessageEvent<Me>) => {
-      const now = here.current;
-      if (now.is !== 'in' && now.is !== 'ended') return void look();
-      if (now.me.extension !== user.extension) location.reload();
-      else if (now.is === 'ended') void again(user);
-    });
-    tabs.current = channel;
-    return () => channel.close();
-  }, [look, again]);
+  useLevelCheck(check, here, client, again);
+  const announce = useTabs(here, look, again);
 
   const session = useMemo(
     (): Session => ({
@@ -181,7 +193,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
           device_name: `Console, ${browser}`,
           platform: system ?? 'web',
         });
-        tabs.current?.postMessage(user);
+        announce(user);
         const before = here.current;
         if (before.is === 'ended' && before.me.extension !== user.extension) {
           // Nothing of the person before may stay on the page.
@@ -205,7 +217,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
         void look();
       },
     }),
-    [client, live, asking, state, siteTitle, look, again],
+    [client, live, asking, state, siteTitle, look, again, announce],
   );
   return (
     <SessionContext.Provider value={session}>
