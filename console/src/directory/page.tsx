@@ -34,7 +34,7 @@ const t = wordsOf('directory');
 
 const NOTHING: ReadonlyMap<string, PresenceState> = new Map();
 const never = (): (() => void) => () => undefined;
-/** Everybody's presence, where the list depends on it; else nothing, so that no change of it draws the whole list. */
+/** All presence where the list depends on it; else none, so that a change of presence does not render the whole list. */
 function usePresenceOf(needed: boolean): ReadonlyMap<string, PresenceState> {
   const topic = useLive().topic('presence');
   return useSyncExternalStore(needed ? topic.subscribe : never, () => (needed ? topic.records : NOTHING));
@@ -63,6 +63,52 @@ export function DirectoryPage(): ReactNode {
     </>
   );
 }
+interface DepartmentSelectProps {
+  readonly departments: readonly string[];
+  /** Some people have no department, which is a choice too. */
+  readonly someWithout: boolean;
+  /** Null: all; empty: none. */
+  readonly value: string | null;
+  readonly onChange: (department: string | null) => void;
+}
+const DepartmentSelect = ({
+  departments,
+  someWithout,
+  value,
+  onChange,
+}: DepartmentSelectProps): ReactNode => (
+  <NativeSelect
+    size="md"
+    aria-label={t('department')}
+    className={styles.departments ?? ''}
+    value={value === null ? 'all' : `:${value}`}
+    onChange={({ currentTarget }) =>
+      onChange(currentTarget.value === 'all' ? null : currentTarget.value.slice(1))
+    }
+    data={[
+      { value: 'all', label: t('all_departments') },
+      ...departments.map((name) => ({ value: `:${name}`, label: name })),
+      ...(someWithout ? [{ value: ':', label: t('no_department') }] : []),
+    ]}
+  />
+);
+interface GroupControlProps {
+  /** Null: all. */
+  readonly value: Group | null;
+  readonly onChange: (group: Group | null) => void;
+}
+const GroupControl = ({ value, onChange }: GroupControlProps): ReactNode => (
+  <SegmentedControl
+    aria-label={t('status')}
+    className={styles.groups ?? ''}
+    value={value ?? 'all'}
+    onChange={(next) => onChange(next === 'all' ? null : (next as Group))}
+    data={[
+      { value: 'all', label: t('all') },
+      ...GROUPS.map((group) => ({ value: group as string, label: t(group) })),
+    ]}
+  />
+);
 function People({ contacts }: { readonly contacts: readonly Contact[] }): ReactNode {
   const lang = language();
   const me = useMe();
@@ -110,7 +156,6 @@ function People({ contacts }: { readonly contacts: readonly Contact[] }): ReactN
       list.current?.focusFirst();
     } else if (event.key === 'Escape') setQ('');
   };
-  const someWithout = contacts.some((one) => one.department === null);
   return (
     <div className={styles.page}>
       <search className={styles.tools}>
@@ -128,31 +173,14 @@ function People({ contacts }: { readonly contacts: readonly Contact[] }): ReactN
           onKeyDown={onSearchKey}
         />
         {departments.length > 0 && (
-          <NativeSelect
-            size="md"
-            aria-label={t('department')}
-            className={styles.departments ?? ''}
-            value={department === null ? 'all' : `:${department}`}
-            onChange={({ currentTarget: { value } }) =>
-              setDepartment(value === 'all' ? null : value.slice(1))
-            }
-            data={[
-              { value: 'all', label: t('all_departments') },
-              ...departments.map((name) => ({ value: `:${name}`, label: name })),
-              ...(someWithout ? [{ value: ':', label: t('no_department') }] : []),
-            ]}
+          <DepartmentSelect
+            departments={departments}
+            someWithout={contacts.some((one) => one.department === null)}
+            value={department}
+            onChange={setDepartment}
           />
         )}
-        <SegmentedControl
-          aria-label={t('status')}
-          className={styles.groups ?? ''}
-          value={group ?? 'all'}
-          onChange={(value) => setGroup(value === 'all' ? null : (value as Group))}
-          data={[
-            { value: 'all', label: t('all') },
-            ...GROUPS.map((value) => ({ value: value as string, label: t(value) })),
-          ]}
-        />
+        <GroupControl value={group} onChange={setGroup} />
         <div className={styles.tail}>
           {departments.length > 0 && (
             <Switch

@@ -25,7 +25,7 @@ const endOf = (time: string): string =>
 export interface PersonProps {
   readonly contact: Contact;
   readonly own: boolean;
-  /** Whether what rings there may be picked up. */
+  /** The reader may pick up a call that rings there. */
   readonly mayPickUp: boolean;
   readonly favourite: boolean;
   readonly onFavourite: (extension: string) => void;
@@ -35,16 +35,64 @@ export interface PersonProps {
   readonly index: number;
   readonly style: CSSProperties;
 }
-/** Drawn anew where its own presence changed, and nothing else. */
+/** Further ways to reach a person. */
+function PersonMenu({
+  contact,
+  own,
+  dialling,
+}: Pick<PersonProps, 'contact' | 'own' | 'dialling'>): ReactNode {
+  const { extension, name, mobile, email } = contact;
+  return (
+    <Menu position="bottom-end" withinPortal>
+      <Menu.Target>
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          size={40}
+          aria-label={t('more', { name })}
+          data-call={own || undefined}
+        >
+          <Ellipsis size={18} aria-hidden />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {mobile !== null && !own && (
+          <Menu.Item
+            leftSection={<Smartphone size={16} aria-hidden />}
+            onClick={() => void dialling.call(mobile.replace(/[^+\d]/g, ''), name)}
+          >
+            {t('call_mobile', { number: mobile })}
+          </Menu.Item>
+        )}
+        {email !== null && (
+          <Menu.Item
+            component="a"
+            href={`mailto:${encodeURIComponent(email).replace('%40', '@')}`}
+            leftSection={<Mail size={16} aria-hidden />}
+          >
+            {t('write', { email })}
+          </Menu.Item>
+        )}
+        <Menu.Item
+          leftSection={<Copy size={16} aria-hidden />}
+          onClick={() => void navigator.clipboard?.writeText(extension)}
+        >
+          {t('copy_number', { number: extension })}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+/** Rendered again only when its own presence changed. */
 export const Person = memo(function Person(props: PersonProps): ReactNode {
   const { contact, own, mayPickUp, favourite, onFavourite, dialling, place, of, index, style } = props;
-  const { extension, name, department, mobile, email } = contact;
+  const { extension, name, department, mobile } = contact;
   const presence = useRecord('presence', extension) ?? contact.presence;
   const shown = shownOf(presence);
   const { note, expires_at } = presence;
   const ringing = presence.activity === 'ringing' || presence.activity === 'in_call_and_ringing';
   const ticking = shown.group === 'busy' && shown.word !== 'dnd';
-  // What the line does stands beside a word that hides it.
+  // The word for do not disturb hides the state of the line, which is shown beside it.
   const line =
     shown.word === 'dnd' && presence.activity !== 'idle' ? (ringing ? 'ringing' : 'in_call') : null;
   const word = presence.personal;
@@ -143,44 +191,7 @@ export const Person = memo(function Person(props: PersonProps): ReactNode {
             <Phone size={18} aria-hidden />
           </ActionIcon>
         )}
-        <Menu position="bottom-end" withinPortal>
-          <Menu.Target>
-            <ActionIcon
-              variant="subtle"
-              color="gray"
-              size={40}
-              aria-label={t('more', { name })}
-              data-call={own || undefined}
-            >
-              <Ellipsis size={18} aria-hidden />
-            </ActionIcon>
-          </Menu.Target>
-          <Menu.Dropdown>
-            {mobile !== null && !own && (
-              <Menu.Item
-                leftSection={<Smartphone size={16} aria-hidden />}
-                onClick={() => void dialling.call(mobile.replace(/[^+\d]/g, ''), name)}
-              >
-                {t('call_mobile', { number: mobile })}
-              </Menu.Item>
-            )}
-            {email !== null && (
-              <Menu.Item
-                component="a"
-                href={`mailto:${encodeURIComponent(email).replace('%40', '@')}`}
-                leftSection={<Mail size={16} aria-hidden />}
-              >
-                {t('write', { email })}
-              </Menu.Item>
-            )}
-            <Menu.Item
-              leftSection={<Copy size={16} aria-hidden />}
-              onClick={() => void navigator.clipboard?.writeText(extension)}
-            >
-              {t('copy_number', { number: extension })}
-            </Menu.Item>
-          </Menu.Dropdown>
-        </Menu>
+        <PersonMenu contact={contact} own={own} dialling={dialling} />
       </div>
     </li>
   );

@@ -67,8 +67,8 @@ function Remove({
     </>
   );
 }
-/** The sound comes from the service piece by piece, so a long one begins at once and a jump loads only what is heard. */
-function Sound({ recording, name }: { readonly recording: Recording; readonly name: string }): ReactNode {
+/** One audio element. The service sends ranges, so a long recording starts at once and a jump loads only what is played. */
+function usePlayback(recording: Recording) {
   const client = useClient();
   const audio = useRef<HTMLAudioElement>(null);
   const [playing, setPlaying] = useState(false);
@@ -76,14 +76,13 @@ function Sound({ recording, name }: { readonly recording: Recording; readonly na
   const [length, setLength] = useState(recording.duration);
   const [error, setError] = useState<unknown>(null);
   const renewed = useRef(false);
-  const id = useId();
 
   async function play(): Promise<void> {
     setError(null);
-    // A refused start is told by the element's own error.
+    // A refused start also raises the element's error event.
     await audio.current?.play().catch(() => undefined);
   }
-  /** The element does not say why; the service does, and asking it renews a session that was over. */
+  /** The element reports no reason; a request to the service does, and it renews a session that is over. */
   async function failed(): Promise<void> {
     setPlaying(false);
     try {
@@ -108,6 +107,66 @@ function Sound({ recording, name }: { readonly recording: Recording; readonly na
     if (playing) audio.current?.pause();
     else void play();
   };
+  const onLength = (duration: number): void => {
+    if (Number.isFinite(duration) && duration > 0) setLength(duration);
+  };
+  const element = (
+    <audio
+      ref={audio}
+      src={audioOf(recording.id)}
+      preload="none"
+      onPlay={() => setPlaying(true)}
+      onPause={() => setPlaying(false)}
+      onTimeUpdate={(event) => setAt(event.currentTarget.currentTime)}
+      onDurationChange={(event) => onLength(event.currentTarget.duration)}
+      onPlaying={() => (renewed.current = false)}
+      onError={() => void failed()}
+    />
+  );
+  const setSpeed = (speed: number): void => {
+    if (audio.current) audio.current.playbackRate = speed;
+  };
+  return { element, playing, at, length, error, play, toggle, seek, setSpeed };
+}
+interface SeekBarProps {
+  readonly recording: Recording;
+  /** Position and length in seconds. */
+  readonly at: number;
+  readonly length: number;
+  readonly onSeek: (to: number) => void;
+}
+/** The position, with the stretches in which recording was paused. */
+function SeekBar({ recording, at, length, onSeek }: SeekBarProps): ReactNode {
+  const id = useId();
+  const began = Date.parse(recording.started_at);
+  const windows = recording.paused.map(({ from, to }) => {
+    const start = (Date.parse(from) - began) / 1000;
+    const end = to === null ? length : (Date.parse(to) - began) / 1000;
+    return { left: (start / length) * 100, width: ((end - start) / length) * 100 };
+  });
+  return (
+    <div className={styles.seek}>
+      <input
+        id={id}
+        type="range"
+        min={0}
+        max={Math.max(0.1, length)}
+        step={0.1}
+        value={Math.min(at, length)}
+        onChange={(event) => onSeek(Number(event.currentTarget.value))}
+        aria-label={t('seek')}
+        aria-valuetext={`${formatSpan(at)} / ${formatSpan(length)}`}
+      />
+      <div className={styles.windows} aria-hidden>
+        {windows.map(({ left, width }, i) => (
+          <span key={i} style={{ left: `${left}%`, width: `${width}%` }} />
+        ))}
+      </div>
+    </div>
+  );
+}
+function Sound({ recording, name }: { readonly recording: Recording; readonly name: string }): ReactNode {
+  const { element, playing, at, length, error, play, toggle, seek, setSpeed } = usePlayback(recording);
   function onKeyDown(event: KeyboardEvent): void {
     const own = event.target instanceof HTMLElement && /^(SELECT|A)$/.test(event.target.tagName);
     if (own || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -116,28 +175,9 @@ function Sound({ recording, name }: { readonly recording: Recording; readonly na
     event.preventDefault();
     deed();
   }
-  const began = Date.parse(recording.started_at);
-  const windows = recording.paused.map(({ from, to }) => {
-    const start = (Date.parse(from) - began) / 1000;
-    const end = to === null ? length : (Date.parse(to) - began) / 1000;
-    return { left: (start / length) * 100, width: ((end - start) / length) * 100 };
-  });
   return (
     <div role="group" aria-label={t('recording_of', { name })} onKeyDown={onKeyDown}>
-      <audio
-        ref={audio}
-        src={audioOf(recording.id)}
-        preload="none"
-        onPlay={() => setPlaying(true)}
-        onPause={() => setPlaying(false)}
-        onTimeUpdate={(event) => setAt(event.currentTarget.currentTime)}
-        onDurationChange={(event) => {
-          const { duration } = event.currentTarget;
-          if (Number.isFinite(duration) && duration > 0) setLength(duration);
-        }}
-        onPlaying={() => (renewed.current = false)}
-        onError={() => void failed()}
-      />
+      {element}
       <div className={styles.player}>
         <ActionIcon
           size={44}
@@ -168,24 +208,7 @@ function Sound({ recording, name }: { readonly recording: Recording; readonly na
         >
           <RotateCw size={18} aria-hidden />
         </ActionIcon>
-        <div className={styles.seek}>
-          <input
-            id={id}
-            type="range"
-            min={0}
-            max={Math.max(0.1, length)}
-            step={0.1}
-            value={Math.min(at, length)}
-            onChange={(event) => seek(Number(event.currentTarget.value))}
-            aria-label={t('seek')}
-            aria-valuetext={`${formatSpan(at)} / ${formatSpan(length)}`}
-          />
-          <div className={styles.windows} aria-hidden>
-            {windows.map(({ left, width }, i) => (
-              <span key={i} style={{ left: `${left}%`, width: `${width}%` }} />
-            ))}
-          </div>
-        </div>
+        <SeekBar recording={recording} at={at} length={length} onSeek={seek} />
         <Text size="sm" className={styles.position ?? ''}>
           {formatSpan(at)} / {formatSpan(length)}
         </Text>
@@ -193,9 +216,7 @@ function Sound({ recording, name }: { readonly recording: Recording; readonly na
           size="xs"
           aria-label={t('speed')}
           defaultValue="1"
-          onChange={(event) => {
-            if (audio.current) audio.current.playbackRate = Number(event.currentTarget.value);
-          }}
+          onChange={(event) => setSpeed(Number(event.currentTarget.value))}
           data={SPEEDS.map((value) => ({ value, label: `${formatNumber(Number(value), 2)}×` }))}
         />
         <ActionIcon
