@@ -32,7 +32,7 @@ import { isMet, stateWords, whoOf } from './say.ts';
 const tExtra = wordsOf('extras');
 const t = wordsOf('phone');
 
-/** How long it lasts, ticking. */
+/** Length of the call, ticking. */
 export function CallSpan({ call }: { readonly call: PhoneCall }): ReactNode {
   const now = useSecond();
   if (call.answered === null) return null;
@@ -88,6 +88,65 @@ function Transfer({ call, onDone }: { readonly call: PhoneCall; readonly onDone:
   );
 }
 
+/** The other side, and the state of the call. */
+const CallHead = ({
+  call,
+  consulted,
+}: {
+  readonly call: PhoneCall;
+  /** The call that waits for this consultation. */
+  readonly consulted: PhoneCall | undefined;
+}): ReactNode => (
+  <div className={styles.who}>
+    {consulted !== undefined && (
+      <Text size="xs" c="dimmed">
+        {t('consulting', { who: whoOf(consulted) })}
+      </Text>
+    )}
+    <Text fw={700} size="lg" lh={1.25} lineClamp={2}>
+      {whoOf(call)}
+    </Text>
+    <Group gap={8}>
+      {call.name !== '' && (
+        <Text size="sm" c="dimmed">
+          {call.number}
+        </Text>
+      )}
+      <Text size="sm" fw={600} c={call.mending || call.end === 'lost' ? 'var(--offhook-alert)' : 'inherit'}>
+        {stateWords(call)}
+      </Text>
+      {call.muted && isUp(call) && (
+        <Text size="sm" fw={600} c="var(--offhook-alert)">
+          {t('muted')}
+        </Text>
+      )}
+      {isUp(call) && isMet(call) && <CallSpan call={call} />}
+    </Group>
+  </div>
+);
+function Ringing({ call, others }: CallCardProps): ReactNode {
+  const softphone = useSyncExternalStore(phone.subscribe, () => phone.softphone);
+  return (
+    <Stack gap="xs">
+      <Button
+        leftSection={<Phone size={18} aria-hidden />}
+        onClick={() => void softphone?.answer(call.id)}
+        size="md"
+      >
+        {others.some((other) => other.state === 'talking') ? t('hold_answer') : t('answer')}
+      </Button>
+      <Button
+        className={styles.hangUp ?? ''}
+        size="md"
+        leftSection={<PhoneOff size={18} aria-hidden />}
+        onClick={() => softphone?.hangUp(call.id)}
+      >
+        {t('decline')}
+      </Button>
+    </Stack>
+  );
+}
+
 interface CallCardProps {
   readonly call: PhoneCall;
   readonly others: readonly PhoneCall[];
@@ -96,7 +155,7 @@ export function CallCard({ call, others }: CallCardProps): ReactNode {
   const softphone = useSyncExternalStore(phone.subscribe, () => phone.softphone);
   const [tool, setTool] = useState<Tool>('none');
   const up = isUp(call);
-  // Nobody is there who could be put on hold or passed on.
+  // A supervisor who listens has nobody to hold or to transfer.
   const listens = call.placed === 'listen';
   const first = others.find((other) => other.id === call.consultFor && isUp(other));
   const consults = others.some((other) => other.consultFor === call.id && other.state !== 'ended');
@@ -117,57 +176,10 @@ export function CallCard({ call, others }: CallCardProps): ReactNode {
       className={`${styles.card ?? ''} ${frame ?? ''}`}
       aria-label={`${whoOf(call)}, ${stateWords(call)}`}
     >
-      <div className={styles.who}>
-        {first !== undefined && (
-          <Text size="xs" c="dimmed">
-            {t('consulting', { who: whoOf(first) })}
-          </Text>
-        )}
-        <Text fw={700} size="lg" lh={1.25} lineClamp={2}>
-          {whoOf(call)}
-        </Text>
-        <Group gap={8}>
-          {call.name !== '' && (
-            <Text size="sm" c="dimmed">
-              {call.number}
-            </Text>
-          )}
-          <Text
-            size="sm"
-            fw={600}
-            c={call.mending || call.end === 'lost' ? 'var(--offhook-alert)' : 'inherit'}
-          >
-            {stateWords(call)}
-          </Text>
-          {call.muted && up && (
-            <Text size="sm" fw={600} c="var(--offhook-alert)">
-              {t('muted')}
-            </Text>
-          )}
-          {up && isMet(call) && <CallSpan call={call} />}
-        </Group>
-      </div>
+      <CallHead call={call} consulted={first} />
       {known !== undefined && up && <RecordingSign call={known} own={!listens} />}
       {call.state === 'talking' && isMet(call) && <QualityView quality={call.quality} />}
-      {call.state === 'incoming' && (
-        <Stack gap="xs">
-          <Button
-            leftSection={<Phone size={18} aria-hidden />}
-            onClick={() => void softphone?.answer(call.id)}
-            size="md"
-          >
-            {others.some((other) => other.state === 'talking') ? t('hold_answer') : t('answer')}
-          </Button>
-          <Button
-            className={styles.hangUp ?? ''}
-            size="md"
-            leftSection={<PhoneOff size={18} aria-hidden />}
-            onClick={() => softphone?.hangUp(call.id)}
-          >
-            {t('decline')}
-          </Button>
-        </Stack>
-      )}
+      {call.state === 'incoming' && <Ringing call={call} others={others} />}
       {up && (
         <div className={styles.actions}>
           <Action
