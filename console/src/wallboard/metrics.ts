@@ -54,3 +54,6 @@ export const formulaText = (level: Formula): string =>
     within: level.threshold_seconds,
     short: level.short_abandon_seconds,
   }) + (level.flow_outs === 'left_out' ? t('formula_left_out') : '');
+/** Every metric as a choice of a list. */
+export const metricChoices = (): { value: BoardMetric; label: string }[] =>
+  METRICS.map((value) => ({ value, label: metricName(value) }));
