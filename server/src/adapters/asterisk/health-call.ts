@@ -5,8 +5,8 @@
 import { randomBytes } from 'node:crypto';
 import { ServiceError } from '../../core/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { AmiConnection } from './ami/connection.ts';
 import { ACTION_MS } from './ami/connection.ts';
+import type { AmiConnection } from './ami/connection.ts';
 import type { Frame } from './ami/frame.ts';
 import { conf } from './conf/text.ts';
 import type { ConfText } from './conf/text.ts';

@@ -4,8 +4,8 @@ import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { EngineEventOf, EngineStatus, LinkState } from '../../ports/engine.ts';
-import { AmiClosed, connectAmi } from './ami/connection.ts';
-import type { AmiConnection, CloseReason } from './ami/connection.ts';
+import { AmiClosed, AmiConnection } from './ami/connection.ts';
+import type { CloseReason } from './ami/connection.ts';
 import type { FactFlow } from './fact-flow.ts';
 import type { FactReader } from './fact-reader.ts';
 import { Outcomes } from './outcomes.ts';
@@ -218,7 +218,7 @@ export class EngineLink {
   }
 
   #openActions(on: Pick<Session, 'target'>, signal: AbortSignal): Promise<AmiConnection> {
-    return connectAmi({
+    return AmiConnection.open({
       host: on.target.host,
       port: on.target.port,
       ...on.target.actions,
@@ -319,7 +319,7 @@ export class EngineLink {
     this.#parts.flow.hold();
     const over = new AbortController();
     const signal = AbortSignal.any([over.signal, this.#stop.signal]);
-    const events = await connectAmi({
+    const events = await AmiConnection.open({
       host: target.host,
       port: target.port,
       ...target.events,

@@ -9,7 +9,7 @@ import type {
   QueueMember,
 } from '../../ports/engine.ts';
 import type { AmiConnection } from './ami/connection.ts';
-import { ListVoid } from './ami/connection.ts';
+import { ListVoid } from './ami/pending.ts';
 import { header } from './ami/frame.ts';
 import type { Frame } from './ami/frame.ts';
 import { isHealthCall } from './health-call.ts';

@@ -1,8 +1,8 @@
 import type { ChannelId } from '@offhook/contract/ids.ts';
 import { ServiceError } from '../../../core/errors.ts';
 import type { CommandOptions, QueuePlace, QueueVerbs } from '../../../ports/engine.ts';
-import type { AmiConnection } from '../ami/connection.ts';
 import { ACTION_MS } from '../ami/connection.ts';
+import type { AmiConnection } from '../ami/connection.ts';
 import type { ActionFields } from '../ami/codec.ts';
 
 /*

@@ -1,8 +1,9 @@
 import { ServiceError } from '../../../core/errors.ts';
 import type { CommandOptions, ExtensionFeatures, FeatureVerbs } from '../../../ports/engine.ts';
 import { FEATURES_OFF } from '../../../ports/engine.ts';
+import { ACTION_MS } from '../ami/connection.ts';
 import type { AmiConnection } from '../ami/connection.ts';
-import { ACTION_MS, ListVoid } from '../ami/connection.ts';
+import { ListVoid } from '../ami/pending.ts';
 import type { ActionFields } from '../ami/codec.ts';
 import { DND_OFF, DND_ON, KEYS, STORE, dndState } from '../conf/self-service-contexts.ts';
 import { dialled } from '../conf/text.ts';

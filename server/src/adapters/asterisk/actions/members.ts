@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../core/errors.ts';
 import type { CommandOptions, Engine } from '../../../ports/engine.ts';
-import type { AmiConnection } from '../ami/connection.ts';
 import { ACTION_MS } from '../ami/connection.ts';
+import type { AmiConnection } from '../ami/connection.ts';
 import type { ActionFields } from '../ami/codec.ts';
 
 /*

@@ -9,8 +9,9 @@ import { ServiceError } from '../../../core/errors.ts';
 import { silent } from '../../../core/log.ts';
 import { createVirtualClock } from '../../memory/virtual-clock.ts';
 import type { VirtualClock } from '../../memory/virtual-clock.ts';
-import { AmiClosed, connectAmi, ListVoid, MAX_PENDING } from './connection.ts';
-import type { AmiConnection, AmiOptions, CloseKind } from './connection.ts';
+import { AmiClosed, AmiConnection, MAX_PENDING } from './connection.ts';
+import type { AmiOptions, CloseKind } from './connection.ts';
+import { ListVoid } from './pending.ts';
 import { header } from './frame.ts';
 
 interface Rig {
@@ -37,7 +38,7 @@ const rig = async (t: TestContext, options: FakeAmiOptions = {}): Promise<Rig> =
     states,
     events,
     dial: (more = {}) =>
-      connectAmi({
+      AmiConnection.open({
         host: fake.host,
         port: fake.port,
         user: 'e',

@@ -5,10 +5,11 @@ import type { Log } from '../../../core/log.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { encodeAction } from './codec.ts';
 import type { ActionFields } from './codec.ts';
-import { header } from './frame.ts';
 import type { Frame } from './frame.ts';
 import { createDecoder } from './framing.ts';
-import type { DropReason } from './framing.ts';
+import type { Decoder, DropReason } from './framing.ts';
+import { PendingActions } from './pending.ts';
+import type { AmiAnswer, Pending } from './pending.ts';
 
 /*
  *             banner ok          accepted           FullyBooted
@@ -33,13 +34,7 @@ const MAX_UNSENT_BYTES = 1024 * 1024;
 /** Limit for an answer, by action. */
 export const ACTION_MS = { ping: 2_000, member: 3_000, call: 3_000, list: 15_000, reload: 120_000 } as const;
 
-const ACTION_ID = header('ActionID');
-const MESSAGE = header('Message');
-const EVENT_LIST = header('EventList');
-const LIST_ITEMS = header('ListItems');
 const BANNER = /^Asterisk Call Manager\/\d{1,4}(?:\.\d{1,4}){0,3}$/;
-/** The engine's texts for an empty list, sent as an error or a success; some end in a line feed of their own. */
-const NONE_FOUND = /^(?:No .{1,60} found|There are no .{1,60} currently defined)\.?\n?$/;
 
 export type CloseKind =
   | 'unreachable'
@@ -62,10 +57,6 @@ export class AmiClosed extends Error {
     super(reason.detail);
     this.reason = reason;
   }
-}
-/** A list that must not be used: incomplete, of another length, or rejected. */
-export class ListVoid extends Error {
-  override readonly name = 'ListVoid';
 }
 
 export type ConnectionState = 'connecting' | 'login' | 'booting' | 'up' | 'closed';
@@ -97,321 +88,276 @@ export interface ActionOptions {
   /** The event that the list's end counts, where it does not count all of them. */
   readonly counted?: string;
 }
-export interface AmiAnswer {
-  readonly ok: boolean;
-  readonly message: string;
-  readonly frame: Frame;
-}
-export interface AmiConnection {
+/** Actions after which the engine is as before, so that a missing answer leaves nothing unknown. */
+const READS: ReadonlySet<string> = new Set(['Ping', 'Login', 'Logoff']);
+
+/** One manager session. Source: reliability rules for the manager (banner in 2 s, one login, heartbeat, bounded pending actions). */
+export class AmiConnection {
+  readonly #options: AmiOptions;
+  readonly #clock: Clock;
+  readonly #socket: net.Socket;
+  readonly #decoder: Decoder;
+  readonly #pending: PendingActions;
+  readonly #ended = Promise.withResolvers<CloseReason>();
+  readonly #greeted = Promise.withResolvers<void>();
+  readonly #booted = Promise.withResolvers<void>();
+  readonly #over = new AbortController();
+  readonly #prefix = randomBytes(5).toString('hex');
+  #state: ConnectionState = 'connecting';
+  #banner = '';
+  #draining = false;
+  #sent = 0;
+  /** Milliseconds since the last bytes from the engine, in ticks. */
+  #quiet = 0;
+  #turnBegan = 0;
+  #inTurn = false;
+
+  /** Connects, signs in and, if requested, waits until the engine has booted. Rejects with `AmiClosed`. */
+  static async open(options: AmiOptions): Promise<AmiConnection> {
+    const connection = new AmiConnection(options);
+    try {
+      await connection.#signIn();
+    } catch (error) {
+      const secret = error instanceof ServiceError && error.code === 'invalid_request';
+      connection.#end(secret ? 'refused' : 'no_manager', messageOf(error));
+    }
+    if (connection.#state === 'closed') throw new AmiClosed(await connection.closed);
+    return connection;
+  }
+  private constructor(options: AmiOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#pending = new PendingActions(() => options.unanswered?.());
+    this.#decoder = this.#createDecoder();
+    // Without a waiter, an ordinary end must not become an unhandled rejection.
+    this.#greeted.promise.catch(() => {});
+    this.#booted.promise.catch(() => {});
+    this.#socket = net.connect({ host: options.host, port: options.port, noDelay: true, keepAlive: true });
+    this.#listen();
+  }
+
   /** The greeting, e.g. `Asterisk Call Manager/11.0.0`. */
-  readonly banner: string;
-  readonly closed: Promise<CloseReason>;
-  state(): ConnectionState;
+  get banner(): string {
+    return this.#banner;
+  }
+  get closed(): Promise<CloseReason> {
+    return this.#ended.promise;
+  }
+  state(): ConnectionState {
+    return this.#state;
+  }
   /** Number of answers and rows that nobody waited for, or that came too late. */
-  strays(): number;
-  pending(): number;
+  strays(): number {
+    return this.#pending.strays;
+  }
+  pending(): number {
+    return this.#pending.size;
+  }
   /**
    * Sends one action and waits for its answer; a refusal is an answer too. Errors: `invalid_request` (nothing was sent),
    * `engine_unavailable`, `engine_timeout`, `overloaded`.
    */
-  action(name: string, fields?: ActionFields, options?: ActionOptions): Promise<AmiAnswer>;
+  async action(name: string, fields: ActionFields = {}, options: ActionOptions = {}): Promise<AmiAnswer> {
+    this.#rejectWhileDraining();
+    return this.#send(name, fields, null, options.ms ?? ACTION_MS.member, options);
+  }
   /** Sends an action that answers with a list and passes on its rows as they arrive. Also throws `ListVoid`. */
-  list(
+  async list(
     name: string,
     fields: ActionFields,
     row: (event: string, frame: Frame) => void,
-    options?: ActionOptions,
-  ): Promise<number>;
+    options: ActionOptions = {},
+  ): Promise<number> {
+    this.#rejectWhileDraining();
+    return (await this.#send(name, fields, row, options.ms ?? ACTION_MS.list, options)).rows;
+  }
   /** Accepts no new action, waits for the pending ones, signs out. */
-  drain(): Promise<CloseReason>;
+  async drain(): Promise<CloseReason> {
+    this.#draining = true;
+    while (this.#pending.size > 0 && this.#state !== 'closed')
+      await this.#clock.sleep(20, this.#over.signal).catch(() => {});
+    if (this.#state !== 'closed') {
+      await this.#send('Logoff', {}, null, ACTION_MS.ping, {}).catch(() => {});
+      this.close();
+    }
+    return this.closed;
+  }
   /** Closes at once. */
-  close(): void;
-}
+  close(): void {
+    this.#end('closed', 'closed by us');
+  }
 
-interface Pending {
-  readonly name: string;
-  /** Null for an action with a single frame as its answer. */
-  readonly row: ((event: string, frame: Frame) => void) | null;
-  readonly ms: number;
-  readonly counted: string | undefined;
-  /** A read changes nothing, so the result of a timed-out read does not matter. */
-  readonly command: boolean;
-  rows: number;
-  resolve(answer: AmiAnswer): void;
-  reject(error: unknown): void;
-}
-
-/**
- * Connects, signs in and, if requested, waits until the engine has booted. Rejects with `AmiClosed`. Source: reliability rules
- * for the manager (banner in 2 s, one login, heartbeat, bounded pending actions).
- */
-export const connectAmi = async (options: AmiOptions): Promise<AmiConnection> => {
-  const { clock, log } = options;
-  const prefix = randomBytes(5).toString('hex');
-  const pending = new Map<string, Pending>();
-  const ended = Promise.withResolvers<CloseReason>();
-  const greeted = Promise.withResolvers<string>();
-  const booted = Promise.withResolvers<void>();
-  const over = new AbortController();
-  let state: ConnectionState = 'connecting';
-  let draining = false;
-  let sent = 0;
-  let strays = 0;
-  let quiet = 0;
-  let banner = '';
-
-  const move = (to: ConnectionState): void => {
-    state = to;
-    options.state?.(to);
-  };
-
-  const socket = net.connect({ host: options.host, port: options.port, noDelay: true, keepAlive: true });
-
-  const end = (kind: CloseKind, detail: string): void => {
-    if (state === 'closed') return;
+  #rejectWhileDraining(): void {
+    if (this.#draining) throw new ServiceError('engine_unavailable', 'the connection is being closed');
+  }
+  #move(to: ConnectionState): void {
+    this.#state = to;
+    this.#options.state?.(to);
+  }
+  #end(kind: CloseKind, detail: string): void {
+    if (this.#state === 'closed') return;
     const reason: CloseReason = { kind, detail };
-    move('closed');
-    socket.destroy();
-    over.abort();
+    this.#move('closed');
+    this.#socket.destroy();
+    this.#over.abort();
     const error = new AmiClosed(reason);
-    greeted.reject(error);
-    booted.reject(error);
-    for (const [id, p] of pending) {
-      pending.delete(id);
-      if (p.command) options.unanswered?.();
-      p.reject(
-        new ServiceError('engine_unavailable', `the engine's connection ended: ${detail}`, { cause: error }),
+    this.#greeted.reject(error);
+    this.#booted.reject(error);
+    this.#pending.giveUpAll(
+      new ServiceError('engine_unavailable', `the engine's connection ended: ${detail}`, { cause: error }),
+    );
+    this.#ended.resolve(reason);
+  }
+
+  async #signIn(): Promise<void> {
+    const { user, secret, events, awaitBoot } = this.#options;
+    const greeted = new AbortController();
+    this.#after(BANNER_MS, greeted.signal, () =>
+      this.#end('no_manager', `no greeting within ${BANNER_MS} ms`),
+    );
+    await this.#greeted.promise.finally(() => greeted.abort());
+    this.#move('login');
+    const login = { Username: user, Secret: secret, Events: events };
+    const answer = await this.#send('Login', login, null, LOGIN_MS, {});
+    // Only this answer means that the secret is wrong; an engine that shuts down also rejects logins, but only for a moment.
+    if (!answer.ok)
+      this.#end(
+        answer.message === 'Authentication failed' ? 'refused' : 'no_manager',
+        `the engine refused the login: ${answer.message}`,
       );
+    this.#heartbeat().catch(() => {});
+    if (awaitBoot) {
+      if (this.#state === 'login') this.#move('booting');
+      await this.#booted.promise;
     }
-    ended.resolve(reason);
-  };
-  // Without a waiter, an ordinary end must not become an unhandled rejection.
-  greeted.promise.catch(() => {});
-  booted.promise.catch(() => {});
-
-  const settle = (id: string, p: Pending, frame: Frame, ok: boolean): void => {
-    pending.delete(id);
-    p.resolve({ ok, message: frame.get(MESSAGE) ?? '', frame });
-  };
-
-  const decoder = createDecoder(
-    {
-      banner(line) {
-        if (!BANNER.test(line)) {
-          end('no_manager', `the other side greeted with ${JSON.stringify(line.slice(0, 80))}`);
-          return false;
-        }
-        banner = line;
-        greeted.resolve(line);
-        return true;
-      },
-      event(name, frame) {
-        if (pending.size > 0) {
-          const id = frame.get(ACTION_ID);
-          const p = id === undefined ? undefined : pending.get(id);
-          if (id !== undefined && p !== undefined && p.row !== null) return listFrame(id, p, name, frame);
-        }
-        if (name === 'FullyBooted') booted.resolve();
-        if (options.wants === undefined || options.wants(name)) options.event?.(name, frame);
-        else options.ignored?.(name);
-      },
-      ignored(name) {
-        options.ignored?.(name);
-      },
-      response(status, frame) {
-        if (status === 'Goodbye')
-          return draining ? end('closed', 'closed by us') : end('goodbye', 'the engine said goodbye');
-        const id = frame.get(ACTION_ID);
-        const p = id === undefined ? undefined : pending.get(id);
-        if (id === undefined || p === undefined) {
-          strays++;
-          return;
-        }
-        const ok = status === 'Success';
-        if (p.row === null) return settle(id, p, frame, ok);
-        if (ok && frame.get(EVENT_LIST) === 'start') return;
-        if (NONE_FOUND.test(frame.get(MESSAGE) ?? '')) return settle(id, p, frame, true);
-        pending.delete(id);
-        p.reject(new ListVoid(`${p.name}: ${frame.get(MESSAGE) ?? 'no list came'}`));
-      },
-      dropped(reason, raw) {
-        options.dropped?.(reason, raw);
-      },
-    },
-    {
-      banner: true,
-      wants: (name) =>
-        name === 'FullyBooted' || pending.size > 0 || options.wants === undefined || options.wants(name),
-    },
-  );
-
-  const listFrame = (id: string, p: Pending, name: string, frame: Frame): void => {
-    const mark = frame.get(EVENT_LIST);
-    if (mark === undefined) {
-      if (p.counted === undefined || p.counted === name) p.rows++;
-      try {
-        p.row?.(name, frame);
-      } catch (error) {
-        pending.delete(id);
-        p.reject(new ListVoid(`${p.name}: a row cannot be read: ${messageOf(error)}`, { cause: error }));
+    if (this.#state !== 'closed') this.#move('up');
+  }
+  async #heartbeat(): Promise<void> {
+    let sincePing = 0;
+    for (;;) {
+      await this.#clock.sleep(TICK_MS, this.#over.signal);
+      this.#quiet += TICK_MS;
+      sincePing += TICK_MS;
+      // One session answers in order, so a healthy engine is silent behind a long action; that action's own time limit applies.
+      const busy = this.#pending.waitsLongerThan(SILENCE_MS);
+      if (this.#quiet >= SILENCE_MS && !busy) return this.#end('silent', `nothing came for ${SILENCE_MS} ms`);
+      if (sincePing >= PING_EVERY_MS && !busy) {
+        sincePing = 0;
+        this.#send('Ping', {}, null, ACTION_MS.ping, {}).catch((error: unknown) =>
+          this.#options.log.debug({ error: messageOf(error) }, 'a heartbeat was not answered'),
+        );
       }
-      return;
     }
-    const items = frame.int(LIST_ITEMS, -1);
-    if (mark === 'Complete' && items === p.rows) return settle(id, p, frame, true);
-    pending.delete(id);
-    p.reject(new ListVoid(`${p.name}: ${mark}, ${p.rows} rows came of ${items}`));
-  };
+  }
 
-  let turnBegan = 0;
-  let inTurn = false;
-  socket.on('data', (chunk: Buffer) => {
-    quiet = 0;
-    if (!inTurn) {
-      inTurn = true;
-      turnBegan = performance.now();
+  #createDecoder(): Decoder {
+    const { wants, event, ignored, dropped } = this.#options;
+    const pending = this.#pending;
+    return createDecoder(
+      {
+        banner: (line) => this.#takeBanner(line),
+        event: (name, frame) => {
+          if (pending.takeEvent(name, frame)) return;
+          if (name === 'FullyBooted') this.#booted.resolve();
+          if (wants === undefined || wants(name)) event?.(name, frame);
+          else ignored?.(name);
+        },
+        ignored: (name) => ignored?.(name),
+        response: (status, frame) => {
+          if (status !== 'Goodbye') pending.takeResponse(status, frame);
+          else if (this.#draining) this.close();
+          else this.#end('goodbye', 'the engine said goodbye');
+        },
+        dropped: (reason, raw) => dropped?.(reason, raw),
+      },
+      {
+        banner: true,
+        wants: (name) => name === 'FullyBooted' || pending.size > 0 || wants === undefined || wants(name),
+      },
+    );
+  }
+  #takeBanner(line: string): boolean {
+    if (!BANNER.test(line)) {
+      this.#end('no_manager', `the other side greeted with ${JSON.stringify(line.slice(0, 80))}`);
+      return false;
+    }
+    this.#banner = line;
+    this.#greeted.resolve();
+    return true;
+  }
+  #listen(): void {
+    const socket = this.#socket;
+    const ended = (): void =>
+      this.#end(this.#banner === '' ? 'no_manager' : 'ended', 'the engine closed the connection');
+    socket.on('data', (chunk: Buffer) => this.#read(chunk));
+    socket.on('error', (error) =>
+      this.#end(this.#state === 'connecting' && this.#banner === '' ? 'unreachable' : 'ended', error.message),
+    );
+    socket.on('close', ended);
+    socket.on('end', ended);
+    const { signal } = this.#options;
+    const abort = (): void => this.#end('aborted', 'cancelled');
+    if (signal?.aborted === true) abort();
+    signal?.addEventListener('abort', abort, { once: true });
+    void this.closed.then(() => signal?.removeEventListener('abort', abort));
+  }
+  #read(chunk: Buffer): void {
+    this.#quiet = 0;
+    if (!this.#inTurn) {
+      this.#inTurn = true;
+      this.#turnBegan = performance.now();
       setImmediate(() => {
-        inTurn = false;
-        if (socket.isPaused()) socket.resume();
+        this.#inTurn = false;
+        if (this.#socket.isPaused()) this.#socket.resume();
       });
     }
-    decoder.write(chunk);
+    this.#decoder.write(chunk);
     // A long list arrives in many chunks in one turn of the event loop; other work runs in between.
-    if (performance.now() - turnBegan > TURN_MS) socket.pause();
-  });
-  socket.on('error', (error) =>
-    end(state === 'connecting' && banner === '' ? 'unreachable' : 'ended', error.message),
-  );
-  socket.on('close', () => end(banner === '' ? 'no_manager' : 'ended', 'the engine closed the connection'));
-  socket.on('end', () => end(banner === '' ? 'no_manager' : 'ended', 'the engine closed the connection'));
-  const onAbort = (): void => end('aborted', 'cancelled');
-  if (options.signal?.aborted === true) onAbort();
-  options.signal?.addEventListener('abort', onAbort, { once: true });
-  void ended.promise.then(() => options.signal?.removeEventListener('abort', onAbort));
+    if (performance.now() - this.#turnBegan > TURN_MS) this.#socket.pause();
+  }
 
   /** Runs `late` after `ms` unless `done` was aborted before. */
-  const after = (ms: number, done: AbortSignal, late: () => void): void => {
-    clock.sleep(ms, done).then(late, () => {});
-  };
-
-  const send = async (
+  #after(ms: number, done: AbortSignal, late: () => void): void {
+    this.#clock.sleep(ms, done).then(late, () => {});
+  }
+  async #send(
     name: string,
     fields: ActionFields,
     row: Pending['row'],
     ms: number,
     { action_id, signal, counted }: ActionOptions,
-  ): Promise<AmiAnswer & { rows: number }> => {
-    const id = action_id ?? `${prefix}-${(++sent).toString(36)}`;
+  ): Promise<AmiAnswer & { rows: number }> {
+    const id = action_id ?? `${this.#prefix}-${(++this.#sent).toString(36)}`;
     const bytes = encodeAction(name, fields, id);
     signal?.throwIfAborted();
-    if (state === 'closed' || state === 'connecting')
-      throw new ServiceError('engine_unavailable', 'the engine is not connected');
-    if (pending.size >= MAX_PENDING || socket.writableLength > MAX_UNSENT_BYTES)
-      throw new ServiceError('overloaded', 'too many engine actions are waiting for their answers');
-    if (pending.has(id)) throw new ServiceError('invalid_request', 'this action id is in use');
+    this.#checkRoom(id);
     const answered = Promise.withResolvers<AmiAnswer>();
     const done = new AbortController();
-    const entry: Pending = {
-      name,
-      row,
-      ms,
-      counted,
-      command: row === null && name !== 'Ping' && name !== 'Login' && name !== 'Logoff',
-      rows: 0,
-      resolve: answered.resolve,
-      reject: answered.reject,
-    };
-    pending.set(id, entry);
-    const give = (): void => {
-      if (pending.delete(id) && entry.command) options.unanswered?.();
-      answered.reject(signal?.reason);
-    };
-    signal?.addEventListener('abort', give, { once: true });
-    after(ms, done.signal, () => {
-      if (!pending.delete(id)) return;
-      if (entry.command) options.unanswered?.();
-      answered.reject(
+    const command = row === null && !READS.has(name);
+    const { resolve, reject } = answered;
+    const action: Pending = { name, row, ms, counted, command, rows: 0, resolve, reject };
+    this.#pending.add(id, action);
+    const abort = (): void => this.#pending.giveUp(id, signal?.reason);
+    signal?.addEventListener('abort', abort, { once: true });
+    this.#after(ms, done.signal, () =>
+      this.#pending.giveUp(
+        id,
         new ServiceError('engine_timeout', `the engine did not answer ${name} within ${ms} ms`),
-      );
-    });
-    socket.write(bytes);
+      ),
+    );
+    this.#socket.write(bytes);
     try {
-      return { ...(await answered.promise), rows: entry.rows };
+      return { ...(await answered.promise), rows: action.rows };
     } finally {
       done.abort('answered');
-      signal?.removeEventListener('abort', give);
+      signal?.removeEventListener('abort', abort);
     }
-  };
-
-  const heartbeat = async (): Promise<void> => {
-    let sincePing = 0;
-    for (;;) {
-      await clock.sleep(TICK_MS, over.signal);
-      quiet += TICK_MS;
-      sincePing += TICK_MS;
-      // One session answers in order, so a healthy engine is silent behind a long action; that action's own time limit applies.
-      const busy = pending.values().some((p) => p.ms > SILENCE_MS);
-      if (quiet >= SILENCE_MS && !busy) return end('silent', `nothing came for ${SILENCE_MS} ms`);
-      if (sincePing >= PING_EVERY_MS && !busy) {
-        sincePing = 0;
-        send('Ping', {}, null, ACTION_MS.ping, {}).catch((error: unknown) =>
-          log.debug({ error: messageOf(error) }, 'a heartbeat was not answered'),
-        );
-      }
-    }
-  };
-
-  const connection: AmiConnection = {
-    get banner() {
-      return banner;
-    },
-    closed: ended.promise,
-    state: () => state,
-    strays: () => strays,
-    pending: () => pending.size,
-    async action(name, fields = {}, options = {}) {
-      if (draining) throw new ServiceError('engine_unavailable', 'the connection is being closed');
-      return send(name, fields, null, options.ms ?? ACTION_MS.member, options);
-    },
-    async list(name, fields, row, options = {}) {
-      if (draining) throw new ServiceError('engine_unavailable', 'the connection is being closed');
-      return (await send(name, fields, row, options.ms ?? ACTION_MS.list, options)).rows;
-    },
-    async drain() {
-      draining = true;
-      while (pending.size > 0 && state !== 'closed') await clock.sleep(20, over.signal).catch(() => {});
-      if (state !== 'closed') {
-        await send('Logoff', {}, null, ACTION_MS.ping, {}).catch(() => {});
-        end('closed', 'closed by us');
-      }
-      return ended.promise;
-    },
-    close: () => end('closed', 'closed by us'),
-  };
-
-  try {
-    const waiting = new AbortController();
-    after(BANNER_MS, waiting.signal, () => end('no_manager', `no greeting within ${BANNER_MS} ms`));
-    await greeted.promise.finally(() => waiting.abort());
-    move('login');
-    const login = { Username: options.user, Secret: options.secret, Events: options.events };
-    const answer = await send('Login', login, null, LOGIN_MS, {});
-    // Only this answer means that the secret is wrong; an engine that shuts down also rejects logins, but only for a moment.
-    if (!answer.ok)
-      end(
-        answer.message === 'Authentication failed' ? 'refused' : 'no_manager',
-        `the engine refused the login: ${answer.message}`,
-      );
-    heartbeat().catch(() => {});
-    if (options.awaitBoot) {
-      if (connection.state() === 'login') move('booting');
-      await booted.promise;
-    }
-    if (connection.state() !== 'closed') move('up');
-  } catch (error) {
-    const secret = error instanceof ServiceError && error.code === 'invalid_request';
-    end(secret ? 'refused' : 'no_manager', messageOf(error));
   }
-  if (connection.state() === 'closed') throw new AmiClosed(await ended.promise);
-  return connection;
-};
+  #checkRoom(id: string): void {
+    if (this.#state === 'closed' || this.#state === 'connecting')
+      throw new ServiceError('engine_unavailable', 'the engine is not connected');
+    if (this.#pending.size >= MAX_PENDING || this.#socket.writableLength > MAX_UNSENT_BYTES)
+      throw new ServiceError('overloaded', 'too many engine actions are waiting for their answers');
+    if (this.#pending.has(id)) throw new ServiceError('invalid_request', 'this action id is in use');
+  }
+}

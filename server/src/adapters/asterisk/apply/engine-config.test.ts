@@ -23,7 +23,7 @@ import {
 } from '../../../../test/support/rendered-company.ts';
 import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
 import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
-import { connectAmi } from '../ami/connection.ts';
+import { AmiConnection } from '../ami/connection.ts';
 import { etcDir } from '../instance.ts';
 import { createEngineConfig } from './engine-config.ts';
 import { readBack } from './read-back.ts';
@@ -293,7 +293,7 @@ test('apply/prove - what is wrong in a hand-written file is found, and it is kep
 
 test('apply/read-back - endpoints that are asked for one by one show the same as their lists', async () => {
   const { ami_port: port, ami_actions: account } = engine.instance;
-  const ami = await connectAmi({
+  const ami = await AmiConnection.open({
     host: '127.0.0.1',
     port,
     ...account,

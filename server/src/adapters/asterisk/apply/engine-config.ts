@@ -7,7 +7,8 @@ import { ServiceError, messageOf } from '../../../core/errors.ts';
 import type { Log } from '../../../core/log.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { EngineConfig, EngineFiles, EngineProblem, Proof } from '../../../ports/engine-config.ts';
-import { ListVoid, connectAmi } from '../ami/connection.ts';
+import { AmiConnection } from '../ami/connection.ts';
+import { ListVoid } from '../ami/pending.ts';
 import { hiddenSecrets } from '../conf/hidden.ts';
 import { renderSite } from '../conf/render.ts';
 import { diskOf, handWrittenFiles, readFileOf, writeFiles } from '../conf/write.ts';
@@ -115,7 +116,7 @@ export function createEngineConfig(options: EngineConfigOptions): EngineConfig {
     try {
       const over = { clock, log, ...(signal ? { signal } : {}) };
       // During its start the engine has not loaded everything; only this account is notified when it has.
-      const booted = await connectAmi({
+      const booted = await AmiConnection.open({
         host: '127.0.0.1',
         port: instance.ami_port,
         ...instance.ami_events,
@@ -125,7 +126,7 @@ export function createEngineConfig(options: EngineConfigOptions): EngineConfig {
         ...over,
       });
       booted.close();
-      ami = await connectAmi({
+      ami = await AmiConnection.open({
         host: '127.0.0.1',
         port: instance.ami_port,
         ...instance.ami_actions,

@@ -1,8 +1,8 @@
 /** Reads what an engine has loaded, by its own lists: kinds and keys equal those of `meant.ts`. */
 import { createHash } from 'node:crypto';
 import { messageOf } from '../../../core/errors.ts';
-import { ListVoid } from '../ami/connection.ts';
 import type { AmiConnection } from '../ami/connection.ts';
+import { ListVoid } from '../ami/pending.ts';
 import { header } from '../ami/frame.ts';
 import type { Frame } from '../ami/frame.ts';
 import { QUEUE_SETTINGS } from './meant.ts';

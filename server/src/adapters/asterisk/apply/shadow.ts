@@ -5,7 +5,7 @@ import { ServiceError, messageOf } from '../../../core/errors.ts';
 import { silent } from '../../../core/log.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { EngineFiles } from '../../../ports/engine-config.ts';
-import { connectAmi } from '../ami/connection.ts';
+import { AmiConnection } from '../ami/connection.ts';
 import { asteriskConf } from '../conf/engine-files.ts';
 import { managerConf } from '../conf/manager-files.ts';
 import { etcDir } from '../instance.ts';
@@ -143,7 +143,7 @@ export async function startShadow(
       started = findLiving(instance);
       await engine.release();
     }
-    const ami = await connectAmi({
+    const ami = await AmiConnection.open({
       host: '127.0.0.1',
       port: instance.ami_port,
       ...instance.ami_actions,

@@ -13,8 +13,7 @@ import { systemClock } from '../../../core/clock.ts';
 import { silent } from '../../../core/log.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
 import { callActions } from '../actions/calls.ts';
-import { connectAmi } from '../ami/connection.ts';
-import type { AmiConnection } from '../ami/connection.ts';
+import { AmiConnection } from '../ami/connection.ts';
 import {
   PASSWORD,
   company,
@@ -62,7 +61,7 @@ before(async () => {
       ],
     }),
   );
-  actions = await connectAmi({
+  actions = await AmiConnection.open({
     host: '127.0.0.1',
     port: engine.instance.ami_port,
     ...engine.instance.ami_actions,
