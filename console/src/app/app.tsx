@@ -17,19 +17,19 @@ import { language, onLanguage, wordsOf } from './words.ts';
 
 const t = wordsOf('app');
 
-/** Who is signed in needs neither, until the session ends or something is to be told. */
+/** Loaded late: a signed-in person needs neither until the session ends or a notice is shown. */
 const SignInPage = late(async () => (await import('./sign-in.tsx')).SignInPage);
 const ConfirmDialog = late(async () => (await import('./confirm.tsx')).ConfirmDialog);
 const SignInAgain = late(async () => {
   try {
     return (await import('./sign-in.tsx')).SignInAgain;
   } catch (error) {
-    // Only a service that answers ends a session: this page is older than it, and of no use without a session.
+    // Only an answer of the service ends a session, so the network works: the file is missing because this page is outdated.
     location.reload();
     throw error;
   }
 });
-/** What is to be told waits until it can be: it is the network being away that is told first of all. */
+/** Notices wait until their file is loaded, because the first one may report that the network is away. */
 const RETRY_MS = 2_000;
 const Notices = late(async () => {
   for (;;) {
@@ -52,14 +52,14 @@ function NoticesWhenNeeded(): ReactNode {
   );
 }
 
-/** The router's own type knows numbered parts too, which no path of ours has. */
+/** The router's own type also has numbered parts, which our paths do not use. */
 const own = (params: object): PageProps['params'] => params as PageProps['params'];
 const NAMES = Object.keys(PAGE_PATHS) as PageName[];
 const PUBLIC = NAMES.filter((name) => PAGES[name].level === null);
 const OPEN = NAMES.filter((name) => PAGES[name].open === true);
 const SIGNED_IN = NAMES.filter((name) => PAGES[name].level !== null);
 
-/** Shown once the service asks; its file is loaded then. */
+/** Loaded and shown when the service asks for a confirmation. */
 function Confirm(): ReactNode {
   const { asking } = useSession();
   const asked = useSyncExternalStore((listener) => asking.subscribe(listener), asking.isAsked);

@@ -1,6 +1,6 @@
-/** The questions of a page, one dialog for all that wait for it. */
+/** Questions for the password: one dialog serves all requests that wait for it. */
 export interface Asking {
-  /** Resolves with whether the person has proven who they are. */
+  /** Resolves with true once the person has confirmed the session. */
   ask(): Promise<boolean>;
   readonly isAsked: () => boolean;
   settle(proven: boolean): void;

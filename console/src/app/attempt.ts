@@ -1,9 +1,9 @@
 import { useMemo } from 'react';
 
-/** Also where the page has no secure context, on a plain http address of the house. */
+/** Works without a secure context too, at a plain http address. */
 export const newKey = (): string =>
   crypto
     .getRandomValues(new Uint8Array(16))
     .reduce((key, byte) => key + byte.toString(16).padStart(2, '0'), '');
-/** One idempotency key for as long as `text` is the same: sent twice, because an answer was lost, it is done once. */
+/** The same idempotency key while `text` is the same: a repeat after a lost answer runs once. */
 export const useAttempt = (text: string): string => useMemo(newKey, [text]);

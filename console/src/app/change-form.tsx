@@ -9,13 +9,13 @@ const t = wordsOf('app');
 interface ChangeFormProps {
   readonly change: Pick<Once<unknown, undefined>, 'isPending' | 'isError' | 'error' | 'mutate'>;
   readonly submit: string;
-  /** Where the form is in a dialog. */
+  /** Only for a form in a dialog. */
   readonly onClose?: () => void;
   readonly maw?: number;
   readonly danger?: boolean;
   readonly children: ReactNode;
 }
-/** Fields that are sent together, with why they were refused. */
+/** Fields that are sent together, with the reason of a refusal. */
 export const ChangeForm = ({
   change,
   submit,

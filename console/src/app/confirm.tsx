@@ -1,4 +1,4 @@
-/** Asks for the password, and the code where there is one, when the service wants to know that it is still the same person. */
+/** Asks for the password, and the code of a second factor, when the service requires a confirmed session. */
 import { useState, useSyncExternalStore } from 'react';
 import type { FormEvent, ReactNode } from 'react';
 import { Button, Group, Modal, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
@@ -15,7 +15,7 @@ export interface Proof {
   readonly password: string;
   readonly otp: string;
 }
-/** What has to be typed to prove who one is; `asks` says what the service wants. */
+/** Fields that confirm the session; `asks` lists what the service requires. */
 export function ProofFields({
   asks,
   proof,
@@ -68,7 +68,7 @@ function ConfirmForm({ asking }: { readonly asking: Asking }): ReactNode {
     },
   });
   const submit = (event: FormEvent): void => {
-    // It is a dialog of its own, wherever the question came from.
+    // A separate dialog, whatever element caused the question.
     event.preventDefault();
     event.stopPropagation();
     go.mutate();

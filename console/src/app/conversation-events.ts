@@ -41,7 +41,7 @@ function listen(client: Client, topic: ConversationTopic, listener: Listener): (
   const one = shared.get(topic) ?? open(client, topic);
   shared.set(topic, one);
   one.listeners.add(listener);
-  // Events from before are in nothing that this listener keeps.
+  // A new listener has no state that needs earlier events.
   if (one.live) listener(null);
   return () => {
     one.listeners.delete(listener);
@@ -50,7 +50,7 @@ function listen(client: Client, topic: ConversationTopic, listener: Listener): (
     one.close();
   };
 }
-/** Listens while a person is signed in; a newer `listener` takes the place of the one before. */
+/** Listens while a person is signed in; a new `listener` replaces the previous one. */
 export function useConversationEvents(topic: ConversationTopic, listener: Listener): void {
   const { client, state } = useSession();
   const now = useRef(listener);

@@ -1,4 +1,4 @@
-/** What is asked once more before it is done. */
+/** Actions that ask for confirmation first. */
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
@@ -18,7 +18,7 @@ interface AskProps {
   readonly onYes: () => void;
   readonly onClose: () => void;
 }
-/** Asks once more before something that cannot be taken back. */
+/** Asks for confirmation of an action that cannot be undone. */
 export const Ask = ({ title, text, yes, opened, busy, error, onYes, onClose }: AskProps): ReactNode => (
   <Modal opened={opened} onClose={onClose} title={title} centered>
     <Stack>
@@ -37,11 +37,11 @@ export const Ask = ({ title, text, yes, opened, busy, error, onYes, onClose }: A
     </Stack>
   </Modal>
 );
-/** What `useChange` gives for work without an input. */
+/** The result of `useChange` for work without an input. */
 type Change = Pick<Once<unknown, undefined>, 'isPending' | 'error' | 'reset' | 'mutateAsync'>;
 interface DangerProps {
   readonly label: string;
-  /** For who hears it without the row around it. */
+  /** Label for a screen reader, which reads it without the row around it. */
   readonly about?: string;
   readonly title: string;
   readonly text: string;
@@ -49,7 +49,7 @@ interface DangerProps {
   readonly change: Change;
   readonly disabled?: boolean;
 }
-/** A button that asks before it does something; its dialog stays where that fails. */
+/** A button that asks for confirmation; its dialog stays open where the action fails. */
 export function Danger({ label, about, title, text, size = 'sm', change, disabled }: DangerProps): ReactNode {
   const [opened, setOpened] = useState(false);
   return (

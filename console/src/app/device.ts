@@ -1,6 +1,6 @@
-/** As what this browser is told from others: no more of it than that leaves the page. */
+/** Browser and system, which tell devices apart; nothing else about the browser leaves the page. */
 const BROWSERS: readonly (readonly [string, RegExp])[] = [
-  // Each of these also says that it is what stands below it.
+  // Each of these also names the ones below it.
   ['Edge', /Edg(?:A|iOS)?\/(\d+)/],
   ['Opera', /OPR\/(\d+)/],
   ['Firefox', /(?:Firefox|FxiOS)\/(\d+)/],

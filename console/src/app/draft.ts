@@ -1,9 +1,9 @@
-/** What is half written: kept in this browser until it is sent, whatever happens to the page, the session or the network. */
+/** Unsent text, stored in this browser until it is sent, whatever happens to the page, the session or the network. */
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { useMe } from './session.tsx';
 
 const PREFIX = 'offhook.draft.';
-/** Drafts of a browser; the oldest give way. */
+/** Number of drafts a browser keeps; the oldest are dropped. */
 const MOST = 200;
 interface Kept {
   readonly at: number;
@@ -26,7 +26,7 @@ function write(key: string, text: string): void {
   for (const name of own.toSorted((a, b) => at(a) - at(b)).slice(0, own.length - MOST))
     localStorage.removeItem(name);
 }
-/** Texts of this person in this browser that begin with `prefix`, newest first; `at` is when they were written, ms since 1970. */
+/** Drafts of this person whose name starts with `prefix`, newest first; `at`: time of writing, ms since 1970. */
 export function draftsOf(
   extension: string,
   prefix: string,
@@ -41,7 +41,7 @@ export function draftsOf(
     .toSorted((a, b) => b.at - a.at);
 }
 /**
- * A text of this person in this browser; `name` says of what, e.g. `note.<conversation>`. `clear` is for when it was sent.
+ * One draft of this person; `name` is its key, e.g. `note.<conversation>`. Call `clear` once the text is sent.
  */
 export function useDraft(
   name: string,

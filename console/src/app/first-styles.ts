@@ -1,4 +1,4 @@
-/** Styles of what the first load shows; a component that is not here shows without a style on the wallboard and the desk. */
+/** Styles of the first load; a component missing here has no style on the wallboard and the desk. */
 import '@mantine/core/styles/baseline.layer.css';
 import '@mantine/core/styles/default-css-variables.css';
 import '@mantine/core/styles/global.css';

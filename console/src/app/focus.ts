@@ -1,19 +1,19 @@
-/** Where the focus goes when what has it goes away: a dialog that closes, a row that is removed, a button while it is busy. */
+/** Restores the focus when its element disappears: a dialog that closes, a row that is removed, a busy button. */
 
-/** Where keys are somebody's text, or choose from a list. */
+/** Elements in which keys type text or choose from a list. */
 const FIELD =
   'input:not([type=checkbox]):not([type=radio]):not([type=button]), textarea, select, [contenteditable], ' +
   '[role=textbox], [role=searchbox], [role=combobox], [role=spinbutton], [role=menu], [role=dialog], [role=listbox]';
 export const isField = (target: EventTarget | null): boolean =>
   target instanceof Element && target.closest(FIELD) !== null;
 
-/** Who types on after the field is gone means no key of the page; this long without a key, and they have seen it. */
+/** After a field disappeared, keys belong to the typed text until a pause of this length, ms. */
 const QUIET_MS = 2_000;
 let typedIn: Element | null = null;
 let typedAt = -Infinity;
-/** The field was seen to be gone. */
+/** The disappearance of the field is recorded; the pause counts from then. */
 let missed = false;
-/** Whether a key is somebody's text: typed in a field, or in one that went away under their hands. Ask for every key once. */
+/** Whether a key belongs to typed text: in a field, or in one that just disappeared. Call it once for every key. */
 export function isTyped(event: KeyboardEvent): boolean {
   if (event.isComposing || isField(event.target) || isField(document.activeElement)) return true;
   return typedIn?.isConnected === false && event.timeStamp - typedAt < QUIET_MS;
@@ -26,7 +26,7 @@ function watchTyping(): void {
     'keydown',
     (event) => {
       const { target, key, timeStamp } = event;
-      // What is sent or given up is not typed on.
+      // Enter, Escape and Tab end the typing.
       if (key === 'Enter' || key === 'Escape' || key === 'Tab') return over();
       if (target instanceof Element && isField(target)) {
         typedIn = target;
@@ -37,7 +37,7 @@ function watchTyping(): void {
     { capture: true },
   );
   addEventListener('pointerdown', over, { capture: true });
-  // Left, and not taken away.
+  // The person left the field; it did not disappear.
   document.addEventListener('focusout', ({ target }) =>
     queueMicrotask(() => {
       if (target === typedIn && typedIn?.isConnected === true) over();
@@ -45,9 +45,9 @@ function watchTyping(): void {
   );
 }
 
-/** What was focused last, and what around it can have the focus. */
+/** The element focused last, with its ancestors that can take the focus. */
 let last: readonly HTMLElement[] = [];
-/** The same of what is no dialog, menu or notice: it opened them, however many there were. */
+/** The same outside dialogs, menus and notices: the element that opened them, however many there were. */
 let opener: readonly HTMLElement[] = [];
 
 function around(element: HTMLElement): HTMLElement[] {
@@ -62,7 +62,7 @@ function putBack(): void {
     typedAt = performance.now();
   }
   if (document.activeElement !== document.body || last[0] === undefined) return;
-  // It comes back when the work is done.
+  // The button is enabled again when the work is done.
   if (last[0].isConnected && last[0].matches(':disabled')) return;
   const content = document.getElementById('content');
   for (const element of [...last, ...opener, ...(content === null ? [] : [content])]) {
@@ -82,7 +82,7 @@ export function keepFocus(): void {
     if (relatedTarget !== null || !document.hasFocus()) return;
     queueMicrotask(() => {
       const [element] = last;
-      // Who clicks beside everything wants it nowhere; beside a dialog that closes it.
+      // A click on nothing removes the focus on purpose, unless it closes a dialog.
       if (element !== target || element?.isConnected !== true) return;
       if (element.matches(':disabled') || floats(element)) return;
       last = [];

@@ -1,8 +1,8 @@
-/** Numbers, times and spans as the reader's language writes them. Nothing here throws: what is no time is shown as a dash. */
+/** Numbers, times and spans in the reader's language. Nothing throws: an invalid time is shown as a dash. */
 import { language } from './words.ts';
 
 const DASH = '–';
-/** The reader's own kind of the language where the browser names one: British hours are not American ones. */
+/** The reader's regional variant where the browser names one: British times differ from American ones. */
 const locale = (): string =>
   navigator.languages.find((wanted) => wanted.toLowerCase().startsWith(`${language()}-`)) ?? language();
 const cache = new Map<string, Intl.DateTimeFormat | Intl.NumberFormat | Intl.RelativeTimeFormat>();
@@ -32,7 +32,7 @@ export const formatNumber = (value: number | null | undefined, digits = 0): stri
     : kept(`n${digits}`, (lang) => new Intl.NumberFormat(lang, { maximumFractionDigits: digits })).format(
         value,
       );
-/** `rate` is from 0 to 1; null is a dash: there is no rate of nothing. */
+/** `rate` is from 0 to 1; null, a rate without a base, is a dash. */
 export const formatPercent = (rate: number | null | undefined, digits = 0): string =>
   rate === null || rate === undefined
     ? DASH
@@ -51,7 +51,7 @@ export const formatDate = (time: Time): string => shown(time, () => dates('d', {
 /** 22 Nov 2026, 14:05; by the reader's clock, or by that of a zone. */
 export const formatDateTime = (time: Time, timeZone?: string): string =>
   shown(time, () => dates(`dt${timeZone ?? ''}`, { dateStyle: 'medium', timeStyle: 'short', timeZone }));
-/** `0:07`, `12:30`, `1:02:03`: a span on a display that ticks. */
+/** `0:07`, `12:30`, `1:02:03`: a ticking span. */
 export function formatSpan(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return DASH;
   const whole = Math.max(0, Math.floor(seconds));

@@ -4,8 +4,8 @@ import { Boundary, NotLoaded } from './states.tsx';
 import { loadWords } from './words.ts';
 
 /**
- * A part that is loaded when it is first shown. React keeps a failure to load for ever; here it is loaded anew when it is
- * tried again, and nothing around it fails with it. Who shows it gives the `Suspense`.
+ * A part that is loaded when it is first shown. React keeps a failed load for ever; here a retry loads it again, and nothing
+ * around it fails with it. The caller provides the `Suspense`.
  */
 export function late<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
   const begin = (): ComponentType<P> =>

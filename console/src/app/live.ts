@@ -1,41 +1,41 @@
-/** What is live, shared by the whole page: one store of the SDK for each topic, told at most ten times a second. */
+/** Live state shared by the whole page: one store of the SDK for each topic, published at most ten times a second. */
 import { createContext, useCallback, useContext, useEffect, useSyncExternalStore } from 'react';
 import type { Client, Store, StoreRecords, StoreTopic, StreamEvent } from '@offhook/client';
 
-/** Events of one span are shown together: nobody reads faster, and a hundred a second would draw a hundred times. */
+/** Interval at which events are shown together: a hundred events a second must not render a hundred times. */
 const FLUSH_MS = 100;
-/** Who leaves a page and comes back soon finds it as it was. */
+/** Time a store outlives its last user, so that a return to a page finds it as it was. */
 const LINGER_MS = 10_000;
-/** Who has seen nothing for so long is told that it is not live. */
+/** After this time without a first snapshot the page shows that it is not live. */
 const PATIENCE_MS = 5_000;
-/** Of the window: the service is heard again, whatever the browser knows of the network. */
+/** Event of the window: the service answers again, whatever the browser reports of the network. */
 export const LIVE_AGAIN = 'offhook-live';
 type Listener = () => void;
 type EventListener = (event: StreamEvent) => void;
 
-/** `ready`: there was a first snapshot. `stale`: what is shown may not be so any more. */
+/** `ready`: the first snapshot has arrived. `stale`: the state may be outdated. */
 export interface TopicState {
   readonly ready: boolean;
   readonly stale: boolean;
 }
 export interface Topic<T> {
-  /** As of the last telling; another Map where something changed. */
+  /** As of the last notification; a change replaces the Map. */
   readonly records: ReadonlyMap<string, T>;
   readonly state: TopicState;
   readonly subscribe: (listener: Listener) => () => void;
-  /** Told of this record only. */
+  /** Notified of this record only. */
   readonly subscribeTo: (key: string, listener: Listener) => () => void;
-  /** Told of each event that changed a record, at once, while somebody is subscribed: what is not in the record after it. */
+  /** Called at once with each event that changed a record, while the topic has a subscriber: for facts the record does not keep. */
   readonly onEvent: (listener: EventListener) => () => void;
 }
 interface Shared extends Topic<unknown> {
   readonly used: boolean;
-  /** Nothing came since it was opened, though it should have. */
+  /** The first snapshot is overdue. */
   readonly overdue: boolean;
   readonly restart: () => void;
 }
 
-/** `onTold`: before its users are told, and when one of them is gone. */
+/** `onTold` runs before subscribers are notified, and after one has unsubscribed. */
 function createTopic(open: () => Store<unknown>, onTold: Listener): Shared {
   let store: Store<unknown> | null = null;
   let records: ReadonlyMap<string, unknown> = new Map();
@@ -80,7 +80,7 @@ function createTopic(open: () => Store<unknown>, onTold: Listener): Shared {
       if (event !== null) for (const listener of onEvents) listener(event);
       if (key === null) all = true;
       else changed.add(key);
-      // The page says at once that it is not live any more.
+      // The page shows at once that it is not live any more.
       if (store !== null && store.stale !== state.stale) {
         clearTimeout(flush);
         tell();
@@ -143,11 +143,11 @@ function createTopic(open: () => Store<unknown>, onTold: Listener): Shared {
 }
 
 export interface Live {
-  /** `only`: names of queues, or extensions; without it all that may be seen. */
+  /** `only`: names of queues, or extensions; without it every accessible one. */
   topic<T extends StoreTopic>(name: T, only?: readonly string[]): Topic<StoreRecords[T]>;
-  /** After another sign-in: everything that is shown is asked for anew. */
+  /** Reloads all shown topics after a new sign-in. */
   restart(): void;
-  /** Whether anything that is shown is stale. */
+  /** Whether any shown topic is stale. */
   readonly stale: boolean;
   readonly onStale: (listener: Listener) => () => void;
 }
@@ -193,7 +193,7 @@ export function useLive(): Live {
   if (live === null) throw new Error('there is no live state here');
   return live;
 }
-/** All records of a topic; drawn anew where any of them changed. */
+/** All records of a topic; any change renders the component. */
 export function useTopic<T extends StoreTopic>(
   name: T,
   only?: readonly string[],
@@ -203,7 +203,7 @@ export function useTopic<T extends StoreTopic>(
   const state = useSyncExternalStore(topic.subscribe, () => topic.state);
   return { records, state };
 }
-/** One record; drawn anew where it changed. */
+/** One record; only its changes render the component. */
 export function useRecord<T extends StoreTopic>(
   name: T,
   key: string,
@@ -213,12 +213,12 @@ export function useRecord<T extends StoreTopic>(
   const subscribe = useCallback((listener: Listener) => topic.subscribeTo(key, listener), [topic, key]);
   return useSyncExternalStore(subscribe, () => topic.records.get(key));
 }
-/** True while anything that is shown is not live. */
+/** True while any shown topic is not live. */
 export function useStale(): boolean {
   const live = useLive();
   return useSyncExternalStore(live.onStale, () => live.stale);
 }
-/** Keeps a topic running while the component is there, without drawing it. */
+/** Keeps a topic open while the component is mounted, without rendering it. */
 export function useKept(name: StoreTopic, only?: readonly string[]): void {
   const topic = useLive().topic(name, only);
   useEffect(() => topic.subscribe(() => undefined), [topic]);

@@ -1,9 +1,9 @@
 /** One clock for everything that ticks. */
 import { useSyncExternalStore } from 'react';
 
-/** How far the service's clock is ahead of this machine's, ms: waits are counted from times the service wrote. */
+/** Lead of the service's clock over this machine's, ms. Durations start at times of the service's clock. */
 let ahead = 0;
-/** Below it the two are the same: the service's time is known to a second. */
+/** Smaller differences are ignored, because the service reports whole seconds. */
 const SAME_MS = 1_500;
 export function learnTime(serverSeconds: number, askedAt: number, answeredAt: number): void {
   const difference = serverSeconds * 1000 + 500 - (askedAt + answeredAt) / 2;
@@ -12,7 +12,7 @@ export function learnTime(serverSeconds: number, askedAt: number, answeredAt: nu
 /** Milliseconds since 1970 by the service's clock. */
 export const serverNow = (): number => Date.now() + ahead;
 
-/** Somebody set this machine's clock, or it slept: the difference must be learned anew. */
+/** This machine's clock was set, or the machine slept: the difference must be measured again. */
 const jumps = new Set<() => void>();
 export function onJump(listener: () => void): () => void {
   jumps.add(listener);
@@ -42,7 +42,7 @@ function subscribe(listener: () => void): () => void {
     timer = undefined;
   };
 }
-/** The service's time in whole seconds since 1970; the component is drawn anew each second. */
+/** The service's time in whole seconds since 1970; renders the component every second. */
 export const useSecond = (): number => useSyncExternalStore(subscribe, () => second);
 /** Seconds since `time`, ticking; null where there is none. */
 export function useSince(time: string | null | undefined): number | null {

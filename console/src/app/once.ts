@@ -1,4 +1,4 @@
-/** Changing something by the service, however often it is clicked. */
+/** Changes that run once, however often the button is clicked. */
 import { useRef } from 'react';
 import { useMutation } from '@tanstack/react-query';
 import type { UseMutationOptions, UseMutationResult } from '@tanstack/react-query';
@@ -11,8 +11,8 @@ export interface Once<T, Input> extends Pick<
   readonly mutateAsync: (input: Input) => Promise<T>;
 }
 /**
- * `useMutation` whose work is begun once: who asks for the same again while it is under way is told how that one ends. A
- * button that shows that it is busy is drawn a moment after the click, and a second click is faster.
+ * `useMutation` that starts once: a second call with the same input shares the result of the running one. A second click is
+ * faster than the render that shows the button as busy.
  */
 export function useOnce<T, Input = void>(options: UseMutationOptions<T, unknown, Input>): Once<T, Input> {
   const mutation = useMutation(options);

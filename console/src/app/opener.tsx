@@ -49,7 +49,7 @@ export function useOpener(popup: 'menu' | 'dialog') {
     },
   };
   const target = <Target button={ref} onMount={onMount} />;
-  // The library remembers where the focus was only when it sees the change from closed to open.
+  // The library stores the focused element only at the change from closed to open.
   const floating: Floating = { id, opened: opened && mounted, onChange: change, target };
   return { used, opened, button, floating, open: () => change(true) };
 }

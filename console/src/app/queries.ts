@@ -1,4 +1,4 @@
-/** What more than one page reads. All pages share what was read under a key, so what it is must be said once. */
+/** Queries that several pages use. All pages share the data under a key, so each key has one definition. */
 import { QueryClient, hashKey } from '@tanstack/react-query';
 import type { QueryKey } from '@tanstack/react-query';
 import type { Client } from '@offhook/client';
@@ -9,8 +9,8 @@ interface Read {
 const KEPT_MS = 300_000;
 
 /**
- * A query client that reads anew whatever is invalidated. The library keeps a first read that is under way, although its answer
- * may be older than the event that invalidates it; such a read ends first, so that many events cannot keep a page empty.
+ * A query client that reloads every invalidated query. The library would keep a running first read, although its answer may be
+ * older than the invalidating event; that read finishes first, so that frequent events cannot keep a page empty.
  */
 export class Queries extends QueryClient {
   override async invalidateQueries(
@@ -27,10 +27,10 @@ export class Queries extends QueryClient {
   }
 }
 
-/** Events of one span cause one read. */
+/** Interval whose events cause one read, ms. */
 const TOGETHER_MS = 200;
 const waiting = new WeakMap<QueryClient, Set<string>>();
-/** Invalidates a key once for all events of one span; an event may come many times a second. */
+/** Invalidates a key once for all events of an interval; there may be many a second. */
 export function readAgain(queries: QueryClient, queryKey: QueryKey): void {
   const keys = waiting.get(queries) ?? new Set<string>();
   waiting.set(queries, keys);
@@ -43,7 +43,7 @@ export function readAgain(queries: QueryClient, queryKey: QueryKey): void {
   }, TOGETHER_MS);
 }
 
-/** By the id of any call of it. */
+/** The id of any of its calls finds the conversation. */
 export const conversationQuery = (client: Client, id: string) => ({
   queryKey: ['conversation', id],
   queryFn: async ({ signal }: Read) => (await client.conversations.get(id, signal)).conversation,
@@ -53,7 +53,7 @@ export const consoleSettingsQuery = (client: Client) => ({
   queryFn: async ({ signal }: Read) => (await client.consoleSettings.get(signal)).settings,
   staleTime: KEPT_MS,
 });
-/** Agents and up may read them. */
+/** Readable from level agent on. */
 export const pauseReasonsQuery = (client: Client) => ({
   queryKey: ['pause-reasons'],
   queryFn: async ({ signal }: Read) => (await client.agents.pauseReasons(signal)).pause_reasons,

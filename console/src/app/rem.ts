@@ -1,3 +1,3 @@
-/** Pixels at the usual size of text, as many as they are at the size the page has now. */
+/** Converts pixels of the default text size to the text size of the page. */
 export const scaled = (px: number): number =>
   (px * Number.parseFloat(getComputedStyle(document.documentElement).fontSize)) / 16;

@@ -1,4 +1,4 @@
-/** Who is signed in. The session itself is a cookie that no script can read. */
+/** The signed-in person. The session itself is a cookie that no script can read. */
 import { createContext, useCallback, useContext, useEffect, useMemo, useRef, useState } from 'react';
 import type { ReactNode, RefObject } from 'react';
 import { MutationCache, QueryCache, QueryClientProvider, notifyManager } from '@tanstack/react-query';
@@ -16,23 +16,23 @@ import { Queries } from './queries.ts';
 import { language } from './words.ts';
 
 export type Me = LoginResult['user'];
-/** `ended`: somebody was signed in on this page, and what is on it stays until the same person signs in again. */
+/** `ended`: the session is over; the page keeps its content until the same person signs in again. */
 export type SessionState =
   | { readonly is: 'loading' }
   | { readonly is: 'unreachable'; readonly error: unknown }
   | { readonly is: 'out' }
   | { readonly is: 'in'; readonly me: Me }
   | { readonly is: 'ended'; readonly me: Me };
-/** How long the service may take to say who is signed in, and how soon it is asked again. */
+/** Limit of the request for the signed-in person, and the wait before the next one. */
 const LOOK_MS = 10_000;
 const AGAIN_MS = 3_000;
-/** After a cut a browser can go on waiting on a dead connection: who pressed something is told so long after it. */
+/** Limit of a change: after a network failure a browser may wait on a dead connection indefinitely. */
 const CHANGE_MS = 10_000;
 const MONITORS = /\/(?:listen|whisper|barge)$/;
 interface Session {
   readonly client: Client;
   readonly live: Live;
-  /** The service wants to know that it is still the same person. */
+  /** Asks for the password when the service requires a confirmed session. */
   readonly asking: Asking;
   readonly state: SessionState;
   readonly siteTitle: string;
@@ -42,10 +42,10 @@ interface Session {
 }
 const SessionContext = createContext<Session | null>(null);
 
-// Told a task later, as the library does by itself, a button is still free for the second click of a double click.
+// With the library's own scheduler, a task later, a button is still enabled at the second click of a double click.
 notifyManager.setScheduler(queueMicrotask);
 
-/** Reads are repeated by themselves only where that can help, and never shown as fresh when they are not. */
+/** Reads are retried only where that can help, and never shown as fresh when they are stale. */
 const newQueries = (onError: (error: unknown) => void): Queries =>
   new Queries({
     queryCache: new QueryCache({ onError }),
@@ -55,7 +55,7 @@ const newQueries = (onError: (error: unknown) => void): Queries =>
         staleTime: 15_000,
         retry: (count, error) =>
           count < 2 && !(error instanceof OffhookError && error.status > 0 && error.status < 500),
-        // Without a network both fail and say so: what was pressed must not happen minutes later, once there is one.
+        // Without a network both fail at once: a change must not run minutes later, when the network returns.
         networkMode: 'always',
       },
       mutations: { retry: false, networkMode: 'always' },
@@ -68,7 +68,7 @@ function createParts(onSignedOut: () => void) {
     base: location.origin,
     session: 'cookie',
     change_timeout_ms: CHANGE_MS,
-    // The form that begins to listen asks by itself.
+    // The form that starts monitoring asks for the password itself.
     onConfirm: async (what) => !MONITORS.test(what) && (await asking.ask()),
     language,
     onSignedOut,
@@ -77,7 +77,7 @@ function createParts(onSignedOut: () => void) {
 }
 type Here = RefObject<SessionState>;
 type Again = (me: Me) => Promise<void>;
-/** Puts into `check` what compares the person of this page with the service; it also runs when the page becomes visible. */
+/** Sets `check`, which compares the person of this page with the service; it also runs when the page becomes visible. */
 function useLevelCheck(check: RefObject<() => void>, here: Here, client: Client, again: Again): void {
   useEffect(() => {
     const ask = async (): Promise<void> => {
@@ -142,7 +142,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
       },
     [client],
   );
-  // Where it cannot be asked now, the page says that it is not live.
+  // Where the service does not answer, the page already shows that it is not live.
   useEffect(() => onJump(() => void learn().catch(() => undefined)), [learn]);
   const look = useMemo(
     () => async (): Promise<void> => {
@@ -162,7 +162,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
   const away = state.is === 'unreachable' ? state : null;
   useEffect(() => {
     if (away === null) return;
-    // Nobody stands at a screen on a wall to press a button; each failure is another state.
+    // A screen on a wall has nobody to press a button, so the page tries again; each failure is a new state.
     const timer = setTimeout(() => void look(), AGAIN_MS);
     return () => clearTimeout(timer);
   }, [away, look]);
@@ -196,7 +196,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
         announce(user);
         const before = here.current;
         if (before.is === 'ended' && before.me.extension !== user.extension) {
-          // Nothing of the person before may stay on the page.
+          // The page must keep nothing of the previous person.
           location.reload();
           return;
         }
@@ -207,7 +207,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
         try {
           await client.logout();
         } catch (error) {
-          // Over already is as good.
+          // A session that is over already is signed out, too.
           if (!(error instanceof OffhookError && error.status === 401)) throw error;
         }
         location.assign('/');
@@ -233,7 +233,7 @@ export function useSession(): Session {
   return session;
 }
 export const useClient = (): Client => useSession().client;
-/** Who is signed in; only inside what is shown to people who are. */
+/** The signed-in person; only for components rendered while somebody is signed in. */
 export function useMe(): Me {
   const { state } = useSession();
   if (state.is !== 'in' && state.is !== 'ended') throw new Error('nobody is signed in');

@@ -31,7 +31,7 @@ import { late } from './late.tsx';
 
 const t = wordsOf('app');
 
-/** Says at once that what is shown is not live, to eyes and ears. */
+/** Reports at once that the shown data is not live, to screen readers too. */
 export function StaleBanner(): ReactNode {
   const stale = useStale();
   return (
@@ -92,7 +92,7 @@ function Unseen({ count }: { readonly count: number }): ReactNode {
   );
 }
 interface NavigationProps {
-  /** Missed calls that were not looked at. */
+  /** Number of missed calls not seen yet. */
   readonly unseen: number;
   readonly onGo: () => void;
 }
@@ -136,7 +136,7 @@ const DraftBar = late(async () => (await import('../admin/draft-bar.tsx')).Draft
 /** The frame of every page of a signed-in person. */
 export function Shell({ children }: { readonly children: ReactNode }): ReactNode {
   const { siteTitle } = useSession();
-  // Always one stream is open, so that the end of the session is known at once on every page.
+  // One stream is always open, so that every page learns the end of the session at once.
   useKept('presence', [useMe().extension]);
   useMissedEvents();
   const unseen = useMissed().unseen.length;
@@ -151,7 +151,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
     document.title = title;
   }, [title]);
   useEffect(() => {
-    // A screen reader is told of the new page; the first one it reads by itself.
+    // Announces a new page to a screen reader, which reads the first one by itself.
     if (first.current) first.current = false;
     else main.current?.focus({ preventScroll: true });
   }, [location]);

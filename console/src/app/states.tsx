@@ -1,4 +1,4 @@
-/** What every page shows while it waits, where there is nothing, and where something failed. */
+/** The states every page shares: loading, empty and failed. */
 import { Component } from 'react';
 import type { ReactNode } from 'react';
 import { Alert, Button, Center, Group, Loader, Stack, Text, Title } from '@mantine/core';
@@ -18,7 +18,7 @@ interface FailureProps {
   readonly error: unknown;
   readonly onRetry?: (() => void) | undefined;
 }
-/** An error in the reader's language, with what the service said; a screen reader hears it. */
+/** An error in the reader's language with the detail of the service, announced to a screen reader. */
 export function Failure({ error, onRetry }: FailureProps): ReactNode {
   const detail = errorDetail(error);
   return (
@@ -28,7 +28,7 @@ export function Failure({ error, onRetry }: FailureProps): ReactNode {
       variant="light"
       icon={<CircleAlert size={18} aria-hidden />}
       title={errorText(error)}
-      // A title alone keeps no room for what would stand below it.
+      // A title alone has no space below it.
       styles={detail === '' && !onRetry ? { title: { marginBottom: 0 }, message: { display: 'none' } } : {}}
     >
       {detail !== '' && (
@@ -47,7 +47,7 @@ export function Failure({ error, onRetry }: FailureProps): ReactNode {
 interface EmptyProps {
   readonly icon?: ReactNode;
   readonly title: string;
-  /** 1 where it is all there is on a page. */
+  /** 1 where nothing else is on the page. */
   readonly order?: 1 | 2;
   readonly children?: ReactNode;
 }
@@ -63,18 +63,18 @@ export const Empty = ({ icon, title, order = 2, children }: EmptyProps): ReactNo
   </Center>
 );
 
-/** The network is away, or the console was renewed and the files of the one that is open are gone. */
+/** The network is away, or an update of the console removed the files of the open version. */
 export class NotLoaded extends Error {}
 interface BoundaryState {
   readonly error: unknown;
 }
 interface BoundaryProps {
   readonly children: ReactNode;
-  /** What failed is about to be tried again. */
+  /** Called before the failed part is tried again. */
   readonly onAgain?: () => void;
 }
 const BACK = ['online', LIVE_AGAIN];
-/** A part that fails takes nothing else with it. */
+/** Keeps the failure of a part from the rest of the page. */
 export class Boundary extends Component<BoundaryProps, BoundaryState> {
   override state: BoundaryState = { error: null };
   static getDerivedStateFromError(error: unknown): BoundaryState {

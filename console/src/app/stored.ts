@@ -1,6 +1,6 @@
-/** Tells this page and the other tabs of the browser that something kept in `localStorage` has changed. */
+/** Notifies this page and the other tabs of a change in `localStorage`. */
 export interface StoredChanges {
-  /** As `useSyncExternalStore` takes it. */
+  /** The `subscribe` of `useSyncExternalStore`. */
   readonly subscribe: (listener: () => void) => () => void;
   /** Notifies this page; the browser notifies the other tabs by itself. */
   notify(): void;

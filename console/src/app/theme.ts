@@ -39,9 +39,9 @@ export const theme: MantineThemeOverride = {
   cursorType: 'pointer',
   respectReducedMotion: true,
 };
-/** While a dialog fades away, the second half of a double click would still reach its buttons. */
+/** Without it the second half of a double click reaches the buttons of a dialog that fades away. */
 const AT_ONCE = { duration: 200, exitDuration: 0 } as const;
-/** What the components call their own buttons, in the reader's language: the cross, and the eye of a password. */
+/** Labels of the buttons that components add themselves: the close button, and the eye of a password. */
 export function themeOf(close: string, showPassword: string): MantineThemeOverride {
   const closeButtonProps = { 'aria-label': close };
   return createTheme({
@@ -58,17 +58,17 @@ export function themeOf(close: string, showPassword: string): MantineThemeOverri
           visibilityToggleFocusable: true,
         },
       },
-      // The placeholder is an element in the menu that is no item of it.
+      // The placeholder element is not an item of the menu.
       Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
       Table: { defaultProps: { highlightOnHoverColor: 'var(--mantine-color-default-hover)' } },
     },
   });
 }
-/** White words on the library's own red have too little contrast. */
+/** White text on Mantine's red has too little contrast. */
 const RED = {
   '--mantine-color-red-filled': '#c92a2a',
   '--mantine-color-red-filled-hover': '#b02525',
-  // The library's own is too faint to read, in the light and in the dark.
+  // Mantine's default is too faint to read in both colour schemes.
   '--mantine-color-error': 'var(--offhook-alert)',
 };
 export const cssVariables: CSSVariablesResolver = () => ({
@@ -88,7 +88,7 @@ export const cssVariables: CSSVariablesResolver = () => ({
     ...RED,
     '--mantine-color-body': '#182026',
     '--offhook-page': '#0f1519',
-    // The library's own are as loud as an alarm, or darker than the page.
+    // Mantine's defaults look like an alarm, or are darker than the page.
     '--mantine-color-offhook-light': '#1c3a32',
     '--mantine-color-offhook-light-hover': '#22463c',
     '--mantine-color-red-light': '#3c2427',

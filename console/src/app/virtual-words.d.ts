@@ -1,4 +1,4 @@
-/** What `vite.config.ts` makes of `console/locales`. */
+/** Generated from `console/locales` by `vite.config.ts`. */
 declare module 'virtual:words' {
   type Words = Readonly<Record<string, Readonly<Record<string, string>>>>;
   type Load = () => Promise<{ readonly default: Words }>;

@@ -1,7 +1,7 @@
 /**
  * The words of the page, in `console/locales/<language>/<area>.json` (the format of i18next: `{{name}}` stands for a value,
  * `waiting_one` and `waiting_other` are one key with `count`). Only the language in use is loaded. The library itself takes 14 kB of
- * the first load; what these files need of it is below.
+ * the first load; the part that these files need is below.
  */
 import { FILES, FIRST } from 'virtual:words';
 import type { Areas } from './locales.ts';
@@ -38,21 +38,21 @@ const tables = new Map<string, Table>();
 const isLoaded = (of: Language): boolean => [...used].every((area) => tables.has(`${of}/${area}`));
 async function load(of: Language): Promise<void> {
   const { first, others } = FILES[of]!;
-  // A page that comes meanwhile may use other areas.
+  // A page loaded meanwhile may use further areas.
   while (!isLoaded(of)) {
     const parts = [...used].every((area) => FIRST.includes(area)) ? [first] : [first, others];
     for (const { default: words } of await Promise.all(parts.map((part) => part())))
       for (const [area, table] of Object.entries(words)) tables.set(`${of}/${area}`, table);
   }
 }
-/** Loads the words of all areas that are used by now; before what uses them is drawn. */
+/** Loads the words of all areas in use; call it before rendering what uses them. */
 export async function loadWords(): Promise<void> {
   while (!isLoaded(current)) await load(current);
 }
 
 export const language = (): Language => current;
 let wanted = current;
-/** Draws the page anew once the words are there; what is typed in its fields is kept by its drafts. */
+/** Renders the page again once the words are loaded; drafts keep the text typed in its fields. */
 export async function setLanguage(next: Language): Promise<void> {
   wanted = next;
   await load(next);
@@ -72,7 +72,7 @@ function pluralOf(count: number): string {
   if (rules === undefined) plurals.set(current, (rules = new Intl.PluralRules(current)));
   return rules.select(count);
 }
-/** The words of one area. Call the result while rendering, never once for all: the language can change. */
+/** The words of one area. Call the result in every render, because the language can change. */
 export function wordsOf<A extends Area>(area: A): Translate<WordOf<A>> {
   used.add(area);
   const table = (): Table => tables.get(`${current}/${area}`) ?? {};

@@ -7,17 +7,17 @@ import { wordsOf } from './words.ts';
 
 const t = wordsOf('app');
 
-/** What a clock in this zone shows at a moment. */
+/** Local time of a zone at a moment. */
 const clockIn = (timeZone: string | undefined, ms: number): string =>
   new Intl.DateTimeFormat('en', { timeZone, dateStyle: 'short', timeStyle: 'short' }).format(ms);
-/** Whether clocks of both zones show the same, this winter and this summer. */
+/** Whether both zones have the same local time, this winter and this summer. */
 function same(a: string, b: string): boolean {
   const year = new Date().getUTCFullYear();
   return [Date.UTC(year, 0, 10), Date.UTC(year, 6, 10), Date.now()].every(
     (ms) => clockIn(a, ms) === clockIn(b, ms),
   );
 }
-/** Says so where the reader's clock is not that of the site. */
+/** A note where the reader's zone differs from the site's. */
 export function ZoneNote(): ReactNode {
   const client = useClient();
   const { data } = useQuery(consoleSettingsQuery(client));

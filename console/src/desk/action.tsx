@@ -1,4 +1,4 @@
-/** One action at a time of a group of them: shown as under way until the service answered, and its error where it was asked for. */
+/** One action of a group at a time: its button is busy until the service answers, and shows the error. */
 import { useCallback, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import { Alert, Button, Kbd, Loader, Text } from '@mantine/core';
@@ -12,12 +12,12 @@ import styles from './desk.module.css';
 const tApp = wordsOf('app');
 
 export interface Action {
-  /** Nothing can be begun for now. */
+  /** No action can start now. */
   readonly waits: boolean;
-  /** What is under way. */
+  /** The running action. */
   readonly busy: string | null;
   readonly failed: { readonly what: string; readonly error: unknown } | null;
-  /** `what` names it for people; false where it failed. Nothing begins while another is under way. */
+  /** `what` is its label; resolves with false on failure. Does nothing while another action runs. */
   readonly run: (what: string, work: () => Promise<unknown>) => Promise<boolean>;
   readonly clear: () => void;
 }
@@ -52,10 +52,10 @@ interface ActionButtonProps extends ButtonProps {
   readonly label: string;
   readonly work: () => Promise<unknown>;
   readonly icon?: ReactNode;
-  /** The key that does the same. */
+  /** Its keyboard shortcut. */
   readonly shortcut?: string;
 }
-/** It stays where the keyboard is while it is under way. */
+/** The button keeps the focus while its action runs. */
 export function ActionButton({ action, label, work, icon, shortcut, ...look }: ActionButtonProps): ReactNode {
   const mine = action.busy === label;
   return (
@@ -72,7 +72,7 @@ export function ActionButton({ action, label, work, icon, shortcut, ...look }: A
     </Button>
   );
 }
-/** The key of an action, where such keys are on. */
+/** The shortcut of an action, where shortcuts are on. */
 export function Key({ name }: { readonly name: string | undefined }): ReactNode {
   const on = useShortcutsOn();
   if (!on || name === undefined) return null;

@@ -22,7 +22,7 @@ const TransferPanel = late(async () => (await import('./transfer-panel.tsx')).Tr
 interface CallControlsProps {
   readonly agent: Agent;
   readonly one: OwnCall;
-  /** It came in the place of another one just now: a press may still mean that one, and does nothing. */
+  /** The call has just replaced another one: a press may be meant for that one and does nothing. */
   readonly settling: boolean;
 }
 export function CallControls({ agent, one, settling }: CallControlsProps): ReactNode {
@@ -35,7 +35,7 @@ export function CallControls({ agent, one, settling }: CallControlsProps): React
   const leg = ownLeg(call, agent.extension);
   const up = leg !== undefined && (leg.state === 'connected' || leg.state === 'held');
   const held = leg?.held === true;
-  // A consult that was begun before this page was loaded, or by another one, is shown too.
+  // Also shows a consultation that began before this page was loaded, or on another page.
   const consulting = up && call.legs.filter((leg) => leg.state !== 'calling').length > 2;
   useEffect(() => {
     if (consulting) setTransfer(true);

@@ -1,4 +1,4 @@
-/** The screen pop: who is at the other end, what was before, what is done with the call, and what is written down about it. */
+/** The screen pop: the other side, the earlier conversations, the call's buttons, and its notes. */
 import { Suspense, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { ReactNode, RefObject } from 'react';
 import { Badge, Button, Group, Paper, Text, Title } from '@mantine/core';
@@ -28,7 +28,7 @@ const t = wordsOf('desk');
 const HistoryPanel = late(async () => (await import('./history-panel.tsx')).HistoryPanel);
 
 const lastKey = (extension: string): string => `offhook.desk.last.${extension}`;
-/** The call this desk was about last stays, so that what was written about it is found again. */
+/** The last call stays on the desk, so that its notes can be finished. */
 function useFocus(agent: Agent, call: CallState | undefined): string | null {
   const [last, setLast] = useState(() => localStorage.getItem(lastKey(agent.extension)));
   const now = call?.call_id ?? agent.call_id;
@@ -40,12 +40,12 @@ function useFocus(agent: Agent, call: CallState | undefined): string | null {
   return now ?? last;
 }
 
-/** A note that is being written: it stays in its field whatever calls come and go. */
+/** A note being written stays in its field while calls come and go. */
 interface Written {
   readonly id: string;
   readonly who: string;
 }
-/** Calls `onLeft` once the focus is elsewhere in this page; another window is not elsewhere. */
+/** Calls `onLeft` once the focus moves elsewhere in this page; a change of the window does not count. */
 function useLeft(area: RefObject<HTMLElement | null>, on: boolean, onLeft: () => void): void {
   const now = useRef(onLeft);
   now.current = onLeft;
@@ -63,7 +63,7 @@ function useLeft(area: RefObject<HTMLElement | null>, on: boolean, onLeft: () =>
   }, [area, on]);
 }
 
-/** The most that this page saw of the person's part in a call. */
+/** The furthest state of the person's leg that this page saw in each call. */
 function useSeen(own: readonly OwnCall[]): ReadonlyMap<string, 'ringing' | 'talked'> {
   const seen = useRef(new Map<string, 'ringing' | 'talked'>());
   for (const { call, state } of own) {
@@ -73,11 +73,11 @@ function useSeen(own: readonly OwnCall[]): ReadonlyMap<string, 'ringing' | 'talk
   return seen.current;
 }
 
-/** Ids of the calls that this page saw begin. */
+/** Ids of calls that began while this page was open. */
 function useBegun(own: readonly OwnCall[], agent: Agent): ReadonlySet<string> {
   const begun = useRef(new Set<string>());
   for (const { call } of own) begun.current.add(call.call_id);
-  // An agent has the call before its phone rings.
+  // The agent's record has the call before the phone rings.
   if (agent.call_id !== null) begun.current.add(agent.call_id);
   return begun.current;
 }
@@ -101,11 +101,11 @@ export function CallPanel({ agent, queues }: CallPanelProps): ReactNode {
   const [written, setWritten] = useState<Written | null>(null);
   useLeft(notes, written !== null, () => setWritten(null));
   const [about, setAbout] = useState(id);
-  /** The field that the next call's one takes the place of. */
+  /** Tag of the focused field, whose counterpart for the next call receives the focus. */
   const into = useRef<string | null>(null);
   if (about !== id) {
     setAbout(id);
-    // An empty field is that of the next call; what is half written stays in it.
+    // An empty field changes to the next call; an unsaved text stays.
     if (written !== null && !isHalfWritten(agent.extension, written.id)) {
       const field = notes.current?.querySelector('textarea:focus, input:focus');
       into.current = field?.tagName.toLowerCase() ?? null;
@@ -129,10 +129,10 @@ export function CallPanel({ agent, queues }: CallPanelProps): ReactNode {
   const title = queue === null ? null : queues.get(queue)?.title || queue;
   const who = party.name || party.number || t('unknown_caller');
   const noted = written?.id ?? id;
-  // An offer is told before the phone says that it rings.
+  // The offer is published before the phone rings.
   const over = live === undefined && (agent.call_id === null || agent.engagement === 'wrap_up');
   const ending = over ? endingOf(conversation?.legs ?? [], agent.extension, seen.get(id)) : null;
-  // Nobody talked: only what was begun is written on.
+  // Nobody talked: only a begun note can be finished.
   const noNote =
     (ending === 'missed' || ending === 'elsewhere') &&
     written === null &&
@@ -236,7 +236,7 @@ interface CallHeadProps extends CallPanelProps {
   readonly conversation: Conversation | undefined;
   readonly party: Party;
   readonly queue: string | null;
-  /** Null while it lasts. */
+  /** Null while the call lasts. */
   readonly ending: Ending | null;
 }
 const endingWord = (ending: Ending): string => {
@@ -253,7 +253,7 @@ const LEG_WORDS = {
 function CallHead({ agent, call, conversation, party, queue, queues, ending }: CallHeadProps): ReactNode {
   const leg = call === undefined ? undefined : ownLeg(call, agent.extension);
   const held = leg?.held === true;
-  // How long this person has been in the call; beside "on hold" how long that is.
+  // The person's time in the call; while on hold, the time on hold.
   const shown = useSince(leg?.state === 'ringing' ? null : held ? leg?.since : leg?.answered_at);
   const joined = [...queues.values()]
     .flatMap((one) => one.callers)

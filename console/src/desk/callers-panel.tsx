@@ -10,13 +10,13 @@ import styles from './desk.module.css';
 
 const t = wordsOf('desk');
 
-/** More are a number. */
+/** Further callers are shown as a number. */
 const SHOWN = 6;
 interface CallersPanelProps {
   readonly agent: Agent;
   readonly queues: ReadonlyMap<string, QueueState>;
 }
-/** Who waits in the queues the agent works in now, who is served first at the top. */
+/** Callers in the agent's queues, the next one to be answered first. */
 export function CallersPanel({ agent, queues }: CallersPanelProps): ReactNode {
   const waiting = agent.queues
     .filter((own) => own.member)

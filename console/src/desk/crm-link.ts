@@ -1,4 +1,4 @@
-/** What a link to another program can have of a call; empty where it is not known. */
+/** Values of a call for the placeholders of a CRM link; empty where unknown. */
 export interface LinkValues {
   readonly number: string;
   readonly name: string;
@@ -6,11 +6,11 @@ export interface LinkValues {
   readonly queue: string;
 }
 const PLACEHOLDER = /\{(number|name|conversation|queue)\}/g;
-/** The address for this call, or null where there is none that a page may open. */
+/** The address for this call; null where a page may not open it. */
 export function crmLink(pattern: string | null, values: LinkValues): string | null {
   if (pattern === null) return null;
   const filled = pattern.replaceAll(PLACEHOLDER, (_, name: keyof LinkValues) =>
-    // Half a character, which a caller's name can hold, cannot be written into an address.
+    // A caller's name may contain a lone surrogate, which no URL can encode.
     encodeURIComponent(values[name].toWellFormed()),
   );
   const url = URL.parse(filled);

@@ -20,22 +20,22 @@ const open = (link: string): void => void window.open(link, '_blank', 'noopener,
 
 interface CrmLinkProps {
   readonly callId: string;
-  /** The call was answered and goes on. */
+  /** The call is answered and not over. */
   readonly answered: boolean;
   readonly values: LinkValues;
 }
-/** The way to this caller in the site's other program, where an administrator has set one. */
+/** Link to this caller in the site's CRM, where an administrator has set one. */
 export function CrmLink({ callId, answered, values }: CrmLinkProps): ReactNode {
   const client = useClient();
   const settings = useQuery(consoleSettingsQuery(client));
   const [auto, setAuto] = useState(() => localStorage.getItem(AUTO) === 'on');
   const pattern = settings.data?.crm_link ?? null;
-  // A link that asks for the number leads nowhere without one.
+  // A link with the number is useless without one.
   const link = values.number === '' && pattern?.includes('{number}') ? null : crmLink(pattern, values);
   useShortcut('k', link === null ? null : () => open(link));
   useEffect(() => {
     if (!auto || !answered || link === null) return;
-    // Once for each call, in one of the tabs.
+    // Opened once for each call, by one of the tabs.
     if (localStorage.getItem(OPENED) === callId) return;
     localStorage.setItem(OPENED, callId);
     open(link);

@@ -16,7 +16,7 @@ interface FiguresPanelProps {
 }
 export function FiguresPanel({ agent, queues }: FiguresPanelProps): ReactNode {
   const read = useFigures(agent, queues);
-  // Who has done nothing yet today is in no list.
+  // An agent without activity today is not in the reply.
   const own = read.data ?? null;
   const rows = [
     [t('handled'), formatNumber(own?.handled ?? 0), t('handled_title')],

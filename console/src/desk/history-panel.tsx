@@ -1,4 +1,4 @@
-/** What was before with this number, as far as this person may see; loaded when there is a call. */
+/** Earlier conversations with this number that the person may see; loaded with the first call. */
 import type { ReactNode } from 'react';
 import { Anchor, Badge, Group, Paper, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useQueries, useQuery } from '@tanstack/react-query';
@@ -22,9 +22,9 @@ const t = wordsOf('desk');
 const SHOWN = 6;
 interface HistoryPanelProps {
   readonly number: string;
-  /** Whether it is known yet who calls. */
+  /** True once the caller is known. */
   readonly known: boolean;
-  /** The conversation that goes on is none before. */
+  /** The running conversation is left out. */
   readonly without: string;
 }
 export function HistoryPanel({ number, known, without }: HistoryPanelProps): ReactNode {

@@ -1,4 +1,4 @@
-/** Every call of the person, where there is more than one: which is shown, and the way to the others. */
+/** The person's calls where there are several: the shown one, and buttons for the others. */
 import type { ReactNode } from 'react';
 import { Badge, Paper, Text, Title } from '@mantine/core';
 import { ArrowRightLeft, Pause, Phone, PhoneCall, PhoneIncoming, PhoneOff } from 'lucide-react';
@@ -45,7 +45,7 @@ export function MyCalls({ extension, calls }: MyCallsProps): ReactNode {
     return switchTo(one, own);
   };
   const at = own.findIndex(({ call }) => call.call_id === shown?.call.call_id);
-  // The next one, round and round.
+  // Cycles through the calls.
   const next = [...own.slice(at + 1), ...own.slice(0, Math.max(at, 0))].find(
     ({ state }) => state !== 'ringing',
   );
@@ -78,7 +78,7 @@ interface RowProps {
   readonly one: OwnCall;
   readonly who: string;
   readonly shown: boolean;
-  /** Another call is put on hold to answer this one. */
+  /** True: answering holds another call. */
   readonly talks: boolean;
   readonly action: Action;
   readonly switching: {
@@ -95,7 +95,7 @@ function Row({ extension, one, who, shown, talks, action, switching }: RowProps)
   const span = useSince(state === 'held' ? leg?.since : leg?.answered_at);
   const incoming = usePhone().calls.filter((mine) => mine.state === 'incoming');
   const here = incoming.find((mine) => mine.call_id === call.call_id);
-  // The key answers the first call that rings, whichever is shown.
+  // The key answers the first ringing call, shown or not.
   const first = incoming[0]?.id;
   return (
     <li className={styles.myCall} aria-current={shown ? 'true' : undefined} data-state={state}>

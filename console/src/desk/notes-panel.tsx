@@ -20,21 +20,21 @@ const NOTE = 'note.';
 const OUTCOME = 'outcome.';
 export const isHalfWritten = (extension: string, id: string): boolean =>
   [NOTE, OUTCOME].some((kind) => draftsOf(extension, kind).some(({ name }) => name === kind + id));
-/** What the service takes. */
+/** Limit of the service. */
 const MOST = 2_000;
 const CODE = /^[a-z0-9][a-z0-9_-]{0,63}$/;
-/** Results people set lately, to choose from. */
+/** Dispositions set recently, as suggestions. */
 const SUGGESTED = 6;
 
 interface NotesPanelProps {
-  /** Of any call of the conversation. */
+  /** Id of any call of the conversation. */
   readonly id: string;
   readonly conversation: Conversation | undefined;
 }
 interface AllNotesProps extends NotesPanelProps {
-  /** Who is in this call, where it is not the one shown: what was begun is written on. */
+  /** The other side, where another call is shown: the begun note is finished. */
   readonly other: string | null;
-  /** The calls that this page saw begin. */
+  /** Ids of calls that began while this page was open. */
   readonly begun: ReadonlySet<string>;
   readonly onLeave: () => void;
 }
@@ -217,7 +217,7 @@ interface UnsentNotesProps {
   readonly shown: string;
   readonly onChoose: (id: string) => void;
 }
-/** What was written about calls before and never saved. */
+/** Unsaved notes on earlier calls. */
 export function UnsentNotes({ shown, onChoose }: UnsentNotesProps): ReactNode {
   const { extension } = useMe();
   const [drafts, setDrafts] = useState(() => draftsOf(extension, NOTE));

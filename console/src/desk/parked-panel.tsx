@@ -1,4 +1,4 @@
-/** The parked calls of the site: whoever is at a desk may take one. */
+/** The parked calls of the site, which any agent may pick up. */
 import type { ReactNode } from 'react';
 import { Paper } from '@mantine/core';
 import { useTopic } from '../app/live.ts';
@@ -9,7 +9,7 @@ import styles from './desk.module.css';
 
 const t = wordsOf('extras');
 
-/** Nothing where no call is parked. */
+/** Renders nothing without a parked call. */
 export function ParkedPanel(): ReactNode {
   const { records } = useTopic('parking');
   const dialling = useDialling();

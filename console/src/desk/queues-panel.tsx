@@ -65,7 +65,7 @@ function QueueRow({ agent, own, queue }: QueueRowProps): ReactNode {
   );
   const title = queue?.title || own.queue;
   const fixed = own.member && own.membership !== 'dynamic';
-  // Of one queue alone; where all are paused the state says so.
+  // For single queues; a pause in all of them is the agent's state.
   const paused = own.paused && agent.readiness.ready && agent.pending === null ? own.pause_reason : null;
   const change = (): Promise<unknown> =>
     own.member

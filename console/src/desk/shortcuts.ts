@@ -1,4 +1,4 @@
-/** Keys of the desk. They can be switched off, and never act while somebody types. */
+/** Keys of the desk. They can be switched off, and never act while a person types. */
 import { useLayoutEffect, useRef, useSyncExternalStore } from 'react';
 import { isTyped } from '../app/focus.ts';
 import { storedChanges } from '../app/stored.ts';
@@ -35,13 +35,13 @@ export function setShortcuts(on: boolean): void {
 }
 export const useShortcutsOn = (): boolean => useSyncExternalStore(changes.subscribe, isOn);
 
-/** Does it while `run` is given and keys are on. */
+/** Runs `run`, if given, while keys are on. */
 export function useShortcut(key: ShortcutKey, run: (() => void) | null): void {
   const on = useShortcutsOn();
   const now = useRef(run);
   now.current = run;
   const there = run !== null;
-  // A key works in the moment its button is seen.
+  // A key works as soon as its button is visible.
   useLayoutEffect(() => {
     if (!on || !there) return;
     const onKey = (event: KeyboardEvent): void => {

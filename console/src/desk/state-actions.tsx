@@ -1,4 +1,4 @@
-/** The buttons of the agent's own state: log in and out, pause, ready, wrap-up. */
+/** The buttons of the agent's own state: sign in and out, pause, ready, wrap-up. */
 import type { ReactNode } from 'react';
 import { Button, Loader } from '@mantine/core';
 import { CirclePlay, Coffee, LogIn, LogOut, Timer } from 'lucide-react';
@@ -36,7 +36,7 @@ export function StateActions({ agent, action }: ActionsProps): ReactNode {
   const doExtend = (): Promise<unknown> =>
     client.agents.wrapUp(extension, { extend_seconds: EXTEND_SECONDS });
   const doLogout = async (): Promise<void> => {
-    // Where the configuration keeps the agent in one queue, leaving all of them is refused as a whole.
+    // One static queue makes the service refuse a sign-out of all queues.
     if (mustStay(agent).length === 0) await client.agents.logout(extension);
     else for (const queue of leaving) await client.agents.logout(extension, { queue });
   };

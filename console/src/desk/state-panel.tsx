@@ -1,4 +1,4 @@
-/** One glance: what I am, since when, and what I do next. */
+/** The agent's state, since when, and what follows. */
 import type { ReactNode } from 'react';
 import { Button, Group, Paper, Text } from '@mantine/core';
 import {
@@ -59,7 +59,7 @@ export function StatePanel({ agent, queues }: StatePanelProps): ReactNode {
   const since = useSince(agent.since);
   const reachability = useRecord('presence', agent.extension, [agent.extension])?.reachability;
   const offline = reachability === 'offline';
-  // A new person's devices have no state before the first of them registers.
+  // The devices of a new person have no state before the first registration.
   const noPhone = offline || reachability === 'unknown' || agent.state === 'unreachable';
   return (
     <Paper
@@ -117,7 +117,7 @@ export function StatePanel({ agent, queues }: StatePanelProps): ReactNode {
     </Paper>
   );
 }
-/** The phone of this browser: offered where no other device is there; its key answers wherever the button of the call is. */
+/** The phone of this browser, offered where no other device is registered; its key answers calls. */
 function BrowserPhone({
   action,
   offered,

@@ -1,4 +1,4 @@
-/** Passing the call on, at once or after asking; loaded when somebody wants to. */
+/** Transfer of the call, blind or attended; loaded on demand. */
 import { useEffect, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import { ActionIcon, Group, Stack, Text, TextInput, UnstyledButton } from '@mantine/core';
@@ -15,7 +15,7 @@ import styles from './desk.module.css';
 
 const t = wordsOf('desk');
 
-/** What can be dialled; a name is looked up. */
+/** Returns a number to dial; a name is looked up. */
 const NUMBER = /^\+?[0-9*#]{1,32}$/;
 const dialledOf = (text: string): string => text.replaceAll(/[\s()./-]/g, '');
 
@@ -40,7 +40,7 @@ export function TransferPanel({ call, onClose }: TransferPanelProps): ReactNode 
       }
     },
   }).data;
-  // Its state follows from who is in the call.
+  // The state of a consultation follows from the legs of the call.
   useEffect(() => readAgain(queries, ['transfer', id]), [queries, id, call]);
   const consult = known != null && known.state !== 'completed' && known.state !== 'canceled' ? known : null;
   const again = async (work: Promise<unknown>): Promise<void> => {

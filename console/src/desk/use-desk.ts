@@ -1,4 +1,4 @@
-/** What the desk reads: the agent, its calls, and the conversation it is about. */
+/** Data of the desk: the agent, its calls, and the shown conversation. */
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { UseQueryResult } from '@tanstack/react-query';
@@ -15,7 +15,7 @@ import { isTalkedIn, ownCalls, shownCall } from './view.ts';
 import type { OwnCall } from './view.ts';
 
 export interface Desk {
-  /** As the stream says it; with the queues as they were read after its newest event. Null for who is no agent. */
+  /** State by the stream, with the queues read after its newest event. Null for a person who is no agent. */
   readonly agent: Agent | null | undefined;
   readonly error: unknown;
   readonly retry: () => void;
@@ -31,7 +31,7 @@ export function useDesk(): Desk {
   });
   const first = useRef(true);
   useEffect(() => {
-    // The queues of an agent are in no event: each event of the agent may have changed them.
+    // No event contains the queues of an agent, so each event of the agent reloads them.
     if (first.current) first.current = summary === undefined;
     else readAgain(queries, ['agent', me]);
   }, [summary, queries, me]);
@@ -49,12 +49,12 @@ export interface ShownCalls {
   /** Every call of the person, the oldest first. */
   readonly own: readonly OwnCall[];
   readonly shown: OwnCall | undefined;
-  /** It took the place of another one by itself, so lately that a press may still mean that one. */
+  /** The call has just replaced another one by itself: a press may be meant for that one. */
   readonly settling: boolean;
-  /** The person is about to make this the one talked in. */
+  /** The person chose this call, which becomes the active one. */
   readonly choose: (id: string) => void;
 }
-/** A press is decided on what was seen so long before it. */
+/** Time after a replacement in which a press may be meant for the previous call, ms. */
 const SEEN_MS = 700;
 export function useShownCall(extension: string): ShownCalls {
   const calls = useMyCalls();
@@ -71,7 +71,7 @@ export function useShownCall(extension: string): ShownCalls {
   }
   const shown = shownCall(own, before.current, began.current);
   const id = shown?.call.call_id ?? null;
-  // Also where there was none for a moment between the two.
+  // Also counts a replacement with a short moment without a call in between.
   const change = useRef({ count: 0, from: id, gone: -Infinity });
   const [settled, setSettled] = useState(0);
   if (id !== before.current) {
@@ -98,7 +98,7 @@ export function useShownCall(extension: string): ShownCalls {
   };
   return { own, shown, settling: settled !== changes, choose };
 }
-/** Steers a call where the phone of this page has it, else over the API: both put the other side on hold, and neither undoes the other's. */
+/** Holds over the API, and retrieves where the call was held: SIP and the API cannot undo each other's hold. */
 export function useHolding(): {
   readonly hold: (one: OwnCall, on: boolean) => Promise<unknown>;
   readonly switchTo: (next: OwnCall, own: readonly OwnCall[]) => Promise<void>;
@@ -117,7 +117,7 @@ export function useHolding(): {
     async switchTo(next, own) {
       const { call_id } = next.call;
       const mine = here(call_id);
-      // The phone of this page holds its other calls by itself.
+      // The phone of this page holds its other calls automatically.
       for (const one of own) {
         const other = one !== next && one.state === 'talking';
         if (other && (mine?.state !== 'held' || here(one.call.call_id) === undefined)) await hold(one, true);
@@ -131,7 +131,7 @@ export const useMyQueues = (names: readonly string[]): ReadonlyMap<string, Queue
 
 type Reply<M extends (...given: never[]) => Promise<unknown>> = Awaited<ReturnType<M>>;
 export type Conversation = Reply<Client['conversations']['get']>['conversation'];
-/** Ids of conversations that the history of this person has; those of every event are added. */
+/** Ids of conversations in this person's history, extended by every event. */
 const KNOWN = ['conversation-ids'];
 const MOST_KNOWN = 50;
 const idsOf = (some: readonly Pick<ConversationSummary, 'id' | 'merged_from'>[]): string[] =>
@@ -148,7 +148,7 @@ export function useConversation(id: string | null, begun: ReadonlySet<string>): 
     enabled: id !== null && (!begun.has(id) || known?.has(id) === true),
   });
 }
-/** Reads conversations anew as their events come. */
+/** Reloads conversations on their events. */
 export function useConversationReads(): void {
   const client = useClient();
   const queries = useQueryClient();
@@ -176,7 +176,7 @@ export function useConversationReads(): void {
   });
 }
 export const usePauseReasons = () => useQuery(pauseReasonsQuery(useClient()));
-/** The agent's own figures of today, read anew after each of its events, once the figures of its queues followed or began a new day, and each minute. */
+/** The agent's figures of today, reloaded after each of its events, at new queue figures or a new day, and every minute. */
 export function useFigures(agent: AgentSummary, queues: ReadonlyMap<string, QueueState>) {
   const client = useClient();
   const queries = useQueryClient();
@@ -204,7 +204,7 @@ export function useFigures(agent: AgentSummary, queues: ReadonlyMap<string, Queu
     queryKey: ['figures', agent.extension],
     queryFn: async ({ signal }) =>
       (await client.wallboard({}, signal)).agents.find((one) => one.extension === agent.extension) ?? null,
-    // Occupancy changes also while nothing happens.
+    // Occupancy changes without events, too.
     refetchInterval: 60_000,
   });
 }

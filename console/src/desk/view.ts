@@ -1,4 +1,4 @@
-/** What the desk says of an agent, worked out from the agent's own record. */
+/** State of an agent for the desk, derived from the agent's record. */
 import type { z } from 'zod';
 import type { CallState } from '@offhook/client';
 import type { Agent, AgentSummary } from '@offhook/contract/agents.ts';
@@ -21,17 +21,17 @@ const TONES: Readonly<Record<AgentSummary['state'], Tone>> = {
   not_ready: 'warn',
   available: 'ok',
 };
-/** `now` in seconds since 1970: who is past the longest time of a reason is marked. */
+/** `now` in seconds since 1970; a pause over the limit of its reason is marked. */
 export const isPast = ({ readiness, state }: AgentSummary, now: number): boolean =>
   state === 'not_ready' && readiness.until !== null && Date.parse(readiness.until) / 1000 <= now;
 export const toneOf = (agent: AgentSummary, now: number): Tone =>
   isPast(agent, now) ? 'alert' : TONES[agent.state];
 
-/** While one of these lasts, what the agent chooses waits for its end. */
+/** While one of these lasts, a chosen state is pending until its end. */
 const BUSY: ReadonlySet<AgentSummary['engagement']> = new Set(['offered', 'talking', 'held', 'wrap_up']);
 export const choicesWait = ({ engagement }: AgentSummary): boolean => BUSY.has(engagement);
 
-/** Queues an agent can leave of its own will, and those the configuration keeps it in. */
+/** Queues the agent can sign out of, and those of its configuration. */
 export const canLeave = ({ queues }: Agent): readonly string[] =>
   queues.filter((q) => q.member && q.membership === 'dynamic').map((q) => q.queue);
 export const mustStay = ({ queues }: Agent): readonly string[] =>
@@ -41,7 +41,7 @@ export interface Party {
   readonly number: string;
   readonly name: string;
 }
-/** Who is at the other end of a call of `extension`. */
+/** The other side of a call of `extension`. */
 export function otherParty(call: CallState, extension: string): Party {
   const others = call.legs.filter((leg) => leg.extension !== extension);
   const [first] = call.legs;
@@ -72,8 +72,8 @@ export const ownCalls = (calls: Iterable<CallState>, extension: string): readonl
 const RANKS: Readonly<Record<OwnCall['state'], number>> = { talking: 0, calling: 0, held: 1, ringing: 2 };
 export const isTalkedIn = ({ state }: OwnCall): boolean => RANKS[state] === 0;
 /**
- * The call the desk is about: the one talked in, else one that is held, else what rings. `began` says in which order calls came to be
- * talked in; where that decides nothing it stays the call that was shown.
+ * The call the desk shows: the active one, else a held one, else a ringing one. `began`: the order in which calls became active;
+ * without a difference the shown call stays.
  */
 export function shownCall(
   own: readonly OwnCall[],
@@ -85,10 +85,10 @@ export function shownCall(
   return own.toSorted((a, b) => RANKS[a.state] - RANKS[b.state] || at(b) - at(a) || stays(b) - stays(a))[0];
 }
 
-/** How a call that is over went for one person. */
+/** How an ended call went for one person. */
 export type Ending = 'talked' | 'missed' | 'elsewhere';
 type OwnLeg = Pick<z.output<typeof ConversationLeg>, 'participant' | 'role' | 'disposition'>;
-/** `seen`: the most that this page saw of the person's part while the call lived; the record may be older than that. */
+/** `seen`: the furthest state of the person's leg that this page saw; the record may be older. */
 export function endingOf(
   legs: readonly OwnLeg[],
   extension: string,
@@ -100,7 +100,7 @@ export function endingOf(
   if (own.some((leg) => leg.role === 'caller' || leg.disposition === 'answered')) return 'talked';
   return own.every((leg) => leg.disposition === 'answered_elsewhere') ? 'elsewhere' : 'missed';
 }
-/** How the customer of an outgoing call that is over took it; null where the customer answered, or was not called. */
+/** How an ended outgoing call failed; null where the customer answered, or was not called. */
 export const vainEndOf = ({
   state,
   customer_disposition: end,

@@ -7,10 +7,10 @@ export interface DeviceChoice {
 }
 export interface Devices {
   readonly microphones: readonly DeviceChoice[];
-  /** Empty where the browser gives no choice. */
+  /** Empty where the browser offers no choice. */
   readonly speakers: readonly DeviceChoice[];
 }
-/** Why a microphone could not be had. */
+/** The microphone could not be opened. */
 export class MicrophoneError extends Error {
   readonly problem: PhoneProblem;
   constructor(problem: PhoneProblem, cause: unknown) {
@@ -33,10 +33,10 @@ const sound = (id: string): MediaTrackConstraints => ({
   ...(id === '' ? {} : { deviceId: { exact: id } }),
 });
 
-/** The chosen microphone, else the system's own where that one is gone. Throws `MicrophoneError`. */
+/** Opens the chosen microphone, or the default where that one is gone. Throws `MicrophoneError`. */
 export async function openMicrophone(id: string): Promise<MediaStream> {
   if (!isSecureContext) throw new MicrophoneError('insecure', null);
-  // A browser may lack it whatever its types say: where a policy took it away, for one.
+  // Undefined in spite of its type, for example where a policy disables it.
   const media = navigator.mediaDevices as MediaDevices | undefined;
   if (media === undefined || typeof RTCPeerConnection === 'undefined') {
     throw new MicrophoneError('unsupported', null);
@@ -55,7 +55,7 @@ export async function openMicrophone(id: string): Promise<MediaStream> {
 export function stopStream(stream: MediaStream): void {
   for (const track of stream.getTracks()) track.stop();
 }
-/** Whether one may be had, without opening it where the browser says so; else it asks. Throws `MicrophoneError`. */
+/** Checks for a microphone, without opening it where permission is granted already. Throws `MicrophoneError`. */
 export async function checkMicrophone(id: string): Promise<void> {
   const known = await navigator.permissions.query({ name: 'microphone' as PermissionName }).catch(() => null);
   if (known?.state === 'granted' && isSecureContext) {
@@ -65,7 +65,7 @@ export async function checkMicrophone(id: string): Promise<void> {
   stopStream(await openMicrophone(id));
 }
 
-/** Names are there once a microphone was allowed. */
+/** Labels are empty until a microphone was allowed. */
 export async function listDevices(): Promise<Devices> {
   const all = await navigator.mediaDevices.enumerateDevices();
   const of = (kind: MediaDeviceKind): DeviceChoice[] =>
@@ -74,13 +74,13 @@ export async function listDevices(): Promise<Devices> {
       .map((d, i) => ({ id: d.deviceId, label: d.label === '' ? `${i + 1}` : d.label }));
   return { microphones: of('audioinput'), speakers: of('audiooutput') };
 }
-/** Sends a player's sound to a speaker; the system's own where it is gone or the browser gives no choice. */
+/** Plays on a speaker; on the default where it is gone or the browser offers no choice. */
 export async function playOn(player: HTMLAudioElement, speaker: string): Promise<void> {
   if (!('setSinkId' in player)) return;
   await player.setSinkId(speaker).catch(() => player.setSinkId(''));
 }
 
-/** How loud a stream is, 0 to 1, until it is stopped. */
+/** Reports the level of a stream, 0 to 1, until the returned function is called. */
 export function levelOf(stream: MediaStream, told: (level: number) => void): () => void {
   const context = new AudioContext();
   const analyser = context.createAnalyser();
@@ -90,7 +90,7 @@ export function levelOf(stream: MediaStream, told: (level: number) => void): () 
   const timer = setInterval(() => {
     analyser.getFloatTimeDomainData(samples);
     const power = samples.reduce((sum, s) => sum + s * s, 0) / samples.length;
-    // From -60 dB to full scale: what a voice does between a whisper and a shout.
+    // From -60 dB, a whisper, to full scale, a shout.
     told(Math.min(1, Math.max(0, (10 * Math.log10(power + 1e-9) + 60) / 60)));
   }, 80);
   return () => {

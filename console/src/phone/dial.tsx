@@ -1,4 +1,4 @@
-/** Where a number is typed, pasted, chosen by name, or pressed on keys. */
+/** Fields for a number: typed, pasted, chosen by name, or entered on keys. */
 import { useRef, useState } from 'react';
 import type { ReactNode, RefObject } from 'react';
 import { ActionIcon, Text, TextInput, UnstyledButton } from '@mantine/core';
@@ -20,7 +20,7 @@ const signOf = (key: string): string => LETTERS[key] ?? '';
 
 interface KeypadProps {
   readonly onKey: (key: string) => void;
-  /** Keys of the keyboard count too, while the focus is within. */
+  /** The keyboard works too, while the focus is within. */
   readonly keyboard?: boolean;
 }
 export function Keypad({ onKey, keyboard = false }: KeypadProps): ReactNode {
@@ -50,18 +50,18 @@ export function Keypad({ onKey, keyboard = false }: KeypadProps): ReactNode {
   );
 }
 
-/** Whom a text calls: `name` is empty where nobody of the directory has the number. */
+/** The number to call; `name` is empty where the directory does not have it. */
 export type Chosen = (number: string, name: string) => void;
-/** A text that is a number, or part of a name of the directory, and what becomes of it. */
+/** A text that is a number or part of a name, and its submission. */
 export interface NumberInput {
   readonly value: string;
   readonly set: (value: string) => void;
-  /** What is pressed beside the field. */
+  /** Appends a key pressed beside the field. */
   readonly press: (key: string) => void;
   readonly named: readonly Contact[];
-  /** Why the text calls nobody, once it was to. */
+  /** The reason why the submitted text calls nobody. */
   readonly problem: 'which' | 'nobody' | null;
-  /** A name is the only person it finds, never the digits of its letters. */
+  /** A name must match one person; its letters are never dialled as digits. */
   readonly submit: (then: Chosen) => Promise<void>;
 }
 export function useNumber(): NumberInput {
@@ -100,7 +100,7 @@ export function useNumber(): NumberInput {
       }
       busy.current = true;
       try {
-        // What is offered may still be that of fewer letters.
+        // The suggestions may still belong to a shorter text.
         const [first, ...more] = await queries.fetchQuery(query(text));
         if (first === undefined && !isName(text)) then(text, '');
         else if (first !== undefined && more.length === 0) then(first.extension, first.name);
@@ -116,13 +116,13 @@ export function useNumber(): NumberInput {
 
 interface NumberFieldProps {
   readonly input: NumberInput;
-  /** Enter, or a name that was chosen. */
+  /** Called on Enter, or when a name is chosen. */
   readonly onSubmit: Chosen;
   readonly label: string;
   readonly description?: string;
   readonly field?: RefObject<HTMLInputElement | null>;
 }
-/** A number, or part of a name of the directory. */
+/** Accepts a number, or part of a name of the directory. */
 export function NumberField({ input, onSubmit, label, description, field }: NumberFieldProps): ReactNode {
   const own = useRef<HTMLInputElement>(null);
   const ref = field ?? own;

@@ -1,4 +1,4 @@
-/** The phone's place on every page: its button, and, once it is wanted, the panel that a call stays in whatever page is shown. */
+/** The phone on every page: its button and, on demand, its panel, which keeps a call across pages. */
 import { Suspense, useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import type { ReactNode } from 'react';
 import { Text, UnstyledButton } from '@mantine/core';

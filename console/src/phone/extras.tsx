@@ -1,4 +1,4 @@
-/** What the desk, the phone and the supervisor show of a call alike: that it is recorded, and where it is parked. */
+/** Signs that desk, phone and supervisor share: a call is recorded, or parked. */
 import type { ReactNode } from 'react';
 import { Button, Text, VisuallyHidden } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
@@ -15,7 +15,7 @@ import { phone } from './phone.ts';
 
 const t = wordsOf('extras');
 
-/** Null where no leg of it is recorded. */
+/** Null where no leg of the call is recorded. */
 export function recordingOf({ legs }: CallState): 'on' | 'paused' | null {
   const recorded = legs.filter((leg) => leg.recording);
   if (recorded.length === 0) return null;
@@ -23,7 +23,7 @@ export function recordingOf({ legs }: CallState): 'on' | 'paused' | null {
 }
 interface RecordingSignProps {
   readonly call: CallState;
-  /** The person talks in it, and so may let the recording pause. */
+  /** The person takes part in the call and may pause the recording. */
   readonly own: boolean;
 }
 export function RecordingSign({ call, own }: RecordingSignProps): ReactNode {
@@ -63,7 +63,7 @@ export function RecordingSign({ call, own }: RecordingSignProps): ReactNode {
   );
 }
 
-/** Parks the other side, and says where it is until that is dismissed. */
+/** Parks the other side and shows its slot until that is dismissed. */
 export async function park(client: Client, call_id: string): Promise<void> {
   const { slot } = await client.calls.park(call_id);
   notifications.show({
@@ -85,7 +85,7 @@ export const parkedOf = (calls: Iterable<CallState>): readonly Parked[] =>
       slot === null ? [] : [{ call, slot, who: name || number || t('unknown_caller'), since }],
     ),
   );
-/** At once by the phone of this page, else the own devices ring. */
+/** Answered at once by the phone of this page, else the own devices ring. */
 export async function takeBack(
   client: Client,
   { call_id, slot }: { call_id: string; slot: string },
@@ -94,7 +94,7 @@ export async function takeBack(
   await client.calls.retrieve(call_id);
 }
 interface ParkedRowProps extends ParkedShown {
-  /** Extension of who parked the call, where that is shown. */
+  /** Extension that parked the call, where it is shown. */
   readonly by?: string | null;
   readonly label: string;
   readonly onTake: () => Promise<unknown>;
@@ -125,7 +125,7 @@ export function ParkedRow({ slot, who, since, by = null, label, onTake }: Parked
     </li>
   );
 }
-/** Nothing where nobody is parked. */
+/** Renders nothing without a parked call. */
 export function ParkedCalls({ calls }: { readonly calls: Iterable<CallState> }): ReactNode {
   const client = useClient();
   const parked = parkedOf(calls);

@@ -1,14 +1,14 @@
-/** Which of the exchange's calls the calls of this page are, and who is on the other side by now. */
+/** Matches the calls of this page with those of the exchange, and follows who is on the other side. */
 import type { Client, StreamEvent } from '@offhook/client';
 import { isTaken, matchLegs } from './match-legs.ts';
 import type { LiveCall, Matched } from './match-legs.ts';
 import { isLive, isUp } from './phone-state.ts';
 import type { SipCall } from './sip-call.ts';
 
-/** The calls of this person as the exchange's events tell them. */
+/** The calls of this person by the events of the exchange. */
 export interface LiveCalls {
   readonly now: () => Iterable<LiveCall>;
-  /** What is told may not be so any more: the service or the engine is not heard. */
+  /** The state may be outdated: the service or the engine is away. */
   readonly isStale: () => boolean;
   subscribe(listener: () => void): () => void;
   onEvent(listener: (event: StreamEvent) => void): () => void;
@@ -20,15 +20,15 @@ interface Looked {
 }
 type Mine = { readonly calls: readonly SipCall[]; readonly endpoint: string } | null;
 type Contacts = Awaited<ReturnType<Client['contacts']>>;
-/** Calls that were asked for; the oldest give way. */
+/** Number of remembered calls; the oldest are dropped. */
 const MOST = 50;
 
 export function followCalls(client: Client, live: LiveCalls, mine: () => Mine) {
-  /** Calls that were asked for, as of what the events had told of each. */
+  /** Calls read over the API, each with the state by events at the time of the read. */
   const looked = new Map<string, Looked>();
-  /** Whose number it is that was placed for us: the call has nobody on that side yet. */
+  /** Names of the numbers that are called for us, which have no leg yet. */
   const names = new Map<string, string>();
-  /** Why rings of this phone ended, by the one rule of the exchange; the oldest give way. */
+  /** Reasons why rings of this phone ended, by leg, from `call.left`; the oldest are dropped. */
   const left = new Map<string, LeftReason>();
   function learn(): void {
     const own = mine();
@@ -43,7 +43,7 @@ export function followCalls(client: Client, live: LiveCalls, mine: () => Mine) {
       const over = isLive(call.shown) ? undefined : told.get(call.shown.call_id ?? '');
       const reason = left.get(call.shown.leg_id ?? '');
       if (reason !== undefined) call.rangOut(reason);
-      // Until the event of the own ring is told, who talks with the caller says as much.
+      // Until `call.left` of the own leg arrives, the legs of the call show whether another device answered.
       else if (over !== undefined && isTaken(over, own.endpoint)) call.taken();
       const id = call.shown.call_id;
       if (isUp(call.shown) && id !== null && (matched?.number ?? '') === '') void lookUp(id);
@@ -58,11 +58,11 @@ export function followCalls(client: Client, live: LiveCalls, mine: () => Mine) {
       names.set(number, contacts.find((contact) => contact.extension === number)?.name ?? '');
       learn();
     };
-    // Without it the number stands there, and the next call asks again.
+    // After a failure the number is shown, and the next call looks it up again.
     client.contacts({ q: number }).then(learnt, () => names.delete(number));
     return '';
   }
-  /** After a transfer the other side came from a call that was not ours, so no event told of it. */
+  /** After a transfer the other side came from a call of which this person received no events. */
   async function lookUp(id: string): Promise<void> {
     const of = [...live.now()].find((call) => call.call_id === id);
     const before = looked.get(id);

@@ -1,4 +1,4 @@
-/** Which of the exchange's calls the calls of this page are: SIP and the API name them differently. */
+/** Matches the calls of this page with those of the exchange, because SIP and the API have different ids. */
 import type { CallState } from '@offhook/client';
 import { isUp } from './phone-state.ts';
 import type { PhoneCall } from './phone-state.ts';
@@ -8,7 +8,7 @@ type LiveLeg = Pick<CallState['legs'][number], 'leg_id' | 'extension' | 'endpoin
   readonly held?: boolean;
   readonly answered_at?: string | null;
 };
-/** What events tell of a call, or what the API answers about it. */
+/** A call by its events, or by the reply of the API. */
 export interface LiveCall {
   readonly call_id: string;
   readonly dialled: string;
@@ -18,9 +18,9 @@ export interface LiveCall {
 }
 export interface Matched {
   readonly call_id: string;
-  /** Of this phone. */
+  /** The leg of this phone. */
   readonly leg_id: string;
-  /** The other side as it is now; empty where nobody, or more than one, is there. */
+  /** The other side now; empty where nobody or more than one party is there. */
   readonly name: string;
   readonly number: string;
   readonly placed: PhoneCall['placed'];
@@ -29,14 +29,14 @@ export interface Matched {
   readonly connected_at: number | null;
 }
 const isUpThere = ({ state }: LiveLeg): boolean => state === 'connected' || state === 'held';
-/** By what events tell, and by what the API answers. */
+/** Events and the API use different words for it. */
 const rings = ({ state }: LiveLeg): boolean => state === 'ringing' || state === 'alerting';
-/** Whether somebody talks with the caller of a call that this phone does not ring for any more. */
+/** Whether another device talks with the caller of a call that stopped ringing here. */
 export const isTaken = (call: LiveCall, endpoint: string): boolean =>
   call.legs.filter((leg) => leg.endpoint !== endpoint && isUpThere(leg)).length > 1;
-/** How far the exchange's clock and ours may be apart, and how long an INVITE may take. */
+/** Limit of the clock difference and the delivery of an INVITE together. */
 const NEAR_MS = 10_000;
-/** `ast1:1763683200.42`: when the leg began in seconds, and a number that grows with each. */
+/** `ast1:1763683200.42`: the start of the leg in seconds, and a number that grows with each leg. */
 function beganAt(leg: string): readonly [ms: number, nth: number] {
   const [, seconds = '0', nth = '0'] = /:(\d+)\.(\d+)/.exec(leg) ?? [];
   return [Number(seconds) * 1000, Number(nth)];
@@ -48,8 +48,8 @@ function fits(mine: PhoneCall, { call, leg }: { readonly call: LiveCall; readonl
 }
 
 /**
- * Calls here with the legs of this phone's endpoint there that do the same: those that began at the same time, in order. A leg of a
- * page that died is of another time. The own leg of what was placed is told to ring until the other side answers.
+ * Matches calls with the legs of this phone's endpoint in the same state, by their start times, in order. The leg of a page that
+ * died started at another time. The own leg of a placed call is reported as ringing until the other side answers.
  */
 export function matchLegs(
   here: readonly PhoneCall[],

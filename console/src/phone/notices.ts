@@ -1,4 +1,4 @@
-/** Tells of a call that rings while nobody looks at the page: the system's notice, and a title that changes. */
+/** Notifies of a ringing call while the page is hidden: a system notification and a changed title. */
 import type { PhoneCall } from './phone-state.ts';
 import { stateWords } from './say.ts';
 import { wordsOf } from '../app/words.ts';
@@ -26,7 +26,7 @@ export function beginNotices(): Notices {
     if (title !== null) return;
     const shown = { words, was: document.title, timer: setInterval(() => turn(), BLINK_MS) };
     function turn(): void {
-      // Another page was opened meanwhile, which has its own.
+      // Another page was opened meanwhile and has its own title.
       if (document.title !== words) shown.was = document.title;
       document.title = document.title === words ? shown.was : words;
     }

@@ -1,4 +1,4 @@
-/** What somebody types, pastes or clicks as a number, made into what can be dialled. */
+/** Turns a typed, pasted or clicked number into one that can be dialled. */
 const KEYS = ['', '', 'abc', 'def', 'ghi', 'jkl', 'mno', 'pqrs', 'tuv', 'wxyz'];
 const digitOf = (letter: string): string => {
   const key = KEYS.findIndex((letters) => letters.includes(letter));
@@ -9,8 +9,8 @@ export const LETTERS: Readonly<Record<string, string>> = Object.fromEntries(
 );
 
 /**
- * Digits with `*`, `#` and a plus in front; null for what is no number. Letters are those of the keys of a phone
- * (`0800 FLOWERS`), spaces and the usual punctuation go, and so does the `(0)` of `+49 (0)30`.
+ * Digits, `*`, `#` and a leading plus; null for anything else. Letters are those of a phone's keys (`0800 FLOWERS`); spaces, the
+ * usual punctuation and the `(0)` of `+49 (0)30` are removed.
  */
 export function dialled(text: string): string | null {
   const bare = text
@@ -26,7 +26,7 @@ export function dialled(text: string): string | null {
   return /^\+?[0-9*#]{1,32}$/.test(number) ? number : null;
 }
 export const hasLetters = (text: string): boolean => /\p{L}/u.test(text);
-/** Letters beside digits may be those of the keys; without one they are a name. */
+/** A text with a digit may be a number with letters; without one it is a name. */
 export const isName = (text: string): boolean => hasLetters(text) && !/\p{N}/u.test(text);
-/** Keys that make a tone in a call. */
+/** Keys with a DTMF tone. */
 export const isTone = (key: string): boolean => /^[0-9*#]$/.test(key);

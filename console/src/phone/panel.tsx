@@ -1,4 +1,4 @@
-/** What the phone shows: its state, its calls, a number to dial; or, folded away, the call that goes on. */
+/** The panel of the phone: its state, its calls and a number to dial; folded, the running call. */
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import type { ReactNode, RefObject } from 'react';
 import { ActionIcon, Alert, Button, Stack, Text, Title, VisuallyHidden } from '@mantine/core';
@@ -20,7 +20,7 @@ import { SettingsView } from './settings-view.tsx';
 
 const t = wordsOf('phone');
 
-/** What a screen reader says at once, and what it says when it has time. */
+/** Announcements to a screen reader, urgent and polite. */
 function Announcer({ calls }: { readonly calls: readonly PhoneCall[] }): ReactNode {
   const ringing = calls.filter((call) => call.state === 'incoming');
   const talking = calls.find((call) => call.state === 'talking');
@@ -61,14 +61,14 @@ const Trouble = ({ trouble, onRetry, onClose }: TroubleProps): ReactNode => (
   </Alert>
 );
 const MINE = ['mine'] as const;
-/** What the person has just opened, and so the next field may take the focus. */
+/** Set when the person has just opened the panel, so that its field may take the focus. */
 type Asked = RefObject<boolean>;
 function Dial({ asked }: { readonly asked: Asked }): ReactNode {
   const input = useNumber();
   const [last, setLast] = useState<{ readonly number: string; readonly name: string } | null>(null);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
-    // It also appears when a call ends: whoever types a note then goes on with it.
+    // The field also appears when a call ends, and must not interrupt a person typing a note.
     if (asked.current && !isField(document.activeElement)) field.current?.focus();
   }, [asked]);
   function call(number: string, name: string): void {
@@ -155,7 +155,7 @@ function Body({ state, asked }: { readonly state: PhoneState; readonly asked: As
     </>
   );
 }
-/** The call that goes on while the panel is folded away. */
+/** The running call while the panel is folded. */
 function Bar({ call, onOpen }: { readonly call: PhoneCall; readonly onOpen: () => void }): ReactNode {
   return (
     <div className={styles.bar} role="region" aria-label={t('phone')}>
@@ -207,13 +207,13 @@ function Bar({ call, onOpen }: { readonly call: PhoneCall; readonly onOpen: () =
   );
 }
 const one = (test: (call: PhoneCall) => boolean): PhoneCall | undefined => phone.state.calls.find(test);
-/** The call that keys act on. */
+/** The call on which keys act. */
 const keyed = (): PhoneCall | undefined =>
   one((call) => call.state === 'talking') ??
   one((call) => call.state === 'held') ??
   one((call) => call.state === 'incoming') ??
   one(isLive);
-/** A press is decided on what was seen so long before it. */
+/** Time without keys after another call replaced the shown one, ms. */
 const SEEN_MS = 700;
 /** Alt+Shift and a letter, wherever the focus is. */
 function useShortcuts(on: boolean): void {
@@ -224,7 +224,7 @@ function useShortcuts(on: boolean): void {
     const unwatch = phone.subscribe(() => {
       const now = keyed()?.id;
       if (now === last) return;
-      // The call of before is gone: whoever presses now may still mean that one.
+      // A press right after the change may be meant for the previous call.
       if (last !== undefined) changed = performance.now();
       last = now;
     });
@@ -255,7 +255,7 @@ function useShortcuts(on: boolean): void {
 
 interface PhonePanelProps {
   readonly open: boolean;
-  /** Set by who opens it; over once it is drawn. */
+  /** Set at opening, reset after the first render. */
   readonly asked: Asked;
   readonly onOpen: (open: boolean) => void;
 }
@@ -268,13 +268,13 @@ export function PhonePanel({ open, asked, onOpen }: PhonePanelProps): ReactNode 
   const placed = calls.find((call) => call.state === 'dialing')?.id;
   const onDesk = useLocation()[0] === PAGE_PATHS.desk;
   useEffect(() => {
-    // A call is shown where it can be answered; the desk has its own buttons, which nothing may cover.
+    // A ringing call opens the panel, except at the desk, whose own buttons must not be covered.
     if ((ringing !== undefined && !onDesk) || placed !== undefined) {
       onOpen(true);
       setSetting(false);
     }
   }, [ringing, placed, onDesk, onOpen]);
-  // After the effects of what it shows.
+  // Runs after the effects of the children.
   useEffect(() => {
     asked.current = false;
   });

@@ -1,4 +1,4 @@
-/** What the phone of this page is and does, as the page and other parts of it see it. */
+/** State of the phone of this page. */
 import type { CallState } from '@offhook/client';
 import type { CallQuality } from './quality.ts';
 
@@ -15,9 +15,9 @@ export type PhoneStatus =
   | { readonly is: 'off' }
   | { readonly is: 'starting' }
   | { readonly is: 'ready' }
-  /** The exchange is not reached since then (ms since 1970); it is tried again by itself. */
+  /** The exchange cannot be reached since then (ms since 1970); the phone reconnects by itself. */
   | { readonly is: 'away'; readonly since: number }
-  /** Another tab of this browser is the phone; `page` is its title, null while it has not said so. */
+  /** Another tab of this browser is the phone; `page` is its title, null until it has answered. */
   | { readonly is: 'elsewhere'; readonly page: string | null; readonly calls: number }
   | { readonly is: 'refused'; readonly problem: PhoneProblem };
 
@@ -34,39 +34,39 @@ export type CallEnd =
   | 'lost'
   | 'failed';
 export interface PhoneCall {
-  /** Of this page alone. */
+  /** Known to this page only. */
   readonly id: string;
   readonly direction: 'in' | 'out';
   readonly number: string;
-  /** As the directory or the other side itself has it: anything may stand in it. Empty where neither does. */
+  /** From the directory, or sent by the other side and then untrusted; empty where neither has one. */
   readonly name: string;
-  /** `dialing` until the other side rings; `incoming` until it is answered here. */
+  /** `dialing` until the other side rings; `incoming` until this phone answers. */
   readonly state: 'dialing' | 'ringing' | 'incoming' | 'connecting' | 'talking' | 'held' | 'ended';
   /** Milliseconds since 1970 by the service's clock. */
   readonly began: number;
   readonly answered: number | null;
   readonly muted: boolean;
-  /** The sound is being brought back after the network was away. */
+  /** The sound is being restored after the network was away. */
   readonly mending: boolean;
-  /** It asks whether a call goes on to there, and this is that call's id. */
+  /** For a consultation: the id of the call it is for. */
   readonly consultFor: string | null;
   readonly quality: CallQuality | null;
-  /** Null also for a moment after the end: whether somebody else answered is not known at once. */
+  /** Also null shortly after the end, until it is known whether another device answered. */
   readonly end: CallEnd | null;
-  /** Of the exchange, once it is known which of its calls this is. */
+  /** The exchange's id; null until the call is matched. */
   readonly call_id: string | null;
-  /** Of this phone in that call. */
+  /** This phone's leg in that call. */
   readonly leg_id: string | null;
-  /** What the exchange rings this phone for on its person's own behalf; null for every other call. */
+  /** The command for which the exchange rings this phone; null for every other call. */
   readonly placed: NonNullable<CallState['placed']> | null;
-  /** This side holds the other one over the API, of which the phone itself knows nothing. */
+  /** Held over the API, which SIP does not report to the phone. */
   readonly held_there: boolean;
-  /** When this side was connected, by the exchange, ms since 1970; null until that is known. */
+  /** Time of this side's connection by the exchange, ms since 1970; null until that is known. */
   readonly connected_at: number | null;
-  /** The other side of what was placed; null while it neither rings nor talks. */
+  /** The other side of a placed call; null while it neither rings nor talks. */
   readonly there: 'rings' | 'up' | null;
 }
-/** What went wrong last, until it is dismissed or something else is done. */
+/** The last failure, until it is dismissed or the next step begins. */
 export type PhoneTrouble =
   | PhoneProblem
   | 'away'
@@ -81,8 +81,8 @@ export interface PhoneState {
   readonly trouble: PhoneTrouble | null;
 }
 export const isLive = (call: PhoneCall): boolean => call.state !== 'ended';
-/** In a conversation, or on hold. */
-/** The other side hears music, whoever of us holds it. */
+/** The other side is on hold, over SIP or over the API. */
 export const isHeld = (call: PhoneCall): boolean =>
   call.state === 'held' || (call.state === 'talking' && call.held_there);
+/** Talking or on hold. */
 export const isUp = (call: PhoneCall): boolean => call.state === 'talking' || call.state === 'held';

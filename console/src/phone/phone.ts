@@ -1,6 +1,6 @@
 /**
- * The phone of this browser, for every part of the page. SIP and media are loaded once it is switched on; one tab of a browser is
- * the phone, the others say where it is and pass calls on to it.
+ * The phone of this browser, for every part of the page. SIP and media load when it is switched on; one tab of a browser is the
+ * phone, and the others show which one it is and pass calls to it.
  */
 import { useCallback, useSyncExternalStore } from 'react';
 import type { Client } from '@offhook/client';
@@ -13,7 +13,7 @@ import type { PhoneSettings } from './settings.ts';
 import type { Softphone } from './softphone.ts';
 
 type Listener = () => void;
-/** What tabs tell each other. */
+/** Messages between tabs. */
 type Word =
   | { readonly is: 'who' }
   | { readonly is: 'here'; readonly page: string; readonly calls: number }
@@ -31,7 +31,7 @@ let settings: PhoneSettings | null = null;
 let person: Person | null = null;
 let core: Softphone | null = null;
 let channel: BroadcastChannel | null = null;
-/** Ends what this tab waits for, or is. */
+/** Ends the waiting for the phone, or the phone. */
 let ending: AbortController | null = null;
 const listeners = new Set<Listener>();
 
@@ -55,18 +55,18 @@ function hear({ data }: MessageEvent<Word>): void {
       if (core === null) setStatus({ is: 'elsewhere', page: data.page, calls: data.calls });
       return;
     case 'give':
-      // A call is not torn from where its sound is.
-      // Who only waits asks again too, so that the one who asked is next.
+      // A tab with a call keeps the phone.
+      // A waiting tab requests the lock again, so that the asking tab is next.
       if (core === null || going() === 0) void restart();
       return;
     case 'call':
       if (core !== null) void core.call(data.number, data.name);
   }
 }
-/** Waits to be the tab that is the phone, and is it until the end. */
+/** Waits for the lock of the phone, and holds it until the end. */
 function begin(): void {
   if (person === null || settings === null || ending !== null) return;
-  // A page on a plain http address has neither a microphone nor locks.
+  // A page at a plain http address has neither a microphone nor locks.
   if (!isSecureContext) return setStatus({ is: 'refused', problem: 'insecure' });
   const { extension, client, live } = person;
   const end = new AbortController();
@@ -103,7 +103,7 @@ function begin(): void {
     await own.stop();
   };
   const name = `offhook.phone.${extension}`;
-  // Without the lock at once, another tab has it: it answers `who` with where it is.
+  // Without the lock at once, another tab has it, and answers `who` with its title.
   void navigator.locks
     .request(name, { ifAvailable: true }, async (lock) => {
       if (lock !== null) return be();
@@ -124,10 +124,10 @@ function finish(): void {
   channel = null;
   set(OFF);
 }
-/** Lets another tab be the phone, and waits for the next turn. */
+/** Passes the lock to another tab, and requests it again. */
 async function restart(): Promise<void> {
   finish();
-  // The other one has asked first: its request is ahead of ours.
+  // The other tab's request is ahead of ours.
   await Promise.resolve();
   begin();
 }
@@ -138,7 +138,7 @@ function change(next: Partial<PhoneSettings>): void {
   for (const listener of listeners) listener();
 }
 
-/** At the press that switches the phone on, once: from then on a call may come while nobody looks at the page. */
+/** Requests permission once, at the click that switches the phone on, because a call may arrive while the page is hidden. */
 async function askToNotify(): Promise<void> {
   if (settings === null || settings.asked || !isSecureContext || typeof Notification === 'undefined') return;
   const who = person;
@@ -163,7 +163,7 @@ export const phone = {
   get state(): PhoneState {
     return state;
   },
-  /** Null before somebody is signed in. */
+  /** Null until a person is signed in. */
   get settings(): PhoneSettings | null {
     return settings;
   },
@@ -171,7 +171,7 @@ export const phone = {
     listeners.add(listener);
     return () => listeners.delete(listener);
   },
-  /** Who uses this page; their phone begins where it was left on. */
+  /** Sets the person of this page, and starts the phone if it was left switched on. */
   use(who: Person): void {
     if (person?.extension === who.extension && person.client === who.client) {
       if (settings?.on === true) begin();
@@ -183,11 +183,11 @@ export const phone = {
     set(OFF);
     if (settings.on) begin();
   },
-  /** The session is over: no calls come any more, those that go on are finished. */
+  /** The session is over: no further calls arrive, running ones go on. */
   retire: (): void => core?.retire(),
   switchOn(): void {
     change({ on: true });
-    // Before anything is waited for: browsers only ask at a press.
+    // Before any await, because browsers ask only during a click.
     void askToNotify();
     begin();
   },
@@ -195,19 +195,19 @@ export const phone = {
     change({ on: false });
     finish();
   },
-  /** After trouble: from the beginning. */
+  /** Starts the phone again after a failure. */
   retry(): void {
     finish();
     begin();
   },
-  /** Asks the tab that is the phone to let it go. */
+  /** Asks the tab that is the phone to pass it to this one. */
   bringHere: (): void => say({ is: 'give' }),
   change,
-  /** What the panel steers; null where the phone is not in this tab. */
+  /** The softphone of this tab; null where another tab is the phone, or none. */
   get softphone(): Softphone | null {
     return core;
   },
-  /** Calls from this browser's phone, or from the tab that is it. False where it is switched off or cannot be used. */
+  /** Calls from this browser's phone, in this tab or another. False where it is switched off or cannot be used. */
   call(number: string, name = ''): boolean {
     const { is } = state.status;
     if (core !== null && is !== 'refused') {
@@ -221,8 +221,8 @@ export const phone = {
 };
 
 /**
- * Calls a number, and says `name` of it: from this browser where its phone is on, else the person's own devices ring first. Rejects with what the
- * service says where it refuses.
+ * Calls a number, shown with `name`: from this browser where its phone is on, else the person's own devices ring first. Rejects
+ * with the refusal of the service.
  */
 export function useCalling(): (number: string, name?: string) => Promise<'browser' | 'devices'> {
   const client = useClient();
@@ -235,5 +235,5 @@ export function useCalling(): (number: string, name?: string) => Promise<'browse
     [client],
   );
 }
-/** What the phone of this browser is and does; drawn anew with every word of it. */
+/** State of the phone of this browser; each change renders the component. */
 export const usePhone = (): PhoneState => useSyncExternalStore(phone.subscribe, () => phone.state);

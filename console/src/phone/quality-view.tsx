@@ -10,7 +10,7 @@ const t = wordsOf('phone');
 
 const BARS = [1, 2, 3, 4];
 const STEPS = [2.2, 3.1, 3.6, 4.1];
-/** How a call sounds: bars, a word, and the figures for who wants them. */
+/** Quality of a call: bars, a word, and the figures on demand. */
 export function QualityView({ quality }: { readonly quality: CallQuality | null }): ReactNode {
   const grade = quality === null ? 'unknown' : gradeOf(quality.mos);
   const bars = quality === null ? 0 : STEPS.filter((step) => quality.mos >= step).length;

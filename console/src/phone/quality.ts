@@ -1,6 +1,6 @@
 /**
- * How a call sounds, estimated from what the browser counts. The E-model of ITU-T G.107 with everything that cannot be
- * measured here at its default:
+ * Quality of a call, estimated from the browser's counters by the E-model of ITU-T G.107. Parameters that cannot be measured
+ * here have their defaults:
  *
  *   R   = 93.2 − Id − Ie,eff
  *   Id  = 0.024·d + 0.11·(d − 177.3)·[d > 177.3]         d: ms from mouth to ear
@@ -11,13 +11,13 @@
  */
 export interface CallQuality {
   readonly mos: number;
-  /** 0 to 1, of the packets towards us in the last stretch. */
+  /** 0 to 1, of the packets received in the last interval. */
   readonly loss: number;
   readonly jitter_ms: number | null;
   readonly round_trip_ms: number | null;
 }
 const BPL = 25.1;
-/** A packet of 20 ms, and what the codec looks ahead. */
+/** A packet of 20 ms and the codec's look-ahead. */
 const CODEC_MS = 25;
 
 export function mosOf(loss: number, delay_ms: number): number {
@@ -32,18 +32,18 @@ export type Grade = 'good' | 'fair' | 'bad';
 /** G.107 table B.1: below 3.6 many users are dissatisfied, below 3.1 nearly all. */
 export const gradeOf = (mos: number): Grade => (mos >= 3.6 ? 'good' : mos >= 3.1 ? 'fair' : 'bad');
 
-/** What the browser has counted since the call began. */
+/** Counters of the browser since the call began. */
 export interface Counted {
   readonly received: number;
   readonly lost: number;
   readonly jitter_ms: number | null;
-  /** How long packets waited in the buffer since the call began: seconds of all of them together, and how many. */
+  /** Total time that samples spent in the jitter buffer in seconds, and `played`, their number. */
   readonly waited_seconds: number;
   readonly played: number;
   readonly round_trip_ms: number | null;
   readonly codec: string;
 }
-/** What is said of a call once it is over; the shape of `POST /api/v1/calls/{id}/quality`. */
+/** Report at the end of a call; the body of `POST /api/v1/calls/{id}/quality`. */
 export interface QualityReport {
   readonly codec: string;
   readonly mos: number;
@@ -60,13 +60,13 @@ const mean = (values: readonly number[]): number | null =>
 const rounded = (value: number, digits: number): number => Math.round(value * 10 ** digits) / 10 ** digits;
 
 export interface QualityMeter {
-  /** The last stretch; null where nothing came that could be judged. */
+  /** The last interval; null where no packet was received or lost. */
   readonly now: CallQuality | null;
   add(counted: Counted, seconds: number): void;
-  /** Null where nothing was ever received. */
+  /** Null where no interval could be measured. */
   report(): QualityReport | null;
 }
-/** Judges stretches of a call, a few seconds each, and all of it. */
+/** Measures intervals of a few seconds, and the whole call. */
 export function createQualityMeter(): QualityMeter {
   let before: Counted = {
     received: 0,
@@ -88,12 +88,12 @@ export function createQualityMeter(): QualityMeter {
     },
     add(counted, span) {
       const received = counted.received - before.received;
-      // Packets that come late lower the count of lost ones.
+      // Late packets lower the count of lost ones.
       const lost = Math.max(0, counted.lost - before.lost);
       const played = counted.played - before.played;
       const buffered = played > 0 ? ((counted.waited_seconds - before.waited_seconds) / played) * 1000 : 0;
       before = counted;
-      // On hold, and while nothing comes at all, there is nothing to judge but that nothing comes.
+      // Without any packet, as on hold, the interval has no quality.
       if (received + lost === 0) {
         now = null;
         return;
@@ -133,7 +133,7 @@ export function createQualityMeter(): QualityMeter {
   };
 }
 
-/** Reads the counts of a call's sound; null before there is any. */
+/** Reads the counters of a connection; null before the first packet. */
 export async function countOf(connection: RTCPeerConnection): Promise<Counted | null> {
   const stats = await connection.getStats();
   const all = [...(stats as unknown as Map<string, Record<string, unknown>>).values()];

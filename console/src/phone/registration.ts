@@ -1,18 +1,18 @@
-/** The phone at the registrar, over a socket that may be dead without anything saying so. */
+/** SIP registration over a socket that may be dead without an error. */
 import { Registerer, RegistererState, RequestPendingError } from 'sip.js';
 import type { UserAgent } from 'sip.js';
 
-/** The password was changed, or the extension is gone: trying again helps nobody. */
+/** The password was changed, or the extension was deleted: a retry cannot succeed. */
 export class RegistrationRefused extends Error {}
 export interface Registration {
-  /** Opens the socket where it is closed, and registers. A socket on which no answer comes is given up; the next attempt opens another. */
+  /** Opens the socket if it is closed, and registers. A socket without an answer is dropped; the next attempt opens another. */
   renew(): Promise<void>;
   /** The next `renew` opens another socket. */
   drop(): void;
   end(): void;
 }
 const EXPIRES_SECONDS = 120;
-/** How long an answer may take before the socket counts as dead. */
+/** Limit of an answer, after which the socket counts as dead. */
 const ANSWER_MS = 4_000;
 const ignored = (): void => undefined;
 
@@ -60,7 +60,7 @@ export function createRegistration(agent: UserAgent, onLost: () => void): Regist
         await register();
       } catch (error) {
         if (!(error instanceof RequestPendingError)) throw error;
-        // What was asked on a socket that died gets no answer, and the library asks nothing else until half a minute later.
+        // A request on a socket that died blocks the registerer of SIP.js for half a minute.
         const old = registerer;
         registerer = begin();
         void old.dispose().catch(ignored);

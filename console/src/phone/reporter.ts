@@ -1,10 +1,10 @@
-/** Tells the exchange how a call sounded, once it is over. */
+/** Reports the quality of a call to the service after its end. */
 import { OffhookError } from '@offhook/client';
 import type { Client } from '@offhook/client';
 import { deviceOf } from '../app/device.ts';
 import type { QualityReport } from './quality.ts';
 
-/** A call is in the history a moment after it began. */
+/** Pauses before retries: a call appears in the history shortly after it began. */
 const AGAIN_MS = [1_000, 3_000, 8_000];
 /** e.g. `Firefox 145, Linux`. */
 function deviceName(): string {
@@ -12,9 +12,9 @@ function deviceName(): string {
   return system === null ? browser : `${browser}, ${system}`;
 }
 export interface Reporter {
-  /** In its own time, again where the call is not known yet. A call whose id was never learned is not reported. */
+  /** Retries while the service does not know the call yet. A call without a known id is not reported. */
   send(call: string | null, report: QualityReport): void;
-  /** From a page that is closing: once, and it may outlive the page. */
+  /** From a page that is closing: one request that may outlive the page. */
   sendLast(call: string | null, report: QualityReport): void;
 }
 export function createReporter(client: Client): Reporter {

@@ -1,4 +1,4 @@
-/** What is said of a call, wherever it is shown. */
+/** Words for a call, wherever it is shown. */
 import { isHeld, isUp } from './phone-state.ts';
 import type { PhoneCall } from './phone-state.ts';
 import { wordsOf } from '../app/words.ts';
@@ -7,7 +7,7 @@ const t = wordsOf('phone');
 
 export const whoOf = ({ name, number }: Pick<PhoneCall, 'name' | 'number'>): string =>
   name || number || t('unknown_caller');
-/** Somebody is on the other side: what was placed is answered here before it rings there. */
+/** The other side is connected: a placed call is answered here before it rings there. */
 export const isMet = ({ placed, there }: PhoneCall): boolean => placed === null || there === 'up';
 export function stateWords(call: PhoneCall): string {
   const { state, placed, there } = call;
@@ -19,10 +19,10 @@ export function stateWords(call: PhoneCall): string {
   if (placed === 'listen') return t(state === 'talking' ? 'listening' : state);
   return isUp(call) && !isMet(call) ? t(there === 'rings' ? 'ringing' : 'connecting') : t(state);
 }
-/** Short: what is to be done stands at the call itself. */
+/** Short, because the call itself shows what to do. */
 export const titleWords = (call: PhoneCall): string =>
   call.state === 'incoming' && call.placed !== null ? t('phone') : stateWords(call);
-/** Of a call that rings here, for those who do not look. */
+/** Announces a ringing call to a screen reader. */
 export function ringingWords(call: PhoneCall, key: 'incoming_from' | 'waiting_from'): string {
   return call.placed === null ? t(key, { who: whoOf(call) }) : `${whoOf(call)}: ${stateWords(call)}`;
 }

@@ -78,7 +78,7 @@ export function SettingsView({ settings }: { readonly settings: PhoneSettings })
   const options = (choices: readonly DeviceChoice[], chosen: string) => [
     { value: '', label: t('system_default') },
     ...choices.map(({ id, label }) => ({ value: id, label })),
-    // What was chosen and is unplugged now comes back with its name when it is plugged in again.
+    // A chosen device that is unplugged is listed by name again once it is plugged in.
     ...(chosen === '' || choices.some(({ id }) => id === chosen) ? [] : [{ value: chosen, label: '–' }]),
   ];
   async function setNotify(notify: boolean): Promise<void> {

@@ -1,13 +1,13 @@
-/** What this browser remembers of a person's phone. */
+/** Settings of a person's phone, stored in this browser. */
 export interface PhoneSettings {
   readonly on: boolean;
-  /** Ids of devices as the browser gives them; empty for the system's own choice. */
+  /** Device ids of the browser; empty for the default. */
   readonly microphone: string;
   readonly speaker: string;
   readonly ringer: string;
-  /** Tell of calls while the page is hidden. */
+  /** Notify of calls while the page is hidden. */
   readonly notify: boolean;
-  /** Whether the browser was asked for notices by itself; it is once. */
+  /** Whether permission for notifications was requested; the phone does so once. */
   readonly asked: boolean;
   readonly shortcuts: boolean;
 }

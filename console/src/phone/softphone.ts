@@ -20,39 +20,39 @@ export interface SoftphoneDeps {
   readonly client: Client;
   readonly settings: () => PhoneSettings;
   readonly onChange: (state: Pick<PhoneState, 'status' | 'calls' | 'trouble'>) => void;
-  /** The calls of this person as the exchange sees them. */
+  /** The calls of this person by the events of the exchange. */
   readonly liveCalls: LiveCalls;
 }
 export interface Softphone {
   start(): Promise<void>;
-  /** `name`: whose number it is, as far as that is known. */
+  /** `name`: name of the called person, if known. */
   call(number: string, name: string): Promise<void>;
   answer(id: string): Promise<void>;
   hangUp(id: string): void;
   hold(id: string, on: boolean): Promise<void>;
   mute(id: string, on: boolean): void;
   tones(id: string, keys: string): void;
-  /** Passes the other side on at once. */
+  /** Blind transfer. */
   transfer(id: string, number: string): Promise<void>;
-  /** Puts the call on hold and asks there first; `join` passes it on, hanging up goes back to it. */
+  /** Holds the call and calls a number first; `join` completes the transfer, hanging up returns to the call. */
   consult(id: string, number: string, name: string): Promise<void>;
-  /** Connects the other sides of two calls, and leaves both. */
+  /** Connects the other sides of two calls and leaves both. */
   join(id: string, other: string): Promise<void>;
-  /** The settings were changed: the calls that go on use the other devices. */
+  /** The settings changed: running calls use the new devices. */
   devicesChanged(): Promise<void>;
   test(tone: 'ring' | 'test'): void;
   dismiss(): void;
-  /** No further calls are taken; what goes on is finished. */
+  /** Takes no further calls; running ones go on. */
   retire(): void;
   /** Hangs up and unregisters. */
   stop(): Promise<void>;
 }
 const MEASURE_MS = 2_000;
-/** How long an ended call is shown, with why it ended. */
+/** Time an ended call stays visible with its reason. */
 const ENDED_MS = 5_000;
-/** Events tell of an answer well before that. */
+/** Wait for the event of an answer elsewhere, which arrives well within it. */
 const TOLD_MS = 1_500;
-/** More than these at once nobody can tell apart. */
+/** A person cannot handle more calls at once. */
 const MOST_CALLS = 4;
 
 export const createSoftphone = (deps: SoftphoneDeps): Softphone => new SipPhone(deps);

@@ -1,9 +1,9 @@
-/** Tones the page makes itself: no sound is fetched from anywhere. */
+/** Tones generated in the page; no audio file is loaded. */
 import { playOn } from './devices.ts';
 import { isUp } from './phone-state.ts';
 import type { PhoneCall } from './phone-state.ts';
 
-/** Frequencies in Hz that sound together, for so many seconds from so many seconds on. */
+/** Simultaneous frequencies in Hz, with start and length in seconds. */
 type Note = readonly [at: number, seconds: number, ...hertz: number[]];
 interface Pattern {
   readonly notes: readonly Note[];
@@ -52,7 +52,7 @@ const TEST: Pattern = {
 };
 export const TONES = { ring: RING, ringback: RINGBACK, busy: BUSY, waiting: WAITING, test: TEST } as const;
 export type Tone = keyof typeof TONES;
-/** What is heard beside the voices, by what the calls do. */
+/** The tone that belongs to the states of the calls. */
 export function toneOf(calls: readonly PhoneCall[]): Tone | null {
   if (calls.some((call) => call.state === 'incoming')) return calls.some(isUp) ? 'waiting' : 'ring';
   return calls.some((call) => call.state === 'ringing') ? 'ringback' : null;
@@ -61,19 +61,19 @@ export function toneOf(calls: readonly PhoneCall[]): Tone | null {
 const ROWS = [697, 770, 852, 941];
 const COLUMNS = [1_209, 1_336, 1_477];
 const PAD = '123456789*0#';
-/** What a key of a phone sounds like to who presses it. */
+/** The local tone of a pressed key. */
 export function keyNote(key: string): Note | null {
   const at = PAD.indexOf(key);
   return at < 0 ? null : [0, 0.12, ROWS[Math.floor(at / 3)]!, COLUMNS[at % 3]!];
 }
 
 export interface Sounder {
-  /** Plays a tone on a device, over and over where that is its way; resolves what ends it. */
+  /** Plays a tone on a device, repeated if it is periodic; returns the function that ends it. */
   play(tone: Tone, device: string): () => void;
   key(key: string, device: string): void;
   close(): void;
 }
-/** A browser lets a page sound once somebody has clicked in it; until then this is silent. */
+/** Silent until the first click in the page, as browsers require. */
 export function createSounder(): Sounder {
   let context: AudioContext | null = null;
   function schedule(to: AudioNode, context: AudioContext, { notes, loud }: Pattern): void {
@@ -81,7 +81,7 @@ export function createSounder(): Sounder {
       const begins = context.currentTime + at;
       const gain = context.createGain();
       gain.connect(to);
-      // Without a slope a tone begins and ends with a crack.
+      // Without a ramp a tone begins and ends with a click.
       gain.gain.setValueAtTime(0, begins);
       gain.gain.linearRampToValueAtTime(loud / hertz.length, begins + 0.01);
       gain.gain.setValueAtTime(loud / hertz.length, begins + seconds - 0.02);

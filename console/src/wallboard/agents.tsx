@@ -12,7 +12,7 @@ import styles from './board.module.css';
 
 const t = wordsOf('wallboard');
 
-/** What names on a card are looked up in: ids of reasons and queues say little to people. */
+/** Names of the reasons and queues on a card. */
 export interface Names {
   readonly reason: (id: string) => string;
   readonly queue: (name: string) => string;
@@ -31,7 +31,7 @@ function Partner({ call, extension }: { readonly call: string; readonly extensio
 interface CardProps {
   readonly extension: string;
   readonly names: Names;
-  /** Whether who looks may know who an agent talks to. */
+  /** The reader may see the other side of an agent's call. */
   readonly partners: boolean;
 }
 const Card = memo(function Card({ extension, names, partners }: CardProps): ReactNode {
@@ -68,10 +68,10 @@ interface AgentsProps {
   readonly compact: boolean;
   readonly screen: boolean;
 }
-/** Everybody who is signed in, by name: on a wall people look for a face in its place. */
+/** Signed-in agents by name, so that each keeps its position. */
 export function Agents({ agents, names, partners, compact, screen }: AgentsProps): ReactNode {
   const staff = agents.filter(({ state }) => state !== 'logged_out');
-  // Sorted anew only when somebody comes, goes or gets another name, which is seldom: states change all the time.
+  // Sorted only when an agent is added, removed or renamed; states change far more often.
   const key = staff.map(({ extension, name }) => `${name}\n${extension}`).join('\t');
   const order = useMemo(() => {
     const { compare } = new Intl.Collator(language(), { numeric: true });

@@ -1,4 +1,4 @@
-/** The alarms of one board as it is shown; they outlive a tile that is scrolled out of sight. */
+/** Alarms of one shown board; they outlive a tile that is scrolled out of sight. */
 import { createContext, useContext, useEffect } from 'react';
 import type { BoardMetric, BoardThreshold } from '@offhook/contract/boards.ts';
 import { CALM, nextAlarm } from './thresholds.ts';
@@ -11,10 +11,10 @@ export const createAlarms = (): Alarms => new Map();
 export interface Reading {
   readonly metric: BoardMetric;
   readonly value: number | null;
-  /** What a low figure is judged by: see `stillReachable`. */
+  /** Compared with the levels of a low figure, see `stillReachable`. */
   readonly reachable: number | null;
 }
-/** The alarm of each reading of a queue; drawn with the second, because time alone ends one. */
+/** The alarms of a queue's readings, evaluated every second because time alone can end one. */
 export function useAlarms(
   queue: string,
   readings: readonly Reading[],

@@ -1,4 +1,4 @@
-/** A board as people see it, on a page and on a wall. */
+/** A board, on a page or on a wall. */
 import { memo, useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
@@ -27,7 +27,7 @@ import styles from './board.module.css';
 const t = wordsOf('wallboard');
 
 type Part = Board['layout']['parts'][number];
-/** What is beside the tiles where there is room. */
+/** Parts beside the tiles where there is space. */
 const BESIDE: ReadonlySet<Part> = new Set(['callers', 'chart']);
 
 const Longest = ({ since }: { readonly since: number | null }): ReactNode => {
@@ -72,15 +72,15 @@ interface CardProps {
 }
 const Card = ({ part, title, children }: CardProps): ReactNode => (
   <section className={styles.part} data-part={part} aria-label={title}>
-    {/* Tiles need no title that is seen; their own are of the level below. */}
+    {/* Hidden heading, because the titles of the tiles are of the level below. */}
     <h2 className={part === 'queues' ? styles.hidden : undefined}>{title}</h2>
     <Boundary>{children}</Boundary>
   </section>
 );
 
 /**
- * Agents that work in the queues of the board, null for everybody: events do not say who does, so it is asked for when
- * somebody comes or goes, at all or in one of these queues, whose agents `manned` counts.
+ * Agents of the board's queues, null for all. Events do not contain the memberships, so they are reloaded when an agent comes or
+ * goes, at all or in one of these queues, whose agents `manned` counts.
  */
 function useMembers(
   client: Client,
@@ -95,7 +95,7 @@ function useMembers(
     queryKey: ['board-members', staff.join(' '), manned],
     queryFn: ({ signal }) => client.agents.list(signal),
     placeholderData: keepPreviousData,
-    // As many may be others.
+    // The same number may be different agents.
     staleTime: 0,
     enabled: queues !== null,
   });
@@ -123,11 +123,11 @@ const Kept = (): ReactNode => {
 interface ViewProps {
   readonly client: Client;
   readonly board: Shown;
-  /** Fills a screen instead of a page. */
+  /** Fills the screen instead of a page. */
   readonly screen: boolean;
-  /** Whether who looks may know who an agent talks to. */
+  /** The reader may see the other side of an agent's call. */
   readonly partners: boolean;
-  /** Whether who looks hears of no agent but itself: how many others there are is known for each queue alone. */
+  /** The reader receives no other agents: their number is known for each queue only. */
   readonly alone?: boolean;
 }
 export const BoardView = memo(function BoardView({
@@ -141,7 +141,7 @@ export const BoardView = memo(function BoardView({
   const queues = useTopic('queues');
   const agents = useTopic('agents');
   const { parts, density } = board.layout;
-  // Put in order only when a queue comes, goes or is renamed, which is seldom: figures change all the time.
+  // Sorted only when a queue is added, removed or renamed; figures change far more often.
   const seen = [...queues.records.values()].map(({ name, title }) => `${name}\t${title || name}`).join('\n');
   const [names, titleOf] = useMemo(() => {
     const rows = seen === '' ? [] : seen.split('\n').map((row) => row.split('\t') as [string, string]);

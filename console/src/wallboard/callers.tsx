@@ -15,7 +15,7 @@ interface CallersProps {
   readonly callers: readonly WaitingCaller[];
   readonly screen: boolean;
 }
-/** Everybody who waits, the longest first. */
+/** Callers, the longest wait first. */
 export function Callers({ callers, screen }: CallersProps): ReactNode {
   if (callers.length === 0) return <p className={styles.none}>{t('nobody_waits')}</p>;
   return (

@@ -13,12 +13,12 @@ import { late } from '../app/late.tsx';
 
 const t = wordsOf('wallboard');
 
-// Charts are loaded with the first one that is shown.
+// The chart library loads with the first chart.
 const Plot = late(async () => (await import('./plot.tsx')).Plot);
 const INTERVAL_SECONDS = 900;
-/** Calls of so long are asked for together. */
+/** Interval whose changes cause one reload, ms. */
 const TOGETHER_MS = 2_000;
-/** Queues whose intervals are asked for and added up; a board with more shows one of them. */
+/** Limit of queues in one chart; a larger board shows one of them. */
 const MOST_TOGETHER = 8;
 const MOST_GAPS = 3;
 
@@ -56,7 +56,7 @@ interface ChartProps {
   readonly client: Client;
   readonly names: readonly string[];
   readonly title: (queue: string) => string;
-  /** Another number when there is something new to show; null while nobody would say so. */
+  /** Changes with new data; null while no queue reports figures. */
   readonly counted: number | null;
   readonly screen: boolean;
 }
@@ -73,9 +73,9 @@ export function Chart({ client, names, title, counted, screen }: ChartProps): Re
       queryKey: ['queue-intervals', name],
       queryFn: ({ signal }: { signal: AbortSignal }) =>
         client.queues.stats(name, { interval: INTERVAL_SECONDS }, signal),
-      // Intervals begin also while nobody calls.
+      // A new interval begins without a call, too.
       refetchInterval: INTERVAL_SECONDS * 1000,
-      // Nobody says what was counted while no chart was shown.
+      // Figures may have changed while no chart was shown.
       staleTime: 0,
     })),
     combine: (results) => ({
@@ -107,7 +107,7 @@ export function Chart({ client, names, title, counted, screen }: ChartProps): Re
   };
   return (
     <div className={styles.chart}>
-      {/* Nobody can press anything on a wall. */}
+      {/* A wall has no input. */}
       <div className={styles.chartHead} style={screen ? { display: 'none' } : undefined}>
         {names.length > 1 && (
           <select

@@ -1,4 +1,4 @@
-/** What is done to a board, loaded with the first of it. */
+/** Dialogs of a board, loaded with the first one. */
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Button, Drawer, Group, Modal, Stack, Text } from '@mantine/core';
@@ -57,7 +57,7 @@ function DisplaysOf({ board, from, onClose }: DisplaysOfProps): ReactNode {
   const close = (): void => {
     onClose();
     if (saved === null || saved === board) return;
-    // Not sooner: the dialog is on the page of the board that is built in.
+    // Only now, because the dialog is part of the page of the built-in board.
     void queries.invalidateQueries({ queryKey: ['boards'] });
     go(PAGE_PATHS.board.replace(':board', String(saved.id)));
   };

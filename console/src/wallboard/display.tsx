@@ -1,4 +1,4 @@
-/** A board on a wall: nobody is signed in, a key opens this one board, and whatever happens it comes back by itself. */
+/** A board on a wall: opened by a key without a session, and reconnected after any failure. */
 import { useEffect, useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
 import { MantineProvider } from '@mantine/core';
@@ -19,12 +19,12 @@ import styles from './page.module.css';
 
 const t = wordsOf('wallboard');
 
-/** How often the board itself is asked for, and how soon again after a failure. */
+/** Interval at which the board is reloaded, and the pause after a failure. */
 const LOOK_MS = 30_000;
 const AGAIN_MS = 5_000;
 const REFUSED = new Set([401, 403, 404]);
 
-/** The key of this display: from the address it was opened with, where it is taken away, or as it was kept. */
+/** The key of this display: from the address, from which it is removed, or from storage. */
 function keyOf(board: string): string | null {
   const kept = `offhook.display.${board}`;
   const given = new URLSearchParams(location.hash.slice(1)).get('key');
@@ -37,10 +37,10 @@ function keyOf(board: string): string | null {
 
 interface Look {
   readonly board: Board | null;
-  /** `refused`: the key opens it no more. `away`: nobody answered. */
+  /** `refused`: the key is not valid any more. `away`: no answer. */
   readonly is: 'asking' | 'shown' | 'refused' | 'away';
 }
-/** The board, asked for again and again; a page of an older version than the service is loaded anew. */
+/** The board, reloaded at an interval; a page older than the service reloads itself. */
 function useBoard(client: Client, id: number): Look {
   const [look, setLook] = useState<Look>({ board: null, is: 'asking' });
   useEffect(() => {
@@ -106,7 +106,7 @@ function Message({
 }
 const Clock = (): ReactNode => <time className={styles.clock}>{formatTime(useSecond() * 1000)}</time>;
 
-/** Says at once that the wall is not live; where the stream ended for good, it is asked whether the key still opens the board. */
+/** Shows at once that the wall is not live; after the end of the stream it checks whether the key is still valid. */
 function Liveness(): ReactNode {
   const live = useLive();
   const stale = useStale();
@@ -115,7 +115,7 @@ function Liveness(): ReactNode {
     if (!stale) return setSince(null);
     setSince(serverNow());
     dispatchEvent(new Event('offhook-look'));
-    // A stream that a changed key has closed does not come back alone; one that is on its way is only begun anew.
+    // A stream closed by a changed key does not reconnect by itself.
     const soon = setTimeout(() => live.restart(), 1_000);
     const timer = setInterval(() => live.restart(), 2 * AGAIN_MS);
     return () => {
@@ -143,7 +143,7 @@ function Lamp(): ReactNode {
     </span>
   );
 }
-/** The screen of a wall does not sleep while it is looked at; where the browser refuses, its own settings decide. */
+/** Keeps the screen of a wall on; where the browser refuses, its own settings apply. */
 function useAwake(): void {
   useEffect(() => {
     let lock: WakeLockSentinel | null = null;

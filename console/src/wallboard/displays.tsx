@@ -31,11 +31,11 @@ const t = wordsOf('wallboard');
 
 const DAY_MS = 86_400_000;
 const DAYS = [7, 30, 365];
-/** The key is behind the `#`, which no browser sends anywhere. */
+/** The key is in the fragment, which browsers never send. */
 const linkOf = (board: number, key: string): string =>
   `${location.origin}${PAGE_PATHS.display.replace(':board', String(board))}#key=${key}`;
 
-/** The displays of a board: a link for a new one, and those that can be ended. */
+/** The displays of a board: a link for a new one, and buttons that end the others. */
 export function Displays({ board }: { readonly board: Board }): ReactNode {
   const client = useClient();
   const queries = useQueryClient();
@@ -181,7 +181,7 @@ interface SaveFirstProps {
   readonly onSaved: (board: Board) => void;
   readonly onClose: () => void;
 }
-/** A key opens a board that is kept; what everybody sees by itself is none. */
+/** A key opens a saved board only, not the built-in one. */
 export function SaveFirst({ from, onSaved, onClose }: SaveFirstProps): ReactNode {
   const client = useClient();
   const [name, setName] = useState(from.name);

@@ -1,4 +1,4 @@
-/** What a tile can show of its queue: how it is read, written, and added up. */
+/** Metrics of a tile: reading, text and formula. */
 import type { QueueState } from '@offhook/client';
 import type { BoardMetric } from '@offhook/contract/boards.ts';
 import type { QueueStats } from '@offhook/contract/wallboard.ts';
@@ -24,10 +24,10 @@ const ofStats: Readonly<Record<Exclude<BoardMetric, 'waiting' | 'longest_wait_se
   agents_available: (s) => s.agents.available,
   agents_logged_in: (s) => s.agents.logged_in,
 };
-/** In the order of the contract, whose own list would bring its schemas along. */
+/** In the order of the contract, whose own list would load its schemas too. */
 export const METRICS = ['waiting', 'longest_wait_seconds', ...Object.keys(ofStats)] as readonly BoardMetric[];
 
-/** `second`: the service's time in seconds since 1970. Null where there is nothing to say. */
+/** `second`: the service's time in seconds since 1970. Null without a value. */
 export function readMetric(queue: QueueState, metric: BoardMetric, second: number): number | null {
   if (metric === 'waiting') return queue.callers.length;
   if (metric === 'longest_wait_seconds') {

@@ -1,10 +1,10 @@
-/** A board and what is on it. Pure. */
+/** A board and its contents. Pure. */
 import type { CallState, QueueState } from '@offhook/client';
 import type { AgentState, AgentSummary } from '@offhook/contract/agents.ts';
 import type { Board, BoardMetric, NewBoard } from '@offhook/contract/boards.ts';
 import type { QueueStats } from '@offhook/contract/wallboard.ts';
 
-/** What a board is shown from; one that nobody has kept yet has no id. */
+/** Data of a shown board; one that is not saved has no id. */
 export type Shown = Pick<Board, 'name' | 'queues' | 'layout'>;
 export const DEFAULT_LAYOUT: Board['layout'] = {
   figures: ['waiting', 'longest_wait_seconds', 'service_level', 'abandon_rate', 'answered'],
@@ -41,7 +41,7 @@ export interface NamedQueue {
   readonly name: string;
   readonly title: string;
 }
-/** The queues of the board that may be seen: those with a tile in order, the others by title. */
+/** The accessible queues of the board: those with a tile in order, the others by title. */
 export function queuesOn({ queues, layout }: Shown, seen: readonly NamedQueue[], lang: string): NamedQueue[] {
   const wanted = queues === null ? null : new Set(queues);
   const left = new Map(
@@ -72,7 +72,7 @@ export const AGENT_STATES = [
 ] as const satisfies readonly AgentState[];
 export type StaffState = (typeof AGENT_STATES)[number];
 export type StateCounts = Readonly<Partial<Record<StaffState, number>>>;
-/** `queue.stats` counts who is on hold as talking, and who does not respond as not ready. */
+/** `queue.stats` counts agents on hold as talking, and agents not responding as not ready. */
 export const countsOf = ({ agents }: Pick<QueueStats, 'agents'>): StateCounts => {
   const { logged_in: _all, ...counts } = agents;
   return counts;
@@ -85,7 +85,7 @@ export function countStates(agents: Iterable<AgentSummary>): StateCounts {
   return counts;
 }
 
-/** Since when the caller who waits longest does, ms since 1970; null where nobody waits. */
+/** Start of the longest wait, ms since 1970; null without a caller. */
 export function waitsSince({ callers }: Pick<QueueState, 'callers'>): number | null {
   let first: number | null = null;
   for (const { joined_at } of callers) {
@@ -104,7 +104,7 @@ export interface WaitingCaller {
   readonly number: string;
   readonly name: string;
 }
-/** Who waits in these queues, the longest first. */
+/** Callers of these queues, the longest wait first. */
 export function callersOf(records: Queues, names: readonly string[]): WaitingCaller[] {
   const all = names.flatMap((name) => {
     const queue = records.get(name);
@@ -141,7 +141,7 @@ const SUMS = [
   'abandoned_in_threshold',
   'flowed_out',
 ] as const;
-/** The queues together. There is a service level of all only where all compute it alike: rates are never averaged. */
+/** Totals of the queues. They have a common service level only if all use the same formula: rates are never averaged. */
 export function summaryOf(records: Queues, names: readonly string[]): Summary {
   let waiting = 0;
   let since: number | null = null;
@@ -168,14 +168,14 @@ export function summaryOf(records: Queues, names: readonly string[]): Summary {
     service_level: alike === null || differ ? null : serviceLevelOf(sums, alike),
   };
 }
-/** Grows with everything that a chart of the day shows. */
+/** Grows with every figure of a chart. */
 export const countedIn = (queue: QueueState | undefined): number => {
   const sums = queue?.stats?.sums;
   return sums === undefined ? 0 : sums.offered + sums.answered + sums.abandoned;
 };
 const formulaKey = (s: QueueStats): string =>
   `${s.service_level_formula} ${s.threshold_seconds} ${s.short_abandon_seconds} ${s.flow_outs}`;
-/** The formulas of these queues, each once, in order; a tile names its own by its place in the list where there are several. */
+/** The distinct formulas of these queues; with several, a tile refers to its own by its number in this list. */
 export function formulasOf(records: Queues, names: readonly string[]): Map<string, QueueStats> {
   const found = new Map<string, QueueStats>();
   for (const name of names) {
@@ -190,7 +190,7 @@ export const formulaPlace = (
 ): number | null =>
   stats === null || formulas.size < 2 ? null : [...formulas.keys()].indexOf(formulaKey(stats)) + 1;
 
-/** Who the agent talks to, in words; null where that is not known. */
+/** The other side of the agent's call in words; null where unknown. */
 export function partnerOf(call: CallState | undefined, extension: string): string | null {
   if (call === undefined) return null;
   const own = call.legs.find((leg) => leg.extension === extension);
@@ -214,7 +214,7 @@ type Sums = Pick<
   | 'abandoned_in_threshold'
   | 'flowed_out'
 >;
-/** The same formulas as the service computes by (domain.md 6.1), for queues that are added up; null of nothing. */
+/** The formulas of the service (domain.md 6.1) for summed queues; null where nothing is counted. */
 export function serviceLevelOf(sums: Sums, level: Formula): number | null {
   const offered = sums.offered - (level.flow_outs === 'left_out' ? sums.flowed_out : 0);
   const {
@@ -242,9 +242,9 @@ export function serviceLevelOf(sums: Sums, level: Formula): number | null {
 }
 
 /**
- * The rate that its queue can still reach if nobody who waits is lost: a service level if those who have not waited past its
- * threshold are answered within it, an answer rate if all who wait are answered. Who waits is in the denominator of both from
- * the start, so that the rate itself is low before anything is decided. Any other figure is as it is. `second`: the service's
+ * The best rate the queue can still reach: a service level if all callers within its threshold are answered in time, an answer
+ * rate if all callers are answered. Callers are in the denominator of both from the start, so that the rate itself is low before
+ * their outcome. Any other figure is returned as it is. `second`: the service's
  * time in seconds since 1970.
  */
 export function stillReachable(
@@ -259,7 +259,7 @@ export function stillReachable(
   if (metric !== 'service_level') return value;
   const inTime = (since: string | null): boolean =>
     since === null || second - Math.floor(Date.parse(since) / 1000) <= stats.threshold_seconds;
-  // Callers come and go before the sums that count them, so that those who are late are looked for among both.
+  // Callers change before the sums that count them, so late callers are counted in both.
   const late = callers.filter(({ joined_at }) => !inTime(joined_at)).length;
   const open = inTime(stats.longest_waiting_since)
     ? sums.open

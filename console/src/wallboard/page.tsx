@@ -23,9 +23,9 @@ const t = wordsOf('wallboard');
 
 const pathOf = (id: number): string => PAGE_PATHS.board.replace(':board', String(id));
 const lastKey = (extension: string): string => `offhook.board.${extension}`;
-/** In the address and the list, where every board that is kept has another. */
+/** Id of the built-in board in the address and the list; no saved board has it. */
 const BUILT_IN = 0;
-/** What everybody sees without a board of their own; an edit of it keeps one. */
+/** The built-in board; editing it saves a new one. */
 const starting = (): Required<NewBoard> => ({
   name: t('every_queue'),
   queues: null,
@@ -38,7 +38,7 @@ const Dialogs = late(
 );
 const BoardMenu = late(async () => (await import('./board-menu.tsx')).BoardMenu);
 
-/** The boards one may see, and the one that is looked at. */
+/** The accessible boards and the shown one. */
 export function WallboardPage({ params }: PageProps): ReactNode {
   const me = useMe();
   const [, go] = useLocation();
@@ -173,7 +173,7 @@ function Kept({ board, choose }: { readonly board: Board | null; readonly choose
     </div>
   );
 }
-/** The whole screen for the board; where the browser has none to give, as much as the window has. */
+/** Full screen for the board; where the browser refuses, the whole window. */
 function useFullScreen() {
   const frame = useRef<HTMLDivElement>(null);
   const [screen, setScreen] = useState(false);

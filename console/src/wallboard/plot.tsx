@@ -10,13 +10,13 @@ import styles from './board.module.css';
 
 const t = wordsOf('wallboard');
 
-/** Bars of a stack are drawn from the back: all first, the part in front of it over that. */
+/** The bar of the total is drawn first, and the bar of the part over it. */
 const dataOf = (rows: readonly Interval[]): uPlot.AlignedData => [
   rows.map(({ from, to }) => (from + to) / 2),
   rows.map(({ answered, abandoned }) => (abandoned === 0 ? null : answered + abandoned)),
   rows.map(({ answered }) => (answered === 0 ? null : answered)),
 ];
-/** Diagonal lines, so that the two kinds differ without their colours. */
+/** Diagonal lines, so that the two kinds differ without colour. */
 function hatched(colour: string, em: number): CanvasPattern | string {
   const tile = document.createElement('canvas');
   const size = Math.max(4, Math.round(em * 0.4 * devicePixelRatio));
@@ -35,7 +35,7 @@ function hatched(colour: string, em: number): CanvasPattern | string {
   return context.createPattern(tile, 'repeat') ?? colour;
 }
 
-/** The picture of today; what it says is in the table beside it. */
+/** Today's chart; its data is in the table too. */
 export function Plot({ rows }: { readonly rows: readonly Interval[] }): ReactNode {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
@@ -73,7 +73,7 @@ export function Plot({ rows }: { readonly rows: readonly Interval[] }): ReactNod
           size: em * 2.1,
           gap: em * 0.6,
           space: em * 4,
-          // The time of an edge would be cut off by the end of the picture.
+          // A label at the edge would be cut off.
           values: (u, ticks) =>
             ticks.map((at) =>
               u.bbox.width / devicePixelRatio - u.valToPos(at, 'x') < em * 1.6 ? null : formatTime(at * 1000),

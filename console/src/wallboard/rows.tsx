@@ -11,7 +11,7 @@ interface RowsProps {
   readonly onOrder: (ids: string[]) => void;
   readonly removable: boolean;
 }
-/** A list that is put in order with buttons, which every hand and keyboard can use. */
+/** A list ordered with buttons, which pointer and keyboard can use. */
 export function Rows({ rows, onOrder, removable }: RowsProps): ReactNode {
   const ids = rows.map(({ id }) => id);
   const move = (index: number, by: number) => (): void => {

@@ -1,17 +1,17 @@
-/** How large a display draws its board: a wall with little on it uses its room instead of leaving it empty. */
+/** Scale of a display, so that a board with few parts fills the screen. */
 import { useEffect, useState } from 'react';
 
-/** What is on the board, as far as it takes room. */
+/** Contents of the board that take space. */
 export interface Content {
   readonly tiles: number;
   readonly agents: number;
-  /** Callers or a chart stand beside the tiles. */
+  /** Callers or a chart are beside the tiles. */
   readonly side: boolean;
   readonly compact: boolean;
 }
-/** A few steps: the picture does not change with every agent who comes or goes. */
+/** Few steps, so that the scale does not change with every agent. */
 const STEPS = [1.5, 1.25];
-/** Of board.module.css, in em: width and height of a screen at scale 1, and what parts of the board take. */
+/** Lengths of board.module.css in em at scale 1. */
 const SCREEN = { width: 124, height: 69 } as const;
 const SIDE_WIDTH = 24;
 /** Callers with four rows, and the chart. */

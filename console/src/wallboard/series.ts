@@ -1,4 +1,4 @@
-/** Today's intervals of queues, added up. Pure. */
+/** Today's intervals, summed over queues. Pure. */
 import type { QueueFigures } from '@offhook/contract/wallboard.ts';
 
 export interface Interval {
@@ -10,10 +10,10 @@ export interface Interval {
   readonly abandoned: number;
 }
 const HOUR = 3600;
-/** Least hours a chart shows, so that the first calls of a day are no wall of two bars. */
+/** Minimum hours of a chart, so that the first calls of a day are not two bars as wide as the chart. */
 const LEAST_HOURS = 6;
 
-/** One row for each interval, of all the series together; intervals without any are rows too. */
+/** One row for each interval with the sum of all series; empty intervals are rows too. */
 export function addSeries(series: readonly (readonly QueueFigures[])[]): Interval[] {
   const rows = new Map<string, Interval>();
   for (const { from, to, sums } of series.flat()) {
@@ -35,7 +35,7 @@ export function addSeries(series: readonly (readonly QueueFigures[])[]): Interva
   return [...rows.values()].toSorted((a, b) => a.from - b.from);
 }
 const seconds = (time: string): number => Date.parse(time) / 1000;
-/** The rows from the hour of the first call on, the last six hours at least. */
+/** The rows from the hour of the first call on, at least those of the last six hours. */
 export function worthShowing(rows: readonly Interval[]): Interval[] {
   const last = rows.at(-1);
   if (last === undefined) return [];

@@ -1,4 +1,4 @@
-/** States of agents: each has a word, a shape and a colour, so that none is told by colour alone. */
+/** States of agents: each has a word, a shape and a colour, so that none depends on colour alone. */
 import type { ReactNode } from 'react';
 import {
   BellRing,
@@ -43,7 +43,7 @@ export function StateIcon({ state }: { readonly state: AgentState }): ReactNode 
   const Icon = ICONS[state];
   return <Icon className={styles.icon} aria-hidden />;
 }
-/** Nothing where all is calm. */
+/** Renders nothing without an alarm. */
 export function AlarmMark({
   alarm,
   worded = false,

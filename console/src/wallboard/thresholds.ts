@@ -1,17 +1,17 @@
-/** When a figure is coloured, and when the colour goes again. Pure: the same readings give the same alarms. */
+/** When an alarm of a figure starts and ends. Pure: the same readings give the same alarms. */
 import type { BoardThreshold } from '@offhook/contract/boards.ts';
 import { kindOf } from './model.ts';
 
 export type Alarm = 'calm' | 'warn' | 'alert';
 export interface AlarmState {
   readonly alarm: Alarm;
-  /** Since when the figure is back by the margin, ms since 1970; null while it is not. */
+  /** Time since which the figure is better than its level by the margin, ms since 1970; null while it is not. */
   readonly eased_at: number | null;
 }
 export const CALM: AlarmState = { alarm: 'calm', eased_at: null };
-/** How far behind its level, as a part of it, a figure must be before its colour may go. */
+/** Margin, as a fraction of the level, by which a figure must be better before the alarm may end. */
 export const MARGIN = 0.05;
-/** For how long it must be. */
+/** Time for which it must be better. */
 export const HOLD_MS = 10_000;
 const RANK: Readonly<Record<Alarm, number>> = { calm: 0, warn: 1, alert: 2 };
 export const worse = (a: Alarm, b: Alarm): Alarm => (RANK[a] >= RANK[b] ? a : b);
@@ -23,7 +23,7 @@ const within =
   (value: number, { direction }: BoardThreshold, margin: number): Past =>
   (level) =>
     direction === 'above' ? value >= level * (1 - margin) : value <= level * (1 + margin);
-/** Whether a figure is so near to its level that it may swing about it. */
+/** Whether a figure is so near to its level that it may oscillate around it. */
 const near =
   (value: number, { direction, metric }: BoardThreshold): Past =>
   (level) => {
@@ -32,10 +32,10 @@ const near =
   };
 
 /**
- * A level is entered at once. It is left at once where there is no figure any more or a clearly good one: below half of a
- * level that is not to be exceeded; for one that is to be held, half way from it to 100 %, or the double of what is no rate.
- * Between, it is left only after the figure was behind it by the margin for the whole of the time: a figure that swings about
- * its level does not make the wall flicker.
+ * An alarm starts at once. It ends at once without a figure, or with a clearly good one: below half of an upper level; for a
+ * lower level of a rate, half way from it to 100 %; for a lower level of any other figure, twice the level.
+ * Between these the figure must be better by the margin for the whole time, so that a figure that oscillates around its level
+ * does not make the wall flicker.
  */
 export function nextAlarm(
   { alarm, eased_at }: AlarmState,

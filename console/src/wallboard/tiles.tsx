@@ -43,7 +43,7 @@ interface TileProps {
   readonly board: Shown;
   readonly formulas: ReadonlyMap<string, QueueStats>;
 }
-/** One queue; an event of another queue does not draw it. */
+/** One queue; events of other queues do not render it. */
 const Tile = memo(function Tile({ queue: name, board, formulas }: TileProps): ReactNode {
   const queue = useRecord('queues', name);
   const second = useSecond();

@@ -1,4 +1,4 @@
-/** Lists of any length of which only what is in sight is drawn: on the page, or on a screen that turns its pages by itself. */
+/** Lists that render only visible items: on a page, or on a screen that pages automatically. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { ReactNode, RefObject } from 'react';
 import { useVirtualizer, useWindowVirtualizer } from '@tanstack/react-virtual';
@@ -43,7 +43,7 @@ function useColumns(ref: RefObject<HTMLElement | null>, { count, minWidth, colum
   }, [ref]);
   const fit = Math.max(1, Math.floor(size.width / (minWidth * size.em)));
   const most = Math.max(1, columns == null ? fit : Math.min(columns, fit));
-  // As many rows as it takes, and none that is nearly empty.
+  // The fewest rows, filled evenly.
   const rows = Math.max(1, Math.ceil(count / most));
   return { em: size.em, columns: columns == null ? Math.max(1, Math.ceil(count / rows)) : most };
 }
@@ -112,7 +112,7 @@ function PageList(props: VirtualProps): ReactNode {
   const virtualizer = useWindowVirtualizer({
     count: Math.ceil(props.count / perRow),
     estimateSize: () => props.height * em,
-    // A row that moves stays what it is: a menu of it that is open stays so.
+    // Keyed by item, so that a moved row keeps its open menu.
     getItemKey: (index) => (perRow === 1 ? props.itemKey(index) : index),
     overscan: 3,
     scrollMargin: margin,
@@ -141,20 +141,20 @@ function ScreenList(props: VirtualProps): ReactNode {
     observer.observe(node);
     return () => observer.disconnect();
   }, []);
-  // Of a page no row is cut in two: a name that is half there cannot be read.
+  // A page has only whole rows, because half a name cannot be read.
   const height = room + 1 >= total ? total : Math.max(1, Math.floor(room / row)) * row;
   const pages = Math.max(1, Math.ceil((total - 1) / Math.max(1, height)));
   const [page, setPage] = useState(0);
   const held = useRef(false);
   useEffect(() => {
     if (pages < 2) return;
-    // Who reads or uses it is not interrupted.
+    // Paging stops while the list is hovered or focused.
     const timer = setInterval(() => held.current || setPage((old) => (old + 1) % pages), TURN_MS);
     return () => clearInterval(timer);
   }, [pages]);
   const shown = Math.min(page, pages - 1);
   useEffect(() => {
-    // Not returned: where a browser answers with a promise, that is no clean-up.
+    // Not returned: a browser may return a promise, which is no clean-up function.
     outer.current?.scrollTo({ top: shown * height });
   }, [shown, height]);
   const hold = (on: boolean) => (): void => {
@@ -167,7 +167,7 @@ function ScreenList(props: VirtualProps): ReactNode {
           ref={outer}
           className={styles.screen}
           style={{ height }}
-          // Who has no mouse scrolls it with the arrow keys.
+          // Focusable, so that the arrow keys scroll it.
           tabIndex={0}
           role="region"
           aria-label={props.label}
