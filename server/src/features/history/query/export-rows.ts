@@ -2,12 +2,10 @@ import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import type { ConversationRows } from '../../../ports/conversations.ts';
 import type { Tables } from '../store/tables.ts';
-import { findConversations } from './find.ts';
-import type { Wanted } from './find.ts';
-import { padded } from './sources.ts';
+import { findConversations, wantedOf } from './find.ts';
+import type { Wanted, WantedDeps } from './find.ts';
+import { padded, within } from './sources.ts';
 import type { Place } from './sources.ts';
-import { wantedOf } from './find.ts';
-import type { WantedDeps } from './find.ts';
 
 interface Line extends Place {
   readonly root: string;
@@ -29,14 +27,7 @@ async function readAll(
   at: { readonly bound: number; readonly after: Place | null; readonly limit: number },
 ): Promise<readonly Line[]> {
   let rows = lines(db).where('id', '<=', at.bound);
-  if (from_ms !== null) rows = rows.where('started_ms', '>=', from_ms);
-  if (to_ms !== null) rows = rows.where('started_ms', '<', to_ms);
-  const { after } = at;
-  if (after !== null) {
-    rows = rows.where((e) =>
-      e(e.refTuple('started_ms', 'id'), '<', e.tuple(e.val(after.started_ms), e.val(after.id))),
-    );
-  }
+  for (const condition of within({ from_ms, to_ms, after: at.after })) rows = rows.where(condition);
   return await rows.orderBy('started_ms', 'desc').orderBy('id', 'desc').limit(at.limit).execute();
 }
 

@@ -1,5 +1,6 @@
 /** Where a list of conversations can be read from in the order of time; each is one index. */
-import type { Kysely } from 'kysely';
+import { sql } from 'kysely';
+import type { Expression, Kysely, SqlBool } from 'kysely';
 import type { ConversationKeyRow, Tables } from '../store/tables.ts';
 
 /** A place in the order of every list: newest first. */
@@ -54,43 +55,43 @@ function ofPlaces(places: readonly Place[], cut: Cut) {
   );
   return oldestFirst ? within.slice(-limit).reverse() : within.slice(skip, skip + limit);
 }
+/** Conditions of a range, and of the places after one; `id` is the column of the conversation. */
+export function within(
+  { from_ms, to_ms, after = null }: Range & { readonly after?: Place | null },
+  id: 'id' | 'conversation' = 'id',
+): readonly Expression<SqlBool>[] {
+  const started = sql.ref('started_ms');
+  return [
+    ...(from_ms === null ? [] : [sql<SqlBool>`${started} >= ${from_ms}`]),
+    ...(to_ms === null ? [] : [sql<SqlBool>`${started} < ${to_ms}`]),
+    ...(after === null
+      ? []
+      : [sql<SqlBool>`(${started}, ${sql.ref(id)}) < (${after.started_ms}, ${after.id})`]),
+  ];
+}
 function ofColumn(db: Kysely<Tables>, source: Extract<Source, { column: unknown } | 'all'>, cut: Cut) {
-  const { from_ms, to_ms, after, limit, oldestFirst } = cut;
+  const order = cut.oldestFirst ? 'asc' : 'desc';
   let rows = db.selectFrom('conversations').select(['started_ms', 'id']);
   if (source !== 'all') rows = rows.where(source.column, '=', source.value as never);
-  if (from_ms !== null) rows = rows.where('started_ms', '>=', from_ms);
-  if (to_ms !== null) rows = rows.where('started_ms', '<', to_ms);
-  if (after) {
-    rows = rows.where((e) =>
-      e(e.refTuple('started_ms', 'id'), '<', e.tuple(e.val(after.started_ms), e.val(after.id))),
-    );
-  }
-  const order = oldestFirst ? 'asc' : 'desc';
+  for (const condition of within(cut)) rows = rows.where(condition);
   return rows
     .orderBy('started_ms', order)
     .orderBy('id', order)
-    .limit(limit)
+    .limit(cut.limit)
     .offset(cut.skip ?? 0);
 }
 function ofKey(db: Kysely<Tables>, { kind, value }: Key, cut: Cut) {
-  const { from_ms, to_ms, after, limit, oldestFirst } = cut;
+  const order = cut.oldestFirst ? 'asc' : 'desc';
   let rows = db
     .selectFrom('conversation_keys')
     .select(['started_ms', 'conversation as id'])
     .where('kind', '=', kind)
     .where('value', '=', value);
-  if (from_ms !== null) rows = rows.where('started_ms', '>=', from_ms);
-  if (to_ms !== null) rows = rows.where('started_ms', '<', to_ms);
-  if (after) {
-    rows = rows.where((e) =>
-      e(e.refTuple('started_ms', 'conversation'), '<', e.tuple(e.val(after.started_ms), e.val(after.id))),
-    );
-  }
-  const order = oldestFirst ? 'asc' : 'desc';
+  for (const condition of within(cut, 'conversation')) rows = rows.where(condition);
   return rows
     .orderBy('started_ms', order)
     .orderBy('conversation', order)
-    .limit(limit)
+    .limit(cut.limit)
     .offset(cut.skip ?? 0);
 }
 /** Each key is read from its own place, so that no key's whole history is sorted. */

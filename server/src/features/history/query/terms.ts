@@ -6,7 +6,7 @@ import { inChunks, insertAll } from '../store/store.ts';
 import type { ConversationRecord, RecordedParticipant } from '../record/record.ts';
 import type { Tables } from '../store/tables.ts';
 import type { Key, Place, Range, Source } from './sources.ts';
-import { padded } from './sources.ts';
+import { padded, within } from './sources.ts';
 
 /** A key is cut to this: what a caller sends as its number may be any length, and an index takes less. */
 export const KEY_LIMIT = 64;
@@ -101,8 +101,7 @@ async function placesOf(
           'in',
           padded(some.slice(i, i + CHUNK)).map((key) => key.value),
         );
-      if (range.from_ms !== null) rows = rows.where('started_ms', '>=', range.from_ms);
-      if (range.to_ms !== null) rows = rows.where('started_ms', '<', range.to_ms);
+      for (const condition of within(range)) rows = rows.where(condition);
       for (const row of await rows.limit(MOST_PLACES + 1).execute()) {
         const id = Number(row.conversation);
         places.set(id, { started_ms: Number(row.started_ms), id });
