@@ -2,8 +2,7 @@ import { callQuality, conversations } from '@offhook/contract/operations/convers
 import { history } from '@offhook/contract/operations/history.ts';
 import type { Served } from '../../ports/operations.ts';
 import type { HistoryService } from './query/history-service.ts';
-import type { Notes } from './query/notes.ts';
-import type { Quality } from './query/quality.ts';
+import type { Notes, Quality } from './query/annotate.ts';
 import type { ConversationReader } from './query/service.ts';
 
 /** GET /api/mobile/history.php, its alias, and what the alias alone takes (wire.md section 4). */

@@ -1,6 +1,6 @@
 import type { Insertable, Kysely, Selectable } from 'kysely';
 import { fold } from '@offhook/contract/search.ts';
-import { cellsOf } from '../record/cells.ts';
+import { cellsOf } from '../record/figures.ts';
 import { inChunks, insertAll, remember, takeChanges } from '../store/store.ts';
 import { KEY_LIMIT, keyOf, writeTerms } from '../query/terms.ts';
 import { rootsWithTombstones } from '../store/eraser.ts';

@@ -1,9 +1,94 @@
-/** Channels of the engine that neither the call records nor the journal have. */
+/** Times without engine events, and channels of the engine that neither the call records nor the journal have. */
 import type { Kysely } from 'kysely';
+import type { DomainEvent } from '@offhook/contract/events.ts';
 import { inChunks } from '../store/store.ts';
 import type { Tables } from '../store/tables.ts';
-import { lostIn, unexplainedBy } from './absences.ts';
-import type { Absence, LostChannels } from './absences.ts';
+
+/** Milliseconds since 1970. */
+export interface Absence {
+  readonly from: number;
+  readonly to: number;
+}
+export interface LostChannels extends Absence {
+  readonly channels: number;
+}
+const KEPT = 200;
+
+/** Events that follow from what the engine says; others come also while nobody hears it, as what the history finds. */
+const HEARD = /^(engine|call|offer|agent|presence)\.|^queue\.caller_(?!settled)/;
+export const isHeard = ({ type }: { readonly type: string }): boolean => HEARD.test(type);
+/**
+ * From the last word of the engine before the link was lost, or the service was, to the end of the resync. `heard`: when that
+ * was, before the events that are given.
+ */
+export function createAbsences(known: readonly Absence[], heard: number | null = null) {
+  const found = [...known];
+  let from: number | null = null;
+  let newest = heard;
+  return {
+    /** Accepts every event, in order; returns the absence that the event ends. */
+    take(type: string, at: number): Absence | null {
+      const before = newest;
+      if (isHeard({ type })) newest = Math.max(newest ?? at, at);
+      if (type === 'engine.link_down') from ??= before ?? at;
+      // A killed service writes no `engine.link_down`.
+      if (type === 'engine.link_up') from ??= before ?? at;
+      if (type !== ('engine.resynced' satisfies DomainEvent['type']) || from === null) return null;
+      const absence = { from, to: at };
+      from = null;
+      found.push(absence);
+      if (found.length > KEPT) found.shift();
+      return absence;
+    },
+    overlaps: (span: Absence): boolean =>
+      (from !== null && span.to >= from) || found.some((a) => a.from <= span.to && a.to >= span.from),
+  };
+}
+
+const CHANNEL = /^[^:]*:(\d{9,12})\.(\d{1,12})$/;
+/** An id that the service chose contains the second of its channel, but not the number that the engine gave it. */
+const CHOSEN = /-(\d{9,12})\.[12]$/;
+/**
+ * Finds unrecorded channels: the engine numbers channels consecutively, so a missing number between two known ones is a
+ * channel that nobody recorded, unless the service chose the id of a channel of that time. Null while no channel after the
+ * absence is known. `channels`: all known ids around it.
+ */
+export function lostIn(absence: Absence, channels: Iterable<string>): readonly LostChannels[] | null {
+  const known = new Map<number, number>();
+  const chosen: number[] = [];
+  for (const id of new Set(channels)) {
+    const [, seconds, serial] = CHANNEL.exec(id) ?? [];
+    if (seconds !== undefined) known.set(Number(serial), Number(seconds) * 1000);
+    const [, second] = CHOSEN.exec(id) ?? [];
+    if (second !== undefined) chosen.push(Number(second) * 1000);
+  }
+  const serials = [...known].sort((a, b) => a[0] - b[0]);
+  if (!serials.some(([, at]) => at >= absence.to - 1000)) return null;
+  return serials.flatMap(([serial, at], i) => {
+    const before = serials[i - 1];
+    if (before === undefined) return [];
+    const missing = serial - before[0] - 1;
+    const outside = at + 1000 <= absence.from || before[1] > absence.to || at < before[1];
+    if (missing === 0 || outside) return [];
+    // The service and the engine read their clocks a moment apart.
+    const ours = chosen.filter((second) => second >= before[1] - 1000 && second <= at + 1000).length;
+    return missing > ours ? [{ from: before[1], to: at + 1000, channels: missing - ours }] : [];
+  });
+}
+/**
+ * The part of `missing` that the channels of test calls do not explain. A test call of another day is next to a number that
+ * `channels` does not contain, so it may only make a gap smaller.
+ */
+export function unexplainedBy(
+  tests: readonly string[],
+  absence: Absence,
+  channels: readonly string[],
+  missing: readonly LostChannels[],
+): readonly LostChannels[] {
+  if (missing.length === 0) return missing;
+  const left = lostIn(absence, [...channels, ...tests]) ?? [];
+  return left.filter((one) => missing.some((gap) => gap.from <= one.from && one.to <= gap.to));
+}
 
 /** Time for which the channel of a test call is kept. An absence is compared with the next call, which comes earlier on all but idle sites. */
 const KEEP_MS = 7 * 86_400_000;

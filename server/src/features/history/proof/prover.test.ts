@@ -15,14 +15,13 @@ import type { Store } from '../../../ports/store.ts';
 import type { ConversationRecord } from '../record/record.ts';
 import { buildRecord } from '../record/build.ts';
 import { withDirectory } from '../record/records.ts';
-import { spokenMs } from '../record/times.ts';
+import { spokenMs } from '../record/figures.ts';
 import { readFact } from '../store/store.ts';
 import type { Tables } from '../store/tables.ts';
-import { lostIn, unexplainedBy } from './absences.ts';
+import { lostIn, unexplainedBy, keepTestChannels } from './gaps.ts';
 import { merged } from './merge.ts';
 import { createProver } from './prover.ts';
 import { createStories } from './stories.ts';
-import { keepTestChannels } from './gaps.ts';
 import { recordsOfStory, talkOfStory } from './story-records.ts';
 
 const e164 = e164In('DE');

@@ -21,8 +21,8 @@ import type { Store } from '../../../ports/store.ts';
 import { readFact, writeFact } from '../store/store.ts';
 import type { Ingest } from '../ingest/ingest.ts';
 import type { Tables } from '../store/tables.ts';
-import { createAbsences, isHeard } from './absences.ts';
-import type { Absence } from './absences.ts';
+import { createAbsences, isHeard, gapsOf, testChannels } from './gaps.ts';
+import type { Absence } from './gaps.ts';
 import { differenceOf, lackOf, recordsFor, storedOf } from './compare.ts';
 import type { Lack, Stored } from './compare.ts';
 import {
@@ -36,7 +36,6 @@ import {
   unpublished,
 } from './findings.ts';
 import type { FindingFigures } from './findings.ts';
-import { gapsOf, testChannels } from './gaps.ts';
 import { createSettler } from './settle.ts';
 import type { Unsettled } from './settle.ts';
 import { createStories, isStoryType } from './stories.ts';

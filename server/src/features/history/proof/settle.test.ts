@@ -5,7 +5,7 @@ import { historyScene, recorded } from '../../../../test/support/history-scene.t
 import { buildRecord } from '../record/build.ts';
 import type { ConversationRecord } from '../record/record.ts';
 import { withDirectory } from '../record/records.ts';
-import { createAbsences } from './absences.ts';
+import { createAbsences } from './gaps.ts';
 import { settledIn } from './settle.ts';
 
 async function record(name: string): Promise<ConversationRecord> {

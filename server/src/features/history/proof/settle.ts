@@ -8,7 +8,7 @@ import type { Store } from '../../../ports/store.ts';
 import { BUILT, readRecord } from '../store/packs.ts';
 import type { ConversationRecord, RecordedVisit } from '../record/record.ts';
 import type { Tables } from '../store/tables.ts';
-import type { Absence } from './absences.ts';
+import type { Absence } from './gaps.ts';
 import { keepFinding } from './findings.ts';
 import type { Finding } from './findings.ts';
 

@@ -2,8 +2,8 @@
 import { hash } from 'node:crypto';
 import type { BridgeId, CallId, ChannelId } from '@offhook/contract/ids.ts';
 import type { CallRecord, CallRecordFacts, CallRecordType } from '../../../ports/call-records.ts';
-import type { Span } from '../record/times.ts';
-import { lengthOf } from '../record/times.ts';
+import type { Span } from '../record/figures.ts';
+import { lengthOf } from '../record/figures.ts';
 import type { Story, StoryLeg } from './stories.ts';
 
 /** Stand-in bridge of a call; the journal reports who talked, but not the engine's bridge. */

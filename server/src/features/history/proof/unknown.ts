@@ -7,8 +7,8 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { JournalReader } from '../../../ports/journal-store.ts';
 import type { Store } from '../../../ports/store.ts';
 import type { Tables } from '../store/tables.ts';
-import { createAbsences } from './absences.ts';
-import type { Absence } from './absences.ts';
+import { createAbsences } from './gaps.ts';
+import type { Absence } from './gaps.ts';
 import { keepFinding } from './findings.ts';
 
 interface Finalised {

@@ -12,7 +12,7 @@ import {
   talkClockMs,
   secondsOf,
   timesOf,
-} from '../record/times.ts';
+} from '../record/figures.ts';
 import type { ConversationIndexRow, Tables } from '../store/tables.ts';
 
 /** What the row knows and the record does not. */

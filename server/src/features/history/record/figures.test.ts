@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EXPORT_COLUMNS } from '@offhook/contract/exports.ts';
-import { ROW_COLUMNS, cellsOf } from './cells.ts';
+import { ROW_COLUMNS, cellsOf } from './figures.ts';
 import type { ConversationRecord, RecordedLeg, RecordedParticipant } from './record.ts';
 
 const who = (extension: string | null, number: string, name: string): RecordedParticipant => ({

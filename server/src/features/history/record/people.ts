@@ -18,7 +18,7 @@ import { msOf } from './replay.ts';
 import type { Segment } from './replay.ts';
 import { numberOf } from './scene.ts';
 import type { Scene } from './scene.ts';
-import { lengthOf } from './times.ts';
+import { lengthOf } from './figures.ts';
 import type { ChannelLine } from './timeline.ts';
 
 type Disposition = z.infer<typeof DispositionSchema>;

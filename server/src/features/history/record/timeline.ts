@@ -2,7 +2,7 @@
 import type { EndpointKind } from '../../../ports/directory.ts';
 import type { KnownRecord } from './records.ts';
 import { compareCalls, inOrder } from './records.ts';
-import type { Span } from './times.ts';
+import type { Span } from './figures.ts';
 
 /** A time in a bridge where people can talk. */
 export interface BridgeSpan extends Span {

@@ -80,7 +80,7 @@ export interface ConversationIndexRow {
   search: string;
   /** ConversationRecord as JSON, compressed (`packs.ts`). */
   record: Uint8Array;
-  /** What an export shows of it, so that a million rows are read without opening the record: JSON of `cellsOf` (record/cells.ts). */
+  /** What an export shows of it, so that a million rows are read without opening the record: JSON of `cellsOf` (record/figures.ts). */
   cells: string;
   /** Hash of the record's JSON: telling the same again changes nothing. */
   fingerprint: string;
