@@ -34,7 +34,7 @@ import { openObjects } from '../server/src/features/pbx-config/objects.ts';
 import { siteEvent } from '../server/src/features/pbx-config/live.ts';
 import { sessionOperations } from '../server/src/features/sessions/operations.ts';
 import { Sessions } from '../server/src/features/sessions/service.ts';
-import { createWallboard } from '../server/src/features/wallboard/service.ts';
+import { Wallboard } from '../server/src/features/wallboard/service.ts';
 import { createHost } from '../server/src/http/host.ts';
 import { addOperations } from '../server/src/http/operations.ts';
 import { createEngineLoop } from '../server/src/journal/engine-loop.ts';
@@ -109,7 +109,7 @@ const queues = createQueues({
   log,
   tell: (input) => loop.tell(input),
 });
-const wallboard = await createWallboard({
+const wallboard = await Wallboard.open({
   store,
   journal,
   eventOf,

@@ -21,7 +21,7 @@ import { remainsOf } from '../features/privacy/remains.ts';
 import { createPrivacy } from '../features/privacy/service.ts';
 import { createQueues } from '../features/queues/service.ts';
 import { createSelfService } from '../features/self-service/service.ts';
-import { createWallboard } from '../features/wallboard/service.ts';
+import { Wallboard } from '../features/wallboard/service.ts';
 import { eventOf } from '../journal/journal.ts';
 import type { EngineConfig } from '../ports/engine-config.ts';
 import { DISK_FLOOR_BYTES } from './health.ts';
@@ -78,7 +78,7 @@ const createCalls = (parts: CallParts): Promise<CallControlFeature> => {
 /** Runs the migrations of the features. */
 export async function createCallFeatures(parts: CallParts) {
   const { agents, audit, clock, config, directory, engine, journal, live, log, loop, store } = parts;
-  const wallboard = await createWallboard({
+  const wallboard = await Wallboard.open({
     store,
     journal,
     eventOf,

@@ -17,12 +17,10 @@ import type { JournalStore } from '../../ports/journal-store.ts';
 import type { Store } from '../../ports/store.ts';
 import { manualClock } from '../../../test/support/sessions-fixture.ts';
 import { writeBoard } from './board.ts';
-import { createCounter } from './counter.ts';
-import type { Counter } from './counter.ts';
+import { Counter } from './counter.ts';
 import { zoneCalendar } from './days.ts';
 import { figuresOf } from './figures.ts';
-import { SumTable, createWallboardStore } from './store.ts';
-import type { WallboardStore } from './store.ts';
+import { SumTable, WallboardStore } from './store.ts';
 import { SLOT_MS, fold, noSums, slotOf, writeSums } from './sums.ts';
 import { T0, at, told } from '../../../test/support/queue-story.ts';
 
@@ -42,7 +40,7 @@ async function rig() {
       return await store.transaction(work);
     },
   };
-  const wallboardStore = await createWallboardStore(breaking);
+  const wallboardStore = await WallboardStore.open(breaking);
   return {
     clock,
     store: wallboardStore,
@@ -50,7 +48,7 @@ async function rig() {
       broken = on;
     },
     open: (journal: Journal): Promise<Counter> =>
-      createCounter({ store: wallboardStore, journal, eventOf, clock, calendar, log: silent }),
+      Counter.open({ store: wallboardStore, journal, eventOf, clock, calendar, log: silent }),
     async [Symbol.asyncDispose]() {
       await store.close();
       await rm(folder, { recursive: true, force: true });

@@ -18,7 +18,7 @@ import { eventOf, openJournal } from '../../journal/journal.ts';
 import type { LiveCaller, LiveView } from '../../ports/live.ts';
 import { createAudit } from '../audit/service.ts';
 import { wallboardOperations } from './operations.ts';
-import { createWallboard } from './service.ts';
+import { Wallboard } from './service.ts';
 import { T0, at, told } from '../../../test/support/queue-story.ts';
 
 /** The whole feature over a journal, a clock and an engine of its own; every event goes through the journal. */
@@ -42,7 +42,7 @@ async function rig(t: TestContext, options: { zone?: string; now?: number; befor
   const published: DomainEvent[] = [];
   const commit = (...events: DomainEvent[]): void => board.onCommitted(journal.append(events), events);
   const open = () =>
-    createWallboard({
+    Wallboard.open({
       store: temp.store,
       journal,
       eventOf,

@@ -1,4 +1,4 @@
-import type { Transaction } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import { DEFAULT_SERVICE_LEVEL, ServiceLevel } from '@offhook/contract/wallboard.ts';
 import type { Migration, Store } from '../../ports/store.ts';
 import type { Span } from './days.ts';
@@ -219,164 +219,180 @@ interface NameRow {
   readonly name: string;
   readonly sums: Partial<Sums>;
 }
-export interface WallboardStore {
-  /** Null where nothing was ever counted. */
-  position(): Promise<(Position & { readonly board: string }) | null>;
-  /** Adds what was counted since the last time, and how far; all or nothing. A gap takes the place of one that began with it. */
-  save(added: SumTable, position: Position, board: string, gaps?: readonly Gap[]): Promise<void>;
-  /** Everything from this slot on. */
-  since(slot: number): Promise<SumTable>;
-  /** The slots of one queue or agent from `first` to before `end`, in order, a page at a time. */
-  slots(of: Of, name: string, first: number, end: number): AsyncGenerator<readonly SlotRow[], void, void>;
-  /** What sums up to all of these slots, by days where they hold whole ones; of every name where none is given. */
-  parts(of: Of, first: number, end: number, name?: string): AsyncGenerator<readonly NameRow[], void, void>;
-  gaps(): Promise<Gap[]>;
-  purge(now: number): Promise<void>;
-  levels(): Promise<Map<string, ServiceLevel>>;
-  saveLevel(
-    queue: string,
-    level: ServiceLevel,
-    also: (trx: Transaction<unknown>) => Promise<void>,
-  ): Promise<void>;
-}
 
-/** Runs the migrations. Everything throws `store_unavailable` where the database refuses. */
-export async function createWallboardStore(store: Store): Promise<WallboardStore> {
-  await store.migrate('wallboard', migrations);
-  const db = store.db<Tables>();
-  return {
-    async position() {
-      const row = await db.selectFrom('wallboard_state').selectAll().executeTakeFirst();
-      if (row === undefined) return null;
-      return { epoch: row.epoch, seq: Number(row.seq), as_of: Number(row.as_of), board: row.board };
-    },
-    async save(added, position, board, gaps = []) {
-      await store.transaction<Tables, void>(async (trx) => {
-        await addSlots(trx, added);
-        await addDays(trx, added);
-        await trx
-          .insertInto('wallboard_state')
-          .values({ id: 1, ...position, board })
-          .onConflict((conflict) => conflict.column('id').doUpdateSet({ ...position, board }))
-          .execute();
-        for (const { from, to, reason, settled = false } of gaps) {
-          await trx.deleteFrom('wallboard_gaps').where('from_at', '=', from).execute();
-          await trx
-            .insertInto('wallboard_gaps')
-            .values({ from_at: from, to_at: to, reason, settled: Number(settled) })
-            .execute();
-        }
-      });
-    },
-    async since(slot) {
-      const rows = await db
-        .selectFrom('wallboard_sums')
-        .selectAll()
-        .where('of', 'in', BOTH)
-        .where('slot', '>=', slot)
+/** Sums, gaps and service levels. Every method throws `store_unavailable` when the database refuses. */
+export class WallboardStore {
+  readonly #store: Store;
+  readonly #db: Kysely<Tables>;
+
+  private constructor(store: Store) {
+    this.#store = store;
+    this.#db = store.db<Tables>();
+  }
+  /** Runs the migrations. */
+  static async open(store: Store): Promise<WallboardStore> {
+    await store.migrate('wallboard', migrations);
+    return new WallboardStore(store);
+  }
+
+  /** Null if nothing was ever counted. */
+  async position(): Promise<(Position & { readonly board: string }) | null> {
+    const row = await this.#db.selectFrom('wallboard_state').selectAll().executeTakeFirst();
+    if (row === undefined) return null;
+    return { epoch: row.epoch, seq: Number(row.seq), as_of: Number(row.as_of), board: row.board };
+  }
+
+  /** Adds what was counted since the last time, and how far; all or nothing. A gap takes the place of one that began with it. */
+  async save(added: SumTable, position: Position, board: string, gaps: readonly Gap[] = []): Promise<void> {
+    await this.#store.transaction<Tables, void>(async (trx) => {
+      await addSlots(trx, added);
+      await addDays(trx, added);
+      await trx
+        .insertInto('wallboard_state')
+        .values({ id: 1, ...position, board })
+        .onConflict((conflict) => conflict.column('id').doUpdateSet({ ...position, board }))
         .execute();
-      const table = new SumTable();
-      for (const row of rows) fold(table.at(row.of, row.name, row.slot), readSums(row.sums));
-      return table;
-    },
-    async *slots(of, name, first, end) {
-      for (let next = first; ;) {
-        const rows = await db
-          .selectFrom('wallboard_sums')
-          .select(['slot', 'sums'])
-          .where('of', '=', of)
-          .where('name', '=', name)
-          .where('slot', '>=', next)
-          .where('slot', '<', end)
-          .orderBy('slot')
-          .limit(PAGE)
+      for (const { from, to, reason, settled = false } of gaps) {
+        await trx.deleteFrom('wallboard_gaps').where('from_at', '=', from).execute();
+        await trx
+          .insertInto('wallboard_gaps')
+          .values({ from_at: from, to_at: to, reason, settled: Number(settled) })
           .execute();
-        if (rows.length > 0) yield rows.map(({ slot, sums }) => ({ slot, sums: readSums(sums) }));
-        const last = rows.at(-1);
-        if (last === undefined || rows.length < PAGE) return;
-        next = last.slot + 1;
       }
-    },
-    async *parts(of, first, end, name) {
-      const [firstDay, endDay] = [Math.ceil(first / SLOTS_OF_DAY), Math.floor(end / SLOTS_OF_DAY)];
-      const whole = firstDay < endDay;
-      const edges = whole
-        ? [
-            [first, firstDay * SLOTS_OF_DAY],
-            [endDay * SLOTS_OF_DAY, end],
-          ]
-        : [[first, end]];
-      const read = (rows: readonly { name: string; sums: string }[]): NameRow[] =>
-        rows.map((row) => ({ name: row.name, sums: readSums(row.sums) }));
-      for (const [from, to] of edges as [number, number][]) {
-        const step = name === undefined ? 4 : SLOTS_OF_DAY;
-        for (let slot = from; slot < to; slot += step) {
-          let query = db
-            .selectFrom('wallboard_sums')
-            .select(['name', 'sums'])
-            .where('of', '=', of)
-            .where('slot', '>=', slot)
-            .where('slot', '<', Math.min(slot + step, to));
-          if (name !== undefined) query = query.where('name', '=', name);
-          yield read(await query.execute());
-        }
-      }
-      if (!whole) return;
-      const step = name === undefined ? 1 : PAGE;
-      for (let day = firstDay; day < endDay; day += step) {
-        let query = db
-          .selectFrom('wallboard_days')
+    });
+  }
+
+  /** Everything from this slot on. */
+  async since(slot: number): Promise<SumTable> {
+    const rows = await this.#db
+      .selectFrom('wallboard_sums')
+      .selectAll()
+      .where('of', 'in', BOTH)
+      .where('slot', '>=', slot)
+      .execute();
+    const table = new SumTable();
+    for (const row of rows) fold(table.at(row.of, row.name, row.slot), readSums(row.sums));
+    return table;
+  }
+
+  /** The slots of one queue or agent from `first` to before `end`, in order, a page at a time. */
+  async *slots(
+    of: Of,
+    name: string,
+    first: number,
+    end: number,
+  ): AsyncGenerator<readonly SlotRow[], void, void> {
+    for (let next = first; ;) {
+      const rows = await this.#db
+        .selectFrom('wallboard_sums')
+        .select(['slot', 'sums'])
+        .where('of', '=', of)
+        .where('name', '=', name)
+        .where('slot', '>=', next)
+        .where('slot', '<', end)
+        .orderBy('slot')
+        .limit(PAGE)
+        .execute();
+      if (rows.length > 0) yield rows.map(({ slot, sums }) => ({ slot, sums: readSums(sums) }));
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < PAGE) return;
+      next = last.slot + 1;
+    }
+  }
+
+  /** What sums up to all of these slots, by days where they hold whole ones; of every name where none is given. */
+  async *parts(
+    of: Of,
+    first: number,
+    end: number,
+    name?: string,
+  ): AsyncGenerator<readonly NameRow[], void, void> {
+    const [firstDay, endDay] = [Math.ceil(first / SLOTS_OF_DAY), Math.floor(end / SLOTS_OF_DAY)];
+    const whole = firstDay < endDay;
+    const edges = whole
+      ? [
+          [first, firstDay * SLOTS_OF_DAY],
+          [endDay * SLOTS_OF_DAY, end],
+        ]
+      : [[first, end]];
+    const read = (rows: readonly { name: string; sums: string }[]): NameRow[] =>
+      rows.map((row) => ({ name: row.name, sums: readSums(row.sums) }));
+    for (const [from, to] of edges as [number, number][]) {
+      const step = name === undefined ? 4 : SLOTS_OF_DAY;
+      for (let slot = from; slot < to; slot += step) {
+        let query = this.#db
+          .selectFrom('wallboard_sums')
           .select(['name', 'sums'])
           .where('of', '=', of)
-          .where('day', '>=', day)
-          .where('day', '<', Math.min(day + step, endDay));
+          .where('slot', '>=', slot)
+          .where('slot', '<', Math.min(slot + step, to));
         if (name !== undefined) query = query.where('name', '=', name);
         yield read(await query.execute());
       }
-    },
-    async gaps() {
-      const rows = await db.selectFrom('wallboard_gaps').selectAll().orderBy('from_at').execute();
-      return rows.map(({ from_at, to_at, reason, settled }) => ({
-        from: Number(from_at),
-        to: Number(to_at),
-        reason,
-        ...(settled === 1 ? { settled: true } : {}),
-      }));
-    },
-    async purge(now) {
-      await db
-        .deleteFrom('wallboard_sums')
-        .where('of', 'in', BOTH)
-        .where('slot', '<', slotOf(now - KEEP_MS))
+    }
+    if (!whole) return;
+    const step = name === undefined ? 1 : PAGE;
+    for (let day = firstDay; day < endDay; day += step) {
+      let query = this.#db
+        .selectFrom('wallboard_days')
+        .select(['name', 'sums'])
+        .where('of', '=', of)
+        .where('day', '>=', day)
+        .where('day', '<', Math.min(day + step, endDay));
+      if (name !== undefined) query = query.where('name', '=', name);
+      yield read(await query.execute());
+    }
+  }
+
+  async gaps(): Promise<Gap[]> {
+    const rows = await this.#db.selectFrom('wallboard_gaps').selectAll().orderBy('from_at').execute();
+    return rows.map(({ from_at, to_at, reason, settled }) => ({
+      from: Number(from_at),
+      to: Number(to_at),
+      reason,
+      ...(settled === 1 ? { settled: true } : {}),
+    }));
+  }
+
+  async purge(now: number): Promise<void> {
+    await this.#db
+      .deleteFrom('wallboard_sums')
+      .where('of', 'in', BOTH)
+      .where('slot', '<', slotOf(now - KEEP_MS))
+      .execute();
+    await this.#db
+      .deleteFrom('wallboard_days')
+      .where('of', 'in', BOTH)
+      .where('day', '<', Math.floor(slotOf(now - KEEP_MS) / SLOTS_OF_DAY))
+      .execute();
+    await this.#db
+      .deleteFrom('wallboard_gaps')
+      .where('to_at', '<', now - KEEP_MS)
+      .execute();
+  }
+
+  async levels(): Promise<Map<string, ServiceLevel>> {
+    const rows = await this.#db.selectFrom('wallboard_service_levels').selectAll().execute();
+    return new Map(
+      rows.map(({ queue, ...level }) => {
+        const read = ServiceLevel.safeParse(level);
+        return [queue, read.success ? read.data : DEFAULT_SERVICE_LEVEL];
+      }),
+    );
+  }
+
+  async saveLevel(
+    queue: string,
+    level: ServiceLevel,
+    also: (trx: Transaction<unknown>) => Promise<void>,
+  ): Promise<void> {
+    await this.#store.transaction<Tables, void>(async (trx) => {
+      await trx
+        .insertInto('wallboard_service_levels')
+        .values({ queue, ...level })
+        .onConflict((conflict) => conflict.column('queue').doUpdateSet({ ...level }))
         .execute();
-      await db
-        .deleteFrom('wallboard_days')
-        .where('of', 'in', BOTH)
-        .where('day', '<', Math.floor(slotOf(now - KEEP_MS) / SLOTS_OF_DAY))
-        .execute();
-      await db
-        .deleteFrom('wallboard_gaps')
-        .where('to_at', '<', now - KEEP_MS)
-        .execute();
-    },
-    async levels() {
-      const rows = await db.selectFrom('wallboard_service_levels').selectAll().execute();
-      return new Map(
-        rows.map(({ queue, ...level }) => {
-          const read = ServiceLevel.safeParse(level);
-          return [queue, read.success ? read.data : DEFAULT_SERVICE_LEVEL];
-        }),
-      );
-    },
-    async saveLevel(queue, level, also) {
-      await store.transaction<Tables, void>(async (trx) => {
-        await trx
-          .insertInto('wallboard_service_levels')
-          .values({ queue, ...level })
-          .onConflict((conflict) => conflict.column('queue').doUpdateSet({ ...level }))
-          .execute();
-        await also(trx as unknown as Transaction<unknown>);
-      });
-    },
-  };
+      await also(trx as unknown as Transaction<unknown>);
+    });
+  }
 }
