@@ -81,8 +81,12 @@ const targets = (text: string): readonly string[] | undefined => {
     .map((s) => s.trim().toLowerCase())
     .filter(Boolean);
   // A malformed address would be taken for a host name and allow nothing.
-  const host = /^(?=.*[a-z])[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
-  return list.every((entry) => network(entry) || host.test(entry)) ? list : undefined;
+  const isHost = (entry: string): boolean =>
+    entry.length <= 253 &&
+    /[a-z]/.test(entry) &&
+    /^[a-z0-9][a-z0-9.-]*$/.test(entry) &&
+    /[a-z0-9]$/.test(entry);
+  return list.every((entry) => network(entry) || isHost(entry)) ? list : undefined;
 };
 /** The address of a PostgreSQL database, or null for none. */
 const database = (text: string): string | null | undefined => {
