@@ -355,6 +355,8 @@ export interface Engine {
   events(signal: AbortSignal): AsyncIterable<readonly EngineEvent[]>;
   /** Requests a new snapshot; it arrives as an event. */
   resync(): void;
+  /** Requests a new snapshot; resolves once the consumer has processed it, also where it shows nothing new. */
+  resynced(): Promise<void>;
   /**
    * Resolves once the result of every abandoned command is known: at once where there is none, else when a later snapshot was
    * processed. Until then the model may be about to change, and no command may answer from it. Rejects `engine_unavailable`

@@ -325,6 +325,7 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
     // eslint-disable-next-line require-yield
     async *events() {},
     resync: () => {},
+    resynced: async () => {},
     async settled() {
       if (unsettled) throw new ServiceError('engine_unavailable', 'an earlier command is open');
     },

@@ -96,6 +96,7 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
       }
     },
     resync: () => link.want(),
+    resynced: () => link.shown(),
     settled: (ms) => link.settled(ms),
     async roundTrip(ms) {
       await requireActions().action('Ping', {}, { ms });

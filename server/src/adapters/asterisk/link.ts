@@ -98,6 +98,10 @@ export class EngineLink {
   #wake = (): void => {};
   /** Number of timed-out commands whose effect the newest snapshot includes. */
   #answeredTo = 0;
+  /** Number of awaited snapshots requested, and of those that the newest snapshot answers. */
+  #requested = 0;
+  #shownTo = 0;
+  readonly #awaited = new Map<number, () => void>();
 
   constructor(parts: LinkParts) {
     this.#parts = parts;
@@ -160,6 +164,18 @@ export class EngineLink {
   /** Call when the consumer has processed every fact. */
   consumed(): void {
     this.#outcomes.known(this.#answeredTo);
+    for (const [request, resolve] of this.#awaited) {
+      if (request > this.#shownTo) break;
+      this.#awaited.delete(request);
+      resolve();
+    }
+  }
+  /** Has a fresh snapshot read; resolves once the consumer has processed it, after a new connection if need be. */
+  shown(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#awaited.set(++this.#requested, resolve);
+    this.want();
+    return promise;
   }
   /** Has a fresh snapshot read. */
   want(): void {
@@ -250,6 +266,7 @@ export class EngineLink {
     if (actions === null) return;
     this.#wanted = false;
     const upTo = this.#outcomes.open;
+    const requested = this.#requested;
     this.#parts.flow.begin();
     const reading = await readSnapshot(this.#parts.node, actions, () => this.#clock.now(), on.over.signal);
     // What the events connection still had to say of the time before comes ahead of its answer.
@@ -260,6 +277,7 @@ export class EngineLink {
     const up = this.#announced ? null : this.#linkEvent(true, '', life);
     this.#parts.flow.settle({ snapshot, began_at: reading.began_at, why, link: up });
     this.#answeredTo = upTo;
+    this.#shownTo = requested;
     this.#bootId = life;
     this.#version = reading.version;
     this.#announced = true;

@@ -66,7 +66,7 @@ export class Reconciler {
     this.#deps = deps;
     const { engine, live, clock, directory, intents, lanes, log } = deps;
     this.#doubts = new Doubts(clock, intents);
-    this.#reloads = createReloads({ engine, intents, log });
+    this.#reloads = createReloads({ engine, intents, log, looked: () => this.#onReloaded() });
     this.#stayed = followDirectory(directory);
     this.#workers = new Workers({
       clock,
@@ -144,6 +144,15 @@ export class Reconciler {
     this.#compare(mode, at);
     this.#reloads.compared();
     this.#doubts.onResynced();
+    this.#settleSoon();
+    this.#kick();
+  }
+
+  /** The members of a queue that went and came back are missing without any event that says so. */
+  #onReloaded(): void {
+    if (this.#reloads.held || !this.#reloads.open || !this.#deps.live.live || !this.#ourBoot()) return;
+    this.#compare('reload', this.#deps.live.as_of);
+    this.#reloads.compared();
     this.#settleSoon();
     this.#kick();
   }

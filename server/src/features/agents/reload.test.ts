@@ -24,6 +24,25 @@ test('agents - a queue that went and came back while the engine read its configu
   assert.deepEqual(both(rig), [['1003 lunch'], ['1003 lunch']]);
 });
 
+test('agents - members are brought back after a reload although the snapshots after it show nothing new', async (t) => {
+  const rig = await agentsRig(t);
+  const { pbx, act, clock, agents } = rig;
+  await act({ action: 'login' });
+  await act({ action: 'pause', reason: 'lunch' });
+  const release = await agents.hold();
+  pbx.dropQueue('sales');
+  await clock.advance(0);
+  pbx.addQueue('sales');
+  pbx.linkDown();
+  pbx.linkUp();
+  await clock.advance(0);
+  await agents.idle();
+  release();
+  await clock.advance(0);
+  await agents.idle();
+  assert.deepEqual(both(rig), [['1003 lunch'], ['1003 lunch']]);
+});
+
 test('agents - a service that dies while the engine reads its configuration leaves that to the next one', async (t) => {
   const rig = await agentsRig(t);
   const { pbx, act, clock } = rig;

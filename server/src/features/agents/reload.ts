@@ -22,16 +22,19 @@ export interface Reloads {
   compared(): void;
 }
 export function createReloads(deps: {
-  readonly engine: Pick<Engine, 'resync'>;
+  readonly engine: Pick<Engine, 'resynced'>;
   readonly intents: Intents;
   readonly log: Log;
+  /** Called after each snapshot requested here; one that shows nothing new is no event, and members may be missing all the same. */
+  readonly looked: () => void;
 }): Reloads {
-  const { engine, intents, log } = deps;
+  const { engine, intents, log, looked } = deps;
   let holds = 0;
   let looks = intents.fact('reload') === '1' ? LOOKS : 0;
   const note = async (value: '' | '1'): Promise<void> => {
     if ((intents.fact('reload') ?? '') !== value) await intents.keep([], { facts: { reload: value } });
   };
+  const look = (): void => void engine.resynced().then(looked);
   return {
     async hold() {
       await note('1');
@@ -42,7 +45,7 @@ export function createReloads(deps: {
         mine = false;
         holds -= 1;
         looks = LOOKS;
-        engine.resync();
+        look();
       };
     },
     get held() {
@@ -54,7 +57,7 @@ export function createReloads(deps: {
     compared() {
       if (holds > 0 || looks === 0) return;
       looks -= 1;
-      if (looks > 0) return engine.resync();
+      if (looks > 0) return look();
       note('').catch((error: unknown) =>
         log.warn({ error: messageOf(error) }, 'that agents followed the configuration is not written down'),
       );
