@@ -266,8 +266,11 @@ describe('agent desk', () => {
     const call = await offered(phone, caller, '+493055510');
     const link = page.getByRole('link', { name: 'Open customer record' });
     const wanted = `${site().base}/healthz?n=${encodeURIComponent(FAR)}&who=${encodeURIComponent(HOSTILE)}&q=sales`;
-    await link.waitFor();
-    assert.equal(await link.getAttribute('href'), new URL(wanted).href);
+    // The queue is added once its state has arrived.
+    await until(
+      'the address is whole',
+      async () => (await link.getAttribute('href')) === new URL(wanted).href,
+    );
     assert.deepEqual(
       [await link.getAttribute('target'), await link.getAttribute('rel')],
       ['_blank', 'noopener noreferrer'],
