@@ -17,9 +17,9 @@ import { ApplyCard } from './apply-card.tsx';
 import { useDraftState, useRenewed } from './data.ts';
 import { Diff } from './diff.tsx';
 import { DriftNotice, useDrift } from './drift.tsx';
-import { kindName, pathLabel } from './field-words.ts';
+import { kindName } from './field-words.ts';
 import { ObjectChanges } from './object-changes.tsx';
-import { ObjectLink } from './object-form.tsx';
+import { FindingText } from './object-form.tsx';
 import { Note, Tag } from './tone.tsx';
 import { say } from './say.ts';
 import { wordsOf } from '../app/words.ts';
@@ -140,9 +140,7 @@ const InvalidDraft = ({ findings }: Pick<Checked, 'findings'>): ReactNode => (
     <List size="sm" spacing={4}>
       {findings.map((finding, i) => (
         <List.Item key={i}>
-          <ObjectLink kind={finding.kind} name={finding.key} />
-          {finding.path !== '' && ` › ${pathLabel(finding.kind, finding.path)}`}:{' '}
-          <span lang="en">{finding.detail}</span>
+          <FindingText finding={finding} />
         </List.Item>
       ))}
     </List>

@@ -2,6 +2,7 @@
 import type { ReactNode } from 'react';
 import { Anchor, Button, Group, List, Paper, Stack, Text, Title } from '@mantine/core';
 import { OffhookError } from '@offhook/client';
+import type { Problem } from '@offhook/contract/errors.ts';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
 import { Link } from 'wouter';
 import { Failure } from '../app/states.tsx';
@@ -129,16 +130,26 @@ function Mistakes({ kind, form }: { readonly kind: ConfigKind; readonly form: Ob
         ))}
         {others.map((finding, i) => (
           <List.Item key={`${finding.kind}/${finding.key}/${i}`}>
-            <ObjectLink kind={finding.kind} name={finding.key} />
-            {finding.path !== '' && ` › ${pathLabel(finding.kind, finding.path)}`}
-            {': '}
-            <span lang="en">{finding.detail}</span>
+            <FindingText finding={finding} />
           </List.Item>
         ))}
       </List>
     </Note>
   );
 }
+/** The object and the path of a finding, and what is wrong there. */
+export const FindingText = ({
+  finding,
+}: {
+  readonly finding: NonNullable<Problem['findings']>[number];
+}): ReactNode => (
+  <>
+    <ObjectLink kind={finding.kind} name={finding.key} />
+    {finding.path !== '' && ` › ${pathLabel(finding.kind, finding.path)}`}
+    {': '}
+    <span lang="en">{finding.detail}</span>
+  </>
+);
 /** `Queue support`, as a link where there is a page of it. */
 export function ObjectLink({ kind, name }: { readonly kind: string; readonly name: string }): ReactNode {
   const href = nameHref(kind, name);

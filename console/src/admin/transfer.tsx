@@ -25,8 +25,8 @@ import { Failure, Loading } from '../app/states.tsx';
 import { useLocation } from 'wouter';
 import { PAGE_PATHS } from '../paths.ts';
 import { useDraftState, useRenewed } from './data.ts';
-import { fieldLabel, pathLabel } from './field-words.ts';
-import { ObjectLink } from './object-form.tsx';
+import { fieldLabel } from './field-words.ts';
+import { FindingText, ObjectLink } from './object-form.tsx';
 import { PendingBadge } from './pending.tsx';
 import { saveFile } from './save-file.ts';
 import { say } from './say.ts';
@@ -184,9 +184,7 @@ function Preview({
           <List size="sm" role="alert">
             {findings.map((finding, i) => (
               <List.Item key={i}>
-                <ObjectLink kind={finding.kind} name={finding.key} />
-                {finding.path !== '' && ` › ${pathLabel(finding.kind, finding.path)}`}:{' '}
-                <span lang="en">{finding.detail}</span>
+                <FindingText finding={finding} />
               </List.Item>
             ))}
           </List>
