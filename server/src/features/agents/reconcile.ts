@@ -141,17 +141,17 @@ export class Reconciler {
     if (this.#reloads.held && mode === 'reload') return;
     // A restarted engine does not perform what it had accepted before.
     if (mode !== 'same') this.#doubts.clear();
-    this.#compare(mode, at);
-    this.#reloads.compared();
+    this.#follow(mode, at);
     this.#doubts.onResynced();
-    this.#settleSoon();
-    this.#kick();
   }
 
-  /** The members of a queue that went and came back are missing without any event that says so. */
+  /** A queue that was removed and added again has no members, and no event reports it. */
   #onReloaded(): void {
     if (this.#reloads.held || !this.#reloads.open || !this.#deps.live.live || !this.#ourBoot()) return;
-    this.#compare('reload', this.#deps.live.as_of);
+    this.#follow('reload', this.#deps.live.as_of);
+  }
+  #follow(mode: Mode, at: number): void {
+    this.#compare(mode, at);
     this.#reloads.compared();
     this.#settleSoon();
     this.#kick();

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { TestContext } from 'node:test';
 import { agentsRig, both } from '../../../test/support/agents-rig.ts';
 
-test('agents - a queue that went and came back while the engine read its configuration has its members and pauses', async (t) => {
+/** A paused agent whose queue was removed and added again during a reload, which `release` ends. */
+async function queueAddedAgain(t: TestContext) {
   const rig = await agentsRig(t);
   const { pbx, act, clock, agents } = rig;
   await act({ action: 'login' });
@@ -16,6 +18,12 @@ test('agents - a queue that went and came back while the engine read its configu
   await clock.advance(0);
   await agents.idle();
   assert.deepEqual(both(rig), [['1003 lunch'], []], 'nothing is put back while the files may still change');
+  return { rig, release };
+}
+
+test('agents - a queue that went and came back while the engine read its configuration has its members and pauses', async (t) => {
+  const { rig, release } = await queueAddedAgain(t);
+  const { pbx, clock, agents } = rig;
   release();
   pbx.linkDown();
   pbx.linkUp();
@@ -25,18 +33,8 @@ test('agents - a queue that went and came back while the engine read its configu
 });
 
 test('agents - members are brought back after a reload although the snapshots after it show nothing new', async (t) => {
-  const rig = await agentsRig(t);
-  const { pbx, act, clock, agents } = rig;
-  await act({ action: 'login' });
-  await act({ action: 'pause', reason: 'lunch' });
-  const release = await agents.hold();
-  pbx.dropQueue('sales');
-  await clock.advance(0);
-  pbx.addQueue('sales');
-  pbx.linkDown();
-  pbx.linkUp();
-  await clock.advance(0);
-  await agents.idle();
+  const { rig, release } = await queueAddedAgain(t);
+  const { clock, agents } = rig;
   release();
   await clock.advance(0);
   await agents.idle();
