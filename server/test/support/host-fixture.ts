@@ -49,6 +49,26 @@ export const hostFixture = (options: Partial<HostOptions> = {}): Promise<Host> =
     ...options,
   });
 
+/** Sends requests below this path as a supervisor, or with another token. */
+export const jsonCaller =
+  ({ app }: Host, path = '/api/v1/') =>
+  async (
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    url: string,
+    body?: object,
+    token = 'token-supervisor',
+    headers: Record<string, string> = {},
+  ) => {
+    const reply = await app.inject({
+      method,
+      url: path + url,
+      headers: { authorization: `Bearer ${token}`, ...headers },
+      ...(body === undefined ? {} : { payload: body }),
+    });
+    const json: { code?: string; detail?: string; etag?: string } = reply.json();
+    return { status: reply.statusCode, etag: reply.headers['etag'], json };
+  };
+
 /** What came back on a raw connection: everything received until the server closed it, or until `ms` passed. */
 export async function rawExchange(
   port: number,

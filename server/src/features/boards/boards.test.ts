@@ -17,7 +17,7 @@ import type { DisplayKeys } from '../../ports/display-keys.ts';
 import type { Store } from '../../ports/store.ts';
 import { temporaryStore } from '../../../test/conformance/store-temp.ts';
 import { demoQueues, directoryFixture } from '../../../test/support/directory-fixture.ts';
-import { fixtureAuthenticator, hostFixture } from '../../../test/support/host-fixture.ts';
+import { fixtureAuthenticator, hostFixture, jsonCaller } from '../../../test/support/host-fixture.ts';
 import { apiKeyOperations } from '../api-keys/operations.ts';
 import { createApiKeys, isApiKey } from '../api-keys/service.ts';
 import { createAudit } from '../audit/service.ts';
@@ -67,22 +67,7 @@ async function rig(t: TestContext) {
     await audit.close();
     await temp[Symbol.asyncDispose]();
   });
-  const call = async (
-    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
-    url: string,
-    body?: object,
-    token = 'token-supervisor',
-    headers: Record<string, string> = {},
-  ) => {
-    const reply = await host.app.inject({
-      method,
-      url: `/api/v1/${url}`,
-      headers: { authorization: `Bearer ${token}`, ...headers },
-      ...(body === undefined ? {} : { payload: body }),
-    });
-    const json: { code?: string; detail?: string; etag?: string } = reply.json();
-    return { status: reply.statusCode, etag: reply.headers['etag'], json };
-  };
+  const call = jsonCaller(host);
   const create = async (fields: object = {}, token?: string): Promise<Board> => {
     const reply = await call('POST', 'boards', { ...BOARD, ...fields }, token);
     assert.equal(reply.status, 201, JSON.stringify(reply.json));

@@ -9,7 +9,7 @@ import { addOperations } from '../../http/operations.ts';
 import { extensionSubject, numberSubject } from '../../numbers/subject.ts';
 import { temporaryStore } from '../../../test/conformance/store-temp.ts';
 import { directoryFixture } from '../../../test/support/directory-fixture.ts';
-import { authenticatorWithKeys, hostFixture } from '../../../test/support/host-fixture.ts';
+import { authenticatorWithKeys, hostFixture, jsonCaller } from '../../../test/support/host-fixture.ts';
 import { createAudit } from '../audit/service.ts';
 import { phonebookOperations } from './operations.ts';
 import { createPhonebook } from './service.ts';
@@ -36,22 +36,7 @@ async function rig(t: TestContext) {
     await audit.close();
     await temp[Symbol.asyncDispose]();
   });
-  const call = async (
-    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
-    url: string,
-    body?: object,
-    token = 'token-supervisor',
-    headers: Record<string, string> = {},
-  ) => {
-    const reply = await host.app.inject({
-      method,
-      url: `/api/v1/phonebook/${url}`,
-      headers: { authorization: `Bearer ${token}`, ...headers },
-      ...(body === undefined ? {} : { payload: body }),
-    });
-    const json: { code?: string; detail?: string; etag?: string } = reply.json();
-    return { status: reply.statusCode, etag: reply.headers['etag'], json };
-  };
+  const call = jsonCaller(host, '/api/v1/phonebook/');
   const create = async (fields: object = {}, token?: string): Promise<Customer> => {
     const reply = await call('POST', 'customers', { ...ANNA, ...fields }, token);
     assert.equal(reply.status, 201, JSON.stringify(reply.json));
