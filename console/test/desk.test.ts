@@ -267,9 +267,11 @@ describe('agent desk', () => {
     const link = page.getByRole('link', { name: 'Open customer record' });
     const wanted = `${site().base}/healthz?n=${encodeURIComponent(FAR)}&who=${encodeURIComponent(HOSTILE)}&q=sales`;
     // The queue is added once its state has arrived.
+    let href: string | null = null;
     await until(
       'the address is whole',
-      async () => (await link.getAttribute('href')) === new URL(wanted).href,
+      async () => (href = await link.getAttribute('href')) === new URL(wanted).href,
+      { seen: () => ({ href }) },
     );
     assert.deepEqual(
       [await link.getAttribute('target'), await link.getAttribute('rel')],

@@ -233,7 +233,7 @@ export function useSession(): Session {
   return session;
 }
 export const useClient = (): Client => useSession().client;
-/** The signed-in person; only for components rendered while somebody is signed in. */
+/** The signed-in person. Throws in a component that is rendered without a session. */
 export function useMe(): Me {
   const { state } = useSession();
   if (state.is !== 'in' && state.is !== 'ended') throw new Error('nobody is signed in');

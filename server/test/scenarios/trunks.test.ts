@@ -16,7 +16,7 @@ import { useSite } from '../support/use-site.ts';
 
 const AT = { north: await farAddress('127.0.0.2'), south: await farAddress('127.0.0.3') };
 type Trunk = keyof typeof AT;
-/** Nobody answers here. */
+/** An address without a listener. */
 const EAST = { host: '127.0.0.4', port: await freePort() };
 
 describe('trunks', () => {

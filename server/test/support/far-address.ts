@@ -30,9 +30,9 @@ async function hold(address: FarAddress): Promise<void> {
 }
 
 /**
- * Takes a free port of this loopback host for the far side of a trunk. An OPTIONS that nobody answered fails three
- * seconds later, after one that reached a far side opened since, and Asterisk then dials nobody there for 20 s; so
- * somebody answers here whenever no far side is open.
+ * Takes a free port of this loopback host for the far side of a trunk. An unanswered OPTIONS times out after three
+ * seconds, even if a later one has succeeded, and Asterisk then does not dial the address for 20 s; so a socket answers
+ * OPTIONS here whenever no far side is open.
  */
 export async function farAddress(host: string): Promise<FarAddress> {
   const address = { host, port: await freePort() };
