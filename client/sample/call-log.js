@@ -1,0 +1,66 @@
+/** A log of finished calls for another system: complete and without doubles, through every fault of the connection. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createClient } from '@offhook/client';
+
+const RETRIES = 20;
+const WAIT_MS = 50;
+
+export class CallLog {
+  /** Finished conversations by id. */
+  lines = new Map();
+  #offhook;
+  #stream;
+  #cursor;
+
+  constructor({ base, token }) {
+    this.#offhook = createClient({ base, token });
+    this.#stream = this.#offhook.stream({ topics: ['history'], snapshot: true });
+  }
+  /** Follows the site until `close`: every event, gap and snapshot is a reason to read the feed of changes on. */
+  async follow() {
+    for await (const item of this.#stream) if (item) await this.read();
+  }
+  close() {
+    this.#stream.close();
+  }
+  async read() {
+    for (let more = true; more;) {
+      const page = await this.#page();
+      for (const change of page.changes) this.#take(change);
+      ({ cursor: this.#cursor, more } = page);
+    }
+  }
+
+  #take({ id, merged_into, conversation }) {
+    if (merged_into !== null) this.lines.delete(id);
+    else if (conversation.state !== 'open') this.lines.set(id, conversation);
+  }
+  async #page() {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#offhook.conversations.changes({ limit: 100, cursor: this.#cursor });
+      } catch (error) {
+        // After a restore of the site its feed is read from the beginning.
+        if (error.code === 'position_unknown') this.#cursor = undefined;
+        else if (error.status >= 400 && error.status < 500 && error.status !== 429) throw error;
+        if (tries === RETRIES) throw error;
+        await sleep(WAIT_MS);
+      }
+    }
+  }
+}
+
+/** A receiver of webhooks that counts an event once, however often it is sent. */
+export class Receiver {
+  events = new Map();
+  deliveries = 0;
+
+  /** Handler of `http.createServer`. */
+  handle = async (request, response) => {
+    const chunks = [];
+    for await (const chunk of request) chunks.push(chunk);
+    this.deliveries += 1;
+    this.events.set(request.headers['webhook-id'], JSON.parse(Buffer.concat(chunks).toString()));
+    response.end();
+  };
+}

@@ -1,0 +1,87 @@
+/** The engine's verbs as moves of the simulated exchange. */
+import { ServiceError } from '../../core/errors.ts';
+import type {
+  CallVerbs,
+  CommandOptions,
+  CallerRuleVerbs,
+  CustomerVerbs,
+  Engine,
+  FeatureVerbs,
+  PhoneVerbs,
+  QueueVerbs,
+} from '../../ports/engine.ts';
+import type { World } from './world.ts';
+
+/** Runs a command, unless the link is down or a fault is set for it. */
+export type Perform = (act: () => void | Promise<void>, options?: CommandOptions) => Promise<void>;
+export interface CommandVerbs
+  extends
+    Pick<Engine, 'pauseMember' | 'addMember' | 'removeMember'>,
+    CallVerbs,
+    QueueVerbs,
+    FeatureVerbs,
+    CustomerVerbs,
+    CallerRuleVerbs,
+    PhoneVerbs {}
+
+const notSimulated = (what: string): ServiceError =>
+  new ServiceError('engine_refused', `the simulator does not ${what}`);
+
+/** `record` writes the file of a recording that begins. */
+export const commandVerbs = (
+  world: World,
+  record: (name: string) => Promise<void>,
+  command: Perform,
+): CommandVerbs => ({
+  pauseMember: (name, iface, paused, why, options) =>
+    command(() => {
+      world.members.pause(name, iface, paused, why);
+      world.serve();
+    }, options),
+  addMember: (member, options) =>
+    command(() => {
+      const { queue: name, paused, reason: paused_reason, penalty } = member;
+      world.members.add(name, member.interface, { paused, paused_reason, penalty });
+      world.serve();
+    }, options),
+  removeMember: (name, iface, options) =>
+    command(() => {
+      world.members.remove(name, iface);
+      world.lines.withdrawOffers(name, iface);
+    }, options),
+  keepFeatures: (extension, changes, changed_at, options) =>
+    command(() => world.members.keep(extension, { ...changes, changed_at }), options),
+  // Phones of the simulator show no names, so its store is always as it should be.
+  storedCustomers: () => Promise.resolve(),
+  keepCustomers: () => Promise.resolve(),
+  storedCallerRules: () => Promise.resolve(),
+  keepCallerRules: () => Promise.resolve(),
+  forgetLastCallers: () => Promise.resolve(),
+  notifyPhones: (_endpoint, _event, options) =>
+    command(() => {
+      throw notSimulated('notify phones');
+    }, options),
+  placeCall: (call, options) => command(() => world.place(call), options),
+  hangup: (channel, options) => command(() => world.hangup(channel), options),
+  blindTransfer: (channel, number, options) => command(() => world.blindTransfer(channel, number), options),
+  hold: (channel, _others, options) => command(() => world.holdByCommand(channel), options),
+  retrieve: (others, options) => command(() => world.retrieve(others), options),
+  digit: (channel, _digit, options) => command(() => world.digit(channel), options),
+  startRecording: (channel, name, options) =>
+    command(async () => {
+      world.channelOf(channel);
+      await record(name);
+      world.recording(channel, true);
+    }, options),
+  stopRecording: (channel, options) => command(() => world.recording(channel, false), options),
+  pauseRecording: (channel, paused, options) => command(() => world.pauseRecording(channel, paused), options),
+  setCallerPriority: (_queue, caller, priority, options) =>
+    command(() => world.setPriority(caller, priority), options),
+  takeCaller: (_queue, caller, to, options) => command(() => world.takeCaller(caller, to), options),
+  listenAs: async () => Promise.reject(notSimulated('listen to calls')),
+  consult: async () => Promise.reject(notSimulated('consult by command')),
+  swapConsult: async () => Promise.reject(notSimulated('consult by command')),
+  completeConsult: async () => Promise.reject(notSimulated('consult by command')),
+  cancelConsult: async () => Promise.reject(notSimulated('consult by command')),
+  park: async () => Promise.reject(notSimulated('park calls')),
+});
