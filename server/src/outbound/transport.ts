@@ -10,7 +10,7 @@ import type { Address, Guard } from './address-guard.ts';
 import { readRetryAfter } from './schedule.ts';
 
 export interface OutboundRequest {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'PROPFIND' | 'REPORT';
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -56,6 +56,9 @@ const failed = (sent: boolean, error: string): Untimed => ({
   whole: false,
   retry_after_seconds: null,
 });
+
+/** The result of a request that never left. */
+export const unsent = (error: string): OutboundResult => ({ ...failed(false, error), latency_ms: 0 });
 
 /**
  * Sends requests over kept connections and never follows a redirect. `guard` judges the URL of each request, the addresses

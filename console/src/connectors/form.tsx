@@ -1,0 +1,203 @@
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import { Alert, Badge, Group, Modal, PasswordInput, Select, Text, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useLocation } from 'wouter';
+import type { Connector, ConnectorFileInfo } from '@offhook/contract/connectors.ts';
+import { ChangeForm } from '../app/change-form.tsx';
+import { useChange } from '../app/page-parts.tsx';
+import { useClient } from '../app/session.tsx';
+import { Failure, Loading } from '../app/states.tsx';
+import { wordsOf } from '../app/words.ts';
+import { CONNECTORS, connectorPath, filesQuery } from './parts.tsx';
+
+const t = wordsOf('connectors');
+
+/** Limits of the contract, which is not loaded here. */
+const MOST = { title: 80, setting: 2_000 };
+type Setting = ConnectorFileInfo['settings'][number];
+type Values = Readonly<Record<string, string>>;
+
+/** Fields for the settings of a connector whose file is uploaded, missing or broken: only their names are known. */
+const settingsOf = ({ settings, secrets }: Connector): Setting[] => [
+  ...Object.keys(settings).map((name) => ({ name, text: name, secret: false, url: false, initial: null })),
+  ...secrets.map((name) => ({ name, text: name, secret: true, url: false, initial: null })),
+];
+
+interface SettingProps {
+  readonly setting: Setting;
+  /** True if the secret is stored; it stays while the field is empty. */
+  readonly isSet: boolean;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+function SettingField({ setting, isSet, value, onChange }: SettingProps): ReactNode {
+  const { text, secret, url, initial } = setting;
+  const shared = {
+    label: text,
+    value,
+    maxLength: MOST.setting,
+    onChange: (event: { readonly currentTarget: { readonly value: string } }) =>
+      onChange(event.currentTarget.value),
+  };
+  if (secret)
+    return (
+      <PasswordInput
+        {...shared}
+        description={t(isSet ? 'secret_set' : 'secret_hint')}
+        autoComplete="new-password"
+        required={!isSet && initial === null}
+      />
+    );
+  return (
+    <TextInput
+      {...shared}
+      {...(url && {
+        description: t('address_hint'),
+        inputMode: 'url',
+        placeholder: 'https://crm.example.com',
+      })}
+      required
+    />
+  );
+}
+
+interface FileProps {
+  readonly files: readonly ConnectorFileInfo[];
+  readonly file: ConnectorFileInfo | null;
+  readonly onChange: (key: string | null) => void;
+}
+function FileSelect({ files, file, onChange }: FileProps): ReactNode {
+  return (
+    <>
+      <Select
+        label={t('system')}
+        placeholder={t('choose')}
+        data={files.map(({ key, name, findings }) => ({
+          value: key,
+          label: name === key ? key : `${name} (${key})`,
+          disabled: findings.length > 0,
+        }))}
+        value={file?.key ?? null}
+        onChange={onChange}
+        allowDeselect={false}
+        data-autofocus
+        searchable
+        nothingFoundMessage={t('no_match')}
+        required
+      />
+      {/* Beside a chosen file it would read as its finding. */}
+      {file === null &&
+        files.map(
+          ({ key, findings: [first] }) =>
+            first !== undefined && (
+              <Alert key={key} role="note" color="red" variant="light" title={t('file_wrong', { file: key })}>
+                {[first.line === null ? '' : t('line', { line: first.line }), first.path, first.reason]
+                  .filter(Boolean)
+                  .join(' · ')}
+              </Alert>
+            ),
+        )}
+      {file !== null && (
+        <Group gap="xs">
+          <Badge color={file.tried ? 'green' : 'yellow'} variant="dot" tt="none">
+            {t(file.tried ? 'tried' : 'not_tried')}
+          </Badge>
+          {file.about !== null && (
+            <Text size="sm" c="dimmed" lang="en">
+              {file.about}
+            </Text>
+          )}
+        </Group>
+      )}
+    </>
+  );
+}
+
+interface FieldsProps extends FormProps {
+  readonly files: readonly ConnectorFileInfo[];
+}
+function Fields({ connector, files, onClose }: FieldsProps): ReactNode {
+  const client = useClient();
+  const [, go] = useLocation();
+  const [key, setKey] = useState(connector?.file ?? null);
+  const [title, setTitle] = useState(connector?.title ?? '');
+  const [typed, setTyped] = useState<Values>({});
+  const file = files.find((one) => one.key === key && one.findings.length === 0) ?? null;
+  const settings = file?.settings ?? (connector === null ? [] : settingsOf(connector));
+  const known = ({ name, initial }: Setting): string => connector?.settings[name] ?? initial ?? '';
+  const change = useChange(
+    () => {
+      const changed = settings.flatMap((one) => {
+        const value = typed[one.name];
+        const stays = value === undefined || (one.secret && value === '');
+        return stays ? [] : [[one.name, value] as const];
+      });
+      const wanted = {
+        ...(title.trim() !== '' && { title: title.trim() }),
+        settings: Object.fromEntries(changed),
+      };
+      return connector === null
+        ? client.connectors.create({ ...wanted, file: key ?? '' })
+        : client.connectors.change(connector.id, wanted);
+    },
+    {
+      renews: [CONNECTORS],
+      done: () => t(connector === null ? 'created' : 'changed'),
+      onDone: (stored) => {
+        onClose();
+        if (connector === null) go(connectorPath(stored.connector.id));
+      },
+    },
+  );
+  return (
+    <ChangeForm change={change} submit={t(connector === null ? 'create' : 'save')} onClose={onClose}>
+      {connector === null && (
+        <FileSelect
+          files={files}
+          file={file}
+          onChange={(next) => {
+            setKey(next);
+            setTyped({});
+          }}
+        />
+      )}
+      {(connector !== null || file !== null) && (
+        <TextInput
+          label={t('name')}
+          placeholder={file?.name ?? ''}
+          description={t('name_hint')}
+          value={title}
+          maxLength={MOST.title}
+          onChange={(event) => setTitle(event.currentTarget.value)}
+        />
+      )}
+      {settings.map((setting) => (
+        <SettingField
+          key={`${key}/${setting.name}`}
+          setting={setting}
+          isSet={connector?.secrets.includes(setting.name) ?? false}
+          value={typed[setting.name] ?? (setting.secret ? '' : known(setting))}
+          onChange={(value) => setTyped((before) => ({ ...before, [setting.name]: value }))}
+        />
+      ))}
+    </ChangeForm>
+  );
+}
+interface FormProps {
+  /** Null creates a connector. */
+  readonly connector: Connector | null;
+  readonly onClose: () => void;
+}
+/** Creates a connector from a file, or changes its name and settings. */
+export function ConnectorForm({ connector, onClose }: FormProps): ReactNode {
+  const client = useClient();
+  const files = useQuery(filesQuery(client));
+  return (
+    <Modal opened onClose={onClose} title={t(connector === null ? 'new' : 'change_title')} size="lg">
+      {files.isPending && <Loading />}
+      {files.isError && <Failure error={files.error} onRetry={() => void files.refetch()} />}
+      {files.isSuccess && <Fields connector={connector} files={files.data} onClose={onClose} />}
+    </Modal>
+  );
+}

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { numberSubject } from '../../numbers/subject.ts';
+import { connectorsRig } from '../../../test/support/connectors-rig.ts';
+import { crmFile } from '../../../test/support/crm.ts';
+import { until } from '../../../test/support/until.ts';
+
+const HOUR = 3_600_000;
+const ids = (n: number): string[] => Array.from({ length: n }, (_, i) => `a:${i}`);
+
+test('connectors - a test and a creation end where the requests of the day are used up', async (t) => {
+  const rig = await connectorsRig(t);
+  const source = crmFile().replace('at_once: 4', 'at_once: 4, day: 1');
+  await rig.create('find', { source });
+  const post = async (path: string, body?: object) => {
+    const { json } = await rig.call('POST', `connectors/1/${path}`, body, 'token-admin');
+    return json as { works?: boolean; words?: string | null };
+  };
+  assert.equal((await post('test')).works, true);
+  for (const [path, body] of [
+    ['test', undefined],
+    ['customers', { name: 'Bert', number: '+49305555' }],
+  ] as const) {
+    let words: string | null = null;
+    void post(path, body).then((reply) => (words = reply.words ?? ''));
+    await until(`the end of ${path}`, async () => {
+      await rig.clock.advance(10_000);
+      return words !== null;
+    });
+    assert.match(String(words), /no answer within [36]0 s/);
+  }
+});
+
+test('connectors - a system that is away for a day: nothing is lost, no attempt is used up, and few requests ask for it', async (t) => {
+  const rig = await connectorsRig(t);
+  await rig.create();
+  rig.crm.mood = () => 'away';
+  for (const id of ids(30)) rig.feed.put(id);
+  rig.connectors.service.wake();
+  await until('the connector is away', async () => {
+    await rig.clock.advance(1_000);
+    return (await rig.list())[0]!.state === 'away';
+  });
+  for (let hour = 0; hour < 24; hour += 1) {
+    for (let minute = 0; minute < 60; minute += 5) await rig.clock.advance(5 * 60_000);
+    rig.feed.put(`late:${hour}`);
+  }
+  const [connector] = await rig.list();
+  assert.deepEqual(
+    [connector!.state, connector!.entries.parked, connector!.entries.uncertain],
+    ['away', 0, 0],
+  );
+  assert.ok(rig.crm.requests.length < 400, `${rig.crm.requests.length} requests in a day`);
+  assert.match(rig.connectors.troubles().join(), /Small CRM: /);
+  rig.crm.mood = () => 'works';
+  await rig.clock.advance(11 * 60_000);
+  const all = [...ids(30), ...Array.from({ length: 24 }, (_, hour) => `late:${hour}`)];
+  await rig.stands('sent', ...all);
+  assert.deepEqual([...new Set(all.map((id) => rig.crm.of(id).length))], [1]);
+  assert.deepEqual(rig.connectors.troubles(), []);
+});
+
+test('connectors - the answer of a create is lost, or takes longer than the service waits: the entry is found, not made again', async (t) => {
+  for (const mood of ['lost', 'silent', 500] as const) {
+    const rig = await connectorsRig(t);
+    await rig.create();
+    let posts = 0;
+    rig.crm.mood = (request) => (request === 'POST /entries' && (posts += 1) === 1 ? mood : 'works');
+    rig.feed.put('a:1');
+    await rig.stands('sent', 'a:1');
+    assert.equal(rig.crm.of('a:1').length, 1, String(mood));
+    assert.equal(posts, mood === 500 ? 2 : 1, 'only one that was not done is sent again');
+  }
+});
+
+test('connectors - an answer of 200 that says failure, a refusal, and what a person does about them', async (t) => {
+  const rig = await connectorsRig(t);
+  await rig.create();
+  rig.crm.mood = (request) => (request === 'POST /entries' ? 422 : 'works');
+  rig.feed.put('a:1');
+  await rig.stands('parked', 'a:1');
+  const [parked] = await rig.entries('?state=parked');
+  assert.deepEqual([parked!.status, parked!.words, parked!.task], [422, 'not now', 'create']);
+  rig.crm.mood = (request) => (request === 'POST /entries' ? 'lies' : 'works');
+  rig.feed.put('a:2');
+  rig.connectors.service.wake();
+  await until('the words of the lie', async () => {
+    await rig.clock.advance(100);
+    return (await rig.entries()).some(({ words }) => words === 'it is locked');
+  });
+  assert.equal(rig.crm.entries.size, 0);
+  rig.crm.mood = () => 'works';
+  const retry = (entry: number) => rig.call('POST', `connectors/1/entries/${entry}/retry`, {});
+  assert.equal((await retry(parked!.id)).status, 202);
+  await rig.stands('sent', 'a:1', 'a:2');
+  assert.deepEqual([(await retry(parked!.id)).json.code], ['wrong_entry_state']);
+  assert.equal((await retry(99)).status, 404);
+});
+
+test('connectors - a system that asks to wait is not asked before, one that rejects the sign-in holds its entries', async (t) => {
+  const rig = await connectorsRig(t);
+  await rig.create();
+  rig.crm.mood = () => 429;
+  rig.crm.retryAfter = '1800';
+  rig.feed.put('a:1');
+  rig.connectors.service.wake();
+  await until('the connector is away', async () => {
+    await rig.clock.advance(100);
+    return (await rig.list())[0]!.state === 'away';
+  });
+  const asked = rig.crm.requests.length;
+  await rig.clock.advance(0.4 * HOUR);
+  assert.equal(rig.crm.requests.length, asked);
+  rig.crm.retryAfter = null;
+  rig.crm.mood = () => 401;
+  await rig.clock.advance(0.2 * HOUR);
+  await until('the connector is disconnected', async () => {
+    await rig.clock.advance(60_000);
+    return (await rig.list())[0]!.state === 'disconnected';
+  });
+  for (let n = 0; n < 30; n += 1) await rig.clock.advance(HOUR);
+  assert.equal((await rig.list())[0]!.entries.waiting, 1);
+  rig.crm.mood = () => 'works';
+  // An administrator who signs in again and tests need not wait for the next question.
+  const tested = await rig.call('POST', 'connectors/1/test', undefined, 'token-admin');
+  assert.equal((tested.json as { works?: boolean }).works, true);
+  await rig.stands('sent', 'a:1');
+  assert.equal(rig.crm.of('a:1').length, 1);
+});
+
+test('connectors - the feed is lost with its epoch: entries that the ledger knows stay, others are first looked for', async (t) => {
+  const rig = await connectorsRig(t);
+  await rig.create();
+  rig.feed.put('a:1');
+  await rig.stands('sent', 'a:1');
+  rig.crm.entries.set('e9', { id: 'e9', call: 'a:2', customer: 'c1', text: '', user: null });
+  rig.feed.lose();
+  rig.feed.put('a:2');
+  await rig.clock.advance(1_000);
+  await rig.stands('sent', 'a:1', 'a:2');
+  assert.deepEqual([rig.crm.of('a:1').length, rig.crm.of('a:2').length], [1, 1]);
+  assert.match(rig.crm.of('a:2')[0]!.text, /Incoming call/);
+});
+
+test('connectors - a restart in the middle of the backfill goes on where it was', async (t) => {
+  const rig = await connectorsRig(t);
+  for (const id of ids(20)) rig.feed.put(id);
+  await rig.create();
+  await until('some', () => rig.crm.entries.size >= 5);
+  await rig.restart();
+  await rig.stands('sent', ...ids(20));
+  assert.deepEqual([...new Set(ids(20).map((id) => rig.crm.of(id).length))], [1]);
+});
+
+test('connectors - an erasure finds a number in the words of a refusal, and takes it out of them', async (t) => {
+  const rig = await connectorsRig(t);
+  await rig.create();
+  rig.crm.mood = (request) => (request === 'POST /entries' ? 422 : 'works');
+  rig.crm.words = 'phone 030 901820 is no number of +49 30 901821';
+  rig.feed.put('a:1');
+  await rig.stands('parked', 'a:1');
+  const { data } = rig.connectors;
+  const subject = numberSubject('+4930901820', 'DE')!;
+  assert.deepEqual(await data.count(subject, t.signal), { connector_entries: 1 });
+  const known: unknown[] = [];
+  for await (const one of data.collect!(subject, [], t.signal)) known.push(one);
+  assert.deepEqual(known, [
+    { kind: 'connector entry', value: { connector: 1, conversation: 'a:1', words: rig.crm.words } },
+  ]);
+  assert.deepEqual(await data.erase(subject, 'erased-1', t.signal), { connector_entries: 1 });
+  assert.equal((await rig.entries())[0]!.words, 'phone erased-1 is no number of +49 30 901821');
+  assert.deepEqual(await data.count(subject, t.signal), {});
+});

@@ -1,0 +1,57 @@
+import type { CustomerFields } from './compile.ts';
+import type { Scope } from './names.ts';
+
+/** A customer as a system knows it. */
+export interface ConnectorCustomer {
+  readonly id: string;
+  readonly kind: 'person' | 'company';
+  readonly name: string;
+  readonly company: string | null;
+  readonly numbers: readonly string[];
+  readonly emails: readonly string[];
+  /** Id of the user of that system who looks after the customer. */
+  readonly owner: string | null;
+  readonly url: string | null;
+  readonly blocked: boolean;
+  readonly vip: boolean;
+}
+const MAX_TEXT = 300;
+const MAX_ITEMS = 20;
+
+function textOf(value: unknown): string | null {
+  if (typeof value !== 'string' && typeof value !== 'number') return null;
+  const text = String(value)
+    .replaceAll(/[\p{Cc}\p{Cf}]/gu, ' ')
+    .trim();
+  // A half of a character is stored as another one, so that a customer with it in its id would never be found again.
+  return text === '' ? null : text.slice(0, MAX_TEXT).toWellFormed();
+}
+const textsOf = (value: unknown): string[] =>
+  (Array.isArray(value) ? value : [value]).flatMap((one) => textOf(one) ?? []).slice(0, MAX_ITEMS);
+/** Numbers of two rows of one customer, at most as many as a row may have. */
+export const joinedNumbers = (earlier: readonly string[], numbers: readonly string[]): readonly string[] =>
+  [...new Set([...earlier, ...numbers])].slice(0, MAX_ITEMS);
+
+/** A row of an answer as a customer; null for one without id or name. */
+export function customerOf(
+  fields: CustomerFields,
+  row: unknown,
+  scope: Pick<Scope, 'set' | 'missed'>,
+): ConnectorCustomer | null {
+  const read = (name: keyof CustomerFields): unknown => fields[name]?.({ ...scope, row });
+  const id = textOf(read('id'));
+  const name = textOf(read('name')) ?? textOf(read('company'));
+  if (id === null || name === null) return null;
+  return {
+    id,
+    name,
+    kind: read('kind') === 'company' ? 'company' : 'person',
+    company: textOf(read('company')),
+    numbers: textsOf(read('numbers')),
+    emails: textsOf(read('emails')),
+    owner: textOf(read('owner')),
+    url: (read('url') as string | undefined) ?? null,
+    blocked: read('blocked') === true,
+    vip: read('vip') === true,
+  };
+}

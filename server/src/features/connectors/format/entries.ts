@@ -1,0 +1,163 @@
+import type { CompiledRequest, ConnectorFile } from './compile.ts';
+import type { ConnectorCustomer } from './customers.ts';
+import type { Scope } from './names.ts';
+import { failure } from './requests.ts';
+import type { Answered, ConnectorFailure, ConnectorResult, Requester } from './requests.ts';
+
+/** Their user. */
+export interface ConnectorUser {
+  readonly id: string;
+  readonly email: string | null;
+  readonly name: string | null;
+}
+/** What a request knows of a conversation; `''` and `0n` where there is nothing. */
+export type CallView = NonNullable<Scope['call']>;
+export type PersonView = NonNullable<Scope['person']>;
+/** What an entry is about. */
+export interface EntrySubject {
+  readonly call: CallView;
+  /** The customer the entry belongs to; without one, requests that need its id are refused. */
+  readonly customer?: ConnectorCustomer | undefined;
+  readonly user?: ConnectorUser | undefined;
+  readonly person?: PersonView | undefined;
+}
+export interface EntryDone {
+  readonly id: string;
+  /** True where the system had it already (`once: own_id`). */
+  readonly existed: boolean;
+}
+export interface ConnectorEntries {
+  readonly once: 'own_id' | 'header' | 'find' | 'ledger';
+  readonly settle_seconds: number;
+  readonly matches: 'first' | 'company' | 'none';
+  readonly handled_by: 'last' | 'longest' | 'first';
+  /** Verbs of the file beside `create`. */
+  readonly updates: boolean;
+  readonly removes: boolean;
+  /** False where the file makes no entry of such a call. */
+  wanted(subject: EntrySubject): boolean;
+  create(subject: EntrySubject, signal: AbortSignal): Promise<ConnectorResult<EntryDone>>;
+  update(id: string, subject: EntrySubject, signal: AbortSignal): Promise<ConnectorResult<EntryDone>>;
+  remove(id: string, subject: EntrySubject, signal: AbortSignal): Promise<ConnectorResult<null>>;
+  /** The entry of a conversation after its create had an unknown result; null where there is none. */
+  find(subject: EntrySubject, signal: AbortSignal): Promise<ConnectorResult<EntryDone | null>>;
+}
+export const text = (value: unknown): string | null =>
+  (typeof value === 'string' && value !== '') || typeof value === 'number' ? String(value) : null;
+export const done = <T>(value: T): { readonly kind: 'done'; readonly value: T } => ({ kind: 'done', value });
+export const isDone = (answered: Answered): answered is Extract<Answered, { kind: 'done' }> =>
+  answered.kind === 'done';
+
+export const userScope = (user: ConnectorUser | undefined): Pick<Scope, 'user'> =>
+  user === undefined ? {} : { user: { id: user.id, email: user.email ?? '', name: user.name ?? '' } };
+export function scopeOf(scope: Scope, { call, customer, user, person }: EntrySubject): Scope {
+  const { id = '', kind = '', name = '', company, numbers = [], emails = [], owner, url } = customer ?? {};
+  return {
+    ...scope,
+    call,
+    ...(customer && {
+      customer: {
+        id,
+        kind,
+        name,
+        company: company ?? '',
+        numbers,
+        emails,
+        owner: owner ?? '',
+        url: url ?? '',
+      },
+    }),
+    ...userScope(user),
+    ...(person && { person }),
+  };
+}
+
+export class Entries implements ConnectorEntries {
+  readonly once: ConnectorEntries['once'];
+  readonly settle_seconds: number;
+  readonly matches: ConnectorEntries['matches'];
+  readonly handled_by: ConnectorEntries['handled_by'];
+  readonly updates: boolean;
+  readonly removes: boolean;
+  readonly #entry: NonNullable<ConnectorFile['entry']>;
+  readonly #scope: Scope;
+  readonly #requester: Requester;
+  constructor(
+    entry: NonNullable<ConnectorFile['entry']>,
+    written: Pick<ConnectorEntries, 'handled_by' | 'matches' | 'once' | 'settle_seconds'>,
+    scope: Scope,
+    requester: Requester,
+  ) {
+    this.once = written.once;
+    this.settle_seconds = written.settle_seconds;
+    this.matches = written.matches;
+    this.handled_by = written.handled_by;
+    this.updates = entry.update !== undefined;
+    this.removes = entry.remove !== undefined;
+    this.#entry = entry;
+    this.#scope = scope;
+    this.#requester = requester;
+  }
+  wanted(subject: EntrySubject): boolean {
+    const { when } = this.#entry;
+    return when === undefined || when(scopeOf(this.#scope, subject)) === true;
+  }
+  async create(subject: EntrySubject, signal: AbortSignal): Promise<ConnectorResult<EntryDone>> {
+    const { create } = this.#entry;
+    const scope = scopeOf(this.#scope, subject);
+    const repeatable = this.once === 'own_id' || this.once === 'header';
+    const answered = await this.#requester.ask('entry.create', create, scope, signal, repeatable);
+    if (!isDone(answered)) {
+      const existed = create.exists?.({ ...scope, answer: answered.answer ?? null }) === true;
+      const id = existed ? text(create.id?.(scope)) : null;
+      return id === null ? failureOf(answered) : done({ id, existed });
+    }
+    const id = text(create.id?.({ ...scope, answer: answered.value }));
+    // An entry whose id is not known can never be updated, so it has to be found or looked at.
+    return id === null
+      ? failure('unknown', 'the answer holds no id of the entry')
+      : done({ id, existed: false });
+  }
+  async update(id: string, subject: EntrySubject, signal: AbortSignal): Promise<ConnectorResult<EntryDone>> {
+    const { update } = this.#entry;
+    if (update === undefined) return failure('refused', 'the file has no entry.update');
+    const scope = { ...scopeOf(this.#scope, subject), entry: { id } };
+    const answered = await this.#requester.ask('entry.update', update, scope, signal, true);
+    if (!isDone(answered)) return failureOf(answered);
+    return done({ id: text(update.id?.({ ...scope, answer: answered.value })) ?? id, existed: true });
+  }
+  async remove(id: string, subject: EntrySubject, signal: AbortSignal): Promise<ConnectorResult<null>> {
+    const { remove } = this.#entry;
+    if (remove === undefined) return failure('refused', 'the file has no entry.remove');
+    const answered = await this.#ask(
+      'entry.remove',
+      remove,
+      { ...scopeOf(this.#scope, subject), entry: { id } },
+      signal,
+    );
+    return isDone(answered) ? done(null) : failureOf(answered);
+  }
+  async find(subject: EntrySubject, signal: AbortSignal): Promise<ConnectorResult<EntryDone | null>> {
+    const { find } = this.#entry;
+    if (find === undefined) return done(null);
+    const scope = scopeOf(this.#scope, subject);
+    const answered = await this.#ask('entry.find', find, scope, signal);
+    if (!isDone(answered)) return failureOf(answered);
+    const id = text(find.id({ ...scope, answer: answered.value }));
+    return done(id === null ? null : { id, existed: true });
+  }
+  #ask(verb: string, request: CompiledRequest, scope: Scope, signal: AbortSignal): Promise<Answered> {
+    return this.#requester.ask(verb, request, scope, signal, true);
+  }
+}
+export const failureOf = ({
+  kind,
+  status,
+  words,
+  retry_after_seconds,
+}: ConnectorFailure): ConnectorFailure => ({
+  kind,
+  status,
+  words,
+  retry_after_seconds,
+});

@@ -1,0 +1,138 @@
+import { Environment } from '@marcbachmann/cel-js';
+import type { ASTNode } from '@marcbachmann/cel-js';
+import { messageOf } from '../../../core/errors.ts';
+import { FUNCTIONS } from './functions.ts';
+import { NAMES, UNTYPED } from './names.ts';
+import type { Name, Scope } from './names.ts';
+
+/** Limits that keep every expression linear in the answer it reads. */
+export const MAX_EXPRESSION = 500;
+const LIMITS = {
+  maxAstNodes: 200,
+  maxDepth: 16,
+  maxListElements: 40,
+  maxMapEntries: 40,
+  maxCallArguments: 8,
+} as const;
+const MACROS: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'map', 'filter', 'sortBy']);
+/** Searches in a text, quadratic where both texts come from an answer. */
+const SEARCHES: ReadonlySet<string> = new Set(['contains', 'indexOf', 'lastIndexOf', 'split', 'startsWith']);
+
+/** Why an expression is refused; `rule` is stable. */
+export interface Refusal {
+  readonly rule: 'expression_wrong' | 'expression_name' | 'expression_forbidden' | 'expression_limit';
+  readonly reason: string;
+}
+/** A value for the names of `scope`; undefined where the answer lacks what is read. */
+export type Expression = (scope: Scope) => unknown;
+/** Environments by the names they know, since a file uses the same few for all its expressions. */
+export type Environments = (names: readonly Name[]) => Environment;
+
+/** `settings`: names of the file's settings, which are the fields of `set`. */
+export function createEnvironments(settings: readonly string[]): Environments {
+  const made = new Map<string, Environment>();
+  return (names) => {
+    const key = names.join(' ');
+    const known = made.get(key);
+    if (known) return known;
+    const environment = new Environment({ homogeneousAggregateLiterals: false, limits: LIMITS });
+    for (const name of names) {
+      if (name === 'set') {
+        const schema = Object.fromEntries(settings.map((setting) => [setting, 'string']));
+        environment.registerVariable({ name, schema });
+      } else {
+        const type = NAMES[name];
+        if (typeof type === 'string') environment.registerVariable(name, type);
+        else environment.registerVariable({ name, schema: type });
+      }
+    }
+    for (const { signature, run } of FUNCTIONS) environment.registerFunction(signature, run);
+    made.set(key, environment);
+    return environment;
+  };
+}
+
+/** Nodes below a node of the syntax tree. */
+function childrenOf({ args }: ASTNode): readonly ASTNode[] {
+  const found: ASTNode[] = [];
+  const walk = (part: unknown): void => {
+    if (Array.isArray(part)) part.forEach(walk);
+    else if (typeof part === 'object' && part !== null && 'op' in part) found.push(part as ASTNode);
+  };
+  walk(args);
+  return found;
+}
+const names = (node: ASTNode): readonly string[] =>
+  node.op === 'id' ? [node.args] : childrenOf(node).flatMap(names);
+const readsAnswer = (node: ASTNode): boolean => names(node).some((name) => UNTYPED.has(name));
+
+/** The reason why a syntax tree is not allowed, or null. */
+function forbidden(node: ASTNode, within: string | null = null): string | null {
+  if (node.op === 'id' && within !== null && UNTYPED.has(node.args))
+    return `inside ${within}() only its own item is read, not ${node.args}: the cost would be quadratic`;
+  if (node.op === 'call' && node.args[0] === 'bytes') return 'bytes() is not part of the language here';
+  if (node.op !== 'rcall') return firstForbidden(childrenOf(node), within);
+  const [name, target, args] = node.args;
+  if (name === 'matches') return 'matches() is not allowed: a regular expression can take unbounded time';
+  if (name === 'bind') return 'bind() is not allowed';
+  if (SEARCHES.has(name) && args.some(readsAnswer))
+    return `${name}() searches for a text of the file or of ours, not for one of the answer`;
+  if (!MACROS.has(name)) return firstForbidden([target, ...args], within);
+  if (within !== null) return `${name}() inside ${within}() is not allowed: the cost would be quadratic`;
+  const [item, ...body] = args;
+  if (item?.op !== 'id' || item.args in NAMES) return `${name}() needs a new name for its item`;
+  return forbidden(target, within) ?? firstForbidden(body, name);
+}
+function firstForbidden(nodes: readonly ASTNode[], within: string | null): string | null {
+  for (const node of nodes) {
+    const reason = forbidden(node, within);
+    if (reason !== null) return reason;
+  }
+  return null;
+}
+
+/** Whole numbers are BigInt in CEL; JSON and text take numbers, and digits where a number would lose some. */
+function plain(value: unknown): unknown {
+  if (typeof value === 'bigint')
+    return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
+  if (Array.isArray(value)) return value.map(plain);
+  if (value instanceof Date) return value.toISOString();
+  if (value instanceof Map)
+    return Object.fromEntries([...value].map(([key, one]) => [String(key), plain(one)]));
+  if (typeof value === 'object' && value !== null)
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, plain(one)]));
+  return value;
+}
+const firstLine = (error: unknown): string => messageOf(error).split('\n')[0]!.slice(0, 200);
+const LIMIT_CODES = /limit|exceed/i;
+
+/** Parses and checks an expression once; a missing field of an answer gives no value when it runs. */
+export function compileExpression(text: string, environment: Environment): Expression | Refusal {
+  if (text.length > MAX_EXPRESSION)
+    return {
+      rule: 'expression_limit',
+      reason: `an expression has ${MAX_EXPRESSION} characters at most; this one has ${text.length}`,
+    };
+  try {
+    const parsed = environment.parse(text);
+    const reason = forbidden(parsed.ast);
+    if (reason !== null) return { rule: 'expression_forbidden', reason };
+    const checked = parsed.check();
+    if (!checked.valid) {
+      const { code = '' } = checked.error ?? {};
+      const rule = /unknown_variable|no_such_key/.test(code) ? 'expression_name' : 'expression_wrong';
+      return { rule, reason: firstLine(checked.error) };
+    }
+    return (scope) => {
+      try {
+        return plain(parsed(scope));
+      } catch (error) {
+        scope.missed?.(`${text}: ${firstLine(error)}`);
+        return undefined;
+      }
+    };
+  } catch (error) {
+    const reason = firstLine(error);
+    return { rule: LIMIT_CODES.test(reason) ? 'expression_limit' : 'expression_wrong', reason };
+  }
+}

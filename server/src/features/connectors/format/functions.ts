@@ -1,0 +1,64 @@
+/** A function of the expression language beside those of CEL. */
+interface OwnFunction {
+  readonly signature: string;
+  readonly run: (...args: never[]) => unknown;
+  readonly about: string;
+}
+const two = (value: bigint): string => value.toString().padStart(2, '0');
+const HTML: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+const SOSL = /[?&|!{}[\]()^~*:\\"'+-]/g;
+
+export const FUNCTIONS: readonly OwnFunction[] = [
+  {
+    signature: 'digits(string): string',
+    run: (text: string) => text.replaceAll(/[^0-9]/g, ''),
+    about: 'Only the digits: `+49 30 90` becomes `493090`.',
+  },
+  {
+    signature: 'hhmm(int): string',
+    run: (seconds: bigint) => `${two(seconds / 3_600n)}:${two((seconds / 60n) % 60n)}`,
+    about: 'Seconds as hours and minutes: `00:02`.',
+  },
+  {
+    signature: 'ms(string): int',
+    run: (moment: string) => BigInt(Date.parse(moment)),
+    about: 'Milliseconds since 1970 of a moment such as `call.started_at`.',
+  },
+  {
+    signature: 'json(dyn): string',
+    run: (value: unknown) =>
+      JSON.stringify(value, (_key, one: unknown) => (typeof one === 'bigint' ? Number(one) : one)),
+    about: 'A value as JSON text, for systems that take JSON inside a parameter.',
+  },
+  {
+    signature: 'base64(string): string',
+    run: (text: string) => Buffer.from(text).toString('base64'),
+    about: 'Text in Base64, for headers of a sign-in.',
+  },
+  {
+    signature: 'html(string): string',
+    run: (text: string) => text.replaceAll(/[&<>"']/g, (sign) => HTML[sign]!),
+    about: 'Text inside HTML or XML.',
+  },
+  {
+    signature: 'odata(string): string',
+    run: (text: string) => text.replaceAll("'", "''"),
+    about: "Text between the single quotes of an OData filter, `'` doubled.",
+  },
+  {
+    signature: 'sosl(string): string',
+    run: (text: string) => text.replaceAll(SOSL, (sign) => `\\${sign}`),
+    about: 'Text inside a SOSL or SOQL query, its signs escaped.',
+  },
+  {
+    signature: 'like(string): string',
+    run: (text: string) => text.replaceAll(/[%_\\]/g, (sign) => `\\${sign}`),
+    about: 'Text inside a LIKE pattern, its `%` and `_` escaped.',
+  },
+];

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createEnvironments, compileExpression } from './expressions.ts';
+import { loadConnector } from './load.ts';
+import { endsAlike, writeNumber } from './number-formats.ts';
+import { Secrets, readSettings } from './settings.ts';
+import { NO_CALL } from '../call-of.ts';
+import { fileOf } from '../../../../test/support/connector-rig.ts';
+
+const HEAD = `connector: 1\nname: Test\nsettings: { domain: { text: Domain, pattern: a-z0-9- }, token: { text: Token, secret: true } }\n`;
+const WHOLE = `${HEAD}base: https://{{ set.domain }}.example.com\ncheck: { get: /me }\n`;
+const findings = (text: string) =>
+  loadConnector(text).findings.map(({ path, line, rule, reason }) => `${path}:${line} ${rule}: ${reason}`);
+
+test('connector file - what is wrong is named with path, line, rule and reason', () => {
+  assert.deepEqual(findings(WHOLE), []);
+  for (const [text, expected] of [
+    ['{', /^:\d+ yaml: /],
+    ['- 1', /^:null schema: /],
+    [`${WHOLE}check: { get: /you }\n`, /^:6 yaml: the key check is there twice/],
+    [`${WHOLE}headers: { a: x, a: y }\n`, /^:6 yaml: the key a is there twice/],
+    [`${WHOLE}nonsense: 1\n`, /schema: .*nonsense/],
+    [WHOLE.replace('connector: 1', 'connector: 2'), /^connector:1 schema/],
+    [
+      `${WHOLE}users: { get: /u, put: /u, rows: '{{ answer }}', id: '{{ row.id }}' }\n`,
+      /^users:6 schema: exactly one of/,
+    ],
+    [WHOLE.replace('get: /me', 'get: //evil.example/me'), /^check\.get:5 schema: begins with one \//],
+    [WHOLE.replace('get: /me', 'get: https://evil.example/me'), /^check\.get:5 schema/],
+    [WHOLE.replace('{{ set.domain }}', '{{ set.domian }}'), /^base:4 expression_name: No such key: domian/],
+    [WHOLE.replace('{{ set.domain }}', '{{ set.token }}'), /^settings\.token:3 base: .*pattern/],
+    [WHOLE.replace('https://{{ set.domain }}.example.com', "'{{ set.domain }}'"), /url: true/],
+    [
+      `${WHOLE}push: { post: /x, body: { a: '{{ call.talk_secnds }}' }, ended: {} }\n`,
+      /^push\.ended\.body\.a:\S+ expression_name: .*talk_secnds/,
+    ],
+    [`${WHOLE}fails: '{{ call.id }}'\n`, /^fails:6 expression_name: Unknown variable: call/],
+    [`${WHOLE}fails: '{{ "a" + 1 }}'\n`, /^fails:6 expression_wrong/],
+    [`${WHOLE}fails: '{{ answer.a '\n`, /\{\{ without \}\}/],
+    [`${WHOLE}fails: '{{ answer.a.matches("(a+)+$") }}'\n`, /expression_forbidden: matches/],
+    [`${WHOLE}fails: "q='{{ answer.a }}'"\n`, /text_wrong: .*odata/],
+    [`${WHOLE}pop: 'javascript:alert({{ customer.id }})'\n`, /^pop:6 address: begins with https/],
+    [`${WHOLE}pop: 'https://{{ customer.id }}.example.com/'\n`, /^pop:6 expression_name: .*customer/],
+    [`${WHOLE}pop: 'https://{{ set.token }}.example.com/'\n`, /^settings\.token:3 base: .*pattern/],
+    [`${WHOLE}pop: '{{ set.domain }}/{{ customer.id }}'\n`, /^settings\.domain:3 base: .*url: true/],
+    [`${WHOLE}pop: 'https://a.example/{{ row.id }}'\n`, /^pop:6 expression_name: .*row/],
+    [`${WHOLE}headers: { "a b": x }\n`, /not the name of a header/],
+    [`${WHOLE}entry: { once: find, create: { post: /x } }\n`, /belong together/],
+    [`${WHOLE}auth: { basic: { user: a } }\n`, /^auth\.basic\.password:6 schema/],
+    [
+      'a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c]',
+      /alias/i,
+    ],
+    [`#${'x'.repeat(70_000)}\n${WHOLE}`, /65536 bytes/],
+  ] as const)
+    assert.match(findings(text).join('\n'), expected, text.slice(0, 200));
+});
+
+test('connector file - expressions that are slow, huge or curious are refused when the file is loaded', () => {
+  const environment = createEnvironments(['token'])(['set', 'answer', 'row', 'call']);
+  for (const [text, rule] of [
+    ['answer.a.map(i, answer.b.map(j, 1))', 'expression_forbidden'],
+    ['answer.a.filter(i, i in answer.b)', 'expression_forbidden'],
+    ['answer.a.map(answer, 1)', 'expression_forbidden'],
+    ['answer.a.contains(answer.b)', 'expression_forbidden'],
+    ['cel.bind(x, answer, x)', 'expression_forbidden'],
+    ['"a".matches("b")', 'expression_forbidden'],
+    [`answer.a == "${'x'.repeat(500)}"`, 'expression_limit'],
+    [Array.from({ length: 120 }, () => '1').join('+'), 'expression_limit'],
+    [`${'['.repeat(40)}${']'.repeat(40)}`, 'expression_limit'],
+    ['call.nothing', 'expression_name'],
+    ['process.env', 'expression_name'],
+    ['call.talk_seconds + "a"', 'expression_wrong'],
+    ['', 'expression_wrong'],
+  ] as const) {
+    const made = compileExpression(text, environment);
+    assert.equal(typeof made === 'function' ? 'allowed' : made.rule, rule, text);
+  }
+  const run = (text: string, answer: unknown): unknown => {
+    const made = compileExpression(text, environment);
+    assert.ok(typeof made === 'function', text);
+    return made({ answer });
+  };
+  const rows = Array.from({ length: 50_000 }, (_, id) => ({ id, phones: [{ value: `+49${id}` }] }));
+  const began = performance.now();
+  assert.equal((run('answer.filter(r, r.id >= 0).map(r, r.phones)', rows) as unknown[]).length, rows.length);
+  assert.ok(performance.now() - began < 2_000);
+  for (const curious of [
+    'answer.constructor',
+    'answer["__proto__"]',
+    'answer.a.constructor.name',
+    'answer.toString',
+  ])
+    assert.equal(run(curious, { a: 1 }), undefined, curious);
+  assert.equal(run('9007199254740993', {}), '9007199254740993', 'no digit is lost');
+});
+
+test('connector file - a number in each of its forms, for ten countries', () => {
+  const forms = (e164: string) => ['national', '00', 'last:7'].map((format) => writeNumber(e164, format));
+  assert.deepEqual(forms('+4930901820'), ['030901820', '004930901820', '0901820']);
+  for (const [e164, national] of [
+    ['+4930901820', '030901820'],
+    ['+905321234567', '05321234567'],
+    ['+12025550123', '2025550123'],
+    ['+442079460958', '02079460958'],
+    ['+33142685300', '0142685300'],
+    ['+390612345678', '0612345678'],
+    ['+34912345678', '912345678'],
+    ['+31201234567', '0201234567'],
+    ['+48221234567', '221234567'],
+    ['+74951234567', '84951234567'],
+  ] as const) {
+    assert.equal(writeNumber(e164, 'national'), national);
+    for (const stored of [
+      e164,
+      national,
+      `${e164.slice(0, 5)} ${e164.slice(5, 8)}/${e164.slice(8)}`,
+      `${national} ext. 12`,
+      `(${national.slice(0, 4)}) ${national.slice(4)};ext=7`,
+    ])
+      assert.ok(endsAlike(stored, e164, 8), `${stored} is ${e164}`);
+    assert.ok(!endsAlike(`${e164.slice(0, -1)}${(Number(e164.at(-1)) + 1) % 10}`, e164, 8));
+  }
+  assert.equal(writeNumber('+12025550123', '(###) ###-####'), '(202) 555-0123');
+  assert.equal(writeNumber('+4930901820', '(###) ###-####'), null);
+  for (const stored of ['', 'anonymous', '1001', 'ext 5'])
+    assert.ok(!endsAlike(stored, '+4930901820', 8), stored);
+});
+
+test('connector file - settings are checked, and secrets never shown in any spelling', () => {
+  const { document } = fileOf(WHOLE);
+  const wrong = (given: Record<string, string>) =>
+    readSettings(document, given).findings.map(({ setting }) => setting);
+  assert.deepEqual(wrong({ domain: 'acme', token: 'x' }), []);
+  assert.deepEqual(wrong({ domain: 'evil.example/', token: 'x' }), ['domain']);
+  assert.deepEqual(wrong({ token: 'a\nb', other: '1' }), ['domain', 'token', 'other']);
+  const secrets = new Secrets();
+  secrets.add('p@ss "word"/');
+  const spelled = [
+    'p@ss "word"/',
+    encodeURIComponent('p@ss "word"/'),
+    JSON.stringify({ a: 'p@ss "word"/' }),
+    new URLSearchParams({ a: 'p@ss "word"/' }).toString(),
+  ];
+  assert.deepEqual(
+    spelled.map((text) => secrets.hide(text).replaceAll('…', '')),
+    ['', '', '{"a":""}', 'a='],
+  );
+});
+
+test('connector file - a setting has any name, also one that every object has', () => {
+  const { document } = fileOf(
+    WHOLE.replace('settings: {', 'settings: { constructor: { text: Builder, url: true },'),
+  );
+  const given = { domain: 'a', token: 'b' };
+  assert.deepEqual(readSettings(document, given).findings, [
+    { setting: 'constructor', reason: 'is missing' },
+  ]);
+  const whole = { ...given, constructor: 'https://a.example/' };
+  assert.deepEqual(readSettings(document, whole).values['constructor'], 'https://a.example');
+  const { findings: wrong } = readSettings(fileOf(WHOLE).document, whole);
+  assert.deepEqual(wrong, [{ setting: 'constructor', reason: 'is not a setting of this file' }]);
+});
+
+test('connector file - the address that a call opens holds each value as data, and is none where a value is missing', () => {
+  const { file } = loadConnector(
+    `${WHOLE}pop: 'https://{{ set.domain }}.example.com/p/{{ customer.id }}?n={{ call.number }}#{{ call.id }}'\n`,
+  );
+  const none = { kind: '', name: '', company: '', numbers: [], emails: [], owner: '', url: '' };
+  const popped = (id: string, number = '+4930901820') =>
+    file!.pop!({
+      set: { domain: 'acme' },
+      customer: { ...none, id },
+      call: { ...NO_CALL, id: 'c:1', number },
+    });
+  assert.equal(popped('42'), 'https://acme.example.com/p/42?n=%2B4930901820#c%3A1');
+  assert.equal(
+    popped('../x?a=1#"<\uD800'),
+    'https://acme.example.com/p/..%2Fx%3Fa%3D1%23%22%3C%EF%BF%BD?n=%2B4930901820#c%3A1',
+  );
+  for (const id of ['', '.', '..']) assert.equal(popped(id), undefined, id);
+  const given = loadConnector(
+    `${WHOLE}customer: { id: '{{ row.id }}', name: '{{ row.name }}', url: '{{ row.link }}' }\nlookup: { number: { get: /, formats: [e164], rows: '{{ answer }}' } }\n`,
+  );
+  const page = (link: string) => given.file!.lookup!.customer.url!({ row: { link } });
+  assert.equal(page('https://a.example/1'), 'https://a.example/1');
+  for (const link of ['javascript:alert(1)', 'data:text/html,x', '/1', ''])
+    assert.equal(page(link), undefined, link);
+});

@@ -1,0 +1,160 @@
+import { LineCounter, isNode, isScalar, parseDocument, visit } from 'yaml';
+import type { ParsedNode } from 'yaml';
+import type { z } from 'zod';
+import { Compiler, compileDocument } from './compile.ts';
+import type { ConnectorFile, Path } from './compile.ts';
+import { ConnectorDocument } from './file.ts';
+import { hostRules } from './page.ts';
+
+export { PUSH_KINDS } from './compile.ts';
+export type { ConnectorFile, PushKind } from './compile.ts';
+
+export const MAX_FILE_BYTES = 65_536;
+/** Limit of findings, so that a hostile file costs no more than a page of them. */
+const MAX_FINDINGS = 50;
+const MAX_ALIASES = 50;
+
+/** One thing wrong with a file. */
+export interface ConnectorFinding {
+  /** Where it is, e.g. `entry.create.body.subject`; empty for the whole file. */
+  readonly path: string;
+  readonly line: number | null;
+  readonly rule: string;
+  readonly reason: string;
+}
+export type LoadedConnector =
+  | { readonly file: ConnectorFile; readonly findings: readonly [] }
+  | { readonly file: null; readonly findings: readonly ConnectorFinding[] };
+
+const pathText = (path: Path): string => path.map(String).join('.');
+/** Reasons of a failed schema; of a union those of its members, since the union alone names no remedy. */
+function* issuesOf(
+  issues: readonly z.core.$ZodIssue[],
+  above: Path = [],
+): Generator<{ path: Path; reason: string }> {
+  for (const issue of issues) {
+    const path = [...above, ...issue.path.map((key) => (typeof key === 'number' ? key : String(key)))];
+    if (issue.code === 'invalid_key') yield { path, reason: issue.issues[0]?.message ?? issue.message };
+    else if (issue.code !== 'invalid_union') yield { path, reason: issue.message };
+    else {
+      // The author most likely meant the member that the value matches furthest.
+      const meant = issue.errors.toSorted((a, b) => a.length - b.length || depthOf(b) - depthOf(a))[0];
+      if (meant && meant.length > 0) yield* issuesOf(meant, path);
+      else yield { path, reason: issue.message };
+    }
+  }
+}
+const depthOf = (issues: readonly z.core.$ZodIssue[]): number =>
+  Math.max(0, ...issues.map(({ path }) => path.length));
+
+/** Rules beyond the schema: settings in the base, and verbs that need another member. */
+function* houseRules(document: ConnectorDocument): Generator<{ path: Path; rule: string; reason: string }> {
+  const { base, settings } = document;
+  for (const { setting, reason } of hostRules(base, settings))
+    yield { path: setting === null ? ['base'] : ['settings', setting], rule: 'base', reason };
+  if (document.auth !== undefined && 'oauth2' in document.auth) {
+    const { oauth2 } = document.auth;
+    for (const name of ['token', 'authorize'] as const)
+      if (oauth2[name] !== undefined && !/^(?:https:\/\/[a-z0-9]|\{\{\s*set\.)/.test(oauth2[name]))
+        yield { path: ['auth', 'oauth2', name], rule: 'base', reason: 'begins with https:// or a setting' };
+    const needed = {
+      code: 'authorize',
+      refresh: 'refresh_token',
+      client_credentials: 'client_secret',
+    } as const;
+    if (oauth2[needed[oauth2.grant]] === undefined)
+      yield {
+        path: ['auth', 'oauth2'],
+        rule: 'schema',
+        reason: `grant: ${oauth2.grant} needs ${needed[oauth2.grant]}`,
+      };
+  }
+  for (const [n, on] of (document.inbox?.on ?? []).entries()) {
+    const path = ['inbox', 'on', n];
+    if (on.do === 'call' && (on.person === undefined) === (on.user === undefined))
+      yield { path, rule: 'schema', reason: 'a call names either person or user' };
+    if (on.do === 'call' && on.user !== undefined && document.users === undefined)
+      yield { path, rule: 'schema', reason: 'user needs `users`' };
+  }
+  if ((document.lookup ?? document.create ?? document.sync) !== undefined && document.customer === undefined)
+    yield {
+      path: ['customer'],
+      rule: 'schema',
+      reason: 'lookup, create and sync need the fields of a customer',
+    };
+  for (const [name, { pattern }] of Object.entries(settings))
+    if (pattern !== undefined && !/^[A-Za-z0-9._-]+$/.test(pattern))
+      yield {
+        path: ['settings', name, 'pattern'],
+        rule: 'schema',
+        reason: 'a list of letters and ranges such as a-z0-9-',
+      };
+}
+
+/** The first key that its map holds twice, with its position. */
+function repeatedKey(contents: ParsedNode | null): { readonly key: string; readonly at: number } | null {
+  let repeated: { key: string; at: number } | null = null;
+  visit(contents, {
+    Map(_key, { items }) {
+      const seen = new Set<string>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        const name = String(key.value);
+        if (seen.has(name)) {
+          repeated = { key: name, at: key.range?.[0] ?? 0 };
+          return visit.BREAK;
+        }
+        seen.add(name);
+      }
+      return undefined;
+    },
+  });
+  return repeated;
+}
+
+/** Reads a connector file and compiles it, or names everything that is wrong with it. */
+export function loadConnector(text: string): LoadedConnector {
+  const findings: ConnectorFinding[] = [];
+  const counter = new LineCounter();
+  const refused = (reason: string, line: number | null = null): LoadedConnector => ({
+    file: null,
+    findings: [{ path: '', line, rule: 'yaml', reason }],
+  });
+  if (Buffer.byteLength(text) > MAX_FILE_BYTES) return refused(`a file has ${MAX_FILE_BYTES} bytes at most`);
+  const parsed = parseDocument(text, {
+    schema: 'core',
+    // The parser compares each key with all before it; `repeatedKey` looks each up once.
+    uniqueKeys: false,
+    lineCounter: counter,
+    logLevel: 'silent',
+  });
+  const [wrong] = parsed.errors;
+  if (wrong) return refused(wrong.message.split('\n')[0]!, wrong.linePos?.[0].line ?? null);
+  const repeated = repeatedKey(parsed.contents);
+  if (repeated) return refused(`the key ${repeated.key} is there twice`, counter.linePos(repeated.at).line);
+  let raw: unknown;
+  try {
+    raw = parsed.toJS({ maxAliasCount: MAX_ALIASES });
+  } catch (error) {
+    return refused((error as Error).message);
+  }
+  const found = (path: Path, rule: string, reason: string): void => {
+    if (findings.length >= MAX_FINDINGS) return;
+    let line: number | null = null;
+    for (let depth = path.length; depth > 0 && line === null; depth--) {
+      const node = parsed.getIn(path.slice(0, depth), true);
+      const start = isNode(node) ? node.range?.[0] : undefined;
+      if (start !== undefined) line = counter.linePos(start).line;
+    }
+    findings.push({ path: pathText(path), line, rule, reason });
+  };
+  const checked = ConnectorDocument.safeParse(raw);
+  if (!checked.success) {
+    for (const { path, reason } of issuesOf(checked.error.issues)) found(path, 'schema', reason);
+    return { file: null, findings };
+  }
+  const document = checked.data;
+  for (const { path, rule, reason } of houseRules(document)) found(path, rule, reason);
+  const file = compileDocument(document, new Compiler(document.settings, found));
+  return findings.length > 0 ? { file: null, findings } : { file, findings: [] };
+}

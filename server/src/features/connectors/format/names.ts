@@ -1,0 +1,86 @@
+/** Names that expressions read, with the type of each field. What a system answers is `dyn`: nothing of it is known. */
+export const NAMES = {
+  /** Settings; the file itself declares the fields. */
+  set: 'map<string, string>',
+  number: 'string',
+  text: 'string',
+  /** What a sign-in answered. */
+  token: 'string',
+  new: { name: 'string', e164: 'string' },
+  customer: {
+    id: 'string',
+    kind: 'string',
+    name: 'string',
+    company: 'string',
+    numbers: 'list<string>',
+    emails: 'list<string>',
+    owner: 'string',
+    url: 'string',
+  },
+  user: { id: 'string', email: 'string', name: 'string' },
+  person: { extension: 'string', name: 'string', email: 'string' },
+  call: {
+    id: 'string',
+    direction: 'string',
+    disposition: 'string',
+    /** How a live call ended; empty elsewhere. */
+    ending: 'string',
+    answered: 'bool',
+    title: 'string',
+    text: 'string',
+    html: 'string',
+    from: 'string',
+    to: 'string',
+    number: 'string',
+    queue: 'string',
+    note: 'string',
+    result: 'string',
+    recording_url: 'string',
+    url: 'string',
+    started_at: 'string',
+    answered_at: 'string',
+    ended_at: 'string',
+    duration_seconds: 'int',
+    talk_seconds: 'int',
+    wait_seconds: 'int',
+    revision: 'int',
+  },
+  entry: { id: 'string' },
+  cursor: 'string',
+  page: 'dyn',
+  body: 'dyn',
+  answer: 'dyn',
+  row: 'dyn',
+} as const;
+export type Name = keyof typeof NAMES;
+/** Names whose content comes from outside, of any size. */
+export const UNTYPED: ReadonlySet<string> = new Set(['page', 'body', 'answer', 'row']);
+
+type FieldOf<T> = T extends 'string'
+  ? string
+  : T extends 'int'
+    ? bigint
+    : T extends 'bool'
+      ? boolean
+      : readonly string[];
+type ObjectOf<N extends Name> = { readonly [K in keyof (typeof NAMES)[N]]: FieldOf<(typeof NAMES)[N][K]> };
+/** Values of the names while an expression runs; a name without a value is no value. */
+export interface Scope {
+  readonly set?: Readonly<Record<string, string>>;
+  readonly number?: string;
+  readonly text?: string;
+  readonly token?: string;
+  readonly new?: ObjectOf<'new'>;
+  readonly customer?: ObjectOf<'customer'>;
+  readonly user?: ObjectOf<'user'>;
+  readonly person?: ObjectOf<'person'>;
+  readonly call?: ObjectOf<'call'>;
+  readonly entry?: ObjectOf<'entry'>;
+  readonly cursor?: string;
+  readonly page?: unknown;
+  readonly body?: unknown;
+  readonly answer?: unknown;
+  readonly row?: unknown;
+  /** Receives the reason of each expression that gave no value. */
+  readonly missed?: ((reason: string) => void) | undefined;
+}

@@ -1,0 +1,45 @@
+import { nationalForm, nationalOf } from '../../../numbers/e164.ts';
+
+/** A number in E.164 as a format of a file writes it; null where it has no such form. */
+export function writeNumber(e164: string, format: string): string | null {
+  const digits = e164.replaceAll(/[^0-9]/g, '');
+  if (format === 'e164') return `+${digits}`;
+  if (format === 'digits') return digits;
+  if (format === '00') return `00${digits}`;
+  if (format === 'national') return nationalForm(e164);
+  if (format.startsWith('last:')) {
+    const most = Number(format.slice(5));
+    return digits.length < most ? null : digits.slice(-most);
+  }
+  const national = nationalOf(e164)?.national ?? '';
+  if (format.replaceAll(/[^#]/g, '').length !== national.length) return null;
+  let next = 0;
+  return format.replaceAll('#', () => national[next++]!);
+}
+/** Texts to look up, in the order of `formats`, each once. */
+export function writeNumbers(
+  e164: string,
+  formats: readonly string[],
+): readonly { format: string; number: string }[] {
+  const seen = new Set<string>();
+  return formats.flatMap((format) => {
+    const number = writeNumber(e164, format);
+    if (number === null || seen.has(number)) return [];
+    seen.add(number);
+    return [{ format, number }];
+  });
+}
+
+/** Digits of a number as a system stores it, without the extension written behind it. */
+function digitsOfStored(text: string): string {
+  const end = text.search(/[a-z;#,]/i);
+  return (end > 0 ? text.slice(0, end) : text).replaceAll(/[^0-9]/g, '');
+}
+/** True if a stored number ends in the same digits; `digits` is how many are compared. */
+export function endsAlike(stored: string, e164: string, digits: number): boolean {
+  const theirs = digitsOfStored(stored);
+  const ours = digitsOfStored(e164);
+  // A national number with fewer digits is compared whole.
+  const most = Math.min(digits, theirs.length);
+  return most >= 5 && theirs.slice(-most) === ours.slice(-most);
+}

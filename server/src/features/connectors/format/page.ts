@@ -1,0 +1,33 @@
+import type { ConnectorDocument } from './file.ts';
+
+/** The address as a browser opens it as a page; undefined for anything else. */
+export function pageOf(value: unknown): string | undefined {
+  if (typeof value !== 'string' || !URL.canParse(value)) return undefined;
+  const { protocol, href } = new URL(value);
+  return (protocol === 'http:' || protocol === 'https:') && href.length <= 2_000 ? href : undefined;
+}
+/** A value as one part of a path; throws for one that would name another page. */
+export function partOf(value: string): string {
+  // An empty part of a path would name the collection instead of one of its members.
+  if (value === '' || /^\.{1,2}$/.test(value))
+    throw new Error(`the path holds ${JSON.stringify(value)} as a value`);
+  return encodeURIComponent(value.toWellFormed());
+}
+/** What is wrong with the settings that lead to a host: one with `url: true`, or parts of it with a `pattern`. */
+export function* hostRules(
+  host: string,
+  settings: ConnectorDocument['settings'],
+): Generator<{ setting: string | null; reason: string }> {
+  const used = [...host.matchAll(/\{\{\s*set\.([a-z0-9_]+)\s*\}\}/g)].map(([, name = '']) => name);
+  const whole = used.length === 1 && /^\{\{[^{}]*\}\}$/.test(host.trim());
+  if (!whole && !/^https?:\/\//.test(host))
+    yield { setting: null, reason: 'begins with https:// or is one setting with `url: true`' };
+  for (const setting of used) {
+    const { url, pattern } = settings[setting] ?? {};
+    if (settings[setting] === undefined || (whole ? url : pattern !== undefined)) continue;
+    yield {
+      setting,
+      reason: whole ? 'is the base: it needs `url: true`' : 'is a part of the base: it needs a `pattern`',
+    };
+  }
+}

@@ -1,0 +1,297 @@
+import type { Send } from '../../../outbound/json.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import { createAuth } from './auth.ts';
+import { OAuth } from './oauth.ts';
+import type { Connect, TokenStore } from './oauth.ts';
+import { customerOf, joinedNumbers } from './customers.ts';
+import type { ConnectorCustomer } from './customers.ts';
+import type { CompiledSearch, ConnectorFile, PushKind } from './compile.ts';
+import { Entries, done, failureOf, isDone, scopeOf, text, userScope } from './entries.ts';
+import type { CallView, ConnectorEntries, ConnectorUser, EntrySubject } from './entries.ts';
+import { readInbox } from './inbox.ts';
+import type { InboxMessage, InboxRead } from './inbox.ts';
+import type { Scope } from './names.ts';
+import { endsAlike, writeNumbers } from './number-formats.ts';
+import { Requester, failure } from './requests.ts';
+import type { ConnectorResult, TracedExchange } from './requests.ts';
+import { Secrets, readSettings } from './settings.ts';
+import { fillText } from './template.ts';
+
+export type {
+  CallView,
+  ConnectorEntries,
+  ConnectorUser,
+  EntryDone,
+  EntrySubject,
+  PersonView,
+} from './entries.ts';
+
+/** Limits of rows that are read of one answer. */
+const MAX_FOUND = 50;
+const MAX_ROWS = 5_000;
+
+export interface PushReply {
+  readonly reject: boolean;
+}
+export interface SyncPage {
+  readonly customers: readonly ConnectorCustomer[];
+  /** Ids of customers that are gone. */
+  readonly gone: readonly string[];
+  /** What `sync` is called with for the next page; null after the last. */
+  readonly page: unknown;
+  /** Greatest cursor of the page; null where no row has one. Keep it only after the last page. */
+  readonly cursor: string | null;
+}
+export interface ConnectorDeps {
+  /** Sends through the address guard: `Transport.send`. */
+  readonly send: Send;
+  readonly clock: Clock;
+  /** Of a file with `auth.oauth2`: where its refresh token is kept; without it, in memory. */
+  readonly tokens?: TokenStore;
+  /** Receives each request with its answer, without secrets. */
+  readonly trace?: (exchange: TracedExchange) => void;
+  /** Receives the reason of each expression that gave no value. */
+  readonly missed?: (reason: string) => void;
+}
+/** One system with its settings. Verbs never throw; one that the file lacks is null. */
+export interface ConnectorSession {
+  /** Null unless a person grants access in a browser (`grant: code`). */
+  readonly connect: Connect | null;
+  check(signal: AbortSignal): Promise<ConnectorResult<null>>;
+  readonly lookup:
+    | ((e164: string, signal: AbortSignal) => Promise<ConnectorResult<readonly ConnectorCustomer[]>>)
+    | null;
+  readonly lookupText:
+    | ((text: string, signal: AbortSignal) => Promise<ConnectorResult<readonly ConnectorCustomer[]>>)
+    | null;
+  readonly createCustomer:
+    | ((
+        wanted: { readonly name: string; readonly e164: string; readonly user?: ConnectorUser | undefined },
+        signal: AbortSignal,
+      ) => Promise<ConnectorResult<ConnectorCustomer>>)
+    | null;
+  readonly users: ((signal: AbortSignal) => Promise<ConnectorResult<readonly ConnectorUser[]>>) | null;
+  readonly entry: ConnectorEntries | null;
+  /** Resolves when no sign-in is under way, whose answer may hold the next refresh token. */
+  idle(): Promise<void>;
+  readonly inbox: ((message: InboxMessage) => InboxRead) | null;
+  /** Address that a live call of the customer opens; null where the file has no `pop`, undefined without a value. */
+  pop(call: CallView, customer: ConnectorCustomer): string | null | undefined;
+  /** Null where the file pushes nothing for this kind or this call. */
+  push(
+    kind: PushKind,
+    subject: EntrySubject,
+    signal: AbortSignal,
+  ): Promise<ConnectorResult<PushReply> | null>;
+  readonly sync:
+    | ((
+        after: { readonly cursor: string | null; readonly page: unknown },
+        signal: AbortSignal,
+      ) => Promise<ConnectorResult<SyncPage>>)
+    | null;
+}
+
+const COUNT = /^\d+(?:\.\d+)?$/;
+/** The later one of two cursors: by value where both are numbers, else as texts. */
+export function laterCursor(a: string | null, b: string): string {
+  if (a === null) return b;
+  const difference = COUNT.test(a) && COUNT.test(b) ? Number(a) - Number(b) : 0;
+  return (difference === 0 ? a > b : difference > 0) ? a : b;
+}
+const rowsOf = (value: unknown, most: number): readonly unknown[] =>
+  Array.isArray(value) ? value.slice(0, most) : [];
+
+/** Opens a connector; throws where a setting is missing or the base is no address. */
+export function openConnector(
+  file: ConnectorFile,
+  given: Readonly<Record<string, string>>,
+  deps: ConnectorDeps,
+): ConnectorSession {
+  const { values, findings } = readSettings(file.document, given);
+  const [wrong] = findings;
+  if (wrong) throw new Error(`setting ${wrong.setting}: ${wrong.reason}`);
+  const secrets = new Secrets();
+  for (const [name, { secret }] of Object.entries(file.document.settings))
+    if (secret) secrets.add(values[name]!);
+  const missed = deps.missed && ((reason: string) => deps.missed!(secrets.hide(reason)));
+  const scope: Scope = { set: values, ...(missed && { missed }) };
+  const base = fillText(file.base, scope);
+  if (base === undefined || !URL.canParse(base)) throw new Error('the base is not an address');
+  const { send, clock, trace = () => undefined } = deps;
+  const parts = { base, scope, send, clock, secrets, trace };
+  const auth =
+    file.auth.kind === 'oauth2' ? new OAuth(file.auth, parts, deps.tokens) : createAuth(file.auth, parts);
+  const requester = new Requester({ file, base, send, auth, secrets, trace });
+  const connect =
+    file.auth.kind === 'oauth2' && file.auth.grant === 'code' && auth instanceof OAuth ? auth : null;
+  return new Session(file, scope, requester, connect);
+}
+
+class Session implements ConnectorSession {
+  readonly #file: ConnectorFile;
+  readonly #scope: Scope;
+  readonly #requester: Requester;
+  readonly lookup: ConnectorSession['lookup'];
+  readonly lookupText: ConnectorSession['lookupText'];
+  readonly createCustomer: ConnectorSession['createCustomer'];
+  readonly users: ConnectorSession['users'];
+  readonly entry: ConnectorEntries | null;
+  readonly inbox: ConnectorSession['inbox'];
+  readonly sync: ConnectorSession['sync'];
+  readonly connect: Connect | null;
+  constructor(file: ConnectorFile, scope: Scope, requester: Requester, connect: Connect | null) {
+    this.connect = connect;
+    this.#file = file;
+    this.#scope = scope;
+    this.#requester = requester;
+    const { lookup, lookup_text, create, users, sync, inbox } = file;
+    this.inbox = inbox ? (message) => readInbox(inbox, message, scope) : null;
+    this.lookup = lookup ? (e164, signal) => this.#lookup(lookup, e164, signal) : null;
+    this.lookupText = lookup_text
+      ? async (words, signal) => this.#search('lookup.text', lookup_text, { ...scope, text: words }, signal)
+      : null;
+    this.createCustomer = create
+      ? ({ name, e164, user }, signal) =>
+          this.#create(create, { ...scope, new: { name, e164 }, ...userScope(user) }, signal)
+      : null;
+    this.users = users ? (signal) => this.#users(users, signal) : null;
+    this.entry = file.entry ? new Entries(file.entry, file.document.entry!, scope, requester) : null;
+    this.sync = sync ? (after, signal) => this.#sync(sync, after, signal) : null;
+  }
+
+  idle(): Promise<void> {
+    return this.#requester.idle();
+  }
+  async check(signal: AbortSignal): Promise<ConnectorResult<null>> {
+    const { check } = this.#file;
+    const answered = await this.#requester.ask('check', check, this.#scope, signal, true);
+    if (!isDone(answered)) return failureOf(answered);
+    const holds = check.holds?.({ ...this.#scope, answer: answered.value }) ?? check.holds === undefined;
+    return holds === true
+      ? done(null)
+      : failure('refused', 'the answer does not hold what the check expects: is it the right address?');
+  }
+  async #lookup(
+    lookup: NonNullable<ConnectorFile['lookup']>,
+    e164: string,
+    signal: AbortSignal,
+  ): Promise<ConnectorResult<readonly ConnectorCustomer[]>> {
+    for (const { number } of writeNumbers(e164, lookup.formats)) {
+      const found = await this.#search('lookup.number', lookup, { ...this.#scope, number }, signal);
+      if (found.kind !== 'done') return found;
+      const { compare } = lookup;
+      const alike =
+        compare === undefined
+          ? found.value
+          : found.value.filter(({ numbers }) => numbers.some((one) => endsAlike(one, e164, compare)));
+      if (alike.length > 0) return done(alike);
+    }
+    return done([]);
+  }
+  async #search(
+    verb: string,
+    search: CompiledSearch,
+    scope: Scope,
+    signal: AbortSignal,
+  ): Promise<ConnectorResult<readonly ConnectorCustomer[]>> {
+    const answered = await this.#requester.ask(verb, search, scope, signal, true);
+    if (!isDone(answered)) return failureOf(answered);
+    return done(
+      this.#customers(search, rowsOf(search.rows({ ...scope, answer: answered.value }), MAX_FOUND), scope),
+    );
+  }
+  #customers(search: CompiledSearch, rows: readonly unknown[], scope: Scope): ConnectorCustomer[] {
+    const byId = new Map<string, ConnectorCustomer>();
+    for (const row of rows) {
+      if (search.when && search.when({ ...scope, row }) !== true) continue;
+      const customer = customerOf(search.customer, row, scope);
+      if (customer === null) continue;
+      const same = byId.get(customer.id);
+      // One row for each number of a customer is one customer with several numbers.
+      byId.set(
+        customer.id,
+        same ? { ...same, numbers: joinedNumbers(same.numbers, customer.numbers) } : customer,
+      );
+    }
+    return [...byId.values()];
+  }
+  async #create(
+    create: NonNullable<ConnectorFile['create']>,
+    scope: Scope,
+    signal: AbortSignal,
+  ): Promise<ConnectorResult<ConnectorCustomer>> {
+    const answered = await this.#requester.ask('create', create, scope, signal, false);
+    if (!isDone(answered)) return failureOf(answered);
+    const row = create.row({ ...scope, answer: answered.value });
+    const { name = '', e164 = '' } = scope.new ?? {};
+    // Fields that the answer to a create leaves out are those that were sent.
+    const fields = { name: () => name, numbers: () => [e164] };
+    const customer =
+      customerOf(create.customer, row, scope) ?? customerOf({ ...create.customer, ...fields }, row, scope);
+    if (customer === null) return failure('unknown', 'the answer holds no id of the new customer');
+    return done(customer.numbers.length > 0 ? customer : { ...customer, numbers: [e164] });
+  }
+  async #users(
+    users: NonNullable<ConnectorFile['users']>,
+    signal: AbortSignal,
+  ): Promise<ConnectorResult<readonly ConnectorUser[]>> {
+    const answered = await this.#requester.ask('users', users, this.#scope, signal, true);
+    if (!isDone(answered)) return failureOf(answered);
+    const rows = rowsOf(users.rows({ ...this.#scope, answer: answered.value }), MAX_ROWS);
+    return done(
+      rows.flatMap((row) => {
+        const of = { ...this.#scope, row };
+        const id = text(users.id(of));
+        if (id === null || (users.when && users.when(of) !== true)) return [];
+        return [{ id, email: text(users.email?.(of)), name: text(users.name?.(of)) }];
+      }),
+    );
+  }
+  pop(call: CallView, customer: ConnectorCustomer): string | null | undefined {
+    const { pop } = this.#file;
+    return pop ? (pop(scopeOf(this.#scope, { call, customer })) as string | undefined) : null;
+  }
+  async push(
+    kind: PushKind,
+    subject: EntrySubject,
+    signal: AbortSignal,
+  ): Promise<ConnectorResult<PushReply> | null> {
+    const push = this.#file.push?.[kind];
+    const scope = scopeOf(this.#scope, subject);
+    if (push === undefined || (push.when && push.when(scope) !== true)) return null;
+    const answered = await this.#requester.ask(`push.${kind}`, push, scope, signal, false);
+    if (!isDone(answered)) return failureOf(answered);
+    return done({ reject: push.reject?.({ ...this.#scope, answer: answered.value }) === true });
+  }
+  async #sync(
+    sync: NonNullable<ConnectorFile['sync']>,
+    after: { readonly cursor: string | null; readonly page: unknown },
+    signal: AbortSignal,
+  ): Promise<ConnectorResult<SyncPage>> {
+    const scope: Scope = {
+      ...this.#scope,
+      ...(after.cursor !== null && { cursor: after.cursor }),
+      page: after.page ?? sync.pages?.first,
+    };
+    const answered = await this.#requester.ask('sync', sync, scope, signal, true);
+    if (!isDone(answered)) return failureOf(answered);
+    const rows = rowsOf(sync.rows({ ...scope, answer: answered.value }), MAX_ROWS);
+    const isGone = (row: unknown): boolean => sync.gone?.({ ...scope, row }) === true;
+    const nextPage = (): unknown => {
+      const { page, pages } = sync;
+      if (pages === undefined) return page?.({ ...scope, answer: answered.value }) ?? null;
+      return rows.length < pages.full ? null : Number(scope.page) + pages.step;
+    };
+    const cursors = rows.flatMap((row) => text(sync.cursor?.({ ...scope, row })) ?? []);
+    return done({
+      customers: this.#customers(
+        sync,
+        rows.filter((row) => !isGone(row)),
+        scope,
+      ),
+      gone: rows.filter(isGone).flatMap((row) => text(sync.customer.id?.({ ...scope, row })) ?? []),
+      page: nextPage(),
+      cursor: cursors.reduce<string | null>((last, one) => laterCursor(last, one), null),
+    });
+  }
+}

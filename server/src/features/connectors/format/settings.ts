@@ -1,0 +1,77 @@
+import type { ConnectorDocument } from './file.ts';
+
+export const MAX_SETTING = 2_000;
+/** One thing wrong with the settings of a connector. */
+export interface SettingFinding {
+  readonly setting: string;
+  readonly reason: string;
+}
+
+/** Letters of a list such as `a-z0-9-`; a hyphen at an end is itself. */
+function lettersOf(pattern: string): ReadonlySet<string> {
+  const letters = new Set<string>();
+  for (let at = 0; at < pattern.length; at++) {
+    const from = pattern[at]!;
+    const to = pattern[at + 1] === '-' ? pattern[at + 2] : undefined;
+    if (to === undefined) {
+      letters.add(from);
+      continue;
+    }
+    for (let code = from.charCodeAt(0); code <= to.charCodeAt(0); code++)
+      letters.add(String.fromCharCode(code));
+    at += 2;
+  }
+  return letters;
+}
+function wrongWith(value: string, setting: ConnectorDocument['settings'][string]): string | null {
+  if (value.length > MAX_SETTING) return `has more than ${MAX_SETTING} characters`;
+  if (/\p{Cc}/u.test(value)) return 'holds a control character';
+  if (setting.url && !(URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)))
+    return 'is not an http(s) address';
+  if (setting.url && /[?#]/.test(value)) return 'is an address without ? and #';
+  if (setting.pattern === undefined) return null;
+  const letters = lettersOf(setting.pattern);
+  return Array.from(value).every((letter) => letters.has(letter))
+    ? null
+    : `may only consist of ${setting.pattern}`;
+}
+
+/** Values of all settings of a file, with what is missing or wrong. */
+export function readSettings(
+  { settings }: ConnectorDocument,
+  given: Readonly<Record<string, string>>,
+): { readonly values: Readonly<Record<string, string>>; readonly findings: readonly SettingFinding[] } {
+  const findings: SettingFinding[] = [];
+  const values: Record<string, string> = {};
+  for (const [name, setting] of Object.entries(settings)) {
+    // A setting may have the name of a member that every object has, such as `constructor`.
+    const value = Object.hasOwn(given, name) ? given[name] : setting.initial;
+    const reason = value === undefined || value === '' ? 'is missing' : wrongWith(value, setting);
+    if (reason !== null) findings.push({ setting: name, reason });
+    else values[name] = setting.url ? value!.replace(/\/$/, '') : value!;
+  }
+  for (const name of Object.keys(given))
+    if (!Object.hasOwn(settings, name))
+      findings.push({ setting: name, reason: 'is not a setting of this file' });
+  return { values, findings };
+}
+
+/** Texts that never appear in a trace, a log or an error. */
+export class Secrets {
+  readonly #hidden = new Set<string>();
+  add(secret: string): void {
+    // Shorter ones would hide ordinary text.
+    if (secret.length < 4) return;
+    this.#hidden.add(secret);
+    this.#hidden.add(encodeURIComponent(secret));
+    this.#hidden.add(JSON.stringify(secret).slice(1, -1));
+    this.#hidden.add(new URLSearchParams({ s: secret }).toString().slice(2));
+  }
+  hide(text: string): string {
+    let hidden = text;
+    // The longest first: one secret may be a part of another.
+    for (const secret of [...this.#hidden].toSorted((a, b) => b.length - a.length))
+      hidden = hidden.replaceAll(secret, '…');
+    return hidden;
+  }
+}

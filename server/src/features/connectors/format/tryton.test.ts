@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs/promises';
+import path from 'node:path';
+import { test } from 'node:test';
+import { openForTest } from '../../../../test/support/connector-rig.ts';
+import { REPOSITORY } from '../../../../test/support/sources.ts';
+import { startTryton } from '../../../../test/support/tryton.ts';
+import { endsAlike } from './number-formats.ts';
+import type { ConnectorResult } from './requests.ts';
+import { SAMPLE_CALL } from './verbs.ts';
+
+function valueOf<T>(result: ConnectorResult<T>): T {
+  assert.ok(result.kind === 'done', JSON.stringify(result));
+  return result.value;
+}
+
+test('connector Tryton, real - a stranger becomes a party, and each conversation has exactly one note', async (t) => {
+  const tryton = await startTryton(t);
+  const text = await fs.readFile(path.join(REPOSITORY, 'connectors/tryton.yaml'), 'utf8');
+  const { session, signal, traced } = openForTest(t, text, tryton.settings);
+  valueOf(await session.check(signal));
+  assert.deepEqual(valueOf(await session.lookup!('+4930901820', signal)), []);
+  const made = valueOf(await session.createCustomer!({ name: 'Anna Müller', e164: '+4930901820' }, signal));
+  const [anna] = valueOf(await session.lookup!('+4930901820', signal));
+  assert.deepEqual([anna?.id, anna?.name], [made.id, 'Anna Müller']);
+  assert.ok(
+    anna!.numbers.some((number) => endsAlike(number, '+4930901820', 10)),
+    anna!.numbers.join(),
+  );
+  assert.equal(valueOf(await session.lookupText!("müll'er%", signal)).length, 0);
+  assert.equal(valueOf(await session.lookupText!('müller', signal))[0]?.id, made.id);
+  assert.deepEqual(
+    valueOf(await session.users!(signal)).map(({ email }) => email),
+    ['admin@example.com'],
+  );
+
+  const entry = session.entry!;
+  const subject = { call: { ...SAMPLE_CALL, id: 'site-1' }, customer: anna };
+  const first = valueOf(await entry.create(subject, signal));
+  assert.equal(
+    valueOf(
+      await entry.update(
+        first.id,
+        { ...subject, call: { ...subject.call, text: 'Recorded', revision: 2n } },
+        signal,
+      ),
+    ).id,
+    first.id,
+  );
+  // The answer to a create is lost: the search finds what was made.
+  const lost = { call: { ...SAMPLE_CALL, id: 'site-2' }, customer: anna };
+  assert.equal(valueOf(await entry.find(lost, signal)), null);
+  const second = valueOf(await entry.create(lost, signal));
+  assert.equal(valueOf(await entry.find(lost, signal))?.id, second.id);
+  assert.equal(valueOf(await entry.find(subject, signal))?.id, first.id);
+  assert.equal((await entry.create({ call: SAMPLE_CALL }, signal)).kind, 'refused', 'no customer, no note');
+
+  await tryton.stop();
+  assert.equal((await entry.find(subject, signal)).kind, 'unsent');
+  await tryton.serve();
+  assert.equal(valueOf(await entry.find(subject, signal))?.id, first.id);
+  valueOf(await entry.remove(first.id, subject, signal));
+  assert.equal(valueOf(await entry.find(subject, signal)), null);
+  const gone = await entry.update('999', subject, signal);
+  assert.ok(gone.kind === 'refused' && /UserError/.test(gone.words), JSON.stringify(gone));
+
+  const page = valueOf(await session.sync!({ cursor: null, page: null }, signal));
+  assert.deepEqual([page.customers.map(({ name }) => name), page.page], [['Anna Müller'], null]);
+  const wrong = openForTest(t, text, { ...tryton.settings, password: 'not the password' });
+  assert.equal((await wrong.session.check(signal)).kind, 'disconnected');
+  assert.ok(!JSON.stringify([traced, wrong.traced]).includes(tryton.settings.password));
+});

@@ -1,0 +1,115 @@
+import type { ConnectorInbox } from '@offhook/contract/connectors.ts';
+import { ServiceError } from '../../core/errors.ts';
+import { createRateLimit } from '../../core/rate-limit.ts';
+import { say } from '../../core/said.ts';
+import type { Audit } from '../../ports/audit.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { InboxMessage, InboxWish } from './format/inbox.ts';
+import type { Directory } from './people.ts';
+import type { PhonebookWriter } from './phonebook-writer.ts';
+import { rankedWithin } from './ranked.ts';
+import type { Running } from './running.ts';
+import type { ConnectorStore } from './store.ts';
+
+/** What other features do for a connected system; each throws as its operation does. `person`: an extension or an e-mail. */
+export interface ConnectorVerbs {
+  call(person: string, number: string, ip: string | null): Promise<void>;
+  note(connector: string, conversation: string, text: string, ip: string | null): Promise<void>;
+  /** Hangs up an incoming call that no person has answered; false for any other one. */
+  reject(connector: string, call: string): Promise<boolean>;
+}
+export interface InboxDeps {
+  readonly store: Pick<ConnectorStore, 'take' | 'untake'>;
+  readonly clock: Clock;
+  readonly audit: Pick<Audit, 'record'>;
+  readonly phonebook: PhonebookWriter;
+  readonly people: Pick<Directory, 'emailOf'>;
+  readonly verbs: ConnectorVerbs;
+  /** The customers of a connector changed. */
+  readonly changed: (connector: number) => void;
+}
+/** Limit of reading the users of a system. */
+const USERS_MS = 5_000;
+/** How long a message is known. */
+const KNOWN_MS = 86_400_000;
+const MESSAGES = { burst: 120, per_second: 2 } as const;
+const UNPROVEN = { burst: 10, per_second: 10 / 60 } as const;
+
+/** Acts on messages of connected systems: each that proves itself, once. */
+export class Inbox {
+  readonly #deps: InboxDeps;
+  readonly #messages: ReturnType<typeof createRateLimit>;
+  readonly #unproven: ReturnType<typeof createRateLimit>;
+  constructor(deps: InboxDeps) {
+    this.#deps = deps;
+    this.#messages = createRateLimit(deps.clock, MESSAGES);
+    this.#unproven = createRateLimit(deps.clock, UNPROVEN);
+  }
+  /** `running`: the connector, where there is one. Throws the errors of the operation. */
+  async receive(
+    running: Running | undefined,
+    message: InboxMessage,
+    ip: string | null,
+  ): Promise<Omit<ConnectorInbox, 'success'>> {
+    const address = ip ?? '';
+    if (this.#unproven.left(address).remaining < 1) throw tooMany(60);
+    const { store, clock } = this.#deps;
+    const read = running?.row.enabled === true ? running.session?.inbox?.(message) : undefined;
+    // A connector that does not exist, is off or has no inbox is not told from a wrong secret.
+    if (running === undefined || read === undefined || read.kind === 'refused') {
+      this.#unproven.allows(address);
+      throw new ServiceError('not_authenticated', 'the message does not prove that it is of this connector');
+    }
+    const { id } = running.row;
+    if (!this.#messages.allows(String(id))) throw tooMany(1);
+    if (read.kind === 'wrong') throw new ServiceError('invalid_request', say`body: ${read.words}`);
+    const done = read.wishes.map(({ does }) => does);
+    const now = clock.now();
+    if (!(await store.take(id, read.id, now, now - KNOWN_MS))) return { repeated: true, done };
+    for (const [n, wish] of read.wishes.entries())
+      try {
+        await this.#act(running, wish, ip);
+        await this.#record(running, wish, 'ok', ip);
+      } catch (error) {
+        await this.#record(running, wish, 'failed', ip);
+        // Sent again it would repeat what was done before.
+        if (n === 0) await store.untake(id, read.id);
+        throw error;
+      }
+    return { repeated: false, done };
+  }
+  async #act(running: Running, wish: InboxWish, ip: string | null): Promise<void> {
+    const { row, syncer } = running;
+    const { phonebook, verbs, changed } = this.#deps;
+    switch (wish.does) {
+      case 'call':
+        return verbs.call(wish.person ?? (await this.#emailOf(running, wish.user ?? '')), wish.number, ip);
+      case 'note':
+        return verbs.note(`connector:${row.id}`, wish.call, wish.text, ip);
+      case 'customer.changed':
+        changed(row.id);
+        return phonebook.store(row.id, [wish.customer], null);
+      case 'customer.gone':
+        changed(row.id);
+        return phonebook.remove(row.id, [wish.id]);
+      case 'sync':
+        return syncer?.start();
+    }
+  }
+  async #emailOf({ row, session }: Running, user: string): Promise<string> {
+    const { clock, people } = this.#deps;
+    const email = await rankedWithin(clock, 'lookup', USERS_MS, (signal) =>
+      people.emailOf(row.id, session!, user, signal),
+    );
+    if (email === null)
+      throw new ServiceError('not_found', say`the system names no e-mail of its user ${user}`);
+    return email;
+  }
+  #record({ row }: Running, { does }: InboxWish, outcome: 'ok' | 'failed', ip: string | null): Promise<void> {
+    const object = `connector:${row.id}`;
+    const entry = { action: 'connector.inbox', actor: object, object, outcome, ip, detail: { does } };
+    return this.#deps.audit.record(entry);
+  }
+}
+const tooMany = (retry_after_seconds: number): ServiceError =>
+  new ServiceError('too_many_requests', 'too many messages; send them later', { retry_after_seconds });

@@ -1,0 +1,368 @@
+import { createHash } from 'node:crypto';
+import type { ConversationChange } from '@offhook/contract/conversation-list.ts';
+import type { ConnectorState } from '@offhook/contract/connectors.ts';
+import { ServiceError, messageOf } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import { untilDone } from '../../core/retry.ts';
+import { DeliveryLoop } from '../../outbound/delivery-loop.ts';
+import { retryDelay } from '../../outbound/schedule.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { ConversationFeed } from '../../ports/conversations.ts';
+import { NO_CALL, callOf, handledBy, numberOf } from './call-of.ts';
+import type { ConnectorEntries, ConnectorSession, EntrySubject } from './format/session.ts';
+import type { ConnectorCustomer } from './format/customers.ts';
+import type { ConnectorFailure } from './format/requests.ts';
+import * as ledger from './ledger.ts';
+import type { Abilities, Change, Entry, NewEntry, Outcome } from './ledger.ts';
+import type { Directory } from './people.ts';
+import type { ConnectorRow, ConnectorStore } from './store.ts';
+
+export interface KeeperDeps {
+  readonly store: ConnectorStore;
+  readonly feed: ConversationFeed;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly chance: () => number;
+  readonly people: Directory;
+  readonly publicUrl: string;
+}
+/** Why a connector sends nothing now. */
+export interface Away {
+  readonly state: Extract<ConnectorState, 'away' | 'disconnected'>;
+  readonly words: string;
+  readonly since: number;
+  readonly until: number;
+  readonly failures: number;
+}
+/** Content of an entry now; `words`: reason why the conversation needs none. */
+interface About {
+  readonly subject: EntrySubject;
+  readonly change: number;
+  readonly hash: string;
+  readonly words: string | null;
+}
+
+/** Seconds between checks of a system that is away; the last one repeats. */
+const AWAY_SECONDS = [5, 30, 120, 600] as const;
+/** Longest interval between reads of the feed, for changes without an event. */
+const POLL_MS = 60_000;
+
+const digestOf = (subject: EntrySubject): string =>
+  createHash('sha256')
+    .update(
+      JSON.stringify(subject, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
+    )
+    .digest('base64url');
+const isFailure = (value: About | ConnectorFailure | null): value is ConnectorFailure =>
+  value !== null && 'kind' in value;
+
+/** Brings the entries of one connector to what the feed of changes says, one request at a time, until `close`. */
+export class EntryKeeper {
+  readonly #row: ConnectorRow;
+  readonly #session: ConnectorSession;
+  readonly #entries: ConnectorEntries;
+  readonly #abilities: Abilities;
+  readonly #deps: KeeperDeps;
+  readonly #loop: DeliveryLoop;
+  #position: Pick<ConnectorRow, 'cursor' | 'doubt_ms'>;
+  #resumed = false;
+  #away: Away | null = null;
+
+  constructor(row: ConnectorRow, session: ConnectorSession, entries: ConnectorEntries, deps: KeeperDeps) {
+    this.#row = row;
+    this.#session = session;
+    this.#entries = entries;
+    this.#abilities = {
+      once: entries.once,
+      update: entries.updates,
+      remove: entries.removes,
+      settle_seconds: entries.settle_seconds,
+    };
+    this.#deps = deps;
+    this.#position = { cursor: row.cursor, doubt_ms: row.doubt_ms };
+    const { clock, log } = deps;
+    this.#loop = new DeliveryLoop({
+      step: () => this.#step(),
+      trouble: (error) => log.warn({ connector: row.id, error: messageOf(error) }, 'a connector waits'),
+      clock,
+    });
+  }
+  get away(): Away | null {
+    return this.#away;
+  }
+  /** Reads feed and ledger now. */
+  wake(): void {
+    this.#loop.wake();
+  }
+  /** Continues with waiting entries, because the system answered a test. */
+  back(): void {
+    this.#away = null;
+    this.wake();
+  }
+  close(grace: AbortSignal): Promise<void> {
+    return this.#loop.close(grace);
+  }
+
+  async #step(): Promise<void> {
+    const { store, clock } = this.#deps;
+    if (!this.#resumed) await this.#resume();
+    await this.#follow();
+    if (this.#away !== null && !(await this.#isBack(this.#away))) return;
+    const due = await store.due(this.#row.id, clock.now());
+    if (this.#loop.closed) return;
+    if (typeof due === 'object' && due !== null) return this.#handle(due);
+    const ms = due === null ? POLL_MS : Math.min(POLL_MS, due - clock.now());
+    await this.#loop.rest((signal) => clock.sleep(ms, signal));
+  }
+  /** Marks entries in doubt whose request had no stored result when the service ended. */
+  async #resume(): Promise<void> {
+    const { store, clock } = this.#deps;
+    for (const { id } of await store.sending(this.#row.id))
+      await store.decide(id, (row) => ledger.interrupted(row, this.#abilities, clock.now()));
+    this.#resumed = true;
+  }
+
+  async #follow(): Promise<void> {
+    for (let more = true; more && !this.#loop.closed;) {
+      const page = await this.#read();
+      if (page === null) continue;
+      const position = { ...this.#position, cursor: page.cursor };
+      const ids = page.changes.map(({ id }) => id);
+      if (page.cursor !== this.#position.cursor)
+        await this.#deps.store.advance(this.#row.id, position, ids, (rows) =>
+          page.changes.flatMap((change) => this.#noted(change, rows.get(change.id))),
+        );
+      this.#position = position;
+      ({ more } = page);
+    }
+  }
+  /** The next page of the feed; null where it has to be read from its beginning. */
+  async #read(): Promise<Awaited<ReturnType<ConversationFeed['changes']>> | null> {
+    try {
+      return await this.#deps.feed.changes(this.#position.cursor);
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code !== 'position_unknown') throw error;
+      // The ledger may have lost rows with the feed, so an entry may exist that it does not name.
+      this.#position = { cursor: null, doubt_ms: this.#deps.clock.now() };
+      this.#deps.log.warn(
+        { connector: this.#row.id },
+        'the feed of changes was lost: a connector reads all of it',
+      );
+      return null;
+    }
+  }
+  #noted(
+    { id, change, merged_into, conversation }: ConversationChange,
+    before: Entry | undefined,
+  ): (Entry | NewEntry)[] {
+    const now = this.#deps.clock.now();
+    const base = { connector: this.#row.id, conversation: id, change, doubtful: false };
+    if (conversation === null) {
+      const words = merged_into === null ? 'it was merged' : `it was merged into ${merged_into}`;
+      return before === undefined ? [] : [ledger.changed(before, { ...base, wants: 'none', words }, now)];
+    }
+    if (conversation.state === 'open') return [];
+    const began = Date.parse(conversation.started_at);
+    const keeps = !this.#abilities.remove && before?.remote_id != null;
+    const none = conversation.erased && !keeps;
+    const wants: Change = {
+      ...base,
+      wants: none ? 'none' : 'entry',
+      words: none ? 'it was erased' : null,
+      doubtful: began < this.#position.doubt_ms,
+    };
+    if (before !== undefined) return [ledger.changed(before, wants, now)];
+    const fresh = began < this.#row.from_ms ? null : ledger.opened(wants, now);
+    return fresh === null ? [] : [fresh];
+  }
+
+  /** Waits while the system is away, then asks whether it is back. */
+  async #isBack(away: Away): Promise<boolean> {
+    const { clock } = this.#deps;
+    const ms = Math.min(away.until - clock.now(), AWAY_SECONDS.at(-1)! * 1_000);
+    if (ms > 0) {
+      await this.#loop.rest((signal) => clock.sleep(Math.min(ms, POLL_MS), signal));
+      return false;
+    }
+    const checked = await this.#session.check(this.#loop.broken);
+    if (this.#loop.broken.aborted) return false;
+    if (checked.kind === 'done') {
+      this.#away = null;
+      return true;
+    }
+    this.#leave(checked);
+    return false;
+  }
+  #leave({ kind, words, retry_after_seconds }: ConnectorFailure): void {
+    const now = this.#deps.clock.now();
+    const failures = (this.#away?.failures ?? 0) + 1;
+    const step = Math.min(failures, AWAY_SECONDS.length);
+    this.#away = {
+      state: kind === 'disconnected' ? 'disconnected' : 'away',
+      words,
+      since: this.#away?.since ?? now,
+      until: now + retryDelay(AWAY_SECONDS, step, retry_after_seconds, this.#deps.chance())!,
+      failures,
+    };
+  }
+
+  async #handle(row: Entry): Promise<void> {
+    const { clock } = this.#deps;
+    const doubt = row.state === 'unknown' ? ledger.doubtOf(row, this.#abilities, clock.now()) : null;
+    if (doubt === 'uncertain') {
+      const words = row.words ?? 'the ledger was lost, so the entry may exist';
+      await this.#put(row, (now) => ledger.uncertain(now, words));
+      return;
+    }
+    const about = await this.#about(row);
+    if (this.#loop.closed) return;
+    if (isFailure(about)) return this.#failed(row, about);
+    if (doubt === 'find') return this.#find(row, about);
+    if (about === null || about.words !== null) {
+      const words = about?.words ?? 'the conversation is gone';
+      if (row.task === 'remove' && row.remote_id !== null) return this.#send(row, about);
+      if (row.remote_id === null) {
+        await this.#put(row, (now) => ledger.unneeded(now, now.wanted_change, 'not_wanted', words));
+        return;
+      }
+      await this.#put(row, (now) => ledger.unwanted(now, words, clock.now()));
+      return;
+    }
+    const stands = row.task === 'update' && (!this.#abilities.update || about.hash === row.sent_hash);
+    if (stands) await this.#put(row, (now) => ledger.unneeded(now, about.change, 'sent', null));
+    else await this.#send(row, about);
+  }
+  /** Stores what `decide` makes of a row that is as it was read; false where it was changed meanwhile. */
+  async #put(read: Entry, decide: (row: Entry) => Entry): Promise<Entry | null> {
+    const isSame = (row: Entry): boolean =>
+      row.state === read.state && row.wanted_change === read.wanted_change;
+    let done: Entry | null = null;
+    await this.#deps.store.decide(read.id, (row) => (done = isSame(row) ? decide(row) : null));
+    return done;
+  }
+  async #failed(row: Entry, failure: ConnectorFailure): Promise<void> {
+    if (failure.kind === 'refused') {
+      const { clock, chance } = this.#deps;
+      await this.#put(row, (now) => ledger.unprepared(now, failure, { now: clock.now(), chance: chance() }));
+    } else this.#leave(failure);
+  }
+  async #find(row: Entry, about: About | null): Promise<void> {
+    const { clock } = this.#deps;
+    const subject = about?.subject ?? emptySubject(row);
+    const result = await this.#entries.find(subject, this.#loop.broken);
+    if (this.#loop.broken.aborted) return;
+    if (result.kind !== 'done') {
+      if (result.kind !== 'refused') return this.#leave(result);
+      await this.#put(row, (now) =>
+        ledger.uncertain(now, `the search for the entry was refused: ${result.words}`),
+      );
+      return;
+    }
+    await this.#put(row, (now) => ledger.found(now, result.value?.id ?? null, clock.now()));
+  }
+  async #send(read: Entry, about: About | null): Promise<void> {
+    const { store, clock, log, chance } = this.#deps;
+    const { subject, change, hash } = about ?? {
+      subject: emptySubject(read),
+      change: read.wanted_change,
+      hash: '',
+    };
+    const customer_id = subject.customer?.id ?? read.customer_id;
+    const row = await this.#put(read, (now) => ledger.claimed({ ...now, customer_id }, clock.now()));
+    if (row === null) return;
+    const outcome = await this.#request(row, subject);
+    // Also where the keeper is closing: the answer is worth more than the doubt.
+    await untilDone(
+      'storing the result of an entry',
+      () =>
+        store.decide(row.id, (now) => {
+          const at = { now: clock.now(), chance: chance() };
+          return ledger.settled(now, outcome, { change, hash }, this.#abilities, at);
+        }),
+      { clock, log, signal: this.#loop.broken },
+    );
+    if (outcome.kind === 'done') this.#away = null;
+    else if (outcome.kind !== 'refused' && !this.#loop.broken.aborted) this.#leave(outcome);
+  }
+  async #request({ task, remote_id }: Entry, subject: EntrySubject): Promise<Outcome> {
+    const signal = this.#loop.broken;
+    if (task === 'create') {
+      const made = await this.#entries.create(subject, signal);
+      return made.kind === 'done' ? { kind: 'done', id: made.value.id } : made;
+    }
+    const result =
+      task === 'remove'
+        ? await this.#entries.remove(remote_id!, subject, signal)
+        : await this.#entries.update(remote_id!, subject, signal);
+    return result.kind === 'done' ? { kind: 'done', id: result.value?.id ?? remote_id } : result;
+  }
+
+  /** What the entry is about now; null where the conversation is gone or was merged. */
+  async #about(row: Entry): Promise<About | ConnectorFailure | null> {
+    const { feed, people, publicUrl } = this.#deps;
+    const conversation = await feed.one(row.conversation);
+    if (conversation === null || conversation.id !== row.conversation) return null;
+    const call = callOf(conversation, publicUrl, (extension) => people.person(extension));
+    const customer = await this.#customerOf(row, numberOf(conversation));
+    if (customer !== null && 'words' in customer) return customer;
+    const person = people.person(handledBy(conversation, this.#entries.handled_by));
+    const user =
+      person === null ? null : await people.userOf(this.#row.id, this.#session, person, this.#loop.broken);
+    const subject: EntrySubject = {
+      call,
+      ...(customer && { customer }),
+      ...(user && { user }),
+      ...(person && { person }),
+    };
+    const words =
+      row.wanted === 0
+        ? (row.words ?? 'it needs no entry')
+        : !this.#entries.wanted(subject)
+          ? 'the file makes no entry of such a call'
+          : customer === null && this.#session.lookup !== null
+            ? this.#entries.matches === 'none'
+              ? 'not exactly one customer with this number is known there'
+              : 'no customer with this number is known there'
+            : null;
+    return { subject, change: conversation.change, hash: digestOf(subject), words };
+  }
+  /** The customer of the entry: the one that it has, else the first with the number. */
+  async #customerOf(row: Entry, number: string): Promise<ConnectorCustomer | ConnectorFailure | null> {
+    const { lookup } = this.#session;
+    if (lookup === null || !number.startsWith('+')) return null;
+    const found = await lookup(number, this.#loop.broken);
+    if (found.kind !== 'done') return found;
+    const known = found.value.find(({ id }) => id === row.customer_id);
+    if (known !== undefined) return known;
+    if (row.customer_id === null) return chosenOf(found.value, this.#entries.matches);
+    return { ...NO_CUSTOMER, id: row.customer_id };
+  }
+}
+const NO_CUSTOMER: ConnectorCustomer = {
+  id: '',
+  kind: 'person',
+  name: '',
+  company: null,
+  numbers: [],
+  emails: [],
+  owner: null,
+  url: null,
+  blocked: false,
+  vip: false,
+};
+/** The customer of a new entry where the system has these with the number. */
+function chosenOf(
+  found: readonly ConnectorCustomer[],
+  rule: ConnectorEntries['matches'],
+): ConnectorCustomer | null {
+  if (rule === 'none' && found.length > 1) return null;
+  const company = rule === 'company' ? found.find(({ kind }) => kind === 'company') : undefined;
+  return company ?? found[0] ?? null;
+}
+/** Of a conversation that is no more: its entry can still be removed or looked for. */
+function emptySubject({ conversation, customer_id }: Entry): EntrySubject {
+  return {
+    call: { ...NO_CALL, id: conversation },
+    ...(customer_id !== null && { customer: { ...NO_CUSTOMER, id: customer_id } }),
+  };
+}

@@ -1,0 +1,229 @@
+/** The states of a row of the ledger, pure. A row is stored before each request that it allows (ADR 0026). */
+import type { EntryTask } from '@offhook/contract/connectors.ts';
+import type { Selectable } from 'kysely';
+import { retryDelay } from '../../outbound/schedule.ts';
+import type { EntriesTable } from './tables.ts';
+
+export type Entry = Readonly<Selectable<EntriesTable>>;
+export type NewEntry = Omit<Entry, 'id'>;
+/** How the connected system prevents a second entry of a conversation. */
+export type Once = 'own_id' | 'header' | 'find' | 'ledger';
+/** Abilities of the connector's file. */
+export interface Abilities {
+  readonly once: Once;
+  readonly update: boolean;
+  readonly remove: boolean;
+  /** How late their search may be. */
+  readonly settle_seconds: number;
+}
+/** A change of the feed. `none`: it was merged into another conversation, or erased where entries can be removed. */
+export interface Change {
+  readonly connector: number;
+  readonly conversation: string;
+  readonly change: number;
+  readonly wants: 'entry' | 'none';
+  readonly words: string | null;
+  /** Whether an entry may exist that the ledger does not name. */
+  readonly doubtful: boolean;
+}
+/** How a request ended. */
+export type Outcome =
+  | { readonly kind: 'done'; readonly id: string | null }
+  | {
+      readonly kind: 'refused' | 'unsent' | 'unknown' | 'disconnected';
+      readonly status: number | null;
+      readonly words: string;
+      readonly retry_after_seconds: number | null;
+    };
+
+/** Seconds between the attempts of one entry; after the last it is parked. */
+export const ENTRY_RETRY_SECONDS = [5, 30, 120, 600, 3_600, 21_600, 86_400] as const;
+/** Refusals that the same request always gets. */
+const PARK_ON: ReadonlySet<number | null> = new Set([null, 400, 404, 409, 410, 413, 422]);
+/** A header that prevents duplicates is remembered at least this long. */
+const HEADER_MS = 2 * 3_600_000;
+const FOREVER = Number.MAX_SAFE_INTEGER;
+
+const resting = { task: null, next_at: FOREVER } as const;
+/** Task that makes the entry as wanted; null where it is so already. */
+export const taskOf = ({ wanted, remote_id }: Pick<Entry, 'wanted' | 'remote_id'>): EntryTask | null =>
+  wanted === 1 ? (remote_id === null ? 'create' : 'update') : remote_id === null ? null : 'remove';
+
+const waiting = (row: Entry, now: number): Entry => {
+  const task = taskOf(row);
+  return task === null
+    ? { ...row, ...resting, state: 'not_wanted' }
+    : { ...row, state: 'waiting', task, next_at: now, attempts: task === row.task ? row.attempts : 0 };
+};
+const parked = (row: Entry, words: string): Entry => ({
+  ...row,
+  task: row.task,
+  state: 'parked',
+  next_at: FOREVER,
+  words,
+});
+
+/** The first row of a conversation; null where it needs none. */
+export function opened(change: Change, now: number): NewEntry | null {
+  if (change.wants === 'none') return null;
+  return {
+    connector: change.connector,
+    conversation: change.conversation,
+    state: change.doubtful ? 'unknown' : 'waiting',
+    task: 'create',
+    wanted: 1,
+    remote_id: null,
+    customer_id: null,
+    wanted_change: change.change,
+    sent_change: 0,
+    sent_hash: null,
+    attempts: 0,
+    first_at: null,
+    last_at: null,
+    next_at: now,
+    status: null,
+    words: null,
+  };
+}
+
+/** The row after a change of its conversation. */
+export function changed(before: Entry, change: Change, now: number): Entry {
+  const row: Entry = { ...before, wanted_change: change.change, wanted: change.wants === 'entry' ? 1 : 0 };
+  switch (row.state) {
+    // A request under way or in doubt ends first; `settled` then reads `wanted`.
+    case 'sending':
+    case 'unknown':
+    case 'uncertain':
+      return row;
+    case 'removed':
+      return row.wanted === 1 ? waiting({ ...row, remote_id: null }, now) : row;
+    case 'parked':
+      return waiting({ ...row, task: null, words: change.words }, now);
+    case 'waiting':
+    case 'not_wanted':
+    case 'sent':
+      return { ...waiting(row, now), words: change.words };
+  }
+}
+
+/** The row as it is stored before a request of its task. */
+export const claimed = (row: Entry, now: number): Entry => ({
+  ...row,
+  state: 'sending',
+  attempts: row.attempts + 1,
+  first_at: row.first_at ?? now,
+  last_at: now,
+});
+
+/** The row of a request whose result was not stored before the service ended. */
+export function interrupted(row: Entry, { once }: Abilities, now: number): Entry {
+  if (row.task === 'create') return inDoubt(row, once, 'the service ended before the answer was stored', now);
+  return { ...row, state: 'waiting', next_at: now };
+}
+/** The row of a create with an unknown result. */
+function inDoubt(row: Entry, once: Once, words: string, next_at: number): Entry {
+  if (once === 'ledger')
+    return {
+      ...row,
+      state: 'uncertain',
+      next_at: FOREVER,
+      words: `${words}; look there before you send it again`,
+    };
+  return { ...row, state: 'unknown', next_at, words };
+}
+
+export interface Timing {
+  readonly now: number;
+  readonly chance: number;
+}
+/** The row after a request of its task. `sent`: the change and the digest that the request had. */
+export function settled(
+  row: Entry,
+  outcome: Outcome,
+  sent: { readonly change: number; readonly hash: string },
+  abilities: Abilities,
+  { now, chance }: Timing,
+): Entry {
+  const { task } = row;
+  if (outcome.kind === 'done') {
+    const after: Entry = { ...row, status: null, words: null, attempts: 0 };
+    if (task === 'remove') return afterRemoval(after, now);
+    const stands: Entry = {
+      ...after,
+      remote_id: outcome.id ?? row.remote_id,
+      sent_change: sent.change,
+      sent_hash: sent.hash,
+    };
+    if (stands.remote_id === null)
+      return parked(stands, 'the system took the entry and named no id: check `entry.create.id` of the file');
+    const more = stands.wanted === 0 || stands.wanted_change > sent.change;
+    return more ? waiting({ ...stands, task: null }, now) : { ...stands, ...resting, state: 'sent' };
+  }
+  const told: Entry = { ...row, status: outcome.status, words: outcome.words };
+  if (outcome.kind === 'refused') {
+    if (task === 'remove' && (outcome.status === 404 || outcome.status === 410))
+      return afterRemoval(told, now);
+    if (PARK_ON.has(outcome.status)) return parked(told, outcome.words);
+    return later(told, outcome.retry_after_seconds, { now, chance });
+  }
+  // Nothing was done, and the connector waits as a whole: none of the entry's attempts is used up by an absence.
+  if (outcome.kind === 'disconnected')
+    return { ...told, state: 'waiting', attempts: row.attempts - 1, next_at: now };
+  if (outcome.kind === 'unsent') return later(told, outcome.retry_after_seconds, { now, chance });
+  if (task !== 'create') return later(told, null, { now, chance });
+  const settle = Math.max(abilities.settle_seconds, ENTRY_RETRY_SECONDS[0]) * 1_000;
+  return inDoubt(told, abilities.once, outcome.words, now + settle);
+}
+const afterRemoval = (row: Entry, now: number): Entry =>
+  row.wanted === 1
+    ? waiting({ ...row, remote_id: null, task: null }, now)
+    : { ...row, ...resting, state: 'removed', sent_hash: null };
+/** The row until its next attempt, parked after the last. */
+function later(row: Entry, retryAfter: number | null, { now, chance }: Timing): Entry {
+  const delay = retryDelay(ENTRY_RETRY_SECONDS, row.attempts, retryAfter, chance);
+  if (delay === null) return parked(row, row.words ?? 'it failed too often');
+  return { ...row, state: 'waiting', next_at: now + delay };
+}
+
+/** What an entry whose create is in doubt does next: look for it, or send it again because they know the repetition. */
+export function doubtOf(row: Entry, { once }: Abilities, now: number): 'find' | 'again' | 'uncertain' {
+  if (once === 'find') return 'find';
+  if (once === 'own_id') return 'again';
+  return once === 'header' && row.first_at !== null && now - row.first_at < HEADER_MS ? 'again' : 'uncertain';
+}
+export const uncertain = (row: Entry, words: string): Entry => inDoubt(row, 'ledger', words, FOREVER);
+/** The row after a search: with the entry that was found, or with none, which is then created. */
+export function found(row: Entry, remote_id: string | null, now: number): Entry {
+  if (remote_id !== null)
+    return waiting({ ...row, remote_id, task: null, sent_hash: null, words: null }, now);
+  if (row.wanted === 0) return { ...row, ...resting, state: 'not_wanted' };
+  const again: Entry = { ...row, state: 'waiting', task: 'create', next_at: now };
+  return row.attempts > ENTRY_RETRY_SECONDS.length
+    ? parked(again, row.words ?? 'it failed too often')
+    : again;
+}
+/** The row where nothing has to be sent. */
+export function unneeded(
+  row: Entry,
+  change: number,
+  state: 'sent' | 'not_wanted',
+  words: string | null,
+): Entry {
+  return { ...row, ...resting, state, sent_change: change, words };
+}
+/** The row of a conversation that has an entry and needs none any more. */
+export const unwanted = (row: Entry, words: string, now: number): Entry => ({
+  ...waiting({ ...row, wanted: 0 }, now),
+  words,
+});
+/** The row where what the request needs was refused, e.g. the search for the customer. */
+export const unprepared = (
+  row: Entry,
+  { status, words, retry_after_seconds }: Extract<Outcome, { readonly status: number | null }>,
+  timing: Timing,
+): Entry => later({ ...row, attempts: row.attempts + 1, status, words }, retry_after_seconds, timing);
+/** After a person's decision: sent again, or taken as `remote_id`, which a person found there. */
+export function retried(row: Entry, remote_id: string | null, now: number): Entry {
+  const known: Entry = remote_id === null ? row : { ...row, remote_id, sent_hash: null };
+  return waiting({ ...known, task: null, words: null }, now);
+}

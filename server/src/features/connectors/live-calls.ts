@@ -1,0 +1,200 @@
+/** What live calls become for systems that follow them: each call with an outside party rings once, is answered once, and ends once. */
+import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
+import type { LegDisposition } from '@offhook/contract/conversations.ts';
+import { rfc3339 } from '../../core/clock.ts';
+import type { PushKind } from './format/compile.ts';
+import type { CallView } from './format/session.ts';
+import { NO_CALL } from './call-of.ts';
+
+/** One message about a call, for every connector that pushes. */
+export interface LiveMessage {
+  readonly kind: PushKind;
+  readonly at: number;
+  readonly call: CallView;
+  /** Extension of the person of the house whom it is about: who rings, answers or is transferred to. */
+  readonly extension: string | null;
+}
+type CallEvent = Extract<DomainEvent, { readonly type: `call.${string}` }>;
+interface Followed {
+  /** As the systems know the call: the first of the calls that were joined. */
+  readonly id: string;
+  direction: EventData<'call.started'>['direction'];
+  from: string;
+  to: string;
+  readonly started_at: number;
+  answered_at: number | null;
+  queue: string;
+  extension: string | null;
+  /** False until the systems were sent `ringing`. */
+  announced: boolean;
+  readonly ringing: Set<string>;
+  refusal: LegDisposition | null;
+}
+
+/** Calls that are followed at once; one more is not pushed. */
+const MAX_FOLLOWED = 10_000;
+export const DIRECTION_WORDS = {
+  in: 'inbound',
+  out: 'outbound',
+  internal: 'internal',
+  transit: 'transit',
+} as const;
+/** Ends of a ring that say how the call ended where no other ring followed. */
+const REFUSALS: Readonly<Record<string, LegDisposition>> = {
+  busy: 'busy',
+  rejected: 'rejected',
+  no_answer: 'no_answer',
+  unreachable: 'unreachable',
+  congestion: 'congestion',
+  failed: 'failed',
+  diverted: 'diverted',
+};
+
+/** Reads the events of live calls in their order. */
+export class LiveCalls {
+  readonly #calls = new Map<string, Followed>();
+  readonly #written: (number: string) => string;
+  readonly #publicUrl: string;
+  /** `written`: a number in E.164 where it has that form, else as it is. */
+  constructor(written: (number: string) => string, publicUrl: string) {
+    this.#written = written;
+    this.#publicUrl = publicUrl;
+  }
+
+  /** Messages that an event leads to. */
+  read(event: DomainEvent): LiveMessage[] {
+    if (event.type === 'queue.caller_joined') return this.#queued(event);
+    return event.type.startsWith('call.') ? this.#read(event as CallEvent) : [];
+  }
+  #read(event: CallEvent): LiveMessage[] {
+    const call = this.#followed(event);
+    if (call === null) return [];
+    switch (event.type) {
+      case 'call.ringing': {
+        const { leg, caller } = event.data;
+        call.ringing.add(leg.leg_id);
+        if (call.from === '') call.from = caller.number;
+        if (leg.extension !== null && call.direction === 'in') call.extension = leg.extension;
+        return this.#announced(call, event.at);
+      }
+      case 'call.answered': {
+        const { leg } = event.data;
+        call.ringing.delete(leg.leg_id);
+        // The other end: the exchange itself answers the caller of a queue or menu.
+        const counts = call.direction === 'out' ? leg.extension === null : leg.extension !== null;
+        if (!counts || call.answered_at !== null) return [];
+        if (leg.extension !== null) call.extension = leg.extension;
+        const before = this.#announced(call, event.at);
+        call.answered_at = event.at;
+        return [...before, ...this.#message('answered', call, event.at)];
+      }
+      case 'call.left': {
+        const { leg, reason } = event.data;
+        if (call.ringing.delete(leg.leg_id)) call.refusal = REFUSALS[reason] ?? call.refusal;
+        return [];
+      }
+      case 'call.transferred': {
+        call.extension = event.data.to;
+        return [...this.#announced(call, event.at), ...this.#message('transferred', call, event.at)];
+      }
+      case 'call.ended':
+        return this.#ended(call, event);
+      default:
+        return [];
+    }
+  }
+  #queued({ data, at }: Extract<DomainEvent, { readonly type: 'queue.caller_joined' }>): LiveMessage[] {
+    const call = this.#calls.get(data.call_id);
+    if (call === undefined) return [];
+    call.queue = data.queue;
+    if (call.from === '') call.from = data.caller.number;
+    return this.#announced(call, at);
+  }
+  #ended(call: Followed, { data, at }: Extract<CallEvent, { readonly type: 'call.ended' }>): LiveMessage[] {
+    this.#calls.delete(data.call_id);
+    if (data.merged_into !== null) {
+      const into = this.#calls.get(data.merged_into);
+      // The systems know one of the two, which goes on there under the id that they know; of two one ends.
+      if (call.announced && into?.announced !== true) {
+        this.#calls.set(data.merged_into, call);
+        return [];
+      }
+      return call.announced ? this.#message('ended', call, at, endingOf(call, data)) : [];
+    }
+    return [...this.#announced(call, at), ...this.#message('ended', call, at, endingOf(call, data))];
+  }
+  /** The call of an event; null where it is not followed. One whose beginning was not seen was announced before a restart. */
+  #followed({ type, at, data }: CallEvent): Followed | null {
+    const known = this.#calls.get(data.call_id);
+    const direction = 'direction' in data ? data.direction : known?.direction;
+    if (known !== undefined) {
+      known.direction = direction ?? known.direction;
+      return known;
+    }
+    if (direction === undefined || this.#calls.size >= MAX_FOLLOWED) return null;
+    const begins = type === 'call.started';
+    const call: Followed = {
+      id: data.call_id,
+      direction,
+      from: begins ? data.leg.number : '',
+      to: begins ? data.dialled : '',
+      started_at: at,
+      answered_at: null,
+      queue: '',
+      extension: begins ? data.leg.extension : null,
+      announced: !begins,
+      ringing: new Set(),
+      refusal: null,
+    };
+    this.#calls.set(data.call_id, call);
+    return call;
+  }
+  #announced(call: Followed, at: number): LiveMessage[] {
+    if (call.announced || !isOutside(call)) return [];
+    call.announced = true;
+    return this.#message('ringing', call, at);
+  }
+  #message(kind: PushKind, call: Followed, at: number, ending: LegDisposition | '' = ''): LiveMessage[] {
+    return isOutside(call)
+      ? [{ kind, at, call: this.#view(call, at, ending), extension: call.extension }]
+      : [];
+  }
+  #view(call: Followed, at: number, ending: LegDisposition | ''): CallView {
+    const { id, queue, started_at, answered_at } = call;
+    const [from, to] = [this.#written(call.from), this.#written(call.to)];
+    const seconds = (since: number): bigint => BigInt(Math.max(0, Math.round((at - since) / 1_000)));
+    const over = ending !== '';
+    return {
+      ...NO_CALL,
+      id,
+      direction: DIRECTION_WORDS[call.direction],
+      disposition: over ? dispositionOf(call, ending) : '',
+      answered: answered_at !== null,
+      from,
+      to,
+      number: call.direction === 'out' ? to : from,
+      queue,
+      url: this.#publicUrl === '' ? '' : `${this.#publicUrl}/history/${encodeURIComponent(id)}`,
+      started_at: rfc3339(started_at),
+      answered_at: answered_at === null ? '' : rfc3339(answered_at),
+      ended_at: over ? rfc3339(at) : '',
+      duration_seconds: over ? seconds(started_at) : 0n,
+      talk_seconds: over && answered_at !== null ? seconds(answered_at) : 0n,
+      ending,
+    };
+  }
+}
+const isOutside = ({ direction }: Followed): boolean => direction === 'in' || direction === 'out';
+
+function endingOf(call: Followed, { customer_disposition }: EventData<'call.ended'>): LegDisposition {
+  if (call.answered_at !== null) return 'answered';
+  if (call.direction === 'out') return customer_disposition ?? 'cancelled_by_caller';
+  // Whoever hangs up while it rings or waits ends the call; else the last one who refused it did.
+  if (call.ringing.size > 0 || call.refusal === null) return 'cancelled_by_caller';
+  return call.refusal;
+}
+function dispositionOf({ queue }: Followed, ending: LegDisposition): string {
+  if (ending === 'answered') return 'answered';
+  if (ending === 'blocked' || ending === 'failed') return ending;
+  return queue === '' ? 'missed' : 'abandoned_in_queue';
+}

@@ -1,0 +1,80 @@
+import type { ConnectorMatches } from '@offhook/contract/connectors.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { ConnectorCustomer } from './format/customers.ts';
+import type { ConnectorResult } from './format/requests.ts';
+import { rankedWithin } from './ranked.ts';
+import type { Running } from './running.ts';
+
+/** A system that takes longer than this is left out: the phone rings meanwhile. */
+export const LOOKUP_MS = 1_500;
+/** How long an answer is reused; one without a customer is outdated sooner. */
+const FOUND_MS = 600_000;
+const NONE_MS = 60_000;
+const MAX_KEPT = 10_000;
+
+type Found = ConnectorResult<readonly ConnectorCustomer[]>;
+interface Kept {
+  readonly asked: Promise<Found>;
+  until: number;
+}
+
+/** Asks connected systems for the customers with a number, each once for all who ask at the same time. */
+export class Lookups {
+  readonly #clock: Clock;
+  readonly #kept = new Map<string, Kept>();
+  #generation = 0;
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+  /** What each connector that can look up knows of a number within `LOOKUP_MS`. */
+  find(all: readonly Running[], e164: string): Promise<{ running: Running; found: Found }[]> {
+    const able = all.filter(({ row, session }) => row.enabled && session?.lookup != null);
+    return Promise.all(able.map(async (running) => ({ running, found: await this.#ask(running, e164) })));
+  }
+  /** Grows with each `forgetAll`: what was asked before is not to be stored after it. */
+  get generation(): number {
+    return this.#generation;
+  }
+  /** After an erasure: an answer names its customers with all of their numbers. */
+  forgetAll(): void {
+    this.#generation += 1;
+    this.#kept.clear();
+  }
+  /** After a change of a connector. */
+  forget(connector: number): void {
+    for (const key of this.#kept.keys()) if (key.startsWith(`${connector}:`)) this.#kept.delete(key);
+  }
+
+  async #ask({ row, session }: Running, e164: string): Promise<Found> {
+    const key = `${row.id}:${e164}`;
+    const now = this.#clock.now();
+    const known = this.#kept.get(key);
+    // One that lasts longer than any was kept before the clock was put back.
+    if (known !== undefined && now < known.until && known.until - now <= FOUND_MS) return known.asked;
+    const kept: Kept = {
+      asked: rankedWithin(this.#clock, 'lookup', LOOKUP_MS, (signal) => session!.lookup!(e164, signal)),
+      until: now + LOOKUP_MS,
+    };
+    this.#kept.delete(key);
+    this.#kept.set(key, kept);
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size > MAX_KEPT && oldest !== undefined) this.#kept.delete(oldest);
+    const found = await kept.asked;
+    if (found.kind !== 'done') {
+      if (this.#kept.get(key) === kept) this.#kept.delete(key);
+    } else kept.until = this.#clock.now() + (found.value.length > 0 ? FOUND_MS : NONE_MS);
+    return found;
+  }
+}
+
+/** As the operation replies. */
+export function matchesOf({ running, found }: { running: Running; found: Found }): ConnectorMatches {
+  const { id: connector, title } = running.row;
+  if (found.kind === 'done') return { connector, title, customers: found.value.map(shown), words: null };
+  return { connector, title, customers: [], words: found.words };
+}
+export const shown = ({ numbers, emails, owner: _owner, ...customer }: ConnectorCustomer) => ({
+  ...customer,
+  numbers: [...numbers],
+  emails: [...emails],
+});

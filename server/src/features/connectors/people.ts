@@ -1,0 +1,62 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Directory as SiteDirectory } from '../../ports/directory.ts';
+import type { ConnectorSession, ConnectorUser, PersonView } from './format/session.ts';
+
+/** How long the list of a system's users is used before it is read again. */
+const USERS_MS = 3_600_000;
+
+/** People of the house, and the users of other systems that have their e-mail. */
+export interface Directory {
+  person(extension: string | null): PersonView | null;
+  /** Null where the system has no such user, or does not list its users now. */
+  userOf(
+    connector: number,
+    session: ConnectorSession,
+    person: PersonView,
+    signal: AbortSignal,
+  ): Promise<ConnectorUser | null>;
+  /** E-mail of a user of the system; null where it has none. */
+  emailOf(
+    connector: number,
+    session: ConnectorSession,
+    user: string,
+    signal: AbortSignal,
+  ): Promise<string | null>;
+  /** Reads the users of a connector anew the next time. */
+  forget(connector: number): void;
+}
+export function createPeople(directory: Pick<SiteDirectory, 'byExtension'>, clock: Clock): Directory {
+  const known = new Map<
+    number,
+    { readonly at: number; readonly users: ReadonlyMap<string, ConnectorUser> }
+  >();
+  async function usersOf(connector: number, session: ConnectorSession, signal: AbortSignal) {
+    const kept = known.get(connector);
+    const age = kept === undefined ? Infinity : clock.now() - kept.at;
+    if (kept !== undefined && age >= 0 && age < USERS_MS) return kept.users;
+    const listed = await session.users?.(signal);
+    if (listed?.kind !== 'done') return kept?.users;
+    const users = new Map(
+      listed.value.flatMap((user) => (user.email === null ? [] : [[user.email.toLowerCase(), user]])),
+    );
+    known.set(connector, { at: clock.now(), users });
+    return users;
+  }
+  return {
+    person(extension) {
+      const person = extension === null ? undefined : directory.byExtension(extension);
+      return person === undefined
+        ? null
+        : { extension: person.extension, name: person.name, email: person.email ?? '' };
+    },
+    async userOf(connector, session, { email }, signal) {
+      if (session.users === null || email === '') return null;
+      return (await usersOf(connector, session, signal))?.get(email.toLowerCase()) ?? null;
+    },
+    async emailOf(connector, session, user, signal) {
+      const users = await usersOf(connector, session, signal);
+      return [...(users?.values() ?? [])].find(({ id }) => id === user)?.email ?? null;
+    },
+    forget: (connector) => void known.delete(connector),
+  };
+}

@@ -1,0 +1,56 @@
+/**
+ * The ledger holds ids, and words of other systems, which quote what they refuse: a number of the call among it. Beside it,
+ * answers to lookups are kept in memory for a while.
+ */
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Subject } from '../../numbers/subject.ts';
+import type { PersonalData } from '../../ports/privacy.ts';
+import type { Entry } from './ledger.ts';
+import type { ConnectorStore } from './store.ts';
+
+/** Rows of one read. */
+const SCAN = 500;
+const places = (n: number) => (n === 0 ? {} : { connector_entries: n });
+
+/** `forget` drops the answers to lookups. */
+export function connectorData(
+  store: Pick<ConnectorStore, 'withWords' | 'decide'>,
+  forget: () => void,
+): PersonalData {
+  async function* about(subject: Subject, signal: AbortSignal): AsyncGenerator<Entry> {
+    // The digits of an extension are as well a status or an id there.
+    if (subject.kind === 'extension') return;
+    for (let after = 0; ;) {
+      signal.throwIfAborted();
+      const rows = await store.withWords(after, SCAN);
+      yield* rows.filter(({ words }) => subject.isIn(words ?? ''));
+      if (rows.length < SCAN) return;
+      after = rows.at(-1)!.id;
+      await turn();
+    }
+  }
+  return {
+    name: 'connectors',
+    async count(subject, signal) {
+      let n = 0;
+      for await (const _row of about(subject, signal)) n += 1;
+      return places(n);
+    },
+    async erase(subject, placeholder, signal) {
+      forget();
+      let n = 0;
+      for await (const { id } of about(subject, signal)) {
+        await store.decide(id, (row) => ({
+          ...row,
+          words: row.words === null ? null : subject.without(row.words, placeholder),
+        }));
+        n += 1;
+      }
+      return places(n);
+    },
+    async *collect(subject, _usernames, signal) {
+      for await (const { connector, conversation, words } of about(subject, signal))
+        yield { kind: 'connector entry', value: { connector, conversation, words } };
+    },
+  };
+}

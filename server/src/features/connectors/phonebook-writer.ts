@@ -1,0 +1,47 @@
+import { CONNECTOR_SOURCE } from '@offhook/contract/phonebook.ts';
+import type { CustomerSources } from '../../ports/customers.ts';
+import type { ConnectorCustomer } from './format/customers.ts';
+
+const sourceOf = (connector: number): string => `${CONNECTOR_SOURCE}${connector}`;
+
+/** Writes the customers of connected systems into the phonebook. */
+export class PhonebookWriter {
+  readonly #customers: CustomerSources;
+  readonly #e164: (number: string) => string | null;
+  readonly #underWay = new Set<Promise<void>>();
+  constructor(customers: CustomerSources, e164: (number: string) => string | null) {
+    this.#customers = customers;
+    this.#e164 = e164;
+  }
+  /** `by`: the number that the system found them by, which they have even where the file reads no numbers. */
+  store(connector: number, customers: readonly ConnectorCustomer[], by: string | null): Promise<void> {
+    const given = customers.map(({ id, kind, name, company, numbers, emails, vip, blocked, url }) => {
+      const all = by === null || numbers.some((one) => this.#e164(one) === by) ? numbers : [by, ...numbers];
+      return { external_id: id, kind, name, company, numbers: all, emails, vip, blocked, url };
+    });
+    return this.#run(this.#customers.store(sourceOf(connector), given));
+  }
+  remove(connector: number, ids: readonly string[]): Promise<void> {
+    return this.#run(this.#customers.remove(sourceOf(connector), ids));
+  }
+  /** Deletes those that the system did not name, and that were not stored since. */
+  removeOthers(connector: number, named: { has(id: string): boolean }, since: number): Promise<void> {
+    const isGone = (id: string, at: number): boolean => !named.has(id) && at < since;
+    return this.#run(this.#customers.removeAll(sourceOf(connector), isGone));
+  }
+  removeAll(connector: number): Promise<void> {
+    return this.#run(this.#customers.removeAll(sourceOf(connector)));
+  }
+  /** Resolves when what is under way is stored. */
+  async idle(): Promise<void> {
+    await Promise.allSettled(this.#underWay);
+  }
+  async #run(work: Promise<void>): Promise<void> {
+    this.#underWay.add(work);
+    try {
+      await work;
+    } finally {
+      this.#underWay.delete(work);
+    }
+  }
+}

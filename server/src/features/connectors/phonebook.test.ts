@@ -1,0 +1,265 @@
+/** Customers of a connected system in the phonebook, and with it on live calls. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ConnectorCustomerMade, ConnectorTested } from '@offhook/contract/connectors.ts';
+import { LookupReply } from '@offhook/contract/phonebook.ts';
+import { silent } from '../../core/log.ts';
+import { createModel } from '../../pbx/model.ts';
+import { wireCall } from '../../pbx/wire-call.ts';
+import { connectorsRig } from '../../../test/support/connectors-rig.ts';
+import { CRM_SYNC, crmFile } from '../../../test/support/crm.ts';
+import type { CrmChange } from '../../../test/support/crm.ts';
+import { fixtureAuthenticator } from '../../../test/support/host-fixture.ts';
+import { Scene, call } from '../../../test/support/model-scene.ts';
+import { until } from '../../../test/support/until.ts';
+import { CallCustomers } from '../phonebook/call-customers.ts';
+
+type Rig = Awaited<ReturnType<typeof connectorsRig>>;
+const NUMBER = '+4930901820';
+
+/** Customers of the phonebook with a number, as a person reads them. */
+async function lookup({ call: ask }: Rig, number = NUMBER) {
+  const reply = await ask('GET', `phonebook/lookup?number=${encodeURIComponent(number)}`);
+  return LookupReply.parse(reply.json).customers;
+}
+const asked = ({ crm }: Rig) => crm.requests.filter((request) => request === 'GET /customers').length;
+
+test('connectors - a call of an unknown number rings: the name in the CRM is in the live call, and the call waits for nothing', async (t) => {
+  const rig = await connectorsRig(t);
+  await rig.create();
+  const model = createModel();
+  const scene = new Scene({ model });
+  const step = model.step.bind(model);
+  model.step = (input) => {
+    const events = step(input);
+    model.committed(events);
+    for (const event of events) customers.onEvent(event);
+    return events;
+  };
+  const customers = new CallCustomers({
+    live: model.view,
+    find: (numbers) => rig.phonebook.named(null, numbers),
+    tell: (input) => void model.step({ ...input, at: scene.at }),
+    pop: (customer, on, number) => rig.connectors.service.pop(customer, on, number),
+    unknown: (number) => rig.connectors.service.seek(number),
+    clock: rig.clock,
+    log: silent,
+  });
+  rig.hear.each = (events) => events.forEach((event) => customers.onEvent(event));
+  t.after(() => customers.close());
+  const customerOf = (id: string) => wireCall(model.view.call(call(id))!).customer;
+  const comes = (number: string, id: string): void => {
+    scene.created(id, { endpoint: 'trunk', dialled: '1001', caller: { number, name: '' } });
+    scene.created(`${id}0`, { endpoint: '1001', of: id });
+  };
+
+  comes('030 901820', '1');
+  await until('the name', () => customerOf('1')?.name === 'Anna Müller');
+  const { source, external_id, url } = customerOf('1')!;
+  assert.deepEqual([source, external_id], ['connector:1', 'c1']);
+  const page = `${rig.crm.url}/calls?of=c1&call=${encodeURIComponent(call('1'))}&number=%2B4930901820`;
+  assert.equal(url, page);
+  assert.equal((await lookup(rig))[0]!.url, `${rig.crm.url}/customers/c1`);
+  assert.equal(asked(rig), 1);
+  comes('0301111', '2');
+  await until('the question', () => asked(rig) === 2);
+  await customers.idle();
+  assert.equal(customerOf('2') ?? null, null);
+
+  rig.crm.mood = () => 'silent';
+  comes('0302222', '3');
+  await until('the question', () => asked(rig) === 3);
+  await customers.idle();
+  assert.equal(customerOf('3') ?? null, null, 'the call is there without an answer');
+  rig.crm.mood = () => 'works';
+  assert.equal(rig.events.length, 1, 'nothing else was stored');
+});
+
+test('connectors - a customer of the CRM: people change note and owner, the rest is refused; the next call updates it', async (t) => {
+  const rig = await connectorsRig(t);
+  await rig.create();
+  rig.connectors.service.seek(NUMBER);
+  await until('the customer', async () => (await lookup(rig)).length === 1);
+  const [anna] = await lookup(rig);
+  const { id, version: _v, updated_at: _u, source: _s, url: _page, numbers, ...rest } = anna!;
+  const fields = { ...rest, numbers: numbers.map(({ number, label }) => ({ number, label })) };
+  const put = async (change: object) => {
+    const { status, json } = await rig.call('PUT', `phonebook/customers/${id}`, { ...fields, ...change });
+    return [status, json.detail];
+  };
+  assert.equal((await put({ note: 'calls back on Monday', owner: '1003' }))[0], 200);
+  for (const [field, change] of Object.entries({
+    name: { name: 'Anne' },
+    numbers: { numbers: [] },
+    vip: { vip: true },
+    company: { company: 'Acme' },
+  }))
+    assert.deepEqual(await put(change), [
+      400,
+      `${field}: it comes from the connected system; change it there`,
+    ]);
+  const removed = await rig.call('DELETE', `phonebook/customers/${id}`);
+  assert.deepEqual([removed.status, removed.json.code], [409, 'in_use']);
+
+  rig.crm.names.set('c1', 'Anna Schmidt');
+  await rig.clock.advance(601_000);
+  rig.connectors.service.seek('030 901820');
+  await until('the new name', async () => (await lookup(rig))[0]?.name === 'Anna Schmidt');
+  const [now] = await lookup(rig);
+  assert.deepEqual([now!.id, now!.note, now!.owner], [id, 'calls back on Monday', '1003']);
+});
+
+test('connectors - a line of a file leaves the customers of the CRM; deleting the connector deletes them, and only them', async (t) => {
+  const rig = await connectorsRig(t);
+  await rig.create();
+  rig.connectors.service.seek(NUMBER);
+  await until('the customer', async () => (await lookup(rig)).length === 1);
+  const shared = async (name: string, uid: string, number: string) => {
+    const bytes = Buffer.from(`uid,name,number_1\n${uid},${name},${number}\n`);
+    const actor = { caller: (await fixtureAuthenticator.authenticate('token-supervisor'))!, ip: null };
+    return rig.phonebook.files.import(actor, bytes, 'csv', {
+      list: 'shared',
+      dry_run: 'false',
+    });
+  };
+  assert.equal((await shared('Anna Müller', 'other', NUMBER)).unchanged, 1, 'as an export has her');
+  assert.equal((await shared('Bert', 'c1', '030111')).created, 1, 'a uid is no id of the CRM');
+  assert.deepEqual(
+    (await lookup(rig)).map(({ name, source }) => [name, source]),
+    [['Anna Müller', 'connector:1']],
+  );
+  const events = rig.events.length;
+  assert.equal((await rig.call('DELETE', 'connectors/1', undefined, 'token-admin')).status, 200);
+  assert.deepEqual(await lookup(rig), []);
+  assert.equal((await lookup(rig, '030111')).length, 1);
+  assert.deepEqual(
+    rig.events.slice(events).map(({ type, data }) => [type, (data as { change: string }).change]),
+    [['phonebook.changed', 'deleted']],
+  );
+  rig.connectors.service.seek(NUMBER);
+  assert.equal(asked(rig), 1, 'none asks a connector that is gone');
+});
+
+test('connectors - one click creates a customer in the CRM, owned by the user with the e-mail, and in the phonebook; never twice', async (t) => {
+  const rig = await connectorsRig(t);
+  await rig.create();
+  const create = async (number: string, token = 'token-agent') => {
+    const { status, json } = await rig.call(
+      'POST',
+      'connectors/1/customers',
+      { name: 'Bert Braun', number },
+      token,
+    );
+    return { status, ...json } as Record<string, unknown>;
+  };
+  const posts = () => rig.crm.requests.filter((request) => request === 'POST /customers').length;
+  const made = ConnectorCustomerMade.parse(await create('030 5555'));
+  assert.deepEqual([made.outcome, made.customer?.numbers], ['created', ['+49305555']]);
+  assert.deepEqual(rig.crm.owners, ['u3']);
+  const inBook = async (number: string) =>
+    (await lookup(rig, number)).map(({ name, source }) => [name, source]);
+  assert.deepEqual(await inBook('+49305555'), [['Bert Braun', 'connector:1']]);
+  assert.equal((await create('+49305555'))['outcome'], 'exists');
+  assert.equal(posts(), 1);
+
+  rig.crm.mood = (request) => (request.startsWith('POST') ? 'lost' : 'works');
+  const lost = ConnectorCustomerMade.parse(await create('030 6666'));
+  assert.deepEqual([lost.outcome, lost.customer], ['unknown', null]);
+  assert.deepEqual(await inBook('0306666'), [], 'no success that was not seen');
+  rig.crm.mood = () => 'works';
+  assert.equal((await create('030 6666'))['outcome'], 'exists');
+  assert.equal(posts(), 2, 'the lost answer was looked for');
+  assert.deepEqual(await inBook('0306666'), [['Bert Braun', 'connector:1']]);
+
+  rig.crm.mood = (request) => (request.startsWith('POST') ? 400 : 'works');
+  const refused = await create('030 7777');
+  assert.deepEqual(
+    [refused['outcome'], refused['status'], refused['words']],
+    ['not_created', 400, 'not now'],
+  );
+  assert.deepEqual(await inBook('0307777'), []);
+  assert.equal((await create('anonymous'))['code'], 'invalid_request');
+  assert.equal((await create('030 8888', 'key-reads'))['status'], 403);
+  const { entries: lines } = await rig.audit.page({ action: 'connector.customer_created', limit: 50 });
+  assert.deepEqual(lines.map(({ outcome, detail }) => [outcome, detail?.['result']]).toReversed(), [
+    ['ok', 'created'],
+    ['ok', 'exists'],
+    ['failed', 'unknown'],
+    ['ok', 'exists'],
+    ['failed', 'not_created'],
+  ]);
+  assert.doesNotMatch(JSON.stringify(lines), /Bert|555/, 'neither name nor number');
+});
+
+test('connectors - a refresh token that the system rotated is used after a restart, and never returned', async (t) => {
+  const rig = await connectorsRig(t);
+  const oauth =
+    "auth: { oauth2: { grant: refresh, token: '{{ set.address }}/token', client_id: offhook, refresh_token: '{{ set.token }}' } }";
+  const settings = { address: rig.crm.url, token: 'refresh-0' };
+  await rig.create('find', {
+    source: crmFile().replace("auth: { bearer: '{{ set.token }}' }", oauth),
+    settings,
+  });
+  const works = async () =>
+    ConnectorTested.parse((await rig.call('POST', 'connectors/1/test', undefined, 'token-admin')).json).works;
+  assert.equal(await works(), true);
+  await rig.restart();
+  assert.equal(await works(), true, 'the first token works once only');
+  await rig.call('PATCH', 'connectors/1', { title: 'Renamed' }, 'token-admin');
+  assert.equal(await works(), true);
+  assert.doesNotMatch(JSON.stringify(await rig.list()), /refresh-/);
+  await rig.call('PATCH', 'connectors/1', { settings: { token: 'refresh-x' } }, 'token-admin');
+  assert.equal(await works(), false, 'the new setting replaces what was kept');
+});
+
+test('connectors - a sync brings all customers page by page, then what changed; a failure keeps the cursor before', async (t) => {
+  const rig = await connectorsRig(t);
+  const { crm } = rig;
+  const change = (id: string, rev: string, more: Partial<CrmChange> = {}): void =>
+    void crm.changes.push({
+      id,
+      rev,
+      name: `Name ${id}`,
+      phone: `03055550${id.padStart(2, '0')}`,
+      gone: false,
+      ...more,
+    });
+  // The last row is another number of the first customer, on another page.
+  change('1', 'a1');
+  change('2', 'a2');
+  change('3', 'a3');
+  change('1', 'a4', { phone: '0305555099' });
+  await rig.create('find', { source: crmFile() + CRM_SYNC });
+  const state = async () => (await rig.list())[0]!.sync!;
+  const names = async (number: string) => (await lookup(rig, number)).map(({ name }) => name);
+  await until('the first sync', async () => (await state()).last_at !== null);
+  assert.equal((await state()).customers, 3);
+  for (const number of ['0305555001', '0305555099']) assert.deepEqual(await names(number), ['Name 1']);
+  const pages = () => crm.requests.filter((request) => request === 'GET /changes').length;
+  assert.equal(pages(), 2);
+
+  change('2', 'b1', { gone: true });
+  change('3', 'b2', { name: 'Carla' });
+  change('4', 'b3');
+  crm.mood = (request) => (request === 'GET /changes' && pages() === 4 ? 500 : 'works');
+  await rig.clock.advance(3_600_000);
+  await until('the failure', async () => (await state()).words === 'not now');
+  assert.deepEqual(await names('0305555002'), []);
+  crm.mood = () => 'works';
+  const reply = await rig.call('POST', 'connectors/1/sync', undefined, 'token-admin');
+  assert.equal(reply.status, 202, JSON.stringify(reply.json));
+  await until('the sync', async () => (await state()).words === null);
+  assert.equal(pages(), 6, 'from the cursor of the last whole one');
+  assert.deepEqual(await names('0305555003'), ['Carla']);
+  assert.deepEqual(await names('0305555004'), ['Name 4']);
+  assert.deepEqual(await names('0305555001'), ['Name 1'], 'one that did not change stays');
+
+  await rig.restart();
+  await until('the state', async () => (await state()).last_at !== null);
+  assert.equal(pages(), 6, 'a restart begins no other one');
+  crm.changes.splice(0, 4);
+  await rig.call('PATCH', 'connectors/1', { settings: { token: 'other' } }, 'token-admin');
+  await until('a whole sync', async () => pages() === 8 && !(await state()).running);
+  await until('the end of those not named', async () => (await names('0305555001')).length === 0);
+  assert.deepEqual(await names('0305555004'), ['Name 4']);
+});

@@ -1,0 +1,237 @@
+import type { Insertable, Kysely, Selectable, Transaction } from 'kysely';
+import type { EntryState } from '@offhook/contract/connectors.ts';
+import type { Store } from '../../ports/store.ts';
+import type { Entry, NewEntry } from './ledger.ts';
+import { migrations } from './tables.ts';
+import type { ConnectorsTable, Tables } from './tables.ts';
+
+export interface ConnectorRow extends Omit<Selectable<ConnectorsTable>, 'settings' | 'secrets' | 'enabled'> {
+  readonly settings: Readonly<Record<string, string>>;
+  readonly secrets: Readonly<Record<string, string>>;
+  readonly enabled: boolean;
+}
+/** The last sync of a connector that reached its last page. */
+export type SyncRow = Omit<Tables['connector_syncs'], 'connector'>;
+/** Where a connector is in the feed of changes. */
+export type Position = Pick<ConnectorRow, 'cursor' | 'doubt_ms'>;
+/** A write in the same transaction as a change. */
+export type Also = (trx: Transaction<unknown>, id: number) => Promise<void>;
+
+/** A moment that far ahead was stored before the clock was put back. */
+const CLOCK_BACK_MS = 25 * 3_600_000;
+const NEVER = Number.MAX_SAFE_INTEGER;
+
+const rowOf = (row: Selectable<ConnectorsTable>): ConnectorRow => ({
+  ...row,
+  settings: JSON.parse(row.settings) as Record<string, string>,
+  secrets: JSON.parse(row.secrets) as Record<string, string>,
+  enabled: row.enabled === 1,
+});
+const columnsOf = ({ settings, secrets, enabled, ...row }: Omit<ConnectorRow, 'id'>) => ({
+  ...row,
+  settings: JSON.stringify(settings),
+  secrets: JSON.stringify(secrets),
+  enabled: Number(enabled),
+});
+
+type Change = <R>(work: (trx: Transaction<Tables>) => Promise<R>) => Promise<R>;
+const untyped = (trx: Transaction<Tables>): Transaction<unknown> => trx as unknown as Transaction<unknown>;
+
+export type ConnectorStore = Awaited<ReturnType<typeof createConnectorStore>>;
+/** Runs the migrations. Every method throws `store_unavailable`; what it wrote is on the disk when it resolves. */
+export async function createConnectorStore(store: Store) {
+  await store.migrate('connectors', migrations);
+  const db = store.db<Tables>();
+  const change: Change = (work) => store.transaction(work);
+  return { ...settingsIn(db, change), ...ledgerIn(db, change) };
+}
+
+/** Connectors with their settings. */
+function settingsIn(db: Kysely<Tables>, change: Change) {
+  return {
+    all: async (): Promise<ConnectorRow[]> =>
+      (await db.selectFrom('connectors').selectAll().orderBy('id').execute()).map(rowOf),
+    add: (row: Omit<ConnectorRow, 'id'>, also: Also): Promise<number> =>
+      change(async (trx) => {
+        const values: Insertable<ConnectorsTable> = columnsOf(row);
+        const { id } = await trx
+          .insertInto('connectors')
+          .values(values)
+          .returning('id')
+          .executeTakeFirstOrThrow();
+        await also(untyped(trx), id);
+        return id;
+      }),
+    async sync(connector: number): Promise<SyncRow | undefined> {
+      const rows = db.selectFrom('connector_syncs').select(['cursor', 'at', 'customers']);
+      return rows.where('connector', '=', connector).executeTakeFirst();
+    },
+    putSync: (connector: number, row: SyncRow): Promise<void> =>
+      change(async (trx) => {
+        await trx.deleteFrom('connector_syncs').where('connector', '=', connector).execute();
+        await trx
+          .insertInto('connector_syncs')
+          .values({ connector, ...row })
+          .execute();
+      }),
+    async token(connector: number): Promise<string | null> {
+      const rows = db.selectFrom('connector_tokens').select('refresh_token');
+      return (await rows.where('connector', '=', connector).executeTakeFirst())?.refresh_token ?? null;
+    },
+    /** Null forgets the one that is kept. */
+    putToken: (connector: number, refresh_token: string | null): Promise<void> =>
+      change(async (trx) => {
+        await trx.deleteFrom('connector_tokens').where('connector', '=', connector).execute();
+        if (refresh_token !== null)
+          await trx.insertInto('connector_tokens').values({ connector, refresh_token }).execute();
+      }),
+    /** Leaves its position in the feed, which the keeper writes. `rereads`: the next sync is a whole one. */
+    change: (
+      { id, cursor: _cursor, doubt_ms: _doubt, ...row }: ConnectorRow,
+      rereads: boolean,
+      also: Also,
+    ): Promise<void> =>
+      change(async (trx) => {
+        const { cursor: _c, doubt_ms: _d, ...columns } = columnsOf({ ...row, cursor: null, doubt_ms: 0 });
+        // Other settings may name another system or other customers, so the next sync reads all of them.
+        if (rereads) await trx.deleteFrom('connector_syncs').where('connector', '=', id).execute();
+        await trx.updateTable('connectors').set(columns).where('id', '=', id).execute();
+        await also(untyped(trx), id);
+      }),
+    remove: (id: number, also: Also): Promise<void> =>
+      change(async (trx) => {
+        await trx.deleteFrom('connectors').where('id', '=', id).execute();
+        await trx.deleteFrom('connector_entries').where('connector', '=', id).execute();
+        await trx.deleteFrom('connector_tokens').where('connector', '=', id).execute();
+        await trx.deleteFrom('connector_syncs').where('connector', '=', id).execute();
+        await trx.deleteFrom('connector_inbox').where('connector', '=', id).execute();
+        await also(untyped(trx), id);
+      }),
+    /** False where the message was acted on since `since`; marks it else, and forgets those of before. */
+    take: (connector: number, message: string, now: number, since: number): Promise<boolean> =>
+      change(async (trx) => {
+        const marks = trx.deleteFrom('connector_inbox').where('connector', '=', connector);
+        await marks.where('at', '<', since).execute();
+        const { numInsertedOrUpdatedRows } = await trx
+          .insertInto('connector_inbox')
+          .values({ connector, message, at: now })
+          .onConflict((conflict) => conflict.doNothing())
+          .executeTakeFirstOrThrow();
+        return Number(numInsertedOrUpdatedRows ?? 0n) > 0;
+      }),
+    /** The message may come again, because it could not be acted on. */
+    untake: (connector: number, message: string): Promise<void> =>
+      change(async (trx) => {
+        const marks = trx.deleteFrom('connector_inbox').where('connector', '=', connector);
+        await marks.where('message', '=', message).execute();
+      }),
+  };
+}
+
+/** The rows of the ledger. */
+function ledgerIn(db: Kysely<Tables>, change: Change) {
+  const put = (trx: Transaction<Tables>, { id, ...row }: Entry) =>
+    trx.updateTable('connector_entries').set(row).where('id', '=', id).execute();
+  return {
+    /** Commits what a page of the feed changes in the ledger, and the position behind it. */
+    advance: (
+      connector: number,
+      position: Position,
+      conversations: readonly string[],
+      decide: (rows: ReadonlyMap<string, Entry>) => readonly (Entry | NewEntry)[],
+    ): Promise<void> =>
+      change(async (trx) => {
+        const rows =
+          conversations.length === 0
+            ? []
+            : await trx
+                .selectFrom('connector_entries')
+                .selectAll()
+                .where('connector', '=', connector)
+                .where('conversation', 'in', conversations)
+                .execute();
+        for (const row of decide(new Map(rows.map((one) => [one.conversation, one])))) {
+          if ('id' in row) await put(trx, row);
+          else await trx.insertInto('connector_entries').values(row).execute();
+        }
+        await trx.updateTable('connectors').set(position).where('id', '=', connector).execute();
+      }),
+    /** Replaces a row by what `decide` makes of it as it is now; null leaves it. Undefined where it is gone. */
+    decide: (id: number, decide: (row: Entry) => Entry | null, also?: Also): Promise<Entry | undefined> =>
+      change(async (trx) => {
+        const row = await trx
+          .selectFrom('connector_entries')
+          .selectAll()
+          .where('id', '=', id)
+          .executeTakeFirst();
+        const next = row === undefined ? null : decide(row);
+        if (next === null) return row;
+        await put(trx, next);
+        await also?.(untyped(trx), id);
+        return next;
+      }),
+    async one(connector: number, id: number): Promise<Entry | undefined> {
+      const rows = db.selectFrom('connector_entries').selectAll().where('id', '=', id);
+      return rows.where('connector', '=', connector).executeTakeFirst();
+    },
+    /** The first row that is due, else the time at which the next one is; null where none waits. */
+    async due(connector: number, now: number): Promise<Entry | number | null> {
+      const waiting = db
+        .selectFrom('connector_entries')
+        .where('connector', '=', connector)
+        .where('state', 'in', ['waiting', 'unknown'])
+        .orderBy('next_at')
+        .orderBy('id')
+        .limit(1);
+      const first = await waiting.selectAll().executeTakeFirst();
+      if (first === undefined || first.next_at <= now) return first ?? null;
+      const back = await waiting
+        .selectAll()
+        .where('next_at', '>', now + CLOCK_BACK_MS)
+        .executeTakeFirst();
+      return back ?? first.next_at;
+    },
+    sending: (connector: number): Promise<Entry[]> =>
+      db
+        .selectFrom('connector_entries')
+        .selectAll()
+        .where('connector', '=', connector)
+        .where('state', '=', 'sending')
+        .execute(),
+    /** Rows of all connectors that hold words, oldest first. */
+    withWords: (after: number, limit: number): Promise<Entry[]> =>
+      db
+        .selectFrom('connector_entries')
+        .selectAll()
+        .where('id', '>', after)
+        .where('words', 'is not', null)
+        .orderBy('id')
+        .limit(limit)
+        .execute(),
+    /** Newest first. */
+    entries(
+      connector: number,
+      query: { limit: number; before: number | null; state: EntryState | null; conversation: string | null },
+    ): Promise<Entry[]> {
+      let rows = db
+        .selectFrom('connector_entries')
+        .selectAll()
+        .where('connector', '=', connector)
+        .where('id', '<', query.before ?? NEVER)
+        .orderBy('id', 'desc')
+        .limit(query.limit);
+      if (query.state !== null) rows = rows.where('state', '=', query.state);
+      if (query.conversation !== null) rows = rows.where('conversation', '=', query.conversation);
+      return rows.execute();
+    },
+    async counts(connector: number): Promise<Partial<Record<EntryState, number>>> {
+      const rows = await db
+        .selectFrom('connector_entries')
+        .select(['state', (e) => e.fn.countAll<number>().as('n')])
+        .where('connector', '=', connector)
+        .groupBy('state')
+        .execute();
+      return Object.fromEntries(rows.map(({ state, n }) => [state, Number(n)]));
+    },
+  };
+}

@@ -1,0 +1,95 @@
+import type { ConnectorSync } from '@offhook/contract/connectors.ts';
+import { messageOf } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import { SyncFailure, SyncSchedule } from '../../outbound/sync-schedule.ts';
+import type { SyncStop } from '../../outbound/sync-schedule.ts';
+import type { Clock } from '../../ports/clock.ts';
+import { joinedNumbers } from './format/customers.ts';
+import type { ConnectorCustomer } from './format/customers.ts';
+import { laterCursor } from './format/session.ts';
+import type { ConnectorSession } from './format/session.ts';
+import type { PhonebookWriter } from './phonebook-writer.ts';
+import { ranked } from './ranked.ts';
+import type { ConnectorStore, SyncRow } from './store.ts';
+
+export interface SyncerDeps {
+  readonly store: Pick<ConnectorStore, 'sync' | 'putSync'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly phonebook: PhonebookWriter;
+}
+/** Limits of one sync, for a system whose pages never end. */
+const MAX_PAGES = 10_000;
+const MAX_SYNCED = 200_000;
+const NEVER: SyncRow = { cursor: null, at: null, customers: 0 };
+
+/** Brings the customers of one connector into the phonebook, page after page, until `close`. */
+export class CustomerSyncer {
+  readonly #connector: number;
+  readonly #sync: NonNullable<ConnectorSession['sync']>;
+  readonly #deps: SyncerDeps;
+  readonly #schedule: SyncSchedule<SyncRow>;
+  constructor(connector: number, sync: NonNullable<ConnectorSession['sync']>, deps: SyncerDeps) {
+    this.#connector = connector;
+    this.#sync = sync;
+    this.#deps = deps;
+    this.#schedule = new SyncSchedule({
+      clock: deps.clock,
+      last: async () => (await deps.store.sync(connector)) ?? NEVER,
+      run: (last, stop) => this.#run(last, stop),
+      trouble: (error) => deps.log.warn({ connector, error: messageOf(error) }, 'a sync of customers waits'),
+    });
+  }
+  /** As the connector shows it. */
+  get state(): ConnectorSync {
+    return this.#schedule.state;
+  }
+  /** Begins now; a sync that is under way is followed by another one. */
+  start(): void {
+    this.#schedule.start();
+  }
+  close(grace: AbortSignal): Promise<void> {
+    return this.#schedule.close(grace);
+  }
+
+  async #run(before: SyncRow, stop: SyncStop): Promise<SyncRow | null> {
+    const { clock, phonebook, store } = this.#deps;
+    const at = clock.now();
+    const seen = new Map<string, readonly string[]>();
+    let { cursor } = before;
+    let page: unknown = null;
+    for (let pages = 0; ; pages += 1) {
+      if (stop.closed) return null;
+      if (pages === MAX_PAGES || seen.size > MAX_SYNCED)
+        throw new SyncFailure(`a sync ends at ${MAX_PAGES} pages or ${MAX_SYNCED} customers`);
+      const signal = stop.broken;
+      const read = await ranked('sync', () => this.#sync({ cursor: before.cursor, page }, signal));
+      if (signal.aborted) return null;
+      if (read.kind !== 'done') throw new SyncFailure(read.words, read.retry_after_seconds);
+      const { customers, gone } = read.value;
+      await phonebook.store(
+        this.#connector,
+        customers.map((one) => withEarlier(one, seen)),
+        null,
+      );
+      await phonebook.remove(this.#connector, gone);
+      if (read.value.cursor !== null) cursor = laterCursor(cursor, read.value.cursor);
+      const next = read.value.page;
+      if (next === null || next === undefined) break;
+      if (JSON.stringify(next) === JSON.stringify(page))
+        throw new SyncFailure('the system names the same page as the next one');
+      page = next;
+    }
+    // A whole list names all that there are; an empty one is more likely a fault there than an empty system.
+    if (before.cursor === null && seen.size > 0) await phonebook.removeOthers(this.#connector, seen, at);
+    const last: SyncRow = { cursor, at, customers: seen.size };
+    await store.putSync(this.#connector, last);
+    return last;
+  }
+}
+/** With the numbers of its rows on pages before: some systems list numbers instead of customers. */
+function withEarlier(one: ConnectorCustomer, seen: Map<string, readonly string[]>): ConnectorCustomer {
+  const numbers = joinedNumbers(seen.get(one.id) ?? [], one.numbers);
+  seen.set(one.id, numbers);
+  return { ...one, numbers };
+}

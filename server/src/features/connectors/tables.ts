@@ -1,0 +1,142 @@
+import type { Generated } from 'kysely';
+import type { EntryState, EntryTask } from '@offhook/contract/connectors.ts';
+import type { Migration } from '../../ports/store.ts';
+
+export interface ConnectorsTable {
+  id: Generated<number>;
+  title: string;
+  /** Key of its file; null for an uploaded one. */
+  file: string | null;
+  /** The uploaded YAML; null where `file` names one. */
+  source: string | null;
+  /** JSON: values of the settings that are no secrets, and of those that are. */
+  settings: string;
+  secrets: string;
+  enabled: number;
+  created_at: number;
+  created_by: string;
+  /** Conversations that began before this moment get no entry; ms since 1970. */
+  from_ms: number;
+  /** Position in the feed of changes; null is its beginning. */
+  cursor: string | null;
+  /** Whether conversations before this moment have an entry is not known, because the feed or the ledger was lost. */
+  doubt_ms: number;
+}
+/** The ledger: one row for each conversation that has, had or should have an entry. */
+export interface EntriesTable {
+  id: Generated<number>;
+  connector: number;
+  conversation: string;
+  state: EntryState;
+  /** What is sent, or waits to be sent; null where nothing does. */
+  task: EntryTask | null;
+  /** 0: the conversation is to have no entry, because it was merged, erased or is not wanted. */
+  wanted: number;
+  /** Id of the entry in their system. */
+  remote_id: string | null;
+  /** Id of the customer in their system. */
+  customer_id: string | null;
+  /** Newest change of the feed, and the one whose state stands in the entry. */
+  wanted_change: number;
+  sent_change: number;
+  /** Digest of what stands in the entry, so that a change that alters nothing there sends nothing. */
+  sent_hash: string | null;
+  attempts: number;
+  first_at: number | null;
+  last_at: number | null;
+  next_at: number;
+  status: number | null;
+  words: string | null;
+}
+export interface Tables {
+  connectors: ConnectorsTable;
+  /** The last sync that reached its last page: `at` is its beginning. */
+  connector_syncs: { connector: number; cursor: string | null; at: number | null; customers: number };
+  /** The newest refresh token of a connector whose system gives a new one at each use. */
+  connector_tokens: { connector: number; refresh_token: string };
+  connector_entries: EntriesTable;
+  /** Messages of the systems that were acted on; `message` is their id. */
+  connector_inbox: { connector: number; message: string; at: number };
+}
+export const migrations: readonly Migration[] = [
+  {
+    id: '0120-connectors',
+    async up(db) {
+      await db.schema
+        .createTable('connectors')
+        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
+        .addColumn('title', 'text', (c) => c.notNull())
+        .addColumn('file', 'text')
+        .addColumn('source', 'text')
+        .addColumn('settings', 'text', (c) => c.notNull())
+        .addColumn('secrets', 'text', (c) => c.notNull())
+        .addColumn('enabled', 'integer', (c) => c.notNull())
+        .addColumn('created_at', 'integer', (c) => c.notNull())
+        .addColumn('created_by', 'text', (c) => c.notNull())
+        .addColumn('from_ms', 'integer', (c) => c.notNull())
+        .addColumn('cursor', 'text')
+        .addColumn('doubt_ms', 'integer', (c) => c.notNull())
+        .execute();
+      await db.schema
+        .createTable('connector_entries')
+        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
+        .addColumn('connector', 'integer', (c) => c.notNull())
+        .addColumn('conversation', 'text', (c) => c.notNull())
+        .addColumn('state', 'text', (c) => c.notNull())
+        .addColumn('task', 'text')
+        .addColumn('wanted', 'integer', (c) => c.notNull())
+        .addColumn('remote_id', 'text')
+        .addColumn('customer_id', 'text')
+        .addColumn('wanted_change', 'integer', (c) => c.notNull())
+        .addColumn('sent_change', 'integer', (c) => c.notNull())
+        .addColumn('sent_hash', 'text')
+        .addColumn('attempts', 'integer', (c) => c.notNull())
+        .addColumn('first_at', 'integer')
+        .addColumn('last_at', 'integer')
+        .addColumn('next_at', 'integer', (c) => c.notNull())
+        .addColumn('status', 'integer')
+        .addColumn('words', 'text')
+        .addUniqueConstraint('connector_entries_conversation', ['connector', 'conversation'])
+        .execute();
+      await db.schema
+        .createIndex('connector_entries_due')
+        .on('connector_entries')
+        .columns(['connector', 'state', 'next_at'])
+        .execute();
+    },
+  },
+  {
+    id: '0140-connector-tokens',
+    async up(db) {
+      await db.schema
+        .createTable('connector_tokens')
+        .addColumn('connector', 'integer', (c) => c.primaryKey())
+        .addColumn('refresh_token', 'text', (c) => c.notNull())
+        .execute();
+    },
+  },
+  {
+    id: '0141-connector-syncs',
+    async up(db) {
+      await db.schema
+        .createTable('connector_syncs')
+        .addColumn('connector', 'integer', (c) => c.primaryKey())
+        .addColumn('cursor', 'text')
+        .addColumn('at', 'integer')
+        .addColumn('customers', 'integer', (c) => c.notNull())
+        .execute();
+    },
+  },
+  {
+    id: '0142-connector-inbox',
+    async up(db) {
+      await db.schema
+        .createTable('connector_inbox')
+        .addColumn('connector', 'integer', (c) => c.notNull())
+        .addColumn('message', 'text', (c) => c.notNull())
+        .addColumn('at', 'integer', (c) => c.notNull())
+        .addPrimaryKeyConstraint('connector_inbox_message', ['connector', 'message'])
+        .execute();
+    },
+  },
+];

@@ -1,0 +1,75 @@
+import type { Clock } from '../ports/clock.ts';
+
+/** Wait after a step that threw, so that a store that refuses is not asked in a busy loop. */
+const AFTER_TROUBLE_MS = 1_000;
+
+const untilAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+
+/** Repeats the step of one delivery lane from construction until `close`; a step waits by `rest`. */
+export class DeliveryLoop {
+  readonly #step: () => Promise<void>;
+  readonly #trouble: (error: unknown) => void;
+  readonly #clock: Clock;
+  #closed = false;
+  #pause = new AbortController();
+  readonly #broken = new AbortController();
+  readonly #running: Promise<void>;
+
+  /** `trouble` reports what a step threw; the step is repeated after a second. */
+  constructor(parts: {
+    readonly step: () => Promise<void>;
+    readonly trouble: (error: unknown) => void;
+    readonly clock: Clock;
+  }) {
+    this.#step = parts.step;
+    this.#trouble = parts.trouble;
+    this.#clock = parts.clock;
+    this.#running = this.#run();
+  }
+
+  /** True from `close` on: a step begins nothing new. */
+  get closed(): boolean {
+    return this.#closed;
+  }
+  /** Aborted when an attempt in progress has to end. */
+  get broken(): AbortSignal {
+    return this.#broken.signal;
+  }
+  /** Begins no new step; what is in progress may finish until `grace` is aborted. */
+  async close(grace: AbortSignal): Promise<void> {
+    this.#closed = true;
+    this.wake();
+    const cut = (): void => this.#broken.abort();
+    if (grace.aborted) cut();
+    else grace.addEventListener('abort', cut, { once: true });
+    await this.#running;
+    grace.removeEventListener('abort', cut);
+  }
+  /** Ends the present wait, or the next one of a step in progress, which may have read its state before. */
+  wake(): void {
+    this.#pause.abort();
+  }
+  /** Waits until `wait` resolves, or `wake` or `close` is called. */
+  async rest(wait: (signal: AbortSignal) => Promise<void> = untilAborted): Promise<void> {
+    const { signal } = this.#pause;
+    if (signal.aborted) return;
+    await wait(signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
+  }
+
+  async #run(): Promise<void> {
+    // The constructor of the lane returns first: its step may use the loop.
+    await Promise.resolve();
+    while (!this.#closed) {
+      if (this.#pause.signal.aborted) this.#pause = new AbortController();
+      try {
+        await this.#step();
+      } catch (error) {
+        this.#trouble(error);
+        await this.rest((signal) => this.#clock.sleep(AFTER_TROUBLE_MS, signal));
+      }
+    }
+  }
+}

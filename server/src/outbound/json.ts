@@ -1,0 +1,93 @@
+import type { OutboundRequest, OutboundResult } from './transport.ts';
+
+/** Bytes of an answer that are read; a longer one is not JSON any more. */
+export const MAX_ANSWER_BYTES = 2_097_152;
+/** Bytes of a request's body, which is built from values of ours and of a file. */
+const MAX_BODY_BYTES = 1_048_576;
+
+export type Send = (request: OutboundRequest, signal: AbortSignal) => Promise<OutboundResult>;
+export interface JsonRequest {
+  readonly method: OutboundRequest['method'];
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Sent as JSON; `form` is sent as a form instead. */
+  readonly body?: unknown;
+  readonly form?: Readonly<Record<string, string>>;
+  readonly repeatable: boolean;
+}
+/** Result of one JSON request. `reason` is null only where an answer was read. */
+export interface JsonResult {
+  /** `unreadable`: an answer came that is no whole JSON document, or a redirect. */
+  readonly kind: 'answered' | 'unreadable' | 'unsent' | 'unknown';
+  readonly status: number | null;
+  readonly reason: string | null;
+  /** Undefined for an answer without a body. */
+  readonly value: unknown;
+  /** The body as it came, for a trace. */
+  readonly text: string;
+  readonly retry_after_seconds: number | null;
+  readonly latency_ms: number;
+}
+
+/** The body of a request as it is sent, with its media type. */
+export function bodyOf({
+  body,
+  form,
+}: Pick<JsonRequest, 'body' | 'form'>): { text: string; type: string } | null {
+  if (form !== undefined)
+    return { text: new URLSearchParams(form).toString(), type: 'application/x-www-form-urlencoded' };
+  return body === undefined ? null : { text: JSON.stringify(body), type: 'application/json' };
+}
+
+/** Sends a request and reads a JSON answer; never throws, never follows a redirect. */
+export async function sendJson(send: Send, request: JsonRequest, signal: AbortSignal): Promise<JsonResult> {
+  const body = bodyOf(request);
+  if (body && Buffer.byteLength(body.text) > MAX_BODY_BYTES)
+    return {
+      kind: 'unsent',
+      status: null,
+      reason: `the body has more than ${MAX_BODY_BYTES} bytes`,
+      value: undefined,
+      text: '',
+      retry_after_seconds: null,
+      latency_ms: 0,
+    };
+  const result = await send(
+    {
+      method: request.method,
+      url: request.url,
+      headers: { accept: 'application/json', ...(body && { 'content-type': body.type }), ...request.headers },
+      ...(body && { body: body.text }),
+      max_bytes: MAX_ANSWER_BYTES,
+      repeatable: request.repeatable,
+    },
+    signal,
+  );
+  const { kind, status, error, retry_after_seconds, latency_ms } = result;
+  const text = result.body.toString();
+  const came = { status, text, retry_after_seconds, latency_ms };
+  if (kind !== 'answered') return { ...came, kind, reason: error ?? 'no answer', value: undefined };
+  const { value, reason } = readAnswer(result, text);
+  return { ...came, kind: reason === null ? 'answered' : 'unreadable', reason, value };
+}
+
+function readAnswer(
+  { status, whole }: OutboundResult,
+  text: string,
+): { value: unknown; reason: string | null } {
+  const unreadable = (reason: string) => ({ value: undefined, reason });
+  if (status !== null && status >= 300 && status < 400)
+    return unreadable(`the answer is a redirect (${status}), which is never followed: check the address`);
+  if (!whole) return unreadable(`the answer broke off or has more than ${MAX_ANSWER_BYTES} bytes`);
+  if (text.trim() === '') return { value: undefined, reason: null };
+  try {
+    return { value: JSON.parse(text) as unknown, reason: null };
+  } catch {
+    // The words of the parser quote the answer, which may be the token of a sign-in.
+    return unreadable(
+      text.trimStart().startsWith('<')
+        ? 'the answer is HTML or XML instead of JSON: check the address'
+        : 'the answer is not JSON',
+    );
+  }
+}
