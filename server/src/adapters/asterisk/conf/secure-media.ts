@@ -1,0 +1,19 @@
+/** TLS and SRTP, which phones and trunks share. */
+import type { SiteNetwork, SrtpRule } from '../../../ports/site.ts';
+import { conf, whole } from './text.ts';
+import type { ConfText } from './text.ts';
+
+/** Its name has the port, because the engine opens a transport of another name at once but never moves one. */
+export const tlsTransport = (network: SiteNetwork): ConfText =>
+  conf`transport-tls-${whole(network.tls_port ?? 0, 'the TLS port', 1, 65535)}`;
+/** What the media of a desk phone or trunk is encrypted with; nothing where it is not. */
+export const encryption = (srtp: SrtpRule): ConfText =>
+  srtp === 'off'
+    ? conf``
+    : conf`media_encryption = sdes
+${
+  srtp === 'offered'
+    ? conf`media_encryption_optimistic = yes
+`
+    : conf``
+}`;

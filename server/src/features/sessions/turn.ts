@@ -1,0 +1,32 @@
+/** Credentials of the TURN server: they hold for an hour and need no store, because the server checks their signature. */
+import { createHmac } from 'node:crypto';
+import type { Sip } from '@offhook/contract/session.ts';
+import type { z } from 'zod';
+import type { SiteNetwork } from '../../ports/site.ts';
+
+const LIFE_SECONDS = 3_600;
+export interface TurnSigner {
+  readonly network: () => Pick<SiteNetwork, 'turn_port' | 'turn_tls_port'>;
+  readonly secret: string;
+  readonly now: () => number;
+}
+/** `host`: this machine as the client reaches it. Null where the site has no TURN server. */
+export function turnOf(
+  { network, secret, now }: TurnSigner,
+  host: string,
+  extension: string,
+): z.infer<typeof Sip>['turn'] {
+  const { turn_port: port, turn_tls_port: secured } = network();
+  if (port === null) return null;
+  const username = `${Math.floor(now() / 1000) + LIFE_SECONDS}:${extension}`;
+  return {
+    username,
+    // The scheme of TURN's REST API, which servers know with SHA-1 only.
+    credential: createHmac('sha1', secret).update(username).digest('base64'),
+    urls: [
+      `turn:${host}:${port}?transport=udp`,
+      `turn:${host}:${port}?transport=tcp`,
+      ...(secured === null ? [] : [`turns:${host}:${secured}?transport=tcp`]),
+    ],
+  };
+}
