@@ -251,6 +251,16 @@ describe('phone', () => {
     await says(c, 'Missed');
     await button(a, 'Transfer').click();
     await panel(a).getByLabel('Transfer to').fill('fourn');
+    // The names found later move no button from under the pointer.
+    const below = async (): Promise<number> => {
+      const [field, pressed] = [panel(a).getByLabel('Transfer to'), button(a, 'Transfer now')];
+      return (await pressed.boundingBox())!.y - (await field.boundingBox())!.y;
+    };
+    const placed = await below();
+    await panel(a)
+      .getByRole('button', { name: /^Léa Fournier/ })
+      .waitFor();
+    assert.equal(await below(), placed);
     await button(a, 'Transfer now').click();
     await button(c, 'Answer').click();
     await talks(c, '1010');
@@ -296,7 +306,7 @@ describe('phone', () => {
     const [a, b] = await Promise.all([open('1008'), open('1009')]);
     await connect(a, '1009', b);
     const idOf = async () =>
-      ((await get('1008', 'calls')) as { calls: { id: string }[] }).calls.map(({ id }) => id);
+      ((await get('1008', 'calls')) as { calls: { call_id: string }[] }).calls.map(({ call_id }) => call_id);
     const call = await idOf();
     await renewsIce(a);
     await Promise.all([says(a, 'In the call'), says(b, 'In the call'), talks(a, '1008'), talks(b, '1009')]);

@@ -42,7 +42,7 @@ export class CallAudio {
     this.#microphone = await this.#deps.microphone();
     microphones.set(this.#session, this.#microphone);
   }
-  /** Changes to the microphone of the settings while the call goes on. Throws `MicrophoneError`. */
+  /** Changes to the microphone of the settings during the call. Throws `MicrophoneError`. */
   async replaceMicrophone(muted: boolean): Promise<void> {
     if (this.#microphone === null) return;
     const next = await this.#deps.microphone();
@@ -69,6 +69,11 @@ export class CallAudio {
   }
   useSpeaker(): void {
     void playOn(this.#player, this.#deps.speaker());
+  }
+  /** For the next ICE restart. */
+  useServers(iceServers: RTCIceServer[]): void {
+    const peer = this.connection;
+    peer?.setConfiguration({ ...peer.getConfiguration(), iceServers });
   }
   sendTones(keys: string): void {
     const dtmf = this.#sender?.dtmf;

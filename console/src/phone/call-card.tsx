@@ -1,4 +1,4 @@
-import { useState, useSyncExternalStore } from 'react';
+import { Suspense, useState, useSyncExternalStore } from 'react';
 import type { ReactNode } from 'react';
 import { Button, Group, Stack, Text, UnstyledButton } from '@mantine/core';
 import {
@@ -14,6 +14,7 @@ import {
   SquareParking,
 } from 'lucide-react';
 import { formatSpan } from '../app/format.ts';
+import { late } from '../app/late.tsx';
 import { useSecond } from '../app/now.ts';
 import { useTopic } from '../app/live.ts';
 import { useClient } from '../app/session.tsx';
@@ -31,6 +32,8 @@ import { isMet, stateWords, whoOf } from './say.ts';
 
 const tExtra = wordsOf('extras');
 const t = wordsOf('phone');
+
+const CustomerCard = late(async () => (await import('../customers/card.tsx')).CustomerCard);
 
 /** Length of the call, ticking. */
 export function CallSpan({ call }: { readonly call: PhoneCall }): ReactNode {
@@ -155,7 +158,7 @@ export function CallCard({ call, others }: CallCardProps): ReactNode {
   const softphone = useSyncExternalStore(phone.subscribe, () => phone.softphone);
   const [tool, setTool] = useState<Tool>('none');
   const up = isUp(call);
-  // A supervisor who listens has nobody to hold or to transfer.
+  // A listening supervisor's call cannot be held or transferred.
   const listens = call.placed === 'listen';
   const first = others.find((other) => other.id === call.consultFor && isUp(other));
   const consults = others.some((other) => other.consultFor === call.id && other.state !== 'ended');
@@ -238,6 +241,12 @@ export function CallCard({ call, others }: CallCardProps): ReactNode {
         >
           {first === undefined ? t('hang_up') : t('back_to', { who: whoOf(first) })}
         </Button>
+      )}
+      {/* Below the buttons, which must not move when it arrives. */}
+      {call.state !== 'ended' && !listens && (
+        <Suspense>
+          <CustomerCard number={call.number} name={call.name} history={call.state === 'incoming'} />
+        </Suspense>
       )}
     </section>
   );

@@ -74,7 +74,7 @@ export async function listDevices(): Promise<Devices> {
       .map((d, i) => ({ id: d.deviceId, label: d.label === '' ? `${i + 1}` : d.label }));
   return { microphones: of('audioinput'), speakers: of('audiooutput') };
 }
-/** Plays on a speaker; on the default where it is gone or the browser offers no choice. */
+/** Plays on a speaker; on the default one if it is gone or the browser offers no choice. */
 export async function playOn(player: HTMLAudioElement, speaker: string): Promise<void> {
   if (!('setSinkId' in player)) return;
   await player.setSinkId(speaker).catch(() => player.setSinkId(''));

@@ -20,7 +20,7 @@ const signOf = (key: string): string => LETTERS[key] ?? '';
 
 interface KeypadProps {
   readonly onKey: (key: string) => void;
-  /** The keyboard works too, while the focus is within. */
+  /** Handles the keyboard, too, while the focus is within. */
   readonly keyboard?: boolean;
 }
 export function Keypad({ onKey, keyboard = false }: KeypadProps): ReactNode {
@@ -59,7 +59,7 @@ export interface NumberInput {
   /** Appends a key pressed beside the field. */
   readonly press: (key: string) => void;
   readonly named: readonly Contact[];
-  /** The reason why the submitted text calls nobody. */
+  /** Reason why the submitted text places no call. */
   readonly problem: 'which' | 'nobody' | null;
   /** A name must match one person; its letters are never dialled as digits. */
   readonly submit: (then: Chosen) => Promise<void>;
@@ -122,14 +122,17 @@ interface NumberFieldProps {
   readonly description?: string;
   readonly field?: RefObject<HTMLInputElement | null>;
 }
-/** Accepts a number, or part of a name of the directory. */
+/**
+ * Accepts a number or part of a directory name. Use it in a `Stack`, which shows the names at its end, so that nothing
+ * below the field moves.
+ */
 export function NumberField({ input, onSubmit, label, description, field }: NumberFieldProps): ReactNode {
   const own = useRef<HTMLInputElement>(null);
   const ref = field ?? own;
   const { value, set, named, problem } = input;
   const exact = named.length === 1 && named[0]?.extension === value.trim();
   return (
-    <div>
+    <>
       <TextInput
         ref={ref}
         label={label}
@@ -183,6 +186,6 @@ export function NumberField({ input, onSubmit, label, description, field }: Numb
           ))}
         </ul>
       )}
-    </div>
+    </>
   );
 }

@@ -94,7 +94,7 @@ export async function takeBack(
   await client.calls.retrieve(call_id);
 }
 interface ParkedRowProps extends ParkedShown {
-  /** Extension that parked the call, where it is shown. */
+  /** Extension that parked the call, if it is shown. */
   readonly by?: string | null;
   readonly label: string;
   readonly onTake: () => Promise<unknown>;

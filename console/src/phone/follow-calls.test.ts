@@ -5,7 +5,7 @@ import { followCalls } from './follow-calls.ts';
 import type { LeftReason, LiveCalls } from './follow-calls.ts';
 import type { SipCall } from './sip-call.ts';
 
-/** A phone whose one ring is over, and the events of the exchange. */
+/** A phone whose only ring has ended, and the events of the exchange. */
 function overRing() {
   const said: LeftReason[] = [];
   const onEvents: ((event: StreamEvent) => void)[] = [];
@@ -14,7 +14,7 @@ function overRing() {
     id: 'x',
     shown: { state: 'ended', direction: 'in', call_id: 'a', leg_id: 'ast1:1.2', answered: null },
     know: () => undefined,
-    taken: () => assert.fail('what the exchange tells counts'),
+    taken: () => assert.fail('the report of the exchange counts'),
     rangOut: (reason: LeftReason) => said.push(reason),
   } as unknown as SipCall;
   const live: LiveCalls = {
@@ -40,7 +40,7 @@ function overRing() {
   };
   return { said, left };
 }
-test('phone calls - how a ring ended is what the exchange tells of this leg, whoever took the call', () => {
+test('phone calls - the end of a ring is the reason reported for this leg, regardless of who answered', () => {
   const { said, left } = overRing();
   left('ast1:1.9', '1001-web', 'no_answer');
   left('ast1:1.2', '1001', 'canceled');

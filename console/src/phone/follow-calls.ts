@@ -1,4 +1,4 @@
-/** Matches the calls of this page with those of the exchange, and follows who is on the other side. */
+/** Matches the calls of this page with those of the exchange, and follows their other side. */
 import type { Client, StreamEvent } from '@offhook/client';
 import { isTaken, matchLegs } from './match-legs.ts';
 import type { LiveCall, Matched } from './match-legs.ts';
@@ -26,7 +26,7 @@ const MOST = 50;
 export function followCalls(client: Client, live: LiveCalls, mine: () => Mine) {
   /** Calls read over the API, each with the state by events at the time of the read. */
   const looked = new Map<string, Looked>();
-  /** Names of the numbers that are called for us, which have no leg yet. */
+  /** Names of dialled numbers without a leg yet. */
   const names = new Map<string, string>();
   /** Reasons why rings of this phone ended, by leg, from `call.left`; the oldest are dropped. */
   const left = new Map<string, LeftReason>();

@@ -17,10 +17,23 @@ export interface LineDeps {
   readonly liveCalls: LiveCalls;
   readonly onInvite: (invitation: Invitation) => void;
   readonly onStatus: () => void;
-  /** Registered, for the first time or again. */
+  /** Called after each registration. */
   readonly onReady: () => void;
 }
 const BACKOFF_MS = [500, 1_000, 2_000, 4_000];
+/** Well below the hour for which TURN credentials are valid. */
+const CREDENTIALS_MS = 20 * 60_000;
+
+class SoundHandler extends Web.SessionDescriptionHandler {
+  /** An offer without an ICE candidate is not sent: the exchange's answer would end the call. */
+  override async getDescription(
+    ...args: Parameters<Web.SessionDescriptionHandler['getDescription']>
+  ): ReturnType<Web.SessionDescriptionHandler['getDescription']> {
+    const found = await super.getDescription(...args);
+    if (!found.body.includes('a=candidate:')) throw new Error('no path of the sound is known');
+    return found;
+  }
+}
 
 export class Line {
   readonly #deps: LineDeps;
@@ -32,6 +45,7 @@ export class Line {
   #sip: LoginResult['sip'] | null = null;
   #retired = false;
   #retry: ReturnType<typeof setTimeout> | undefined;
+  #renewing: ReturnType<typeof setInterval> | undefined;
   #attempt = 0;
   #connecting: Promise<void> | null = null;
 
@@ -50,6 +64,11 @@ export class Line {
   get endpoint(): string | null {
     return this.#sip?.webrtc_username ?? null;
   }
+  /** ICE servers with new credentials; the known ones while the service is unreachable. */
+  async iceServers(): Promise<RTCIceServer[]> {
+    await this.#readSip().catch(() => undefined);
+    return this.#known;
+  }
   get retired(): boolean {
     return this.#retired;
   }
@@ -57,6 +76,7 @@ export class Line {
     addEventListener('online', this.#onOnline);
     addEventListener('offline', this.#onOffline);
     this.#deps.onStatus();
+    this.#renewing = setInterval(() => void this.iceServers(), CREDENTIALS_MS);
     await this.#connect();
   }
   /** Takes no further calls. */
@@ -67,6 +87,7 @@ export class Line {
   async stop(): Promise<void> {
     this.#stopping.abort();
     clearTimeout(this.#retry);
+    clearInterval(this.#renewing);
     this.#unwatch();
     removeEventListener('online', this.#onOnline);
     removeEventListener('offline', this.#onOffline);
@@ -79,6 +100,15 @@ export class Line {
   }
   #refuse(problem: PhoneProblem): void {
     this.#setStatus({ is: 'refused', problem });
+  }
+  get #known(): RTCIceServer[] {
+    const turn = this.#sip?.turn ?? null;
+    return turn === null ? [] : [{ ...turn }];
+  }
+  async #readSip(): Promise<LoginResult['sip']> {
+    const { sip } = await this.#deps.client.session.sip(this.#stopping.signal);
+    this.#sip = sip;
+    return sip;
   }
   #connect(): Promise<void> {
     clearTimeout(this.#retry);
@@ -118,22 +148,19 @@ export class Line {
     } catch (error) {
       if (!(error instanceof RegistrationRefused) || this.#agent === null) throw error;
       const before = this.#sip?.sip_password;
-      const { sip } = await this.#deps.client.session.sip(this.#stopping.signal);
-      this.#sip = sip;
+      const sip = await this.#readSip();
       if (sip.sip_password === before) throw error;
       this.#agent.configuration.authorizationPassword = sip.sip_password;
       await on.renew();
     }
   }
   async #begin(): Promise<void> {
-    const { client, settings, onInvite } = this.#deps;
+    const { settings, onInvite } = this.#deps;
     await checkMicrophone(settings().microphone);
     // The SIP password is read for each connection and stored nowhere else.
-    const { sip } = await client.session.sip(this.#stopping.signal);
-    this.#sip = sip;
+    const sip = await this.#readSip();
     const uri = UserAgent.makeURI(`sip:${sip.webrtc_username}@${sip.domain}`);
     if (uri === undefined) throw new Error('no address to register');
-    const iceServers: RTCIceServer[] = sip.turn === null ? [] : [{ ...sip.turn }];
     const fresh = new UserAgent({
       uri,
       authorizationUsername: sip.webrtc_username,
@@ -142,11 +169,10 @@ export class Line {
       logBuiltinEnabled: false,
       transportOptions: { server: sip.ws_url, connectionTimeout: 5, keepAliveInterval: 0 },
       sessionDescriptionHandlerFactory: (session) =>
-        new Web.SessionDescriptionHandler(
-          session.userAgent.getLogger('media'),
-          () => Promise.resolve(microphoneOf(session)),
-          { iceGatheringTimeout: 500, peerConnectionConfiguration: { iceServers } },
-        ),
+        new SoundHandler(session.userAgent.getLogger('media'), () => Promise.resolve(microphoneOf(session)), {
+          iceGatheringTimeout: 500,
+          peerConnectionConfiguration: { iceServers: this.#known },
+        }),
       delegate: { onInvite, onDisconnect: () => this.#lost() },
     });
     await fresh.start();
@@ -163,7 +189,7 @@ export class Line {
     this.#attempt = 0;
     this.#connectIn(BACKOFF_MS[0]! * Math.random());
   }
-  /** The socket may belong to the network before: it is opened again. */
+  /** The socket may belong to the previous network: it is opened again. */
   readonly #onOnline = (): void => {
     this.#attempt = 0;
     this.#registration?.drop();

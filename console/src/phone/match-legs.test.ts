@@ -25,7 +25,7 @@ const mine = (id: string, began: number): PhoneCall =>
   ({ id, began: began * 1000, state: 'talking', number: '', name: '' }) as PhoneCall;
 const call = (call_id: string, ...legs: Leg[]) => ({ call_id, dialled: '1002', answered_at: 'then', legs });
 
-test('phone calls - are those of the exchange that began with them, in order', () => {
+test('phone calls - each is matched to the call of the exchange that began with it, in order', () => {
   const there = [
     call('b', leg(12, '1001-web'), leg(13, '1003-web')),
     call('a', leg(10, '1001-web', { state: 'held' }), leg(11, '1002')),
@@ -59,7 +59,7 @@ test('phone calls - are those of the exchange that began with them, in order', (
     ],
   );
 });
-test('phone calls - a leg that a dead page left behind is nobody’s', () => {
+test('phone calls - a leg left by a dead page is not matched', () => {
   const there = [
     call('dead', leg(10, '1001-web'), leg(11, '1002-web')),
     call('now', leg(900, '1001-web'), leg(901, '1002-web'), leg(902, '1003-web')),
@@ -81,7 +81,7 @@ test('phone calls - a leg that a dead page left behind is nobody’s', () => {
   );
   assert.equal(matchLegs([mine('x', 1_050)], there, '1001-web').size, 0);
 });
-test('phone calls - what was placed is of who is called, from the first ring on; nobody who rings is taken for it', () => {
+test('phone calls - a placed call shows the called party from the first ring on, and is not matched to an incoming one', () => {
   const incoming: PhoneCall = { ...mine('x', 1_001.2), direction: 'in', state: 'incoming' };
   const own = leg(10, '1001-web', { state: 'ringing' });
   const placed: LiveCall = { ...call('a', own), answered_at: null, placed: 'call' };
@@ -110,7 +110,7 @@ test('phone calls - what was placed is of who is called, from the first ring on;
     'a usual call keeps the name it came with',
   );
 });
-test('phone calls - a ring that was taken back is answered elsewhere where two others talk', () => {
+test('phone calls - a cancelled ring is answered elsewhere if two others talk', () => {
   const caller = leg(10, '1005');
   const ours = leg(12, '1001-web');
   assert.equal(isTaken(call('a', caller), '1001-web'), false, 'it waits on');

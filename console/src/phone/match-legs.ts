@@ -20,7 +20,7 @@ export interface Matched {
   readonly call_id: string;
   /** The leg of this phone. */
   readonly leg_id: string;
-  /** The other side now; empty where nobody or more than one party is there. */
+  /** The present other side; empty with none or more than one. */
   readonly name: string;
   readonly number: string;
   readonly placed: PhoneCall['placed'];
@@ -29,9 +29,9 @@ export interface Matched {
   readonly connected_at: number | null;
 }
 const isUpThere = ({ state }: LiveLeg): boolean => state === 'connected' || state === 'held';
-/** Events and the API use different words for it. */
+/** Events and the API name this state differently. */
 const rings = ({ state }: LiveLeg): boolean => state === 'ringing' || state === 'alerting';
-/** Whether another device talks with the caller of a call that stopped ringing here. */
+/** True if another device talks with the caller of a call that stopped ringing here. */
 export const isTaken = (call: LiveCall, endpoint: string): boolean =>
   call.legs.filter((leg) => leg.endpoint !== endpoint && isUpThere(leg)).length > 1;
 /** Limit of the clock difference and the delivery of an INVITE together. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dialled, isName } from './number.ts';
 
-test('phone number - what is typed, pasted or clicked becomes what can be dialled, or is refused', () => {
+test('phone number - typed, pasted or clicked text becomes a number to dial, or is refused', () => {
   for (const [text, number] of [
     ['1009', '1009'],
     [' 030 / 90 18-20 ', '030901820'],
@@ -21,7 +21,7 @@ test('phone number - what is typed, pasted or clicked becomes what can be dialle
     assert.equal(dialled(text), null, text);
   }
 });
-test('phone number - letters alone are a name, beside digits they may be those of the keys', () => {
+test('phone number - letters alone are a name, with digits they may be keypad letters', () => {
   for (const text of ['José', 'نور', 'van der Berg', '李']) assert.equal(isName(text), true, text);
   for (const text of ['0800 FLOWERS', 'sip:1009@pbx.example', '1009', '*97', '']) {
     assert.equal(isName(text), false, text);

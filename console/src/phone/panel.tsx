@@ -7,7 +7,7 @@ import { useLocation } from 'wouter';
 import { useTopic } from '../app/live.ts';
 import { ParkedCalls } from './extras.tsx';
 import { isField } from '../app/focus.ts';
-import { PAGE_PATHS } from '../paths.ts';
+import { PAGE_PATHS } from '../app/paths.ts';
 import { CallCard, CallSpan } from './call-card.tsx';
 import { Keypad, NumberField, useNumber } from './dial.tsx';
 import { phone } from './phone.ts';

@@ -26,16 +26,16 @@ export function QualityView({ quality }: { readonly quality: CallQuality | null 
           {t(`quality_${grade}`)}
         </Text>
       </Group>
-      {quality !== null && (
-        <Text size="xs" c="dimmed">
-          {t('quality_details', {
+      {/* The line is there from the beginning: the buttons below it stay in their place. */}
+      <Text size="xs" c="dimmed" mih="1lh">
+        {quality !== null &&
+          t('quality_details', {
             mos: formatNumber(quality.mos, 1),
             loss: formatPercent(quality.loss, 1),
             jitter: formatNumber(quality.jitter_ms),
             trip: formatNumber(quality.round_trip_ms),
           })}
-        </Text>
-      )}
+      </Text>
       {grade === 'bad' && (
         <Text size="xs" mt={4}>
           {t('quality_bad_text')}

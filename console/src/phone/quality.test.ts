@@ -25,7 +25,7 @@ test('call quality - the estimate is that of the E-model', () => {
   assert.equal(mosOf(1, 1_000), 1);
   assert.deepEqual([mosOf(0, 20), mosOf(0.08, 50), mosOf(0.15, 80)].map(gradeOf), ['good', 'fair', 'bad']);
 });
-test('call quality - each stretch is judged by itself, and the call by all of them', () => {
+test('call quality - each interval has its own quality, and the call that of all intervals', () => {
   const meter = createQualityMeter();
   assert.deepEqual([meter.now, meter.report()], [null, null]);
   meter.add(counted({ received: 100, played: 48_000, waited_seconds: 2_400 }), 2);
@@ -37,7 +37,7 @@ test('call quality - each stretch is judged by itself, and the call by all of th
   assert.ok(bad < 2.7);
   meter.add(counted({ received: 180, lost: 20 }), 2);
   assert.equal(meter.now, null, 'nothing came');
-  // A packet that was late is not lost after all.
+  // A late packet is not lost.
   meter.add(counted({ received: 281, lost: 19 }), 2);
   assert.equal(meter.now!.loss, 0);
   const { mos, worst_mos, ...report } = meter.report()!;

@@ -13,7 +13,10 @@ import { bye, refer, reinvite } from './sip-requests.ts';
 
 export interface SipCallDeps extends Pick<CallAudioDeps, 'microphone' | 'speaker'> {
   readonly onChange: () => void;
+  readonly iceServers: () => Promise<RTCIceServer[]>;
 }
+/** Pauses before the path of the sound is repaired again; the exchange ends a call without sound after two minutes. */
+const MEND_MS = [2_000, 4_000, 8_000];
 const AUDIO: Web.SessionDescriptionHandlerOptions = { constraints: { audio: true, video: false } };
 const ENDS: Readonly<Record<number, CallEnd>> = {
   403: 'not_allowed',
@@ -32,10 +35,12 @@ export class SipCall {
   readonly id = `call-${(created += 1)}`;
   readonly session: Inviter | Invitation;
   readonly #onChange: () => void;
+  readonly #iceServers: SipCallDeps['iceServers'];
   readonly #audio: CallAudio;
   readonly #meter = createQualityMeter();
   #shown: PhoneCall;
   #held = false;
+  #mends = false;
   #working: Promise<unknown> = Promise.resolve();
   #end: CallEnd | null = null;
   /** The other side is being transferred: the end of this side is not the end of the call. */
@@ -46,10 +51,11 @@ export class SipCall {
   constructor(
     session: Inviter | Invitation,
     peer: Pick<PhoneCall, 'number' | 'name'>,
-    { microphone, speaker, onChange }: SipCallDeps,
+    { microphone, speaker, onChange, iceServers }: SipCallDeps,
   ) {
     this.session = session;
     this.#onChange = onChange;
+    this.#iceServers = iceServers;
     this.#shown = {
       id: this.id,
       ...(session instanceof Invitation
@@ -156,7 +162,7 @@ export class SipCall {
       if (other !== null) other.#transferring = true;
       try {
         await refer(this.session, target);
-        // Where the engine does not end our sides, this does.
+        // Ends our sides if the engine does not.
         this.hangUp();
         other?.hangUp();
       } catch (error) {
@@ -172,11 +178,13 @@ export class SipCall {
     const iceRestart = !this.#audio.connected;
     if (iceRestart) this.#show({ mending: true });
     try {
+      // Credentials of the TURN server may have ended since the call began.
+      if (iceRestart) this.#audio.useServers(await this.#iceServers());
       await this.#inOrder(() => reinvite(this.session, { hold: this.#held, offerOptions: { iceRestart } }));
       // An ICE restart that ends in the state it began in emits no event.
       if (this.#audio.connected) this.#show({ mending: false });
     } catch (error) {
-      // The exchange does not have the call any more, or cannot be reached.
+      // The exchange no longer has the call, or is unreachable.
       if (/^(481|408|404)$/.test((error as Error).message)) {
         this.#end = 'lost';
         if (this.session.state === SessionState.Established) bye(this.session);
@@ -207,7 +215,7 @@ export class SipCall {
     const known = reason === 'answered_elsewhere' ? 'answered_elsewhere' : 'missed';
     if (end !== known) this.#show({ end: known });
   }
-  /** The call rang here and nobody answered it. */
+  /** The call rang here without an answer. */
   missed(): void {
     if (this.#shown.state === 'ended' && this.#shown.end === null) this.#show({ end: 'missed' });
   }
@@ -234,21 +242,33 @@ export class SipCall {
     this.#shown = { ...this.#shown, ...change };
     this.#onChange();
   }
-  /** One after the other: SIP accepts one offer of a side at a time. */
+  /** In sequence: SIP accepts one offer of a side at a time. */
   #inOrder<T>(work: () => Promise<T>): Promise<T> {
     const next = this.#working.then(work, work);
     this.#working = next.catch(() => undefined);
     return next;
   }
-  /** Before anything is sent: without a microphone a call is neither placed nor answered. */
+  /** Before sending: without a microphone a call is neither placed nor answered. */
   async #openMicrophone(): Promise<void> {
     await this.#audio.openMicrophone();
     // The call may have ended while the browser asked.
     if (this.session.state === SessionState.Terminated) this.#audio.stopMicrophone();
   }
   #onPath(path: 'connected' | 'interrupted' | 'failed'): void {
-    if (path === 'failed') void this.mend().catch(() => undefined);
+    if (path === 'failed') void this.#mendUntilConnected();
     else this.#show({ mending: path === 'interrupted' });
+  }
+  /** A path that is repaired may need a server that is away itself. */
+  async #mendUntilConnected(): Promise<void> {
+    if (this.#mends) return;
+    this.#mends = true;
+    for (let attempt = 0; this.session.state === SessionState.Established; attempt += 1) {
+      await this.mend().catch(() => undefined);
+      const pause = MEND_MS[Math.min(attempt, MEND_MS.length - 1)]!;
+      await new Promise((resolve) => setTimeout(resolve, pause));
+      if (this.#audio.connected) break;
+    }
+    this.#mends = false;
   }
   #onState(state: SessionState): void {
     if (state === SessionState.Established) {

@@ -220,7 +220,7 @@ class SipPhone implements Softphone {
     if (this.#trouble !== null) this.#setTrouble(null);
     await work?.catch((error: unknown) => this.#fail(error, otherwise));
   }
-  /** A step that cannot reach the exchange now fails; done later it could end the call. */
+  /** Fails immediately while the exchange is unreachable: a delayed step could end the call. */
   async #steered(work: () => Promise<void> | undefined, otherwise: PhoneTrouble): Promise<void> {
     if (this.#line.status.is === 'away') return this.#setTrouble('away');
     await this.#attempted(work(), otherwise);
@@ -229,7 +229,7 @@ class SipPhone implements Softphone {
   #onReady(): void {
     for (const call of this.#calls) void call.mend().catch(() => undefined);
     for (const { call_id, leg_id } of this.#unheard) {
-      // Only this leg: the state of the call is not known. By the stream, which is known to be live.
+      // Only this leg, because the state of the call is unknown. Over the stream, which is known to be live.
       if (leg_id !== null)
         void this.#deps.client.command('calls.hangup', { id: call_id, leg_id }).catch(() => undefined);
     }
@@ -243,6 +243,7 @@ class SipPhone implements Softphone {
       {
         microphone: () => openMicrophone(settings().microphone),
         speaker: () => settings().speaker,
+        iceServers: () => this.#line.iceServers(),
         onChange: () => this.#changed(),
       },
     );
@@ -291,7 +292,7 @@ class SipPhone implements Softphone {
     this.#add(invitation, number, displayName === number ? '' : displayName);
     this.#changed();
   }
-  /** One call is talked on; the others are held. */
+  /** Holds all calls but one. */
   async #holdOthers(call: SipCall | null): Promise<void> {
     const others = this.#calls.filter((other) => other !== call && other.shown.state === 'talking');
     await Promise.all(others.map((other) => other.hold(true)));

@@ -1,28 +1,28 @@
 /**
- * A scripted desk phone: a small SIP user agent on loopback UDP that does exactly what a test tells it, and nothing
- * by itself. It speaks real SIP and real media to the real engine.
+ * A scripted desk phone: a small SIP user agent on loopback UDP that acts only on a test's command. It exchanges real SIP
+ * and media with a real engine.
  */
 import { lend } from './far-address.ts';
 import type { FarAddress } from './far-address.ts';
 import { newCall, ok } from './sip/call.ts';
 import type { LiveCall } from './sip/call.ts';
-import { openMedia } from './sip/media.ts';
-import type { MediaCounts } from './sip/media.ts';
-import { header, methodOf, statusOf, uriOf } from './sip/message.ts';
-import type { SipMessage } from './sip/message.ts';
-import { openTransport, randomTag } from './sip/transport.ts';
-import type { Dialog } from './sip/transport.ts';
+import { openMedia } from '../../src/adapters/asterisk/phone/media.ts';
+import type { MediaCounts } from '../../src/adapters/asterisk/phone/media.ts';
+import { header, methodOf, statusOf, uriOf } from '../../src/adapters/asterisk/phone/message.ts';
+import type { SipMessage } from '../../src/adapters/asterisk/phone/message.ts';
+import { openTransport, randomTag } from '../../src/adapters/asterisk/phone/transport.ts';
+import type { Dialog } from '../../src/adapters/asterisk/phone/transport.ts';
 import { GiveUp, until } from './until.ts';
 
 export type CallState = 'calling' | 'ringing' | 'up' | 'ended';
-/** When this phone saw it, on its monotonic clock (`performance.now()`); NaN for what has not happened. */
+/** Times on the phone's monotonic clock (`performance.now()`); NaN for what has not happened. */
 export interface CallTimes {
-  /** The invitation was sent, or came. */
+  /** Time of the INVITE, sent or received. */
   readonly began: number;
   readonly rang: number;
   readonly answered: number;
   readonly ended: number;
-  /** Each time this phone put the other side on hold. */
+  /** Intervals in which this phone held the other side. */
   readonly holds: readonly { readonly from: number; readonly to: number }[];
 }
 export interface PhoneCall {
@@ -30,7 +30,7 @@ export interface PhoneCall {
   readonly times: CallTimes;
   /** Final SIP status of the call's setup, 0 before it is known. */
   readonly status: number;
-  /** Who ended it; null while it lives. */
+  /** The side that ended it; null while it lasts. */
   readonly endedBy: 'us' | 'them' | null;
   /** The other side as the engine presents it. */
   readonly party: { readonly number: string; readonly name: string };
@@ -38,32 +38,37 @@ export interface PhoneCall {
   ringing(): Promise<void>;
   answered(): Promise<void>;
   ended(): Promise<void>;
-  /** Packets with sound came in. */
+  /** Waits for packets with sound. */
   hears(packets?: number): Promise<void>;
-  /** Ends the call in whatever state it is: cancels, rejects or says goodbye. */
+  /**
+   * Waits for packets of the other side: both are bridged. Before that, the engine refuses a transfer even of an answered
+   * call.
+   */
+  bridged(): Promise<void>;
+  /** Ends the call in any state by CANCEL, rejection or BYE. */
   hangup(): Promise<void>;
   hold(): Promise<void>;
   retrieve(): Promise<void>;
-  /** Blind transfer; resolves when the engine has taken it on. */
+  /** Blind transfer; resolves when the engine accepts it. */
   transfer(number: string): Promise<void>;
   /**
-   * The final status of that transfer: known once the new side answered or could not be reached. After a success the
-   * phone says goodbye, as every phone does.
+   * Final status of that transfer, known once the target answered or could not be reached. After a success the phone
+   * sends BYE, as every phone does.
    */
   transferred(): Promise<number>;
-  /** Connects the other side with that of another call of this phone; resolves when the engine has taken it on. */
+  /** Connects the other side with that of another call of this phone; resolves when the engine accepts it. */
   join(other: PhoneCall): Promise<void>;
   digits(text: string): Promise<void>;
   play(what: 'tone' | 'silence'): void;
 }
 export interface IncomingCall extends PhoneCall {
-  /** The number it is for. */
+  /** Number that was dialled. */
   readonly dialled: string;
   ring(): void;
   answer(): Promise<void>;
   /** 486 busy, 603 declined, 480 unavailable. */
   reject(status?: number): void;
-  /** 302: this phone wants its calls rung at another number. */
+  /** 302: forwards the call to another number. */
   redirect(number: string): void;
 }
 export interface Phone extends AsyncDisposable {
@@ -72,9 +77,9 @@ export interface Phone extends AsyncDisposable {
   register(): Promise<void>;
   unregister(): Promise<void>;
   invite(number: string): Promise<PhoneCall>;
-  /** The next incoming call nobody has taken yet; with the caller's call, the wait ends where that one has ended. */
+  /** The next untaken incoming call; with the caller's call, the wait ends when that one ends. */
   incoming(of?: PhoneCall): Promise<IncomingCall>;
-  /** Incoming calls nobody has taken yet. */
+  /** Number of untaken incoming calls. */
   readonly waiting: number;
   /** Incoming calls seen so far. */
   readonly seen: number;
@@ -83,15 +88,19 @@ export interface PhoneOptions {
   readonly server: { readonly host: string; readonly port: number };
   readonly extension: string;
   readonly password: string;
-  /** User name to register with; the extension itself when not given. */
+  /** User name to register with; the extension by default. */
   readonly username?: string;
   /** Shown beside its number. */
   readonly name?: string;
-  /** Its own address on loopback; any port of 127.0.0.1 when not given. */
+  /** Registers by TLS, trusting this authority (PEM). */
+  readonly ca?: string;
+  /** Requires SRTP with keys in the signalling, of both sides. */
+  readonly srtp?: boolean;
+  /** Own address; any port of 127.0.0.1 by default. With `ca` the system chooses that of the signalling. */
   readonly at?: { readonly host: string; readonly port: number };
 }
 
-/** Registers a desk phone. Every call it still has is ended and the registration taken back when it is disposed. */
+/** Registers a desk phone. Disposal ends its calls and removes the registration. */
 export async function registerPhone(options: PhoneOptions): Promise<Phone> {
   const phone = await openPhone(options);
   try {
@@ -105,9 +114,9 @@ export async function registerPhone(options: PhoneOptions): Promise<Phone> {
 /** A line of `pjsip show contacts`: the endpoint of a trunk, the address of its far side and what the last OPTIONS found. */
 const CONTACT = /^ *Contact: +([^/\s]+)\/sip:(\S+) +\S+ +(\w+)/gm;
 /**
- * The other side of a trunk: one who is known by address and never registers. `extension` is the number its calls come
- * from; it is given every call that goes out over the trunk, whatever number that is for. Asterisk dials no contact that
- * its last OPTIONS did not reach, so this resolves once it is reached; `cli` is left out only where the engine starts later.
+ * The far side of a trunk, known by address and never registered. `extension` is the caller number of its calls; it
+ * receives every call over the trunk. Asterisk dials no contact without a successful OPTIONS, so this resolves after one;
+ * `cli` is left out only if the engine starts later.
  */
 export async function openFarSide({
   cli,
@@ -126,7 +135,7 @@ export async function openFarSide({
   }
   return phone;
 }
-/** Waits until the engine reaches the far sides at these addresses, and has it ask those that it does not. */
+/** Waits until the engine reaches the far sides at these addresses; triggers OPTIONS for the others. */
 export async function farSidesReached(
   cli: (text: string) => Promise<string>,
   addresses: readonly FarAddress[],
@@ -150,10 +159,11 @@ export async function farSidesReached(
 }
 
 async function openPhone(
-  { server, extension, password, username = extension, name, at: own }: PhoneOptions,
+  { server, extension, password, username = extension, name, at: own, ca, srtp = false }: PhoneOptions,
   closed?: () => Promise<void>,
 ): Promise<Phone> {
   const at = `${server.host}:${server.port}`;
+  const media = { srtp, ...(own === undefined ? {} : { host: own.host }) };
   const address = `<sip:${username}@${at}>`;
   const calls = new Map<string, LiveCall>();
   const arrived: IncomingCall[] = [];
@@ -168,7 +178,7 @@ async function openPhone(
       target: uriOf(header(m, 'contact')),
       cseq: 0,
     };
-    const call = newCall({ transport, server: at, media: await openMedia(), dialog, invitation: m });
+    const call = newCall({ transport, server: at, media: await openMedia(media), dialog, invitation: m });
     calls.set(dialog.callId, call);
     arrived.push(call);
     seen += 1;
@@ -186,6 +196,7 @@ async function openPhone(
     username,
     password,
     onRequest,
+    ca,
     ...(own === undefined ? {} : { at: own }),
   });
   let registered = false;
@@ -222,7 +233,13 @@ async function openPhone(
         target: to,
         cseq: 0,
       };
-      const call = newCall({ transport, server: at, media: await openMedia(), dialog, invitation: null });
+      const call = newCall({
+        transport,
+        server: at,
+        media: await openMedia(media),
+        dialog,
+        invitation: null,
+      });
       calls.set(dialog.callId, call);
       call.start();
       return call;
@@ -239,7 +256,7 @@ async function openPhone(
       ),
     async [Symbol.asyncDispose]() {
       await Promise.allSettled([...calls.values()].map((call) => call.hangup()));
-      // An engine that is gone says nothing to a goodbye.
+      // A dead engine answers no BYE.
       for (const call of calls.values()) call.close();
       if (registered) await setRegistration(0).catch(() => {});
       await transport.close();

@@ -2,7 +2,8 @@ import fs from 'node:fs/promises';
 import path from 'node:path';
 import { messageOf } from '../../../core/errors.ts';
 import type { Clock } from '../../../ports/clock.ts';
-import type { AsteriskProgram } from '../instance.ts';
+import type { PackageAge } from '../../../ports/engine-site.ts';
+import type { AsteriskProgram } from '../conf/instance.ts';
 import { ProvisionError } from './error.ts';
 import {
   confirmTree,
@@ -151,14 +152,6 @@ export async function isOnTrial({ packages }: AsteriskProgram): Promise<boolean>
 }
 
 /** Age and state of a program's packages. */
-export interface PackageAge {
-  /** Date of the newest index without newer packages, else of their download; milliseconds since 1970. */
-  readonly as_of: number;
-  /** True when newer packages wait for the engine's next start. */
-  readonly waiting: boolean;
-  /** Reason why newer packages were refused; null where none were. */
-  readonly refused: string | null;
-}
 export async function packageAge({ packages }: AsteriskProgram): Promise<PackageAge | null> {
   if (!packages) return null;
   const { confirmed, next, current, refused } = await generationsOf(packages);

@@ -1,0 +1,76 @@
+/** Transport of a phone: datagrams, or a connection by TCP or TLS. */
+import dgram from 'node:dgram';
+import { once } from 'node:events';
+import net from 'node:net';
+import tls from 'node:tls';
+
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+export interface Link {
+  /** Name in the Via header. */
+  readonly protocol: 'UDP' | 'TCP' | 'TLS';
+  readonly here: string;
+  send(data: Buffer): void;
+  close(): Promise<void>;
+}
+type Receive = (data: Buffer) => void;
+
+export async function openDatagrams(server: Address, at: Address, receive: Receive): Promise<Link> {
+  const socket = dgram.createSocket('udp4');
+  socket.bind(at.port, at.host);
+  await once(socket, 'listening');
+  socket.on('message', receive);
+  socket.on('error', () => {});
+  return {
+    protocol: 'UDP',
+    here: `${at.host}:${socket.address().port}`,
+    send: (data) => socket.send(data, server.port, server.host),
+    async close() {
+      socket.close();
+      await once(socket, 'close');
+    },
+  };
+}
+
+const BLANK = Buffer.from('\r\n\r\n');
+/** Complete messages at the start of `data`, and the rest. Keep-alives are left out. */
+function split(data: Buffer): { readonly messages: readonly Buffer[]; readonly rest: Buffer } {
+  const messages: Buffer[] = [];
+  let rest = data;
+  for (;;) {
+    while (rest[0] === 13 || rest[0] === 10) rest = rest.subarray(1);
+    const head = rest.indexOf(BLANK);
+    if (head < 0) return { messages, rest };
+    const length = Number(
+      /^(?:content-length|l) *: *(\d+)/im.exec(rest.toString('latin1', 0, head))?.[1] ?? 0,
+    );
+    const end = head + BLANK.length + length;
+    if (rest.length < end) return { messages, rest };
+    messages.push(rest.subarray(0, end));
+    rest = rest.subarray(end);
+  }
+}
+/** TLS with a `ca`, which must have issued the server's certificate for its address. Rejects with the reason otherwise. */
+export async function openStream(server: Address, ca: string | undefined, receive: Receive): Promise<Link> {
+  const socket = ca === undefined ? net.connect(server) : tls.connect({ ...server, ca });
+  await once(socket, ca === undefined ? 'connect' : 'secureConnect');
+  let rest: Buffer = Buffer.alloc(0);
+  socket.on('data', (data: Buffer) => {
+    const found = split(Buffer.concat([rest, data]));
+    rest = found.rest;
+    for (const message of found.messages) receive(message);
+  });
+  socket.on('error', () => {});
+  return {
+    protocol: ca === undefined ? 'TCP' : 'TLS',
+    here: `${socket.localAddress}:${socket.localPort}`,
+    send: (data) => void socket.write(data),
+    async close() {
+      if (socket.closed) return;
+      socket.destroy();
+      await once(socket, 'close');
+    },
+  };
+}

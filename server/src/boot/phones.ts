@@ -1,0 +1,77 @@
+import { FEATURE_CODES } from '../features/feature-codes/feature-codes.ts';
+import type { PbxConfig } from '../features/pbx-config/config.ts';
+import type { StoredDirectory } from '../features/pbx-config/directory.ts';
+import { defaultCode } from '../features/pbx-config/site.ts';
+import type { Phonebook } from '../features/phonebook/service.ts';
+import { Phones } from '../features/phones/service.ts';
+import type { PhoneSite, PhonesDeps } from '../features/phones/service.ts';
+import { PhoneStore } from '../features/phones/store.ts';
+import { offsetOf } from '../features/phones/values.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Store } from '../ports/store.ts';
+import type { Config } from './config.ts';
+
+/** The feature code with which a ringing extension is picked up; empty where it is switched off. */
+function pickupCode({ feature_codes }: PbxConfig): string {
+  const code = FEATURE_CODES.find(({ id }) => id === 'pickup.extension')!;
+  const changed = feature_codes.find(({ id }) => id === code.id);
+  return changed === undefined ? defaultCode(code) : changed.enabled ? changed.code : '';
+}
+
+/** The applied configuration as desk phones need it; made once for each. */
+function phoneSites(
+  directory: Pick<StoredDirectory, 'config'>,
+  { sipListen, siteZone }: Pick<Config, 'sipListen' | 'siteZone'>,
+  clock: Clock,
+): () => PhoneSite {
+  let made: { readonly config: PbxConfig; readonly site: PhoneSite } | undefined;
+  return () => {
+    const config = directory.config();
+    if (made?.config === config) return made.site;
+    const people = new Map(
+      config.people.flatMap((one) => {
+        const endpoint = one.person.endpoints.find(({ kind }) => kind === 'sip');
+        return one.person.active && endpoint !== undefined
+          ? [[one.person.extension, { ...one, endpoint: endpoint.name }] as const]
+          : [];
+      }),
+    );
+    const queues = new Map(config.queues.map((queue) => [queue.name, queue]));
+    const layouts = new Map(config.phone_layouts.map((layout) => [layout.name, layout]));
+    const site: PhoneSite = {
+      phones: config.phones,
+      layout: (name) => layouts.get(name),
+      port: (transport) => (transport === 'tls' ? config.network.tls_port : null) ?? sipListen.port,
+      endpoint: (extension) => people.get(extension)?.endpoint ?? null,
+      person(extension) {
+        const one = people.get(extension);
+        return one && { name: one.person.name, password: one.sip_password, srtp: one.srtp };
+      },
+      queue: (name) => queues.get(name),
+      offset: offsetOf(siteZone, new Date(clock.now()).getUTCFullYear()),
+      pickup: pickupCode(config),
+    };
+    made = { config, site };
+    return site;
+  };
+}
+
+export async function createPhones(
+  parts: Omit<PhonesDeps, 'store' | 'site' | 'phonebook'> & {
+    readonly phonebook: Pick<Phonebook, 'directory'>;
+    readonly store: Store;
+    readonly directory: Pick<StoredDirectory, 'config' | 'onChange'>;
+    readonly config: Config;
+  },
+): Promise<Phones> {
+  const { clock, config, directory, store } = parts;
+  const site = phoneSites(directory, config, clock);
+  const phones = await Phones.open({
+    ...parts,
+    site,
+    store: await PhoneStore.open(store),
+    phonebook: (file, q) => parts.phonebook.directory({ key: null }, file, q),
+  });
+  directory.onChange(() => phones.changed());
+  return phones;
+}

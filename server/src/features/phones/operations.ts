@@ -1,0 +1,26 @@
+import { phones as operations } from '@offhook/contract/operations/phones.ts';
+import type { Served } from '../../ports/operations.ts';
+import { checkWholeSite } from '../../rights/rights.ts';
+import type { Phones } from './service.ts';
+
+export const phoneOperations = (phones: Phones): Served<typeof operations> => ({
+  operations,
+  handlers: {
+    list({ caller }, { query }) {
+      checkWholeSite(caller);
+      return { success: true, ...phones.page(query) };
+    },
+    handOver: async (exchange, { params }) => ({
+      success: true,
+      address: await phones.handOver(exchange, params.name, exchange.request.ownOrigin()),
+    }),
+    assign: async (actor, { params, body }) => ({
+      success: true,
+      phone: await phones.assign(actor, params.name, body.mac),
+    }),
+    notify: async (actor, { params, body }) => ({
+      success: true,
+      phone: await phones.notify(actor, params.name, body.event),
+    }),
+  },
+});

@@ -1,0 +1,62 @@
+import net from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { App } from '../../ports/http.ts';
+import type { Phones } from './service.ts';
+
+export interface PhoneRoutesOptions {
+  readonly phones: Phones;
+  /** Networks whose phones may fetch without TLS. */
+  readonly plain: readonly string[];
+}
+/** True for an address in one of these networks; an IPv4 address may be written as IPv6. */
+export function addressIn(networks: readonly string[]): (ip: string) => boolean {
+  const list = new net.BlockList();
+  for (const network of networks) {
+    const [base = '', size] = network.split('/');
+    const family = net.isIPv6(base) ? 'ipv6' : 'ipv4';
+    list.addSubnet(base, Number(size ?? (family === 'ipv6' ? 128 : 32)), family);
+  }
+  return (ip) => {
+    const plain = ip.replace(/^::ffff:(?=[0-9.]+$)/i, '');
+    const family = net.isIP(plain);
+    return family !== 0 && list.check(plain, family === 6 ? 'ipv6' : 'ipv4');
+  };
+}
+
+/** Headers with which proxies pass a request on. */
+const PROXY_HEADERS = [
+  'forwarded',
+  'via',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-real-ip',
+  'cf-connecting-ip',
+];
+/** Characters of a search in the phonebook. */
+const MOST_SOUGHT = 64;
+/** Files of desk phones: a folder for each token, and the common address for phones without one. There is no listing. */
+export function phoneRoutes(app: App, { phones, plain }: PhoneRoutesOptions): void {
+  const open = { config: { level: 'public' }, schema: { hide: true } } as const;
+  const loopback = addressIn(['127.0.0.0/8', '::1']);
+  const allowed = addressIn(plain);
+  const serve = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { token, file = '' } = request.params as { readonly token?: string; readonly file?: string };
+    const { headers, ip, protocol } = request;
+    const { q } = request.query as { readonly q?: unknown };
+    // A proxy on this machine that is not trusted would make everybody loopback.
+    const passedOn = PROXY_HEADERS.some((name) => headers[name] !== undefined);
+    const { type, text } = await phones.serve({
+      token: token ?? null,
+      file,
+      ip,
+      safe: protocol === 'https' || allowed(ip) || (loopback(ip) && !passedOn),
+      agent: headers['user-agent'] ?? '',
+      q: typeof q === 'string' ? q.slice(0, MOST_SOUGHT) : '',
+      origin: request.ownOrigin(),
+    });
+    return reply.type(`${type}; charset=utf-8`).header('cache-control', 'no-store').send(text);
+  };
+  app.get('/provision/:token/:file', open, serve);
+  app.get('/provision/:file', open, serve);
+}

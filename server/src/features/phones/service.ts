@@ -1,0 +1,415 @@
+/** Gives desk phones their configuration, knows which device is which phone, and asks them to fetch a changed one. */
+import { createHash } from 'node:crypto';
+import { setImmediate as turnOfOthers } from 'node:timers/promises';
+import type { ConfigBody } from '@offhook/contract/config-objects.ts';
+import type { PhoneDirectoryFile } from '@offhook/contract/phonebook-directory.ts';
+import type { PhoneState, PhonesReply, WaitingPhone } from '@offhook/contract/phones.ts';
+import { rfc3339 } from '../../core/clock.ts';
+import { ServiceError, messageOf } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import { networkOf } from '../../core/networks.ts';
+import { createRateLimit } from '../../core/rate-limit.ts';
+import type { RateLimit } from '../../core/rate-limit.ts';
+import { say } from '../../core/said.ts';
+import type { Audit } from '../../ports/audit.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { PhoneVerbs } from '../../ports/engine.ts';
+import type { LiveView } from '../../ports/live.ts';
+import type { Actor } from '../../ports/operations.ts';
+import type { Fetch, Pairing, PhoneStore } from './store.ts';
+import { renderTemplate } from './template.ts';
+import type { Values } from './template.ts';
+import { valuesOf, versionOf } from './values.ts';
+import type { SiteValues } from './values.ts';
+import type { Vendor } from './vendors.ts';
+import { WaitingPhones } from './waiting.ts';
+
+/** A phone as it is applied. */
+export interface Phone extends ConfigBody<'phone'> {
+  readonly id: number;
+  readonly token: string;
+}
+/** The applied configuration, as far as phones are concerned. */
+export interface PhoneSite extends SiteValues {
+  readonly phones: readonly Phone[];
+  readonly layout: (name: string) => ConfigBody<'phone_layout'> | undefined;
+  /** Port of SIP at this transport. */
+  readonly port: (transport: Phone['transport']) => number;
+  /** The engine's name of the desk phones of an extension; null for none. */
+  readonly endpoint: (extension: string) => string | null;
+}
+export interface PhonesDeps {
+  readonly store: PhoneStore;
+  readonly vendors: ReadonlyMap<string, Vendor>;
+  readonly site: () => PhoneSite;
+  readonly engine: PhoneVerbs;
+  readonly live: Pick<LiveView, 'device'>;
+  /** The phonebook of the site as XML, or what `q` finds in it. */
+  readonly phonebook: (file: PhoneDirectoryFile, q: string) => Promise<string>;
+  readonly audit: Audit;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+/** A request of a phone, or of anybody. */
+export interface Ask {
+  /** Null at the common address. */
+  readonly token: string | null;
+  readonly file: string;
+  readonly ip: string;
+  /** May the reply hold secrets: the request came by TLS, or by a way that needs none. */
+  readonly safe: boolean;
+  readonly agent: string;
+  /** What a phone searches for in the phonebook. */
+  readonly q: string;
+  /** Of this service as the phone reaches it. */
+  readonly origin: string;
+}
+export interface ServedFile {
+  readonly type: string;
+  readonly text: string;
+}
+interface Known {
+  readonly phone: Phone;
+  readonly vendor: Vendor | undefined;
+  /** Null where there are no templates for its vendor; worked out when it is asked for, 0.1 ms. */
+  readonly version: () => string | null;
+}
+
+/** Requests of one address that get nothing: enough for an office behind one address whose phones look around. */
+const WRONG = { burst: 60, per_second: 0.5 };
+/** Lines in the audit trail about them, of all addresses together. */
+const TOLD = { burst: 60, per_second: 0.2 };
+const AGENT_LENGTH = 200;
+const ROUNDS = 3;
+const ROUND_MS = 10_000;
+/** Between two phones, so that not all of them fetch at once. */
+const GAP_MS = 20;
+/** Phones compared in one run of the event loop. */
+const AT_ONCE = 100;
+
+const hashOf = (token: string): string => createHash('sha256').update(token).digest('base64url');
+const nothing = (): ServiceError => new ServiceError('not_found', 'there is nothing here for this phone');
+/** The MAC address that a phone names in its User-Agent, in lower case. */
+export const macOf = (agent: string): string | null =>
+  /\b(?:[0-9a-f]{2}[:-]?){5}[0-9a-f]{2}\b/i.exec(agent)?.[0].replaceAll(/[:-]/g, '').toLowerCase() ?? null;
+
+export class Phones {
+  readonly #deps: PhonesDeps;
+  readonly #pairings: Map<number, Pairing>;
+  readonly #fetches: Map<number, Fetch>;
+  readonly #waiting: WaitingPhones;
+  readonly #wrong: RateLimit;
+  readonly #told: RateLimit;
+  readonly #closing = new AbortController();
+  #byToken = new Map<string, Known>();
+  #byName = new Map<string, Known>();
+  #notifying: Promise<void> | null = null;
+  #again = false;
+
+  private constructor(deps: PhonesDeps, pairings: readonly Pairing[], fetches: readonly Fetch[]) {
+    this.#deps = deps;
+    this.#pairings = new Map(pairings.map((p) => [p.phone, p]));
+    this.#fetches = new Map(fetches.map((f) => [f.phone, f]));
+    this.#waiting = new WaitingPhones(deps.clock);
+    this.#wrong = createRateLimit(deps.clock, WRONG);
+    this.#told = createRateLimit(deps.clock, TOLD);
+    this.#read();
+  }
+  static async open(deps: PhonesDeps): Promise<Phones> {
+    return new Phones(deps, await deps.store.pairings(), await deps.store.fetches());
+  }
+
+  /** Throws `not_found`, `forbidden` for a request without TLS, `too_many_requests`. */
+  async serve(ask: Ask): Promise<ServedFile> {
+    if (!ask.safe)
+      throw new ServiceError(
+        'forbidden',
+        'a phone fetches its configuration over HTTPS: it has passwords in it',
+      );
+    const agentMac = macOf(ask.agent);
+    if (ask.token === null) return await this.#serveWaiting(ask, agentMac);
+    const known = this.#byToken.get(hashOf(ask.token));
+    if (known === undefined) throw await this.#refused(ask, null, 'token');
+    const mac = macIn(known.vendor, ask.file);
+    const wanted = known.phone.mac ?? this.#paired(known.phone)?.mac ?? mac ?? agentMac;
+    if ((mac ?? agentMac) !== null && [mac ?? wanted, agentMac ?? wanted].some((one) => one !== wanted))
+      throw await this.#refused(ask, known.phone.name, 'mac');
+    if (known.vendor?.phonebook === ask.file && this.#paired(known.phone) !== undefined)
+      return { type: 'text/xml', text: await this.#deps.phonebook(known.vendor.phonebook, ask.q) };
+    // A file that all phones of a vendor ask for and that we do not have.
+    if (mac === null) throw nothing();
+    return await this.#file(ask, known, mac);
+  }
+  /** Reads the applied configuration again, and asks phones whose configuration changed to fetch it. */
+  changed(): void {
+    const before = [...this.#byName.values()].map(({ phone }) => phone.id);
+    this.#read();
+    const now = new Set([...this.#byName.values()].map(({ phone }) => phone.id));
+    const gone = before.filter((id) => !now.has(id));
+    for (const id of gone) {
+      this.#pairings.delete(id);
+      this.#fetches.delete(id);
+    }
+    if (gone.length > 0)
+      this.#deps.store.remove(gone).catch((error: unknown) => {
+        this.#deps.log.warn({ error: messageOf(error) }, 'what is known of deleted phones is still stored');
+      });
+    this.#again = true;
+    this.#notifying ??= this.#notifyLate().finally(() => {
+      this.#notifying = null;
+    });
+  }
+  page({
+    limit = 50,
+    cursor,
+  }: {
+    readonly limit?: number | undefined;
+    readonly cursor?: string | undefined;
+  }): Omit<PhonesReply, 'success'> {
+    const names = [...this.#byName.keys()].toSorted();
+    const rest = cursor === undefined ? names : names.filter((name) => name > cursor);
+    const page = rest.slice(0, limit);
+    return {
+      total: names.length,
+      phones: page.map((name) => this.#state(this.#byName.get(name)!)),
+      waiting: this.#waiting.list().map((one): WaitingPhone => ({
+        mac: one.mac,
+        vendor: this.#vendorOf(one.mac)?.name ?? null,
+        address: one.address,
+        user_agent: one.agent,
+        first_at: rfc3339(one.first),
+        last_at: rfc3339(one.last),
+        phone: one.phone,
+      })),
+      next_cursor: rest.length > limit ? page.at(-1)! : null,
+    };
+  }
+  /** Throws `not_found`. */
+  one(name: string): PhoneState {
+    return this.#state(this.#known(name));
+  }
+  /** What is typed into the phone. */
+  async handOver(actor: Actor, name: string, origin: string): Promise<string> {
+    const { phone, vendor } = this.#known(name);
+    await this.#audit(actor, 'phone.handed_over', name, {});
+    const url = `${origin}/provision/${phone.token}`;
+    return (vendor?.address ?? '{url}/').replace('{url}', url);
+  }
+  /** Lets a waiting phone be this one for its next fetch. Throws `not_found`, and `name_taken` for another device. */
+  async assign(actor: Actor, name: string, mac: string): Promise<PhoneState> {
+    const known = this.#known(name);
+    const held = known.phone.mac ?? this.#paired(known.phone)?.mac ?? mac;
+    if (held !== mac)
+      throw new ServiceError(
+        'name_taken',
+        say`the phone ${name} is the device ${held}; a new token lets it be another`,
+      );
+    if (!this.#waiting.has(mac)) throw new ServiceError('not_found', 'no phone with this MAC address waits');
+    await this.#audit(actor, 'phone.assigned', name, { mac });
+    this.#waiting.assign(mac, name);
+    return this.#state(known);
+  }
+  /** Throws what the engine throws. */
+  async notify(actor: Actor, name: string, event: 'check' | 'reboot'): Promise<PhoneState> {
+    const known = this.#known(name);
+    await this.#audit(actor, 'phone.notified', name, { event });
+    await this.#send(known, event);
+    return this.#state(known);
+  }
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#notifying;
+  }
+
+  #read(): void {
+    const site = this.#deps.site();
+    const all = site.phones.map((phone): Known => {
+      const vendor = this.#deps.vendors.get(phone.vendor);
+      let made: string | undefined;
+      const version = (): string | null =>
+        vendor === undefined
+          ? null
+          : (made ??= versionOf(this.#values(site, phone, vendor), site.port(phone.transport)));
+      return { phone, vendor, version };
+    });
+    this.#byToken = new Map(all.map((one) => [hashOf(one.phone.token), one]));
+    this.#byName = new Map(all.map((one) => [one.phone.name, one]));
+  }
+  #values(site: PhoneSite, phone: Phone, vendor: Vendor): Values {
+    return valuesOf(vendor, phone, phone.layout === null ? undefined : site.layout(phone.layout), site);
+  }
+  #known(name: string): Known {
+    const known = this.#byName.get(name);
+    if (known === undefined) throw new ServiceError('not_found', say`no phone ${name} is applied`);
+    return known;
+  }
+  /** The device with the current token. */
+  #paired(phone: Phone): Pairing | undefined {
+    const pairing = this.#pairings.get(phone.id);
+    return pairing?.token_hash === hashOf(phone.token) ? pairing : undefined;
+  }
+  #vendorOf(mac: string): Vendor | undefined {
+    return [...this.#deps.vendors.values()].find(({ macs }) => macs.some((one) => mac.startsWith(one)));
+  }
+  #state(known: Known): PhoneState {
+    const { phone } = known;
+    const version = known.version();
+    const fetch = this.#fetches.get(phone.id);
+    const pairing = this.#paired(phone);
+    const endpoint = this.#deps.site().endpoint(phone.extensions[0]!);
+    return {
+      name: phone.name,
+      title: phone.title,
+      vendor: phone.vendor,
+      extensions: phone.extensions,
+      mac: phone.mac ?? pairing?.mac ?? null,
+      paired_at: pairing === undefined ? null : rfc3339(pairing.paired_ms),
+      version,
+      fetched:
+        fetch === undefined
+          ? null
+          : {
+              at: rfc3339(fetch.at_ms),
+              address: fetch.address,
+              user_agent: fetch.user_agent,
+              file: fetch.file,
+              version: fetch.version,
+            },
+      up_to_date: pairing !== undefined && fetch?.version === version,
+      registered: endpoint === null ? null : (this.#deps.live.device(endpoint)?.reachable ?? null),
+    };
+  }
+  async #serveWaiting(ask: Ask, agentMac: string | null): Promise<ServedFile> {
+    const found = [...this.#deps.vendors.values()].flatMap((vendor) => macIn(vendor, ask.file) ?? [])[0];
+    const mac = found ?? agentMac;
+    if (mac !== null && found !== undefined && (agentMac ?? mac) === mac) {
+      const name = this.#waiting.take(mac, ask);
+      const known = name === null ? undefined : this.#byName.get(name);
+      if (known !== undefined && macIn(known.vendor, ask.file) === mac) {
+        this.#waiting.remove(mac);
+        return await this.#file(ask, known, mac);
+      }
+    }
+    if (!this.#wrong.allows(networkOf(ask.ip, 32, 64))) throw tooMany();
+    if (mac !== null) this.#waiting.saw(mac, ask);
+    throw nothing();
+  }
+  async #file(ask: Ask, known: Known, mac: string): Promise<ServedFile> {
+    const { clock, store } = this.#deps;
+    const { phone, vendor } = known;
+    const version = known.version();
+    const file = vendor?.files.find((one) => one.macIn(ask.file) !== null);
+    if (vendor === undefined || file === undefined || version === null) throw nothing();
+    const site = this.#deps.site();
+    const { host, hostname, protocol } = new URL(ask.origin);
+    const folder = `/provision/${phone.token}`;
+    const text = renderTemplate(file.template, {
+      ...this.#values(site, phone, vendor),
+      mac,
+      url: `${ask.origin}${folder}`,
+      path: `${host}${folder}`,
+      secure: protocol === 'https:',
+      server: hostname,
+      port: String(site.port(phone.transport)),
+    });
+    const at_ms = clock.now();
+    const fetch = {
+      phone: phone.id,
+      at_ms,
+      address: ask.ip,
+      user_agent: shown(ask.agent),
+      file: ask.file,
+      version,
+    };
+    const pairing =
+      this.#paired(phone) === undefined
+        ? { phone: phone.id, token_hash: hashOf(phone.token), mac, paired_ms: at_ms }
+        : null;
+    // In memory first, so that of two devices at the same moment only one gets the file.
+    const former = this.#pairings.get(phone.id);
+    if (pairing !== null) this.#pairings.set(phone.id, pairing);
+    try {
+      await store.keep(fetch, pairing);
+    } catch (error) {
+      if (pairing !== null && this.#pairings.get(phone.id) === pairing) {
+        if (former === undefined) this.#pairings.delete(phone.id);
+        else this.#pairings.set(phone.id, former);
+      }
+      throw error;
+    }
+    this.#fetches.set(phone.id, fetch);
+    return { type: file.type, text };
+  }
+  /** The error of a refused request, after its line in the audit trail. */
+  async #refused(ask: Ask, phone: string | null, reason: 'token' | 'mac'): Promise<ServiceError> {
+    const { audit, log } = this.#deps;
+    if (!this.#wrong.allows(networkOf(ask.ip, 32, 64))) return tooMany();
+    if (this.#told.allows('')) {
+      const detail = { reason, file: shown(ask.file), user_agent: shown(ask.agent) };
+      await audit
+        .record({
+          action: 'phone.refused',
+          actor: null,
+          object: phone,
+          outcome: 'refused',
+          ip: ask.ip,
+          detail,
+        })
+        .catch((error: unknown) => log.error({ error: messageOf(error) }, 'a refused phone is not audited'));
+    }
+    return nothing();
+  }
+  async #audit(
+    { caller, ip }: Actor,
+    action: string,
+    object: string,
+    detail: Record<string, string>,
+  ): Promise<void> {
+    const actor = caller.extension || caller.username;
+    await this.#deps.audit.record({ action, actor, object, outcome: 'ok', ip, detail });
+  }
+  async #send({ phone, vendor }: Known, event: 'check' | 'reboot'): Promise<void> {
+    const endpoint = this.#deps.site().endpoint(phone.extensions[0]!);
+    if (vendor === undefined || endpoint === null)
+      throw new ServiceError('not_found', 'there is nothing that this phone could be asked with');
+    await this.#deps.engine.notifyPhones(endpoint, vendor.events[event], { signal: this.#closing.signal });
+  }
+  /** Phones that fetched, but not what holds now. */
+  async #late(): Promise<Known[]> {
+    const late: Known[] = [];
+    let i = 0;
+    for (const known of this.#byName.values()) {
+      if (++i % AT_ONCE === 0) await turnOfOthers();
+      const fetched = this.#fetches.get(known.phone.id)?.version;
+      if (fetched !== undefined && fetched !== (known.version() ?? fetched)) late.push(known);
+    }
+    return late;
+  }
+  async #notifyLate(): Promise<void> {
+    const { clock, log } = this.#deps;
+    const { signal } = this.#closing;
+    for (let round = 0; round < ROUNDS && !signal.aborted; round += 1) {
+      if (this.#again) round = 0;
+      this.#again = false;
+      const late = await this.#late();
+      if (late.length === 0) return;
+      for (const known of late) {
+        if (signal.aborted) return;
+        await this.#send(known, 'check').catch((error: unknown) => {
+          log.debug({ phone: known.phone.name, error: messageOf(error) }, 'a phone was not asked to fetch');
+        });
+        await clock.sleep(GAP_MS, signal).catch(() => undefined);
+      }
+      for (let waited = 0; waited < ROUND_MS && !this.#again && !signal.aborted; waited += ROUND_MS / 100)
+        await clock.sleep(ROUND_MS / 100, signal).catch(() => undefined);
+    }
+  }
+}
+const macIn = (vendor: Vendor | undefined, file: string): string | null =>
+  vendor?.files.map((one) => one.macIn(file)).find((mac) => mac !== null) ?? null;
+const tooMany = (): ServiceError =>
+  new ServiceError('too_many_requests', 'too many requests for files that are not there', {
+    retry_after_seconds: 60,
+  });
+/** A text of a stranger, as it is stored and shown. */
+const shown = (text: string): string => text.slice(0, AGENT_LENGTH).replaceAll(/\p{C}/gu, '?');

@@ -1,0 +1,93 @@
+/** Which device is which phone, and what each fetched. */
+import type { Kysely } from 'kysely';
+import type { Migration, Store } from '../../ports/store.ts';
+
+export interface Pairing {
+  /** Id of the phone's object. */
+  readonly phone: number;
+  readonly token_hash: string;
+  readonly mac: string;
+  readonly paired_ms: number;
+}
+export interface Fetch {
+  readonly phone: number;
+  readonly at_ms: number;
+  readonly address: string;
+  readonly user_agent: string;
+  readonly file: string;
+  readonly version: string;
+}
+interface Tables {
+  phone_pairings: Pairing;
+  phone_fetches: Fetch;
+}
+const migrations: readonly Migration[] = [
+  {
+    id: '0100-phones',
+    async up({ schema }) {
+      await schema
+        .createTable('phone_pairings')
+        .addColumn('phone', 'integer', (c) => c.primaryKey())
+        .addColumn('token_hash', 'text', (c) => c.notNull())
+        .addColumn('mac', 'text', (c) => c.notNull())
+        .addColumn('paired_ms', 'bigint', (c) => c.notNull())
+        .execute();
+      await schema
+        .createTable('phone_fetches')
+        .addColumn('phone', 'integer', (c) => c.notNull())
+        .addColumn('at_ms', 'bigint', (c) => c.notNull())
+        .addColumn('address', 'text', (c) => c.notNull())
+        .addColumn('user_agent', 'text', (c) => c.notNull())
+        .addColumn('file', 'text', (c) => c.notNull())
+        .addColumn('version', 'text', (c) => c.notNull())
+        .addPrimaryKeyConstraint('phone_fetches_key', ['phone'])
+        .execute();
+    },
+  },
+];
+
+/** Every method throws `store_unavailable` when the database refuses. */
+export class PhoneStore {
+  readonly #store: Store;
+  private constructor(store: Store) {
+    this.#store = store;
+  }
+  /** Runs the migrations. */
+  static async open(store: Store): Promise<PhoneStore> {
+    await store.migrate('phones', migrations);
+    return new PhoneStore(store);
+  }
+  get #db(): Kysely<Tables> {
+    return this.#store.db<Tables>();
+  }
+  pairings(): Promise<Pairing[]> {
+    return this.#db.selectFrom('phone_pairings').selectAll().execute();
+  }
+  /** The newest of each phone. */
+  fetches(): Promise<Fetch[]> {
+    return this.#db.selectFrom('phone_fetches').selectAll().execute();
+  }
+  /** Stores a fetch, with the pairing where it is a new one. */
+  async keep(fetch: Fetch, pairing: Pairing | null): Promise<void> {
+    await this.#store.transaction<Tables, void>(async (trx) => {
+      if (pairing !== null)
+        await trx
+          .insertInto('phone_pairings')
+          .values(pairing)
+          .onConflict((c) => c.column('phone').doUpdateSet(pairing))
+          .execute();
+      await trx
+        .insertInto('phone_fetches')
+        .values(fetch)
+        .onConflict((c) => c.column('phone').doUpdateSet(fetch))
+        .execute();
+    });
+  }
+  /** Removes what is known of phones that are no more. */
+  async remove(phones: readonly number[]): Promise<void> {
+    await this.#store.transaction<Tables, void>(async (trx) => {
+      await trx.deleteFrom('phone_pairings').where('phone', 'in', phones).execute();
+      await trx.deleteFrom('phone_fetches').where('phone', 'in', phones).execute();
+    });
+  }
+}

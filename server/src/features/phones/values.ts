@@ -1,0 +1,139 @@
+/** What the templates are filled with. */
+import { createHash } from 'node:crypto';
+import type { ConfigBody } from '@offhook/contract/config-objects.ts';
+import type { Values, Variables } from './template.ts';
+import type { Vendor } from './vendors.ts';
+
+const KEY: Variables = {
+  /** Position among all keys from 1, after those of the lines; `position` is the same from 0, `spot` from 1 on its page. */
+  index: 'text',
+  position: 'text',
+  spot: 'text',
+  /** The vendor's own word for a key with a lamp, or one that dials. */
+  type: 'text',
+  lamp: 'flag',
+  value: 'text',
+  label: 'text',
+  /** Dialled before `value` to pick up a ringing call; empty where there is nothing to pick up. */
+  pickup: 'text',
+};
+/** Every variable of a template; docs/provisioning.md explains them. */
+export const VARIABLES: Variables = {
+  mac: 'text',
+  /** Address of the folder of this phone, its token in it, without a slash at the end. */
+  url: 'text',
+  /** The same without `https://`. */
+  path: 'text',
+  secure: 'flag',
+  server: 'text',
+  port: 'text',
+  /** `udp`, `tcp` or `tls`, and the vendor's own word for it. */
+  protocol: 'text',
+  transport: 'text',
+  language: 'text',
+  /** Of the site's zone without summer time, such as `+1` or `-3:30`. */
+  offset: 'text',
+  /** Dialled before an extension to pick up its call; empty where that is switched off. */
+  pickup_code: 'text',
+  lines: {
+    index: 'text',
+    position: 'text',
+    extension: 'text',
+    name: 'text',
+    user: 'text',
+    password: 'text',
+    srtp: 'text',
+  },
+  keys: KEY,
+  /** The same keys by page. */
+  pages: { page: 'text', keys: KEY },
+};
+
+/** What is known of the site. */
+export interface SiteValues {
+  readonly person: (
+    extension: string,
+  ) =>
+    | { readonly name: string; readonly password: string; readonly srtp: 'off' | 'offered' | 'required' }
+    | undefined;
+  readonly queue: (name: string) => { readonly number: string; readonly title: string } | undefined;
+  readonly offset: string;
+  readonly pickup: string;
+}
+export interface PhoneAddress {
+  readonly url: string;
+  readonly server: string;
+  readonly port: number;
+}
+
+/** An extension that is gone or not active has no line and no key. */
+export function valuesOf(
+  vendor: Vendor,
+  phone: Omit<ConfigBody<'phone'>, 'token'>,
+  layout: ConfigBody<'phone_layout'> | undefined,
+  site: SiteValues,
+): Values {
+  const lines = phone.extensions.flatMap((extension) => {
+    const person = site.person(extension);
+    return person === undefined ? [] : [{ extension, ...person }];
+  });
+  const keys = (layout?.keys ?? []).flatMap(({ does, value, label }) => {
+    const lamp = does !== 'speed_dial';
+    const key = { lamp, type: vendor.keys[lamp ? 'lamp' : 'dial'], value, label: label ?? value, pickup: '' };
+    if (does === 'extension') {
+      const person = site.person(value);
+      return person === undefined ? [] : [{ ...key, label: label ?? person.name, pickup: site.pickup }];
+    }
+    if (does !== 'queue') return [key];
+    const queue = site.queue(value);
+    return queue === undefined ? [] : [{ ...key, value: queue.number, label: label ?? queue.title }];
+  });
+  const numbered = keys.map((key, i) => ({
+    ...key,
+    index: String(lines.length + i + 1),
+    position: String(lines.length + i),
+    spot: String((i % vendor.keys_per_page) + 1),
+  }));
+  const pages = Array.from({ length: Math.ceil(numbered.length / vendor.keys_per_page) }, (_, i) => ({
+    page: String(i + 1),
+    keys: numbered.slice(i * vendor.keys_per_page, (i + 1) * vendor.keys_per_page),
+  }));
+  return {
+    protocol: phone.transport,
+    transport: vendor.transports[phone.transport],
+    language: vendor.languages[phone.language],
+    offset: site.offset,
+    pickup_code: site.pickup,
+    lines: lines.map(({ extension, name, password, srtp }, i) => ({
+      index: String(i + 1),
+      position: String(i),
+      extension,
+      name,
+      user: extension,
+      password,
+      srtp: vendor.srtp[srtp],
+    })),
+    keys: numbered,
+    pages,
+  };
+}
+/** Changes with everything that the phone is given, but not with the address at which it asks. */
+export const versionOf = (values: Values, port: number): string =>
+  createHash('sha256')
+    .update(JSON.stringify([values, port]))
+    .digest('hex')
+    .slice(0, 12);
+
+/** The zone's offset from UTC without summer time. */
+export function offsetOf(zone: string, year: number): string {
+  const minutes = [0, 6].map((month) => {
+    const name = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' })
+      .formatToParts(Date.UTC(year, month, 1))
+      .find((p) => p.type === 'timeZoneName')!.value;
+    const [, sign = '+', hours = '0', rest = '0'] = /^GMT(?:([+-])(\d\d):(\d\d))?/.exec(name) ?? [];
+    return (Number(hours) * 60 + Number(rest)) * (sign === '-' ? -1 : 1);
+  });
+  const least = Math.min(...minutes);
+  const [hours, rest] = [Math.floor(Math.abs(least) / 60), Math.abs(least) % 60];
+  return `${least < 0 ? '-' : '+'}${hours}${rest === 0 ? '' : `:${String(rest).padStart(2, '0')}`}`;
+}
