@@ -1,0 +1,103 @@
+/** A conversation → its calls in vain and its contacts. Pure. */
+import type { Conversation } from '@offhook/contract/conversations.ts';
+import { digitsOf } from '@offhook/contract/search.ts';
+
+export const personScope = (extension: string): string => `person:${extension}`;
+export const queueScope = (queue: string): string => `queue:${queue}`;
+/** Of a contact by a supervisor: it closes the callbacks of every queue. */
+export const EVERY_QUEUE = 'queue:*';
+
+/** What one conversation means for the callbacks of one person or queue. */
+export interface NumberCall {
+  readonly number: string;
+  readonly scope: string;
+  readonly contact: boolean;
+  /** ms since 1970. */
+  readonly at: number;
+  /** Extension that talked. */
+  readonly by: string | null;
+}
+type Leg = Conversation['legs'][number];
+
+/** Shorter ones are no numbers outside. */
+const LEAST_DIGITS = 3;
+/** What an erasure leaves is no extension. */
+const EXTENSION = /^\d{1,20}$/;
+/** More legs than this of one conversation are left out. */
+const MOST_SCOPES = 100;
+/** Waits that ended with the agent, or that the person behind the transfer missed. */
+const SERVED: ReadonlySet<string> = new Set(['waiting', 'answered', 'transferred_out']);
+/** Legs by which a call reaches a person itself. */
+const REACHING: ReadonlySet<string> = new Set(['called', 'transfer_target']);
+
+/** What callbacks know a conversation by; null where its other side showed no number. */
+export function outsideNumber({
+  customer,
+  erased,
+}: Pick<Conversation, 'customer' | 'erased'>): string | null {
+  if (customer === null || erased) return null;
+  const number = customer.number_e164 ?? digitsOf(customer.number);
+  return number !== null && number.replace('+', '').length >= LEAST_DIGITS ? number : null;
+}
+/** Talks of the other side: with whom, and until when. */
+function talksOf({ legs, extensions }: Conversation): readonly { by: string; at: number }[] {
+  const byId = new Map(legs.map((leg) => [leg.leg_id, leg]));
+  const isOutside = ({ participant }: Leg): boolean => participant.extension === null;
+  return legs.filter(isOutside).flatMap(({ segments }) =>
+    segments
+      .filter(({ state, with: others }) => (state === 'connected' || state === 'held') && others.length > 0)
+      .flatMap(({ with: others, ended_at }) => {
+        const known = others.flatMap((id) => byId.get(id)?.participant.extension ?? []);
+        // The call was forwarded out of the house: it was answered for those it was for.
+        return (known.length > 0 ? known : extensions).map((by) => ({ by, at: Date.parse(ended_at) }));
+      }),
+  );
+}
+/** When a person was called in vain; null where it was not, or where the call did not reach it. */
+function missedAt(extension: string, { legs, ended_at }: Conversation): number | null {
+  const own = legs.filter(({ participant }) => participant.extension === extension);
+  // Called, but without a device that could ring.
+  if (own.length === 0) return ended_at === null ? null : Date.parse(ended_at);
+  const rung = own.filter(
+    ({ role, disposition }) => REACHING.has(role) && disposition !== 'answered_elsewhere',
+  );
+  if (rung.length === 0 || own.some(({ talk_time }) => talk_time > 0)) return null;
+  return Math.max(...rung.map((leg) => Date.parse(leg.ended_at)));
+}
+/**
+ * `queuesOf`: the queues whose callbacks this extension sees. A call in vain counts where nobody talked with the other side
+ * afterwards, so an overflow that was answered leaves none.
+ */
+export function callsOf(
+  conversation: Conversation,
+  queuesOf: (extension: string) => readonly string[] | null,
+): readonly NumberCall[] {
+  const number = outsideNumber(conversation);
+  if (number === null) return [];
+  const found = new Map<string, NumberCall>();
+  const add = (scope: string, at: number, by: string | null): void => {
+    const key = `${scope} ${by === null ? 'try' : 'contact'}`;
+    if (at > (found.get(key)?.at ?? -Infinity) && (found.has(key) || found.size < MOST_SCOPES))
+      found.set(key, { number, scope, contact: by !== null, at, by });
+  };
+  const talks = talksOf(conversation);
+  for (const { by, at } of talks) {
+    if (!EXTENSION.test(by)) continue;
+    add(personScope(by), at, by);
+    const queues = queuesOf(by);
+    if (queues === null) add(EVERY_QUEUE, at, by);
+    else for (const queue of queues) add(queueScope(queue), at, by);
+  }
+  const { direction, disposition, state, queue_visits, extensions } = conversation;
+  if (direction !== 'in' || state === 'open' || disposition === 'blocked') return [...found.values()];
+  const talked = Math.max(...talks.map(({ at }) => at), -Infinity);
+  for (const { queue, outcome, left_at } of queue_visits) {
+    const at = Date.parse(left_at);
+    if (!SERVED.has(outcome) && at > talked) add(queueScope(queue), at, null);
+  }
+  for (const extension of extensions) {
+    const at = EXTENSION.test(extension) ? missedAt(extension, conversation) : null;
+    if (at !== null && at > talked) add(personScope(extension), at, null);
+  }
+  return [...found.values()];
+}
