@@ -1,0 +1,82 @@
+/** Blocked networks on a real engine: what is rejected, and that no reload is needed by what goes on. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { PASSWORD, company } from '../../../test/support/rendered-company.ts';
+import { registerPhone } from '../../../test/support/phone.ts';
+import { statusOf } from './phone/message.ts';
+import { openTransport, randomTag } from './phone/transport.ts';
+import { startTestEngine } from '../../../test/support/throwaway-engine.ts';
+import type { TestEngine } from '../../../test/support/throwaway-engine.ts';
+import { blockNetworks, phoneAddresses } from './blocked-networks.ts';
+
+let engine: TestEngine;
+before(async () => {
+  engine = await startTestEngine(company());
+});
+after(async () => {
+  await engine?.[Symbol.asyncDispose]();
+});
+/** What a request from this address is answered, with a wrong password. */
+async function answer(host: string, method: 'REGISTER' | 'INVITE'): Promise<number> {
+  const at = `${engine.server.host}:${engine.server.port}`;
+  const transport = await openTransport({
+    server: engine.server,
+    username: 'nobody',
+    password: 'wrong',
+    at: { host, port: 0 },
+    onRequest() {},
+  });
+  try {
+    const dialog = {
+      callId: randomTag(),
+      local: `<sip:nobody@${at}>;tag=${randomTag()}`,
+      remote: `<sip:1001@${at}>`,
+      target: `sip:1001@${at}`,
+      cseq: 0,
+    };
+    return statusOf(await transport.send(dialog, method, {}).response);
+  } finally {
+    await transport.close();
+  }
+}
+
+test('blocked networks - the engine rejects what comes from them and nothing else, over a restart too', async () => {
+  const scanner = '127.9.9.9';
+  assert.equal(await answer(scanner, 'REGISTER'), 401);
+  assert.equal(await answer(scanner, 'INVITE'), 401, 'without an account nothing is reached');
+  await using desk = await registerPhone({ server: engine.server, extension: '1001', password: PASSWORD });
+  assert.deepEqual(await phoneAddresses(engine.cli), ['127.0.0.1']);
+  const lines = [
+    '  Contact:  1003/sip:1003@192.0.2.7:5060;ob          ab12 Avail  1.2',
+    '  Contact:  1004/sips:u:p@[2001:db8::7]:5061          ab13 Unavail nan',
+    '  Contact:  trunk/sip:pbx.example.com                 ab14 Avail  3',
+    '  Contact:  1005/sip:198.51.100.9                     ab15 NonQual nan',
+  ];
+  assert.deepEqual(await phoneAddresses(() => Promise.resolve(lines.join('\n'))), [
+    '192.0.2.7',
+    '2001:db8::7',
+    '198.51.100.9',
+  ]);
+  const many = Array.from({ length: 499 }, (_, i) => `203.0.${i % 250}.0/24`);
+  assert.equal(
+    await blockNetworks(engine.instance, [...many, '127.9.9.0/24', '2001:db8:0:1::/64'], engine.cli),
+    true,
+  );
+  assert.equal(await answer(scanner, 'REGISTER'), 403);
+  assert.equal(await answer(scanner, 'INVITE'), 403);
+  await desk.register();
+  const call = await desk.invite('600');
+  await call.answered();
+  await call.hangup();
+  await engine.restart();
+  assert.equal(await answer(scanner, 'REGISTER'), 403);
+  assert.equal(await blockNetworks(engine.instance, [], engine.cli), true);
+  assert.equal(await answer(scanner, 'REGISTER'), 401);
+  await desk.register();
+});
+
+test('blocked networks - a value that would make the engine reject everybody is refused', async () => {
+  for (const bad of ['', '0.0.0.0/0', '203.0.113.7/24\npermit = 0.0.0.0/0', '203.0.113.0/24;', 'x'])
+    await assert.rejects(blockNetworks(engine.instance, [bad], engine.cli), /must be a network/, bad);
+  assert.equal(await answer('127.9.9.9', 'REGISTER'), 401);
+});

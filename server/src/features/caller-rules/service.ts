@@ -1,0 +1,321 @@
+/**
+ * Rules that block or allow callers. The engine's own store has them in each spelling of their number, so that they hold while
+ * the service is down; a feature code writes there first, and the service reads it when it hears of it or is back.
+ */
+import { MAX_CALLER_RULES } from '@offhook/contract/caller-rules.ts';
+import type { CallerRule, NewCallerRule, RuleAction } from '@offhook/contract/caller-rules.ts';
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import { includesLevel } from '@offhook/contract/ids.ts';
+import { Backoff } from '../../core/backoff.ts';
+import { rfc3339 } from '../../core/clock.ts';
+import { ServiceError, messageOf } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import { writeQueue } from '../../core/queue.ts';
+import { say } from '../../core/said.ts';
+import { prefixOf, prefixSpellings, spellingsOf, toE164 } from '../../numbers/e164.ts';
+import type { Audit } from '../../ports/audit.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { CallerRuleVerbs, StoredCallerRule } from '../../ports/engine.ts';
+import type { Actor } from '../../ports/operations.ts';
+import type { Subject } from '../../numbers/subject.ts';
+import type { KnownAbout, PersonalData } from '../../ports/privacy.ts';
+import type { Store } from '../../ports/store.ts';
+import { checkWholeSite } from '../../rights/rights.ts';
+import type { RuleRow, RuleTables } from './tables.ts';
+import { migrations } from './tables.ts';
+
+export interface CallerRuleDeps {
+  readonly store: Store;
+  readonly engine: CallerRuleVerbs;
+  /** Of the site: its numbers also arrive as they are dialled there. */
+  readonly country: string;
+  readonly audit: Required<Audit>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly publish: (events: readonly DomainEvent[]) => void;
+}
+const PATIENCE_MS = 30_000;
+const RETRY = { first_ms: 500, most_ms: 60_000, spread: [0.5, 1] } as const;
+const ANONYMOUS = 'anonymous';
+const NONE: StoredCallerRule = { number: null, prefix: null, by: null };
+const shown = ({ id, action, match, number, note, created_by, created_at }: RuleRow): CallerRule => ({
+  id,
+  action,
+  match,
+  number: match === ANONYMOUS ? null : number,
+  note,
+  created_by,
+  created_at: rfc3339(created_at),
+});
+const isSame = (a: StoredCallerRule | null | undefined, b: StoredCallerRule): boolean =>
+  a != null && a.number === b.number && a.prefix === b.prefix && a.by === b.by;
+
+export class CallerRules {
+  readonly #deps: CallerRuleDeps;
+  /** Newest first. */
+  #rows: readonly RuleRow[];
+  readonly #writes = writeQueue(PATIENCE_MS);
+  readonly #end = new AbortController();
+  readonly #backoff = new Backoff(RETRY);
+  #enforced = false;
+  #isUp = false;
+  #wanted = 0;
+  #syncing: Promise<void> | null = null;
+  /** True while an erasure waits for the engine to delete the last callers of phones. */
+  #forgets = false;
+
+  private constructor(deps: CallerRuleDeps, rows: readonly RuleRow[]) {
+    this.#deps = deps;
+    this.#rows = rows;
+  }
+  /** Runs the migrations. */
+  static async open(deps: CallerRuleDeps): Promise<CallerRules> {
+    await deps.store.migrate('caller-rules', migrations);
+    const rows = await deps.store
+      .db<RuleTables>()
+      .selectFrom('caller_rules')
+      .selectAll()
+      .orderBy('id', 'desc')
+      .execute();
+    return new CallerRules(deps, rows);
+  }
+
+  list({ caller }: Pick<Actor, 'caller'>): { readonly enforced: boolean; readonly rules: CallerRule[] } {
+    checkWholeSite(caller);
+    return { enforced: this.#enforced, rules: this.#rows.map(shown) };
+  }
+  /** Throws `invalid_request`, `forbidden`, `name_taken` and `limit_reached`. */
+  create(actor: Actor, wanted: NewCallerRule): Promise<CallerRule> {
+    const { caller, ip } = actor;
+    checkWholeSite(caller);
+    const single = wanted.action === 'block' && wanted.match === 'number';
+    if (!single && !includesLevel(caller.level, 'supervisor'))
+      throw new ServiceError('forbidden', 'agents block single numbers; other rules need a supervisor');
+    const number = this.#keyOf(wanted);
+    return this.#writes.run(async () => {
+      const known = this.#rows.find((r) => r.match === wanted.match && r.number === number);
+      if (known?.action === wanted.action) return shown(known);
+      if (known !== undefined)
+        throw new ServiceError('name_taken', 'a rule of the other action has this number; delete it first');
+      const by = { created_by: caller.username, ip };
+      return shown(await this.#add({ ...wanted, number, ...by }));
+    });
+  }
+  /** Throws `not_found`. */
+  remove({ caller, ip }: Actor, id: number): Promise<void> {
+    checkWholeSite(caller);
+    return this.#writes.run(async () => {
+      const row = this.#rows.find((r) => r.id === id);
+      if (row === undefined) throw new ServiceError('not_found', 'there is no such rule');
+      await this.#delete(row, caller.username, ip);
+    });
+  }
+  /** The engine is there again: makes its store as the rules are. */
+  again(): void {
+    this.#isUp = true;
+    this.#backoff.reset();
+    this.#sync();
+  }
+  /** A feature code wrote a rule. */
+  readonly written = (): void => this.#sync();
+  async close(): Promise<void> {
+    this.#end.abort();
+    await this.#syncing;
+  }
+  readonly data: PersonalData = {
+    name: 'caller rules',
+    count: async (subject) => {
+      const n = this.#rows.filter((row) => this.#isAbout(row, subject)).length;
+      return n === 0 ? {} : { caller_rules: n };
+    },
+    erase: (subject, placeholder) =>
+      this.#writes.run(async () => {
+        const found = this.#rows.filter((row) => this.#isAbout(row, subject));
+        for (const row of found)
+          if (subject.isIn(row.number)) await this.#delete(row, null, null);
+          else await this.#without(row, subject, placeholder);
+        this.#forgets = true;
+        // Without the engine they go as soon as it is back.
+        await this.#forgetLast().catch((error: unknown) => {
+          if (!(error instanceof ServiceError) || error.code !== 'engine_unavailable') throw error;
+        });
+        return found.length === 0 ? {} : { caller_rules: found.length };
+      }),
+    collect: (subject) => this.#about(subject),
+  };
+
+  async *#about(subject: Subject): AsyncGenerator<KnownAbout> {
+    for (const row of this.#rows)
+      if (this.#isAbout(row, subject)) yield { kind: 'caller_rule', value: shown(row) };
+  }
+  readonly #isAbout = ({ number, note, created_by }: RuleRow, subject: Subject): boolean =>
+    [number, note ?? '', created_by].some((text) => subject.isIn(text));
+
+  /** How a rule is kept: numbers in E.164 where they have that form. Throws `invalid_request`. */
+  #keyOf({ action, match, number }: NewCallerRule): string {
+    const { country } = this.#deps;
+    if (match === ANONYMOUS) {
+      if (number === null && action === 'block') return ANONYMOUS;
+      throw new ServiceError(
+        'invalid_request',
+        'match: anonymous callers have no number and can only be blocked',
+      );
+    }
+    if (number === null) throw new ServiceError('invalid_request', 'number: it is missing');
+    if (match === 'number') return toE164(number, country) ?? number.replace(/^00/, '+');
+    const prefix = prefixOf(number, country);
+    if (prefix !== null) return prefix;
+    throw new ServiceError(
+      'invalid_request',
+      'number: a prefix begins with +, 00 or the national prefix of the site, and has 15 digits at most',
+    );
+  }
+  async #add({
+    ip,
+    action,
+    match,
+    number,
+    note,
+    created_by,
+  }: Omit<RuleRow, 'id' | 'created_at'> & { readonly ip: string | null }): Promise<RuleRow> {
+    const { store, audit, clock } = this.#deps;
+    if (this.#rows.length >= MAX_CALLER_RULES)
+      throw new ServiceError('limit_reached', say`a site has at most ${MAX_CALLER_RULES} rules for callers`);
+    const fresh = { action, match, number, note, created_by, created_at: clock.now() };
+    const row = await store.transaction<RuleTables, RuleRow>(async (trx) => {
+      const { id } = await trx
+        .insertInto('caller_rules')
+        .values(fresh as RuleRow)
+        .returning('id')
+        .executeTakeFirstOrThrow();
+      await audit.recordIn(trx, {
+        action: 'caller_rule.created',
+        actor: created_by,
+        object: `caller_rule:${id}`,
+        outcome: 'ok',
+        ip,
+        detail: { rule: action, match },
+      });
+      return { id, ...fresh };
+    });
+    this.#rows = [row, ...this.#rows];
+    this.#changed('created', row);
+    return row;
+  }
+  async #delete(row: RuleRow, actor: string | null, ip: string | null): Promise<void> {
+    const { store, audit } = this.#deps;
+    await store.transaction<RuleTables, void>(async (trx) => {
+      await trx.deleteFrom('caller_rules').where('id', '=', row.id).execute();
+      await audit.recordIn(trx, {
+        action: 'caller_rule.deleted',
+        actor,
+        object: `caller_rule:${row.id}`,
+        outcome: 'ok',
+        ip,
+        detail: { rule: row.action, match: row.match },
+      });
+    });
+    this.#rows = this.#rows.filter(({ id }) => id !== row.id);
+    this.#changed('deleted', row);
+  }
+  async #without(row: RuleRow, subject: Subject, placeholder: string): Promise<void> {
+    const note = row.note === null ? null : subject.without(row.note, placeholder);
+    const next = { ...row, note, created_by: subject.without(row.created_by, placeholder) };
+    await this.#deps.store
+      .db<RuleTables>()
+      .updateTable('caller_rules')
+      .set({ note: next.note, created_by: next.created_by })
+      .where('id', '=', row.id)
+      .execute();
+    this.#rows = this.#rows.map((one) => (one === row ? next : one));
+  }
+  #changed(change: 'created' | 'deleted', { id, action, match }: RuleRow): void {
+    this.#deps.publish([
+      {
+        type: 'phonebook.callers_changed',
+        subject: `caller-rules/${id}`,
+        at: this.#deps.clock.now(),
+        observed: 'live',
+        data: { change, id, action, match, extension: null },
+      },
+    ]);
+    this.#sync();
+  }
+  #sync(): void {
+    this.#wanted += 1;
+    this.#enforced = false;
+    if (!this.#isUp || this.#end.signal.aborted) return;
+    this.#syncing ??= this.#run().finally(() => (this.#syncing = null));
+  }
+  async #run(): Promise<void> {
+    const { clock, log } = this.#deps;
+    const { signal } = this.#end;
+    while (!signal.aborted) {
+      const wanted = this.#wanted;
+      try {
+        await this.#compare();
+        this.#backoff.reset();
+        if (wanted !== this.#wanted) continue;
+        this.#enforced = true;
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        // `again` follows the next connect.
+        if (error instanceof ServiceError && error.code === 'engine_unavailable') {
+          this.#isUp = false;
+          return;
+        }
+        log.warn({ error: messageOf(error) }, 'rules for callers could not be stored in the engine');
+        await clock.sleep(this.#backoff.next(), signal).catch(() => {});
+      }
+    }
+  }
+  async #forgetLast(): Promise<void> {
+    await this.#deps.engine.forgetLastCallers({ signal: this.#end.signal });
+    this.#forgets = false;
+  }
+  /** Takes what feature codes wrote, then makes the engine's store as the rules are. */
+  async #compare(): Promise<void> {
+    const { engine } = this.#deps;
+    const { signal } = this.#end;
+    if (this.#forgets) await this.#forgetLast();
+    const stored = new Map<string, StoredCallerRule | null>();
+    await engine.storedCallerRules((key, rule) => void stored.set(key, rule), { signal });
+    for (const [key, rule] of stored) if (rule?.by != null) await this.#adopt(key, rule.by);
+    const changes = new Map<string, StoredCallerRule | null>();
+    const wanted = this.#stored();
+    for (const key of stored.keys()) if (!wanted.has(key)) changes.set(key, null);
+    for (const [key, rule] of wanted) if (!isSame(stored.get(key), rule)) changes.set(key, rule);
+    await engine.keepCallerRules(changes, { signal });
+  }
+  #adopt(key: string, by: string): Promise<void> {
+    return this.#writes.run(async () => {
+      const { country, log } = this.#deps;
+      const number = toE164(key, country) ?? toE164(`+${key.replace(/^\+/, '')}`, country) ?? key;
+      if (this.#rows.some((r) => r.match === 'number' && r.number === number)) return;
+      try {
+        await this.#add({ action: 'block', match: 'number', number, note: null, created_by: by, ip: null });
+      } catch (error) {
+        if (!(error instanceof ServiceError) || error.code !== 'limit_reached') throw error;
+        log.warn({ by }, 'a caller that a feature code blocked is not: there are too many rules');
+      }
+    });
+  }
+  /** What the engine's store is to hold. */
+  #stored(): Map<string, StoredCallerRule> {
+    const { country } = this.#deps;
+    const stored = new Map<string, StoredCallerRule>();
+    const put = (key: string, field: 'number' | 'prefix', action: RuleAction): void => {
+      const before = stored.get(key) ?? NONE;
+      // Two rules with one spelling: the allowing one wins.
+      if (before[field] !== 'allow') stored.set(key, { ...before, [field]: action });
+    };
+    for (const { match, number, action } of this.#rows) {
+      if (match === 'prefix') for (const key of prefixSpellings(number, country)) put(key, 'prefix', action);
+      else
+        for (const key of number.startsWith('+') ? spellingsOf(number, country) : [number])
+          put(key, 'number', action);
+    }
+    return stored;
+  }
+}

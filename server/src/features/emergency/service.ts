@@ -1,0 +1,104 @@
+/**
+ * Publishes calls for help as the engine writes them into its call records, with the location of the caller. Those of a time
+ * without the service follow when it is back; a record that is read twice is published twice.
+ */
+import net from 'node:net';
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import { rfc3339 } from '../../core/clock.ts';
+import { messageOf } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import type { Audit } from '../../ports/audit.ts';
+import type { CallRecord, CallRecords } from '../../ports/call-records.ts';
+import type { Clock } from '../../ports/clock.ts';
+
+/** Older ones are news for nobody: call records that are read again from the beginning. */
+const NEWS_MS = 24 * 60 * 60_000;
+interface Located {
+  readonly net: string;
+  readonly location: string;
+}
+export interface EmergencyDeps {
+  readonly publish: (events: readonly DomainEvent[]) => void;
+  readonly audit: Audit;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly person: (extension: string) => { readonly name: string; readonly location: string | null } | null;
+  /** Locations of the networks that phones are in. */
+  readonly locations: () => readonly Located[];
+}
+
+/** The location of the smallest network that holds an address. */
+export function locationOf(address: string, locations: readonly Located[]): string | null {
+  const version = net.isIP(address);
+  if (version === 0) return null;
+  const family = version === 4 ? 'ipv4' : 'ipv6';
+  const holding = locations.filter(({ net: one }) => {
+    const [base = '', size] = one.split('/');
+    if (net.isIP(base) !== version) return false;
+    const list = new net.BlockList();
+    list.addSubnet(base, Number(size), family);
+    return list.check(address, family);
+  });
+  return (
+    holding.toSorted((a, b) => Number(b.net.split('/')[1]) - Number(a.net.split('/')[1]))[0]?.location ?? null
+  );
+}
+
+export class EmergencyCalls {
+  readonly #deps: EmergencyDeps;
+  constructor(deps: EmergencyDeps) {
+    this.#deps = deps;
+  }
+  watching(records: CallRecords): CallRecords {
+    const found = (record: CallRecord): Promise<void> => this.#found(record);
+    return {
+      ...records,
+      async *read(from, signal) {
+        for await (const batch of records.read(from, signal)) {
+          for (const record of batch.records) await found(record);
+          yield batch;
+        }
+      },
+    };
+  }
+  async #found(record: CallRecord): Promise<void> {
+    const { publish, audit, clock, log, person, locations } = this.#deps;
+    const { emergency } = record.facts;
+    const at = Math.floor(record.at_us / 1_000);
+    if (emergency === undefined || at < clock.now() - NEWS_MS) return;
+    const { extension, address, callback } = emergency;
+    const who = extension === '' ? null : person(extension);
+    const location = locationOf(address, locations()) ?? who?.location ?? null;
+    const { call: call_id, dialled: number } = record;
+    log.warn({ extension, number, location, call_id }, 'an emergency number is called');
+    publish([
+      {
+        type: 'call.emergency',
+        subject: `calls/${call_id}`,
+        at: clock.now(),
+        observed: 'live',
+        data: {
+          call_id,
+          extensions: extension === '' ? [] : [extension],
+          extension: extension || null,
+          name: who?.name ?? null,
+          number,
+          location,
+          address: address || null,
+          callback_number: callback || null,
+          called_at: rfc3339(at),
+        },
+      },
+    ]);
+    await audit
+      .record({
+        action: 'call.emergency',
+        actor: extension || null,
+        object: number,
+        outcome: 'ok',
+        ip: null,
+        detail: { location, callback_number: callback || null, call_id },
+      })
+      .catch((error: unknown) => log.error({ error: messageOf(error) }, 'an emergency call is not audited'));
+  }
+}
