@@ -5,10 +5,14 @@ import { PAGE_FIELDS } from './paging.ts';
 /** Limit of customers per site, personal ones included, and of the personal ones of each person. */
 export const MAX_CUSTOMERS = 1_000_000;
 export const MAX_CUSTOMERS_OF_A_PERSON = 5_000;
+/** Prefix of the source of a connector's customers; the connector's id follows. */
+export const CONNECTOR_SOURCE = 'connector:';
+/** Beginning of the source of a customer of an address book that the phonebook follows; its id follows. */
+export const PHONEBOOK_SOURCE = 'source:';
 /** Limits of one customer. */
 export const MAX_NUMBERS = 20;
 export const MAX_EMAILS = 10;
-/** Customers that a lookup returns at most. */
+/** Limit of customers in a lookup's reply. */
 export const MAX_MATCHES = 50;
 
 const line = (most: number) =>
@@ -43,7 +47,12 @@ const FIELDS = {
     .default(null)
     .describe('Extension of the person who looks after this customer.'),
   vip: z.boolean().default(false),
-  blocked: z.boolean().default(false).describe('A mark for people and programs; calls are not rejected.'),
+  blocked: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Calls from this customer over a trunk are rejected, where it is shared and the newest with the number. A mark only on a personal customer.',
+    ),
   shared: z
     .boolean()
     .default(false)
@@ -80,12 +89,49 @@ export const Customer = z
     vip: z.boolean(),
     blocked: z.boolean(),
     shared: z.boolean().describe('False: only the caller sees this customer.'),
-    source: z.string().describe('Origin: `manual` for one created by request.'),
+    source: z
+      .string()
+      .describe(
+        'Origin: `manual` for one created by request, `import` for one of a file, `connector:<id>` for one of a connected system, `source:<id>` for one of an address book on another server. Of the last two, only note and owner are changed here.',
+      ),
+    url: z.string().nullable().describe('Page of the customer in its connected system.'),
     updated_at: z.string(),
     version: z.int().describe('Grows with every change; it is the `ETag` too.'),
   })
   .meta({ id: 'Customer' });
 export type Customer = z.infer<typeof Customer>;
+
+/** The customer of a live call, found by its outside number. Shared ones only, since all receivers of the call get it. */
+export const CallCustomer = Customer.pick({
+  id: true,
+  kind: true,
+  name: true,
+  company: true,
+  owner: true,
+  vip: true,
+  blocked: true,
+  source: true,
+})
+  .extend({
+    external_id: z
+      .string()
+      .optional()
+      .describe('Id of the customer in its connected system. Absent for one of another source.'),
+    url: z
+      .string()
+      .optional()
+      .describe(
+        'http(s) address that shows the customer of this call in its connected system: the `pop` of the connector file, else the page of the customer. Absent where there is none.',
+      ),
+    matches: z
+      .int()
+      .min(1)
+      .describe(
+        'Number of shared customers with this number. Of several this is the newest; `GET /api/v1/phonebook/lookup` lists them.',
+      ),
+  })
+  .meta({ id: 'CallCustomer' });
+export type CallCustomer = z.infer<typeof CallCustomer>;
 
 export const CustomerPath = z.strictObject({
   id: z.string().regex(/^[1-9]\d{0,14}$/, 'not an id of a customer'),
@@ -99,7 +145,7 @@ export const PhonebookQuery = z.strictObject({
     .max(64)
     .optional()
     .describe(
-      'Words that are each part of name, company, e-mail or number; ignores case and accents. A page of a search may be short, or empty, and still have a `next_cursor`.',
+      'Words that are each part of name, company, e-mail or number; ignores case and accents. A number with a plus is compared with the beginnings of numbers. A page of a search may be short, or empty, and still have a `next_cursor`.',
     ),
 });
 export type PhonebookQuery = z.output<typeof PhonebookQuery>;
@@ -110,6 +156,22 @@ export const LookupQuery = z.strictObject({
     .max(64)
     .describe('As it was received or dialled. One that cannot be read, such as `anonymous`, has no matches.'),
 });
+/** Limit of customers in one event. */
+export const MAX_NAMED = 100;
+/** Data of `phonebook.changed`. Names and numbers stay out of the journal, which outlives the customer. */
+export const PhonebookChange = z.object({
+  change: z.enum(['created', 'updated', 'deleted', 'imported']),
+  extension: z
+    .string()
+    .nullable()
+    .describe('Extension of the person whose personal customers changed; null for shared ones.'),
+  ids: z
+    .array(z.int())
+    .nullable()
+    .describe(`Ids of the customers; null for more than ${MAX_NAMED}: read the list again.`),
+  count: z.int().describe('Number of customers.'),
+});
+export type PhonebookChange = z.infer<typeof PhonebookChange>;
 export const CustomerReply = z.object({ success: z.literal(true), customer: Customer });
 export const CustomersPage = z.object({
   success: z.literal(true),

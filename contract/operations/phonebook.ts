@@ -7,7 +7,10 @@ import {
   NewCustomer,
   PhonebookQuery,
 } from '../phonebook.ts';
+import { ImportQuery, ImportReply, MAX_IMPORT_BYTES, PhonebookExportQuery } from '../phonebook-files.ts';
+import { PhoneDirectoryPath, PhoneDirectoryQuery } from '../phonebook-directory.ts';
 import { Done } from '../session.ts';
+import { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
 import { area } from '../operation.ts';
 
@@ -89,7 +92,55 @@ export const phonebook = area({
     params: CustomerPath,
     reply: Done,
     etag: 'match',
-    errors: CHANGE,
-    summary: 'Delete a customer',
+    errors: [...CHANGE, 'in_use'],
+    summary: 'Delete a customer; one of a connected system is deleted there',
+  },
+  import: {
+    method: 'POST',
+    path: '/api/v1/phonebook/import',
+    tag: 'phonebook',
+    audit: 'phonebook.imported',
+    level: 'user',
+    scope: 'phonebook:write',
+    paced: 'any',
+    query: ImportQuery,
+    takes: 'customers',
+    bodyBytes: MAX_IMPORT_BYTES,
+    reply: ImportReply,
+    errors: [...READ, 'limit_reached'],
+    slow: true,
+    summary: 'Create and update customers from a CSV or vCard file; the body is the file itself',
+    description:
+      'A line updates the customer with its `uid`, else the one with the same name and one of its numbers, else it creates one. A file that cannot be read is refused whole; of a readable one, values and lines with findings are left out. An import that is cut off has stored the beginning of the file; the same file sent again stores the rest. A CSV file has a heading with `uid`, `kind`, `name`, `company`, `number_1`, `label_1`, …, `email_1`, …, `note`, `owner`, `vip` and `blocked`, or the headings of Outlook and Google, separated by commas, semicolons or tabs. Of a card the name, company, kind, numbers, e-mails, note and UID are read.',
+  },
+  directory: {
+    method: 'GET',
+    path: '/api/v1/phonebook/phones/:token/:file',
+    tag: 'phonebook',
+    level: 'public',
+    params: PhoneDirectoryPath,
+    query: PhoneDirectoryQuery,
+    reply: z.string(),
+    file: true,
+    tool: false,
+    produces: ['text/xml'],
+    errors: ['invalid_request', 'not_authenticated', 'forbidden', 'store_unavailable'],
+    summary: 'Shared customers as the XML directory of a desk phone',
+    description:
+      'Desk phones send no bearer token, so the path holds an API key with the scope `phonebook:phones`, which opens nothing else. An entry for each number, by name: 1,000 at most for Yealink, 100 for Snom, 32 for Cisco, 2,000 for Grandstream.',
+  },
+  export: {
+    method: 'GET',
+    path: '/api/v1/phonebook/export',
+    tag: 'phonebook',
+    audit: 'phonebook.exported',
+    level: 'user',
+    scope: 'phonebook:read',
+    query: PhonebookExportQuery,
+    reply: z.string(),
+    file: true,
+    produces: ['text/csv', 'text/vcard'],
+    errors: READ,
+    summary: 'The shared customers, or those of the caller, as a CSV or vCard file',
   },
 });

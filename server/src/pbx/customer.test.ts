@@ -1,14 +1,14 @@
-/** How the customer of an outgoing call took it. */
+/** Disposition of the customer of an outgoing call. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ChannelState } from '../ports/engine.ts';
 import { Scene, call, chan } from '../../test/support/model-scene.ts';
 import { wireCall } from './wire-call.ts';
 
-/** What the end of each call says of its customer. */
+/** Disposition of the customer in the end of each call. */
 const customers = ({ told }: Scene): (string | undefined)[] =>
   told.flatMap((e) => (e.type === 'call.ended' ? [e.data.customer_disposition] : []));
-/** 1001 calls a number outside; `plays` is what its leg does. */
+/** 1001 calls an outside number; `plays` plays the customer's leg. */
 function outside(plays: (scene: Scene) => void): Scene {
   const scene = new Scene();
   scene.created('1', { endpoint: '1001', dialled: '0305550' });
@@ -19,7 +19,7 @@ function outside(plays: (scene: Scene) => void): Scene {
   return scene;
 }
 
-test('pbx customer - the end of an outgoing call says how the customer took it, whether it rang or not', () => {
+test('pbx customer - the end of an outgoing call has the customer’s disposition, whether it rang or not', () => {
   const declines = (cause: number, ...states: ChannelState[]) =>
     outside((scene) => {
       for (const state of states) scene.state('2', state);
@@ -44,7 +44,7 @@ test('pbx customer - the end of an outgoing call says how the customer took it, 
     assert.deepEqual(customers(scene), [expected]);
 });
 
-test('pbx customer - of several trunks tried for a customer the weightiest end counts; other calls have none', () => {
+test('pbx customer - of several trunks tried, the weightiest end counts; other calls have none', () => {
   const tried = outside((scene) => {
     scene.send({ type: 'channel.ending', id: chan('2') });
     scene.hangup('2', 34);
@@ -91,7 +91,7 @@ test('pbx customer - two calls become one: an end before counts, one in a call t
   assert.equal(customers(scene)[2], undefined);
 });
 
-test('pbx customer - a call that goes on says what its end will say, from the first decision on', () => {
+test('pbx customer - a live call shows the disposition of its end from the first decision on', () => {
   const shown = (scene: Scene) => scene.view.calls().map((one) => wireCall(one).customer_disposition);
   const scene = new Scene();
   scene.created('1', { endpoint: '1001', dialled: '0305550' });

@@ -2,12 +2,16 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { rfc3339 } from '../../core/clock.ts';
 import type { Subject } from '../../numbers/subject.ts';
 import type { PersonalData } from '../../ports/privacy.ts';
-import type { CustomerRow, PhonebookStore } from './store.ts';
-import { keyOf } from './store.ts';
+import type { CustomerRow } from './rows.ts';
+import type { PhonebookStore } from './store.ts';
+import { isForeign, keyOf } from './rows.ts';
 
 /** Customers read at once. */
 const SCAN = 500;
 
+/** The uid of an imported customer, which may hold a number. The id in a connected system stays: it finds the customer again. */
+const uidOf = (row: Pick<CustomerRow, 'external_id' | 'source'>): string | null =>
+  isForeign(row) ? null : row.external_id;
 /** The customer without the subject; null where nothing is left to keep. */
 type Erase = (row: CustomerRow) => CustomerRow | null;
 
@@ -25,11 +29,13 @@ export function personalDataOf(deps: {
   const { store, personOf, change } = deps;
   const has = (subject: Subject, one: CustomerRow['numbers'][number]): boolean =>
     keyOf(one) === subject.value || subject.isIn(one.number);
-  const textsOf = ({ name, company, note, emails }: CustomerRow): readonly string[] => [
+  const textsOf = ({ name, company, note, emails, numbers, ...row }: CustomerRow): readonly string[] => [
     name,
     company ?? '',
     note ?? '',
+    uidOf(row) ?? '',
     ...emails,
+    ...numbers.map(({ label }) => label ?? ''),
   ];
   const isAbout = (subject: Subject, person: number | null, row: CustomerRow): boolean =>
     subject.kind === 'extension'
@@ -55,14 +61,17 @@ export function personalDataOf(deps: {
           : { ...row, owner: row.owner === subject.value ? null : row.owner };
       const numbers = row.numbers.filter((one) => !has(subject, one));
       if (numbers.length === 0 && row.numbers.length > 0) return null;
-      const without = (text: string): string => subject.without(text, placeholder);
+      const without = <T extends string | null>(text: T) =>
+        (text === null ? null : subject.without(text, placeholder)) as T;
       return {
         ...row,
-        numbers,
+        numbers: numbers.map((one) => ({ ...one, label: without(one.label) })),
         name: without(row.name),
-        company: row.company === null ? null : without(row.company),
-        note: row.note === null ? null : without(row.note),
+        company: without(row.company),
+        note: without(row.note),
+        external_id: uidOf(row) === null ? row.external_id : without(row.external_id),
         emails: row.emails.filter((email) => !subject.isIn(email)),
+        url: row.url !== null && subject.isIn(row.url) ? null : row.url,
       };
     };
   const places = (n: number) => (n === 0 ? {} : { customers: n });

@@ -1,58 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { TestContext } from 'node:test';
-import { CustomerReply, CustomersPage, LookupReply, MAX_NUMBERS } from '@offhook/contract/phonebook.ts';
-import type { Customer } from '@offhook/contract/phonebook.ts';
-import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
-import { silent } from '../../core/log.ts';
-import { addOperations } from '../../http/operations.ts';
+import { MAX_NUMBERS } from '@offhook/contract/phonebook.ts';
+import type { Customer, PhonebookChange } from '@offhook/contract/phonebook.ts';
 import { extensionSubject, numberSubject } from '../../numbers/subject.ts';
-import { temporaryStore } from '../../../test/conformance/store-temp.ts';
-import { directoryFixture } from '../../../test/support/directory-fixture.ts';
-import { authenticatorWithKeys, hostFixture, jsonCaller } from '../../../test/support/host-fixture.ts';
-import { createAudit } from '../audit/service.ts';
-import { phonebookOperations } from './operations.ts';
-import { createPhonebook } from './service.ts';
+import { topicsOf } from '../../rights/topics.ts';
+import type { Store } from '../../ports/store.ts';
+import { createPhonebookStore } from './store.ts';
+import { authenticatorWithKeys } from '../../../test/support/host-fixture.ts';
+import { ANNA, phonebookRig as rig } from '../../../test/support/phonebook-rig.ts';
 
-const ANNA = { name: 'Anna Müller', company: 'Acme', numbers: [{ number: '030 901820', label: 'office' }] };
-const KEYS = {
-  reads: { scopes: ['phonebook:read'] },
-  writes: { scopes: ['phonebook:read', 'phonebook:write'] },
-  limited: { scopes: ['phonebook:read', 'phonebook:write'], extensions: ['1001'] },
-} as const;
-
-async function rig(t: TestContext) {
-  const temp = await temporaryStore();
-  const clock = createVirtualClock();
-  const directory = directoryFixture();
-  const audit = await createAudit(temp.store, clock, silent);
-  const open = () => createPhonebook({ store: temp.store, clock, directory, audit, country: 'DE' });
-  const phonebook = await open();
-  const host = await hostFixture({ authenticator: authenticatorWithKeys(KEYS) });
-  addOperations(host.app, [phonebookOperations(phonebook)]);
-  await host.app.ready();
-  t.after(async () => {
-    await host.close();
-    await audit.close();
-    await temp[Symbol.asyncDispose]();
-  });
-  const call = jsonCaller(host, '/api/v1/phonebook/');
-  const create = async (fields: object = {}, token?: string): Promise<Customer> => {
-    const reply = await call('POST', 'customers', { ...ANNA, ...fields }, token);
-    assert.equal(reply.status, 201, JSON.stringify(reply.json));
-    return CustomerReply.parse(reply.json).customer;
-  };
-  const page = async (query = '', token?: string) =>
-    CustomersPage.parse((await call('GET', `customers${query}`, undefined, token)).json);
-  const names = async (query = '', token?: string) =>
-    (await page(query, token)).customers.map(({ name }) => name);
-  const lookup = async (number: string, token?: string) => {
-    const reply = await call('GET', `lookup?number=${encodeURIComponent(number)}`, undefined, token);
-    return LookupReply.parse(reply.json).customers.map(({ name }) => name);
-  };
-  return { temp, clock, directory, audit, phonebook, open, call, create, page, names, lookup };
-}
 const answer = ({ status, json }: { status: number; json: { code?: string } }) => [status, json.code];
+
+const rowsOf = async (store: Store) => (await createPhonebookStore(store)).after(0, 500);
 
 test('phonebook - a customer is stored as it was given, over a restart, with its numbers in E.164', async (t) => {
   const { create, call, open } = await rig(t);
@@ -70,6 +29,7 @@ test('phonebook - a customer is stored as it was given, over a restart, with its
     blocked: false,
     shared: false,
     source: 'manual',
+    url: null,
   });
   const read = await call('GET', `customers/${id}`);
   assert.deepEqual([read.etag, version], ['"1"', 1]);
@@ -220,4 +180,90 @@ test('phonebook - an erased number leaves its customers, who go with their last 
   assert.deepEqual(await phonebook.data.erase(bea, 'erased-2', signal), { customers: 2 });
   assert.deepEqual(await names('', 'token-agent'), ['Other', 'Noted']);
   assert.equal((await page()).customers[0]!.owner, null);
+});
+
+test('phonebook - an erased number leaves the labels and the uid of a customer too', async (t) => {
+  const { phonebook, temp } = await rig(t);
+  const { signal } = new AbortController();
+  const caller = (await authenticatorWithKeys({}).authenticate('token-supervisor'))!;
+  const file = 'uid,name,number_1,label_1\ntel:+4930901820,Anna,030901821,at night 030 901820\n';
+  const query = { list: 'mine', dry_run: 'false' } as const;
+  await phonebook.files.import({ caller, ip: null }, Buffer.from(file), 'csv', query);
+  const number = numberSubject('030 901820', 'DE')!;
+  assert.deepEqual(await phonebook.data.erase(number, 'erased-1', signal), { customers: 1 });
+  const [anna] = await rowsOf(temp.store);
+  assert.deepEqual([anna!.external_id, anna!.numbers[0]!.label], ['tel:erased-1', 'at night erased-1']);
+  assert.deepEqual(await phonebook.data.count(number, signal), {});
+});
+
+test('phonebook - a customer of a system outside whose name is cut inside an emoji stays unchanged', async (t) => {
+  const { phonebook, temp } = await rig(t);
+  const sourced = {
+    external_id: '7',
+    kind: 'person',
+    name: `${'x'.repeat(119)}\u{1F600}`,
+    company: `${'y'.repeat(119)}\u{1F600}`,
+    numbers: ['030 901820'],
+    emails: [],
+    vip: false,
+    blocked: false,
+    url: null,
+  } as const;
+  for (const _ of [1, 2]) await phonebook.sources.store('connector:1', [sourced]);
+  const [row] = await rowsOf(temp.store);
+  assert.deepEqual([row!.version, row!.name, row!.company], [1, 'x'.repeat(119), 'y'.repeat(119)]);
+});
+
+test('phonebook - every change is published to those who see the customer, without name and number', async (t) => {
+  const { create, call, events, phonebook } = await rig(t);
+  const own = await create({ name: 'Own' }, 'token-supervisor');
+  assert.equal((await call('PUT', `customers/${own.id}`, { ...ANNA, note: 'x' })).status, 200);
+  assert.equal((await call('PUT', `customers/${own.id}`, { ...ANNA, shared: true })).status, 200);
+  assert.equal((await call('DELETE', `customers/${own.id}`)).status, 200);
+  const gone = await create({}, 'token-user');
+  await phonebook.data.erase(numberSubject('030 901820', 'DE')!, 'x', new AbortController().signal);
+  const mine = events[0]!.subject;
+  assert.match(mine, /^phonebook\/mine\/\d+$/);
+  const id = (one: Customer) => ({ ids: [one.id], count: 1 });
+  const told = events.map(({ subject, data }) => ({ subject, ...(data as PhonebookChange) }));
+  assert.deepEqual(
+    told.map(({ subject, change, ids, count }) => [subject, change, { ids, count }]),
+    [
+      [mine, 'created', id(own)],
+      [mine, 'updated', id(own)],
+      [mine, 'deleted', id(own)],
+      ['phonebook/shared', 'created', id(own)],
+      ['phonebook/shared', 'deleted', id(own)],
+      ['phonebook/mine/1005', 'created', id(gone)],
+      ['phonebook/mine/1005', 'deleted', id(gone)],
+    ],
+  );
+  for (const event of events) assert.deepEqual(topicsOf(event), [event.subject]);
+  assert.doesNotMatch(JSON.stringify(events), /Anna|Own|90182/);
+});
+
+test('phonebook - personal customers of a person who is gone are deleted, at a start too; shared ones stay', async (t) => {
+  const { create, directory, phonebook, open, names, temp } = await rig(t);
+  await create({ name: 'Shared', shared: true, owner: '1005' });
+  const caller = (await authenticatorWithKeys({}).authenticate('token-user'))!;
+  const file = `name,number\n${Array.from({ length: 101 }, (_, i) => `Own ${i},4${i}`).join('\n')}\n`;
+  await phonebook.files.import({ caller, ip: null }, Buffer.from(file), 'csv', {
+    list: 'mine',
+    dry_run: 'false',
+  });
+  await create({ name: 'Of Bea' }, 'token-agent');
+  directory.change('1005', { name: 'Renamed' });
+  await phonebook.departed.idle();
+  assert.equal((await names('?limit=100', 'token-user')).length, 100);
+  directory.remove('1005');
+  await phonebook.departed.idle();
+  const left = async () => (await rowsOf(temp.store)).map(({ name }) => name);
+  assert.deepEqual(await left(), ['Shared', 'Of Bea']);
+  assert.deepEqual(await names('', 'token-supervisor'), ['Shared']);
+  await phonebook.departed.close();
+  directory.remove('1003');
+  assert.deepEqual(await left(), ['Shared', 'Of Bea']);
+  const again = await open();
+  await again.departed.idle();
+  assert.deepEqual(await left(), ['Shared']);
 });

@@ -44,7 +44,15 @@ function onBoth(name: string, work: (store: Store) => Promise<void>): void {
 async function bookOf(store: Store, country: string) {
   const clock = createVirtualClock();
   const audit = await createAudit(store, clock, silent);
-  const book = await createPhonebook({ store, clock, directory: directoryFixture(), audit, country });
+  const book = await createPhonebook({
+    store,
+    clock,
+    directory: directoryFixture(),
+    audit,
+    log: silent,
+    publish() {},
+    country,
+  });
   const add = (fields: object) =>
     book.create({ caller: who, ip: null }, NewCustomer.parse({ name: 'Somebody', ...fields }));
   const close = () => audit.close();
@@ -178,6 +186,33 @@ onBoth(
       assert.deepEqual(await find(q), expected, q);
   },
 );
+
+onBoth('phonebook - the beginning of a number finds few and many customers, newest first', async (store) => {
+  await using rig = await bookOf(store, 'DE');
+  const file = `name,number\n${Array.from({ length: 300 }, (_, i) => `N ${i},+49309${String(i).padStart(5, '0')}`).join('\n')}\n`;
+  await rig.book.files.import({ caller: who, ip: null }, Buffer.from(file), 'csv', {
+    list: 'mine',
+    dry_run: 'false',
+  });
+  const find = async (q: string) =>
+    (await rig.book.page(who, { q, limit: 3 })).customers.map(({ name }) => name);
+  assert.deepEqual(await find('+49 30 9'), ['N 299', 'N 298', 'N 297']);
+  assert.deepEqual(await find('+49 30 9000'), ['N 99', 'N 98', 'N 97']);
+  assert.deepEqual(await find('+49 30 90017'), ['N 179', 'N 178', 'N 177']);
+  assert.deepEqual(await find('+49 30 9 00170'), ['N 170']);
+  assert.deepEqual(await find('+49 30 8'), []);
+  const seen: string[] = [];
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const page = await rig.book.page(who, {
+      q: '+49309001',
+      limit: 40,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    seen.push(...page.customers.map(({ name }) => name));
+    cursor = page.next_cursor;
+  }
+  assert.deepEqual([seen.length, new Set(seen).size, seen.at(-1)], [100, 100, 'N 100']);
+});
 
 onBoth(
   'phonebook - customers of others hide none of a search: a page may be short, and the next one goes on',

@@ -1,30 +1,46 @@
-import { MAX_CUSTOMERS, MAX_CUSTOMERS_OF_A_PERSON, MAX_MATCHES } from '@offhook/contract/phonebook.ts';
-import type { Customer, NewCustomer, PhonebookQuery } from '@offhook/contract/phonebook.ts';
-import { includesLevel } from '@offhook/contract/ids.ts';
+import { CONNECTOR_SOURCE, MAX_MATCHES } from '@offhook/contract/phonebook.ts';
+import type { CallCustomer, Customer, NewCustomer, PhonebookQuery } from '@offhook/contract/phonebook.ts';
+import type { PhoneDirectoryFile } from '@offhook/contract/phonebook-directory.ts';
+import type { DomainEvent } from '@offhook/contract/events.ts';
 import { digitsOf } from '@offhook/contract/search.ts';
 import { rfc3339 } from '../../core/clock.ts';
-import { ServiceError } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
 import { writeQueue } from '../../core/queue.ts';
-import { say } from '../../core/said.ts';
 import { e164In } from '../../numbers/e164.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { Customers } from '../../ports/customers.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { Caller } from '../../ports/http.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { PersonalData } from '../../ports/privacy.ts';
 import type { Store } from '../../ports/store.ts';
 import { checkWholeSite } from '../../rights/rights.ts';
+import { findFor } from './access.ts';
+import { createChanges } from './changes.ts';
+import { Departed } from './departed.ts';
+import { CustomerEditor } from './editor.ts';
+import { createFiles } from './files.ts';
+import type { PhonebookFiles } from './files.ts';
+import type { Checks } from './import-check.ts';
 import { personalDataOf } from './personal-data.ts';
-import { createPhonebookStore, keyOf } from './store.ts';
-import type { Also, CustomerRow } from './store.ts';
+import { directoryOf, mostOf } from './phone-directory.ts';
+import type { Match } from './reads.ts';
+import { Room } from './room.ts';
+import type { CustomerRow } from './rows.ts';
+import { createSources } from './sources.ts';
+import type { LineSources } from './sources.ts';
+import { createPhonebookStore } from './store.ts';
+import type { PhonebookStore } from './store.ts';
 import { EVERYONE } from './tables.ts';
 
 export interface PhonebookOptions {
   readonly store: Store;
   readonly clock: Clock;
-  readonly directory: Pick<Directory, 'byExtension'>;
+  readonly directory: Pick<Directory, 'byExtension' | 'onChange' | 'people'>;
+  readonly log: Log;
   readonly audit: Required<Audit>;
+  readonly publish: (events: readonly DomainEvent[]) => void;
   /** Whose national numbers are understood (numbers/e164.ts). */
   readonly country: string;
 }
@@ -32,10 +48,12 @@ export interface PhonebookOptions {
  * The customers of the site, and those of each person. One that the caller may not see is `not_found`; every method throws
  * `store_unavailable`, and `forbidden` for an API key that is limited to some objects.
  */
-export interface Phonebook {
+export interface Phonebook extends Customers {
   page(who: Caller, query: PhonebookQuery): Promise<{ customers: Customer[]; next_cursor: string | null }>;
   lookup(who: Caller, number: string): Promise<{ e164: string | null; customers: Customer[] }>;
   one(who: Caller, id: number): Promise<Customer>;
+  /** The shared customers as a desk phone reads them. */
+  directory(who: Pick<Caller, 'key'>, file: PhoneDirectoryFile, q: string): Promise<string>;
   /** Throws `invalid_request`, `forbidden` and `limit_reached`. */
   create(actor: Actor, wanted: NewCustomer): Promise<Customer>;
   /** Throws as `create`, and `precondition_failed` where none of `versions` is the current one; null is any. */
@@ -46,69 +64,55 @@ export interface Phonebook {
     versions: readonly string[] | null,
   ): Promise<Customer>;
   remove(actor: Actor, id: number, versions: readonly string[] | null): Promise<void>;
+  /** For `EngineCustomers`. */
+  readonly store: Pick<PhonebookStore, 'onTouched' | 'page' | 'newestWith'>;
+  readonly files: PhonebookFiles;
+  readonly sources: LineSources;
   readonly data: PersonalData;
+  /** Deletes personal customers of people who are gone. */
+  readonly departed: Departed;
 }
 const PATIENCE_MS = 30_000;
+/** Numbers of one query. */
+const NUMBERS_AT_ONCE = 500;
 
 /** Runs the migrations. */
 export async function createPhonebook(options: PhonebookOptions): Promise<Phonebook> {
-  const { clock, directory, audit } = options;
+  const { clock, directory, log } = options;
   const store = await createPhonebookStore(options.store);
-  const counts = await store.counts();
-  const turn = writeQueue(PATIENCE_MS);
   const e164 = e164In(options.country);
+  const deps = {
+    store,
+    clock,
+    directory,
+    audit: options.audit,
+    changes: createChanges(options),
+    room: new Room(await store.counts()),
+    e164,
+    isPerson: (extension: string) => directory.byExtension(extension) !== undefined,
+    writes: writeQueue(PATIENCE_MS),
+  };
+  const editor = new CustomerEditor(deps);
+  return {
+    ...readsOf(store, deps),
+    store,
+    create: async (actor, wanted) => shown(await editor.create(actor, wanted)),
+    replace: async (actor, id, wanted, versions) => shown(await editor.replace(actor, id, wanted, versions)),
+    remove: (actor, id, versions) => editor.remove(actor, id, versions),
+    files: createFiles(deps),
+    sources: createSources(deps),
+    departed: new Departed({ ...deps, log }),
+    data: personalDataOf({
+      store,
+      personOf: (extension) => directory.byExtension(extension)?.id ?? null,
+      change: (id, decide) => editor.decide(id, decide),
+    }),
+  };
+}
 
-  async function find(who: Caller, id: number): Promise<CustomerRow> {
-    checkWholeSite(who);
-    const row = await store.one(id);
-    if (row === undefined || (row.person_id !== EVERYONE && row.person_id !== who.person_id))
-      throw new ServiceError('not_found', 'there is no such customer');
-    return row;
-  }
-  /** The customer, where the caller may change it and `versions` name its current state. */
-  async function own(who: Caller, id: number, versions: readonly string[] | null): Promise<CustomerRow> {
-    const row = await find(who, id);
-    if (row.person_id === EVERYONE) checkShares(who);
-    if (versions === null || versions.includes(String(row.version))) return row;
-    throw new ServiceError('precondition_failed', 'the customer was changed meanwhile', {
-      body: { etag: String(row.version) },
-    });
-  }
-  /** The fields to store. Throws `invalid_request`. `owned`: the owner so far, who may be gone meanwhile. */
-  function fieldsOf({ shared: _shared, ...wanted }: NewCustomer, owned: string | null) {
-    if (wanted.owner !== owned && wanted.owner !== null && directory.byExtension(wanted.owner) === undefined)
-      throw new ServiceError('invalid_request', say`owner: there is no extension ${wanted.owner}`);
-    const numbers = wanted.numbers.map((one) => ({ ...one, e164: e164(one.number) }));
-    const keys = numbers.map(keyOf);
-    const twice = keys.findIndex((key, i) => keys.indexOf(key) !== i);
-    if (twice >= 0)
-      throw new ServiceError('invalid_request', say`numbers.${twice}: this number is listed twice`);
-    return { ...wanted, numbers };
-  }
-  const count = (person_id: number, n: number): void =>
-    void counts.set(person_id, (counts.get(person_id) ?? 0) + n);
-  function checkRoom(person_id: number): void {
-    const all = [...counts.values()].reduce((sum, n) => sum + n, 0);
-    const personal = person_id === EVERYONE ? 0 : (counts.get(person_id) ?? 0);
-    if (all < MAX_CUSTOMERS && personal < MAX_CUSTOMERS_OF_A_PERSON) return;
-    throw new ServiceError(
-      'limit_reached',
-      say`a site has at most ${MAX_CUSTOMERS} customers, a person ${MAX_CUSTOMERS_OF_A_PERSON} personal ones`,
-    );
-  }
-  /** Names and numbers stay out of the trail, which outlives the customer. */
-  const noted =
-    (actor: Actor, action: string, { kind, person_id }: Pick<CustomerRow, 'kind' | 'person_id'>): Also =>
-    (trx, id) =>
-      audit.recordIn(trx, {
-        action,
-        actor: actor.caller.username,
-        object: `customer:${id}`,
-        outcome: 'ok',
-        ip: actor.ip,
-        detail: { kind, shared: person_id === EVERYONE },
-      });
-
+type Reads = Pick<Phonebook, 'directory' | 'page' | 'lookup' | 'named' | 'one'>;
+function readsOf(store: PhonebookStore, { e164, isPerson }: Omit<Checks, 'report'>): Reads {
+  const keyIn = (number: string): string | null => e164(number) ?? digitsOf(number);
   return {
     async page(who, { q, cursor, limit = 50 }) {
       checkWholeSite(who);
@@ -118,80 +122,61 @@ export async function createPhonebook(options: PhonebookOptions): Promise<Phoneb
         : store.search(who.person_id, q, before, limit));
       return { customers: rows.map(shown), next_cursor: next === null ? null : String(next) };
     },
+    async directory(who, file, q) {
+      checkWholeSite(who);
+      const most = mostOf(file);
+      const { rows } = await (q === ''
+        ? store.page(EVERYONE, null, most)
+        : store.search(EVERYONE, q, null, most));
+      return directoryOf(file, rows, q === '' ? 'Phonebook' : q);
+    },
     async lookup(who, number) {
       checkWholeSite(who);
-      const found = e164(number);
-      const key = found ?? digitsOf(number);
+      const key = keyIn(number);
       const rows = key === null ? [] : await store.withKey(who.person_id, key, MAX_MATCHES);
-      return { e164: found, customers: rows.map(shown) };
+      return { e164: e164(number), customers: rows.map(shown) };
     },
-    one: async (who, id) => shown(await find(who, id)),
-    create: (actor, wanted) =>
-      turn.run(async () => {
-        const { caller } = actor;
-        checkWholeSite(caller);
-        if (wanted.shared) checkShares(caller);
-        else if (caller.key !== null)
-          throw new ServiceError('invalid_request', 'shared: an API key has no personal customers');
-        const person_id = wanted.shared ? EVERYONE : caller.person_id;
-        const fields = fieldsOf(wanted, null);
-        checkRoom(person_id);
-        const fresh = { ...fields, person_id, source: 'manual', updated_at: clock.now(), version: 1 };
-        const row = await store.add(fresh, noted(actor, 'customer.created', fresh));
-        count(person_id, 1);
-        return shown(row);
-      }),
-    replace: (actor, id, wanted, versions) =>
-      turn.run(async () => {
-        const row = await own(actor.caller, id, versions);
-        if (row.person_id === EVERYONE && !wanted.shared)
-          throw new ServiceError('invalid_request', 'shared: a shared customer stays shared');
-        if (wanted.shared) checkShares(actor.caller);
-        const next: CustomerRow = {
-          ...row,
-          ...fieldsOf(wanted, row.owner),
-          person_id: wanted.shared ? EVERYONE : row.person_id,
-          updated_at: clock.now(),
-          version: row.version + 1,
-        };
-        await store.replace(next, noted(actor, 'customer.changed', next));
-        count(row.person_id, -1);
-        count(next.person_id, 1);
-        return shown(next);
-      }),
-    remove: (actor, id, versions) =>
-      turn.run(async () => {
-        const row = await own(actor.caller, id, versions);
-        await store.remove(id, noted(actor, 'customer.deleted', row));
-        count(row.person_id, -1);
-      }),
-    data: personalDataOf({
-      store,
-      personOf: (extension) => directory.byExtension(extension)?.id ?? null,
-      change: (id, decide) =>
-        turn.run(async () => {
-          const row = await store.one(id);
-          if (row === undefined) return;
-          const next = decide(row);
-          const silently: Also = () => Promise.resolve();
-          if (next !== null)
-            await store.replace({ ...next, updated_at: clock.now(), version: row.version + 1 }, silently);
-          else {
-            await store.remove(id, silently);
-            count(row.person_id, -1);
-          }
+    async named(who, numbers) {
+      const keys = new Map<string, string>();
+      for (const number of numbers) {
+        const key = keyIn(number);
+        if (key !== null && !isPerson(number)) keys.set(number, key);
+      }
+      const all = [...new Set(keys.values())];
+      const found = new Map<string, Match>();
+      for (let i = 0; i < all.length; i += NUMBERS_AT_ONCE) {
+        const some = await store.newestWith(who?.person_id ?? EVERYONE, all.slice(i, i + NUMBERS_AT_ONCE));
+        for (const [key, match] of some) found.set(key, match);
+      }
+      return new Map(
+        [...keys].flatMap(([number, key]) => {
+          const match = found.get(key);
+          return match === undefined ? [] : [[number, knownOf(match)] as const];
         }),
-    }),
+      );
+    },
+    one: async (who, id) => shown(await findFor(who, store, id)),
   };
 }
-
-const shown = ({ person_id, updated_at, ...row }: CustomerRow): Customer => ({
+const shown = ({ person_id, updated_at, external_id: _external, ...row }: CustomerRow): Customer => ({
   ...row,
   shared: person_id === EVERYONE,
   updated_at: rfc3339(updated_at),
 });
-/** Throws `forbidden` for a person below supervisor; a key has the level and needs the scope. */
-function checkShares(who: Caller): void {
-  if (includesLevel(who.level, 'supervisor')) return;
-  throw new ServiceError('forbidden', 'only supervisors and administrators change shared customers');
-}
+const knownOf = ({ row, matches }: Match): CallCustomer => {
+  const { id, kind, name, company, owner, vip, blocked, source, external_id, url } = row;
+  return {
+    id,
+    kind,
+    name,
+    company,
+    owner,
+    vip,
+    blocked,
+    source,
+    matches,
+    // The uid of an imported customer is the site's own.
+    ...(source.startsWith(CONNECTOR_SOURCE) && external_id !== null && { external_id }),
+    ...(url !== null && { url }),
+  };
+};

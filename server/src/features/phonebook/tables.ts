@@ -22,6 +22,9 @@ export interface CustomersTable {
   vip: number;
   blocked: number;
   source: string;
+  /** Id at its source; null for one that has none. */
+  external_id: string | null;
+  url: string | null;
   updated_at: number;
   version: number;
 }
@@ -72,6 +75,23 @@ export const migrations: readonly Migration[] = [
         .addColumn('text', 'text', (c) => c.notNull())
         .execute();
       await createTextIndex(db, 'customer_texts');
+    },
+  },
+  {
+    id: '0130-phonebook-sources',
+    async up(db) {
+      await db.schema.alterTable('customers').addColumn('external_id', 'text').execute();
+      await db.schema
+        .createIndex('customers_external')
+        .on('customers')
+        .columns(['external_id', 'person_id'])
+        .execute();
+    },
+  },
+  {
+    id: '0190-phonebook-pages',
+    async up(db) {
+      await db.schema.alterTable('customers').addColumn('url', 'text').execute();
     },
   },
 ];

@@ -1,0 +1,254 @@
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import {
+  ActionIcon,
+  Button,
+  Checkbox,
+  Fieldset,
+  Group,
+  Modal,
+  SegmentedControl,
+  Select,
+  Stack,
+  TagsInput,
+  TextInput,
+  Textarea,
+} from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Plus, X } from 'lucide-react';
+import type { Customer } from '@offhook/contract/phonebook.ts';
+import { ChangeForm } from '../app/change-form.tsx';
+import { useChange } from '../app/page-parts.tsx';
+import { contactsQuery } from '../app/queries.ts';
+import { useClient, useMay } from '../app/session.tsx';
+import { wordsOf } from '../app/words.ts';
+import { CUSTOMERS } from '../app/queries.ts';
+import styles from './customers.module.css';
+
+const t = wordsOf('customers');
+const marks = wordsOf('customer');
+
+/** Limits of one customer, as in the contract, which is not loaded here. */
+const MOST = { name: 120, label: 40, number: 40, numbers: 20, emails: 10, note: 2_000 };
+interface NumberRow {
+  readonly key: number;
+  readonly number: string;
+  readonly label: string;
+}
+interface NumbersProps {
+  readonly rows: readonly NumberRow[];
+  readonly onChange: (rows: readonly NumberRow[]) => void;
+}
+function NumberFields({ rows, onChange }: NumbersProps): ReactNode {
+  const change = (key: number, fields: Partial<NumberRow>): void =>
+    onChange(rows.map((row) => (row.key === key ? { ...row, ...fields } : row)));
+  const add = (): void =>
+    onChange([...rows, { key: Math.max(0, ...rows.map(({ key }) => key)) + 1, number: '', label: '' }]);
+  return (
+    <Fieldset legend={t('numbers')}>
+      <Stack gap="xs">
+        {rows.map(({ key, number, label }, index) => {
+          const n = index + 1;
+          return (
+            <div key={key} className={styles.numberRow}>
+              <TextInput
+                type="tel"
+                aria-label={t('number', { n })}
+                placeholder={t('number_example')}
+                value={number}
+                maxLength={MOST.number}
+                onChange={(event) => change(key, { number: event.currentTarget.value })}
+              />
+              <TextInput
+                aria-label={t('label', { n })}
+                placeholder={t('label_example')}
+                value={label}
+                maxLength={MOST.label}
+                onChange={(event) => change(key, { label: event.currentTarget.value })}
+              />
+              <ActionIcon
+                variant="subtle"
+                color="gray"
+                size={40}
+                aria-label={t('remove_number', { n })}
+                onClick={() => onChange(rows.filter((row) => row.key !== key))}
+              >
+                <X size={18} aria-hidden />
+              </ActionIcon>
+            </div>
+          );
+        })}
+        {rows.length < MOST.numbers && (
+          <Button
+            variant="default"
+            leftSection={<Plus size={16} aria-hidden />}
+            onClick={add}
+            style={{ alignSelf: 'flex-start' }}
+          >
+            {t('add_number')}
+          </Button>
+        )}
+      </Stack>
+    </Fieldset>
+  );
+}
+
+interface OwnerProps {
+  readonly value: string | null;
+  readonly onChange: (owner: string | null) => void;
+}
+function OwnerSelect({ value, onChange }: OwnerProps): ReactNode {
+  const client = useClient();
+  const contacts = useQuery(contactsQuery(client));
+  const people = contacts.data?.contacts ?? [];
+  const data = people.map(({ extension, name }) => ({ value: extension, label: `${name} ${extension}` }));
+  // An owner who left the site stays selected until another one is chosen.
+  if (value !== null && people.every(({ extension }) => extension !== value))
+    data.unshift({ value, label: value });
+  return (
+    <Select
+      label={t('owner')}
+      description={t('owner_hint')}
+      placeholder={t('nobody')}
+      data={data}
+      value={value}
+      onChange={onChange}
+      limit={100}
+      searchable
+      clearable
+      clearButtonProps={{ 'aria-label': t('nobody') }}
+      nothingFoundMessage={t('no_match')}
+      comboboxProps={{ position: 'top' }}
+    />
+  );
+}
+
+/** The text of a field, null where nothing was entered. */
+const textOf = (value: string): string | null => value.trim() || null;
+interface FormProps {
+  /** Null creates a customer. */
+  readonly customer: Customer | null;
+  /** Number of a new customer. */
+  readonly number?: string;
+  readonly name?: string;
+  readonly onClose: () => void;
+}
+export function CustomerForm({ customer, number = '', name = '', onClose }: FormProps): ReactNode {
+  const client = useClient();
+  const maySupervise = useMay('supervisor');
+  const [fields, setFields] = useState({
+    kind: customer?.kind ?? ('person' as const),
+    name: customer?.name ?? name,
+    company: customer?.company ?? '',
+    emails: customer?.emails ?? [],
+    note: customer?.note ?? '',
+    owner: customer?.owner ?? null,
+    vip: customer?.vip ?? false,
+    blocked: customer?.blocked ?? false,
+    shared: customer?.shared ?? maySupervise,
+  });
+  const [numbers, setNumbers] = useState<readonly NumberRow[]>(() => {
+    const rows = customer?.numbers ?? [{ number, label: null }];
+    return rows.map((row, key) => ({ key, number: row.number, label: row.label ?? '' }));
+  });
+  // The version of the fields, also where a newer one is read meanwhile.
+  const [version] = useState(customer?.version);
+  const set = (more: Partial<typeof fields>): void => setFields((before) => ({ ...before, ...more }));
+  const change = useChange(
+    async () => {
+      const wanted = {
+        ...fields,
+        // A company has no field for it, and keeps a value given by a program or connected system.
+        company: fields.kind === 'company' && customer?.kind !== 'company' ? null : textOf(fields.company),
+        note: textOf(fields.note),
+        numbers: numbers
+          .filter((row) => row.number.trim() !== '')
+          .map((row) => ({ number: row.number.trim(), label: textOf(row.label) })),
+      };
+      return customer === null
+        ? client.phonebook.create(wanted)
+        : client.phonebook.replace(customer.id, wanted, { if_match: version });
+    },
+    {
+      renews: [CUSTOMERS],
+      done: () => t(customer === null ? 'created' : 'changed'),
+      onDone: onClose,
+    },
+  );
+  return (
+    <Modal opened onClose={onClose} title={t(customer === null ? 'new' : 'edit_title')} size="lg">
+      <ChangeForm change={change} submit={t(customer === null ? 'create' : 'save')} onClose={onClose}>
+        <SegmentedControl
+          aria-label={t('kind')}
+          value={fields.kind}
+          onChange={(kind) => set({ kind: kind as Customer['kind'] })}
+          data={[
+            { value: 'person', label: t('kind_person') },
+            { value: 'company', label: t('kind_company') },
+          ]}
+        />
+        <Group grow align="flex-start" preventGrowOverflow={false}>
+          <TextInput
+            label={t('name')}
+            value={fields.name}
+            maxLength={MOST.name}
+            onChange={(event) => set({ name: event.currentTarget.value })}
+            miw={200}
+            data-autofocus
+            required
+          />
+          {fields.kind === 'person' && (
+            <TextInput
+              label={t('company')}
+              value={fields.company}
+              maxLength={MOST.name}
+              onChange={(event) => set({ company: event.currentTarget.value })}
+              miw={200}
+            />
+          )}
+        </Group>
+        <NumberFields rows={numbers} onChange={setNumbers} />
+        <TagsInput
+          label={t('emails')}
+          description={t('emails_hint')}
+          value={fields.emails}
+          onChange={(emails) => set({ emails })}
+          maxTags={MOST.emails}
+          splitChars={[',', ' ', ';']}
+          inputMode="email"
+        />
+        <OwnerSelect value={fields.owner} onChange={(owner) => set({ owner })} />
+        <Textarea
+          label={t('note')}
+          value={fields.note}
+          maxLength={MOST.note}
+          onChange={(event) => set({ note: event.currentTarget.value })}
+          minRows={2}
+          maxRows={8}
+          autosize
+        />
+        <Checkbox
+          label={marks('vip')}
+          description={t('vip_hint')}
+          checked={fields.vip}
+          onChange={(event) => set({ vip: event.currentTarget.checked })}
+        />
+        <Checkbox
+          label={marks('blocked')}
+          description={t('blocked_hint')}
+          checked={fields.blocked}
+          onChange={(event) => set({ blocked: event.currentTarget.checked })}
+        />
+        {maySupervise && (
+          <Checkbox
+            label={t('shared')}
+            description={t('shared_hint')}
+            checked={fields.shared}
+            disabled={customer?.shared === true}
+            onChange={(event) => set({ shared: event.currentTarget.checked })}
+          />
+        )}
+      </ChangeForm>
+    </Modal>
+  );
+}

@@ -1,0 +1,209 @@
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import { Backoff } from '../../core/backoff.ts';
+import { ServiceError, messageOf } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import { spellingsOf } from '../../numbers/e164.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { CustomerVerbs, StoredCustomer } from '../../ports/engine.ts';
+import type { Gauges } from '../../ports/metrics.ts';
+import type { CustomerRow } from './rows.ts';
+import type { PhonebookStore } from './store.ts';
+import { EVERYONE } from './tables.ts';
+
+/** Spellings of numbers that the engine keeps: it searches its store for 90 ms with as many, and no call reads it meanwhile. */
+const MAX_KEPT = 100_000;
+/** Customers, or keys of numbers, of one query. */
+const AT_ONCE = 500;
+/** Touched keys that are remembered; beyond it everything is compared. */
+const MAX_TOUCHED = 20_000;
+/** The store is compared so often although no change is known: it may be changed or lost behind our back. */
+const COMPARE_MS = 3_600_000;
+const RETRY = { first_ms: 500, most_ms: 60_000, spread: [0.5, 1] } as const;
+/** Letters of a name: a phone shows fewer. */
+const MAX_LETTERS = 80;
+/** What the engine cannot be given: control characters, line ends of any script and halves of letters. */
+const UNFIT = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u;
+
+export interface EngineCustomersOptions {
+  readonly store: Pick<PhonebookStore, 'onTouched' | 'page' | 'newestWith'>;
+  readonly engine: CustomerVerbs;
+  /** Of the site: its numbers also arrive as they are dialled there. */
+  readonly country: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Spellings of numbers that the engine keeps at most; 100,000. */
+  readonly most?: number;
+}
+/** What extensions are made of: other owners have no phone. */
+const EXTENSION = /^[1-9][0-9]{1,9}$/;
+/** Null for a customer with a name that the engine cannot be given: the phone then shows the number alone. */
+function storedOf({ name, owner, blocked }: CustomerRow): StoredCustomer | null {
+  if (UNFIT.test(name)) return null;
+  const cut = name
+    .slice(0, MAX_LETTERS)
+    .replace(/[\uD800-\uDBFF]$/, '')
+    .trim();
+  return { name: cut, owner: owner !== null && EXTENSION.test(owner) ? owner : null, blocked };
+}
+const isSame = (a: StoredCustomer | undefined, b: StoredCustomer | null): boolean =>
+  a !== undefined && a.name === b?.name && a.owner === b.owner && a.blocked === b.blocked;
+
+/**
+ * Keeps names, owners and marks of shared customers in the engine's own store as the phonebook has them, so that phones show names
+ * before they ring, and owners are rung, while the service is down. Each change of the phonebook follows by the keys of its numbers; after each connect, and once
+ * an hour, the whole store is read and compared. Of several customers with a number it is the newest, as on a live call.
+ */
+export class EngineCustomers {
+  readonly #deps: EngineCustomersOptions;
+  readonly #most: number;
+  readonly #end = new AbortController();
+  readonly #backoff = new Backoff(RETRY);
+  readonly #touched = new Set<string>();
+  /** Numbers that the engine's store has, as far as known. */
+  readonly #kept = new Set<string>();
+  #isWhole = false;
+  #wake: () => void = () => {};
+  #running: Promise<void> | null = null;
+
+  constructor(deps: EngineCustomersOptions) {
+    this.#deps = deps;
+    this.#most = deps.most ?? MAX_KEPT;
+    deps.store.onTouched((keys) => this.#touch(keys));
+  }
+  onEvent(event: DomainEvent): void {
+    if (event.type !== 'engine.link_up') return;
+    this.#isWhole = true;
+    this.#backoff.reset();
+    this.#wake();
+    this.#running ??= this.#run();
+  }
+  gauges(to: Gauges): void {
+    to.gauge(
+      'offhook_engine_customer_numbers',
+      'Numbers of customers in the store of the engine.',
+      () => this.#kept.size,
+    );
+    to.gauge(
+      'offhook_engine_customer_numbers_behind',
+      'Numbers of customers that the store of the engine does not have yet; 1 where it is to be compared.',
+      () => this.#touched.size + Number(this.#isWhole),
+    );
+  }
+  async close(): Promise<void> {
+    this.#end.abort();
+    await this.#running;
+  }
+
+  #touch(keys: ReadonlySet<string>): void {
+    // Before the first connect everything is compared in any case.
+    if (this.#running === null || this.#isWhole) return;
+    for (const key of keys) this.#touched.add(key);
+    if (this.#touched.size > MAX_TOUCHED) this.#isWhole = true;
+    this.#wake();
+  }
+  async #run(): Promise<void> {
+    const { log } = this.#deps;
+    const { signal } = this.#end;
+    while (!signal.aborted) {
+      try {
+        if (this.#isWhole) await this.#compare();
+        else if (this.#touched.size > 0) await this.#follow();
+        else if (await this.#nap(COMPARE_MS)) this.#isWhole = true;
+        this.#backoff.reset();
+      } catch (error) {
+        if (signal.aborted) return;
+        // What was under way is unknown now.
+        this.#isWhole = true;
+        // An engine that is away is compared when it is back.
+        const isAway = error instanceof ServiceError && error.code === 'engine_unavailable';
+        if (!isAway) log.warn({ error: messageOf(error) }, 'customers could not be stored in the engine');
+        await this.#nap(this.#backoff.next());
+      }
+    }
+  }
+  /** True when the time is over, false when there is work before. */
+  async #nap(ms: number): Promise<boolean> {
+    const woken = new AbortController();
+    this.#wake = () => woken.abort();
+    let isOver = false;
+    await this.#deps.clock.sleep(ms, AbortSignal.any([woken.signal, this.#end.signal])).then(
+      () => (isOver = true),
+      () => {},
+    );
+    this.#wake = () => {};
+    return isOver;
+  }
+  /** Makes the engine's store as the phonebook is. */
+  async #compare(): Promise<void> {
+    const { engine } = this.#deps;
+    const { signal } = this.#end;
+    // A change from here on is followed by its keys.
+    this.#isWhole = false;
+    this.#touched.clear();
+    const wanted = await this.#wanted();
+    const changes = new Map<string, StoredCustomer | null>();
+    this.#kept.clear();
+    await engine.storedCustomers(
+      (number, customer) => {
+        this.#kept.add(number);
+        if (isSame(wanted.get(number), customer)) wanted.delete(number);
+        else if (!wanted.has(number)) changes.set(number, null);
+      },
+      { signal },
+    );
+    for (const [number, customer] of wanted) changes.set(number, customer);
+    await this.#keep(changes);
+  }
+  /** What is to be stored of each spelling, of the newest customers where they are too many. */
+  async #wanted(): Promise<Map<string, StoredCustomer>> {
+    const { store, log } = this.#deps;
+    const wanted = new Map<string, StoredCustomer>();
+    const seen = new Set<string>();
+    for (let before: number | null = null; ;) {
+      const { rows, next } = await store.page(EVERYONE, before, AT_ONCE);
+      for (const row of rows)
+        for (const { e164 } of row.numbers) {
+          // Of several customers the newest decides, with or without a name that can be shown.
+          if (e164 === null || seen.has(e164)) continue;
+          seen.add(e164);
+          const stored = storedOf(row);
+          if (stored !== null) for (const number of this.#spellings(e164)) wanted.set(number, stored);
+          if (wanted.size < this.#most - 1) continue;
+          log.warn({ numbers: wanted.size }, 'the engine keeps the newest customers only');
+          return wanted;
+        }
+      if (next === null || this.#end.signal.aborted) return wanted;
+      before = next;
+    }
+  }
+  /** Stores what changed of the touched numbers. */
+  async #follow(): Promise<void> {
+    const keys = [...this.#touched].slice(0, AT_ONCE);
+    for (const key of keys) this.#touched.delete(key);
+    const found = await this.#deps.store.newestWith(EVERYONE, keys);
+    const changes = new Map<string, StoredCustomer | null>();
+    for (const key of keys) {
+      const row = found.get(key)?.row;
+      const stored = row === undefined ? null : storedOf(row);
+      for (const number of this.#spellings(key))
+        if (this.#hasRoom(number, stored !== null)) changes.set(number, stored);
+    }
+    await this.#keep(changes);
+  }
+  #hasRoom(number: string, isNew: boolean): boolean {
+    if (this.#kept.has(number)) return true;
+    if (!isNew) return false;
+    if (this.#kept.size >= this.#most) return false;
+    this.#kept.add(number);
+    return true;
+  }
+  async #keep(changes: ReadonlyMap<string, StoredCustomer | null>): Promise<void> {
+    await this.#deps.engine.keepCustomers(changes, { signal: this.#end.signal });
+    for (const [number, stored] of changes)
+      if (stored === null) this.#kept.delete(number);
+      else this.#kept.add(number);
+  }
+  #spellings(e164: string): readonly string[] {
+    return e164.startsWith('+') ? spellingsOf(e164, this.#deps.country) : [];
+  }
+}

@@ -1,0 +1,141 @@
+import { MAX_EMAILS, MAX_NUMBERS, NewCustomer } from '@offhook/contract/phonebook.ts';
+import type { Queue } from '../../core/queue.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { CustomerSources, SourceCustomer } from '../../ports/customers.ts';
+import type { Changes } from './changes.ts';
+import { checkLine } from './import-check.ts';
+import type { Checks, Given } from './import-check.ts';
+import type { Line } from './line.ts';
+import { merged } from './import.ts';
+import type { Room } from './room.ts';
+import type { CustomerRow } from './rows.ts';
+import type { PhonebookStore } from './store.ts';
+import { EVERYONE } from './tables.ts';
+
+/** Customers stored, or deleted, in one transaction. */
+const AT_ONCE = 200;
+const MAX_NAME = 120;
+
+/** The first field of a connector's customer that a request would change; null for one that changes only note and owner. */
+export function foreignField(row: CustomerRow, next: Omit<NewCustomer, 'shared'>): string | null {
+  const fields = ['kind', 'name', 'company', 'numbers', 'emails', 'vip', 'blocked'] as const;
+  const numbersOf = ({ numbers }: Pick<CustomerRow | typeof next, 'numbers'>) =>
+    numbers.map(({ number, label }) => ({ number, label }));
+  const of = (one: typeof next | CustomerRow, field: (typeof fields)[number]): string =>
+    JSON.stringify(field === 'numbers' ? numbersOf(one) : one[field]);
+  return fields.find((field) => of(row, field) !== of(next, field)) ?? null;
+}
+
+const NAME = NewCustomer.shape.name;
+// Half of a character would be stored as another one, and each update would find a difference.
+const cut = (text: string): string => text.slice(0, MAX_NAME).replace(/[\uD800-\uDBFF]$/, '');
+function lineOf(one: SourceCustomer): Line {
+  const values = (list: readonly string[], field: string, most: number) =>
+    list.slice(0, most).map((value) => ({ value, label: null, field }));
+  return {
+    line: 0,
+    uid: one.external_id,
+    fields: {
+      kind: one.kind,
+      name: one.name,
+      company: one.company ?? '',
+      vip: String(one.vip),
+      blocked: String(one.blocked),
+    },
+    numbers: values(one.numbers, 'numbers', MAX_NUMBERS),
+    emails: values(one.emails, 'emails', MAX_EMAILS),
+    unreadable: [],
+  };
+}
+/** The fields that the phonebook can store; null for a customer without a usable id or name. */
+function givenOf(line: Line, checks: Omit<Checks, 'report'>): Given | null {
+  // Note and owner are the site's own.
+  const { note: _note, owner: _owner, name = '', company = '', ...fields } = line.fields;
+  const short = { name: cut(name), company: NAME.safeParse(cut(company)).success ? cut(company) : '' };
+  const given = checkLine(
+    { ...line, fields: { ...fields, ...short } },
+    { ...checks, report: () => undefined },
+  );
+  return given?.external_id == null ? null : given;
+}
+
+export interface SourcesOptions extends Omit<Checks, 'report'> {
+  readonly store: Pick<PhonebookStore, 'ofPerson' | 'removeAll' | 'storeAll' | 'withExternalIds'>;
+  readonly clock: Clock;
+  readonly changes: Pick<Changes, 'imported' | 'removed'>;
+  readonly room: Room;
+  /** Runs one change after the other. */
+  readonly writes: Queue;
+}
+/** `CustomerSources`, for sources whose customers are read as lines. */
+export interface LineSources extends CustomerSources {
+  /** As `store`, with the uid of each line as the id at the source. */
+  storeLines(source: string, lines: readonly Line[]): Promise<void>;
+}
+/** Keeps shared customers equal to those of systems outside; note and owner are the site's own. */
+export function createSources(options: SourcesOptions): LineSources {
+  const { store, clock, changes, room, writes } = options;
+  const knownOf = async (source: string, ids: readonly string[]): Promise<readonly CustomerRow[]> => {
+    // Each source has at most one customer with an id; two sources may have the same id.
+    const rows = await store.withExternalIds(EVERYONE, ids, ids.length * AT_ONCE);
+    return rows.filter((row) => row.source === source);
+  };
+  async function removeRows(rows: readonly CustomerRow[]): Promise<void> {
+    if (rows.length === 0) return;
+    const ids = rows.map(({ id }) => id);
+    await store.removeAll(ids);
+    room.count(EVERYONE, -ids.length);
+    changes.removed(EVERYONE, ids);
+  }
+  async function storeSome(source: string, some: readonly Given[]): Promise<void> {
+    const known = new Map(
+      (
+        await knownOf(
+          source,
+          some.map(({ external_id }) => external_id!),
+        )
+      ).map((row) => [row.external_id, row]),
+    );
+    const fresh = { person_id: EVERYONE, source, now: clock.now() };
+    const next = some.map((given) => merged(given, known.get(given.external_id!), fresh));
+    const changed = next.filter((row) => row !== null);
+    if (changed.length > 0) {
+      const more = changed.filter(({ id }) => id === 0).length;
+      room.check(EVERYONE, more);
+      const ids = await store.storeAll(changed);
+      room.count(EVERYONE, more);
+      changes.imported(EVERYONE, ids);
+    }
+  }
+  async function inParts<T>(all: readonly T[], work: (some: readonly T[]) => Promise<void>): Promise<void> {
+    for (let i = 0; i < all.length; i += AT_ONCE) await writes.run(() => work(all.slice(i, i + AT_ONCE)));
+  }
+  async function storeAll(source: string, all: readonly (Given | null)[]): Promise<void> {
+    const given = new Map<string, Given>();
+    for (const one of all) if (one !== null) given.set(one.external_id!, one);
+    await inParts([...given.values()], (some) => storeSome(source, some));
+  }
+  const read = (one: SourceCustomer): Given | null => {
+    const given = givenOf(lineOf(one), options);
+    return given && { ...given, url: one.url };
+  };
+  return {
+    storeLines: (source, lines) =>
+      storeAll(
+        source,
+        lines.map((line) => givenOf(line, options)),
+      ),
+    store: (source, customers) => storeAll(source, customers.map(read)),
+    remove: (source, ids) => inParts(ids, async (some) => removeRows(await knownOf(source, some))),
+    async removeAll(source, isGone = () => true) {
+      for (let after: number | null = 0; after !== null;)
+        after = await writes.run(async (): Promise<number | null> => {
+          const rows = await store.ofPerson(EVERYONE, after!, AT_ONCE);
+          await removeRows(
+            rows.filter((row) => row.source === source && isGone(row.external_id ?? '', row.updated_at)),
+          );
+          return rows.at(-1)?.id ?? null;
+        });
+    },
+  };
+}

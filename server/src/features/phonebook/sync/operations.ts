@@ -1,0 +1,24 @@
+import { phonebookSources as operations } from '@offhook/contract/operations/phonebook-sources.ts';
+import type { Served } from '../../../ports/operations.ts';
+import type { PhonebookSourceService } from './service.ts';
+
+/** Sources of the phonebook. */
+export function phonebookSourceOperations(sources: PhonebookSourceService): Served<typeof operations> {
+  const success = true as const;
+  return {
+    operations,
+    handlers: {
+      list: async () => ({ success, sources: sources.list() }),
+      create: async (actor, { body }) => ({ success, source: await sources.create(actor, body) }),
+      change: async (actor, { params, body }) => ({
+        success,
+        source: await sources.change(actor, Number(params.id), body),
+      }),
+      async remove(actor, { params }) {
+        await sources.remove(actor, Number(params.id));
+        return { success };
+      },
+      sync: async (actor, { params }) => ({ success, source: await sources.sync(actor, Number(params.id)) }),
+    },
+  };
+}

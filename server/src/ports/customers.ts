@@ -1,0 +1,36 @@
+import type { CallCustomer } from '@offhook/contract/phonebook.ts';
+import type { Caller } from './http.ts';
+
+/** A customer as its system outside has it; hostile. */
+export interface SourceCustomer {
+  /** Id of the customer there. */
+  readonly external_id: string;
+  readonly kind: CallCustomer['kind'];
+  readonly name: string;
+  readonly company: string | null;
+  readonly numbers: readonly string[];
+  readonly emails: readonly string[];
+  readonly vip: boolean;
+  readonly blocked: boolean;
+  /** http(s) address of the page of the customer there. */
+  readonly url: string | null;
+}
+/** The phonebook, for features that bring customers of other systems into it. All throw `store_unavailable`. */
+export interface CustomerSources {
+  /** Creates or updates shared customers of a source; equal ones are not written. Throws `limit_reached`. */
+  store(source: string, customers: readonly SourceCustomer[]): Promise<void>;
+  remove(source: string, external_ids: readonly string[]): Promise<void>;
+  /** Deletes the customers of a source for which `isGone` is true; without it, all of them. */
+  removeAll(source: string, isGone?: (external_id: string, updated_at: number) => boolean): Promise<void>;
+}
+/** The phonebook, for features that show numbers. */
+export interface Customers {
+  /**
+   * The customer of each of these numbers that has one, in one query for 500: `who` null sees shared ones only. Of several
+   * customers it is the first one of a lookup. Throws `store_unavailable`.
+   */
+  named(
+    who: Pick<Caller, 'person_id'> | null,
+    numbers: readonly string[],
+  ): Promise<ReadonlyMap<string, CallCustomer>>;
+}
