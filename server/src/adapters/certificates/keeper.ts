@@ -1,0 +1,171 @@
+/** Keeps the files of the certificate in use: those given, or of the site's own authority. */
+import { X509Certificate } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import path from 'node:path';
+import tls from 'node:tls';
+import { ServiceError, messageOf } from '../../core/errors.ts';
+import { replaceFile, textOf } from '../../core/files.ts';
+import type { Log } from '../../core/log.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type {
+  CertificateFault,
+  CertificateFiles,
+  Certificates,
+  CertificateState,
+} from '../../ports/certificates.ts';
+import { certificatesOf, faultOf } from './check.ts';
+import { AUTHORITY_FILE, issueCertificate } from './local-authority.ts';
+
+interface Pair {
+  readonly certificate: string;
+  readonly key: string;
+}
+export interface KeeperOptions {
+  /** Folder of the files in use. */
+  readonly folder: string;
+  /** Paths of the given files; null for the site's own authority. */
+  readonly own: Pair | null;
+  /** File of authorities that trunks are checked against beside the public ones; null for none. */
+  readonly trusted: string | null;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+/** How often the given files are compared with those in use. */
+const WATCH_MS = 30_000;
+/** A certificate of the own authority is issued anew this long before its end. */
+const RENEW_MS = 30 * 86_400_000;
+
+export class CertificateKeeper implements Certificates {
+  readonly files: CertificateFiles;
+  readonly #options: KeeperOptions;
+  #hosts: readonly string[] = [];
+  #fault: CertificateFault | null = null;
+  #used: CertificateState['used'] = null;
+  /** Pair that the programs refused, so that it is not offered to them again. */
+  #refused: string | null = null;
+
+  constructor(options: KeeperOptions) {
+    this.#options = options;
+    const file = (name: string): string => path.join(options.folder, name);
+    this.files = {
+      certificate: file('certificate.pem'),
+      key: file('key.pem'),
+      trusted: file('trusted.pem'),
+    };
+  }
+  state(): CertificateState {
+    return { used: this.#used, fault: this.#fault };
+  }
+  /** `hosts`: names and addresses that a certificate of the own authority is for. */
+  async ensure(hosts: readonly string[]): Promise<void> {
+    this.#hosts = hosts;
+    await mkdir(this.#options.folder, { recursive: true, mode: 0o700 });
+    await this.#trust();
+    const wanted = await this.#wanted();
+    if (wanted !== null) await this.#install(wanted);
+    if ((await this.#inUse()) === null)
+      throw new ServiceError(
+        'invalid_configuration',
+        `${this.#fault?.code ?? 'certificate_unreadable'}: ${this.#fault?.detail ?? 'there is no certificate'}`,
+      );
+  }
+  /**
+   * Installs renewed files and has the programs take them in (`take`); a pair that they refuse is replaced by the one before.
+   * Ends with the signal.
+   */
+  async watch(take: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await this.#options.clock.sleep(WATCH_MS, signal);
+      await this.renew(take).catch((error: unknown) => {
+        this.#options.log.error({ error: messageOf(error) }, 'the certificate could not be looked after');
+      });
+    }
+  }
+  /** One round of `watch`; does nothing before the first `ensure`, or with what is in use already. */
+  async renew(take: () => Promise<void>): Promise<void> {
+    const before = await this.#inUse();
+    if (before === null) return;
+    const wanted = await this.#wanted();
+    if (wanted === null || wanted.certificate === this.#refused) return;
+    await this.#install(wanted);
+    try {
+      await take();
+      this.#options.log.info({ valid_to: this.#used?.valid_to }, 'a renewed certificate is in use');
+    } catch (error) {
+      this.#refused = wanted.certificate;
+      await this.#install(before);
+      this.#options.log.error(
+        { error: messageOf(error) },
+        'a renewed certificate was refused; the one before stays in use',
+      );
+      await take();
+    }
+  }
+
+  /** The pair that should be in use; null where that is the one in use, or where the given one has a fault. */
+  async #wanted(): Promise<Pair | null> {
+    const { own, clock, folder } = this.#options;
+    const now = clock.now();
+    const used = await this.#inUse();
+    if (own === null) {
+      if (used !== null && this.#lasts(used, now)) return null;
+      return await issueCertificate(folder, this.#hosts, now);
+    }
+    let given: Pair;
+    try {
+      const [certificate, key] = await Promise.all([textOf(own.certificate), textOf(own.key)]);
+      given = { certificate: certificate ?? '', key: key ?? '' };
+    } catch (error) {
+      this.#report({ code: 'certificate_unreadable', detail: messageOf(error) });
+      return null;
+    }
+    this.#report(faultOf(given.certificate, given.key, now));
+    const same = used !== null && used.certificate === given.certificate && used.key === given.key;
+    return this.#fault !== null || same ? null : given;
+  }
+  #report(fault: CertificateFault | null): void {
+    if (fault !== null && fault.code !== this.#fault?.code)
+      this.#options.log.error({ ...fault }, 'the given certificate is not used; the one in use stays');
+    this.#fault = fault;
+  }
+  /** Whether a certificate of the own authority holds for long enough, and for every host. */
+  #lasts({ certificate, key }: Pair, now: number): boolean {
+    if (faultOf(certificate, key, now + RENEW_MS) !== null) return false;
+    const first = new X509Certificate(certificate);
+    return this.#hosts.every((host) => (isIP(host) === 0 ? first.checkHost(host) : first.checkIP(host)));
+  }
+  async #inUse(): Promise<Pair | null> {
+    const [certificate, key] = await Promise.all([textOf(this.files.certificate), textOf(this.files.key)]);
+    if (certificate === null || key === null) return null;
+    this.#note(certificate);
+    return { certificate, key };
+  }
+  #note(pem: string): void {
+    const first = certificatesOf(pem)[0];
+    this.#used =
+      first === undefined
+        ? null
+        : {
+            subject: first.subject,
+            issuer: first.issuer,
+            valid_to: first.validToDate.getTime(),
+            own_authority: this.#options.own === null,
+          };
+  }
+  /** The key first: a program that reads between the two finds a pair that does not fit, and keeps what it has. */
+  async #install({ certificate, key }: Pair): Promise<void> {
+    await replaceFile(this.files.key, key);
+    await replaceFile(this.files.certificate, certificate);
+    this.#note(certificate);
+  }
+  async #trust(): Promise<void> {
+    const { folder, trusted } = this.#options;
+    const more = await Promise.all([
+      trusted === null ? null : textOf(trusted),
+      textOf(path.join(folder, AUTHORITY_FILE)),
+    ]);
+    const text = `${[...tls.rootCertificates, ...more.flatMap((pem) => pem?.trim() ?? [])].join('\n')}\n`;
+    if ((await textOf(this.files.trusted)) !== text) await replaceFile(this.files.trusted, text);
+  }
+}
