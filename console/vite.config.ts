@@ -17,6 +17,7 @@ const LOCALES = path.join(import.meta.dirname, 'locales');
 /** The areas of what a wall and an agent see first; those of the other pages are a second file of each language. */
 const FIRST = [
   'app',
+  'customer',
   'desk',
   'directory',
   'dispositions',
@@ -30,7 +31,8 @@ const FIRST = [
 const OVERLAYS =
   /floating-ui|components\/(?:Combobox\/(?!ComboboxChevron)|(?:Menu|Modal|ModalBase|Popover|ScrollArea|Tooltip)\/)/;
 /** What the frame of a page shares with them. */
-const FRAME = /react-remove-scroll|components\/(?:Accordion|Combobox)\/\w+Chevron/;
+const FRAME =
+  /react-remove-scroll|create-safe-context|use-window-event|components\/(?:Accordion|Combobox)\/\w+Chevron/;
 /** `virtual:words`: for each language how its two files are loaded, which hold the tables of `locales/<language>/<area>.json`. */
 const words = {
   name: 'words',
@@ -75,7 +77,7 @@ export const config = defineConfig({
         codeSplitting: {
           groups: [
             { name: 'frame', test: FRAME },
-            { name: 'shared', test: (id: string) => !OVERLAYS.test(id), minShareCount: 10 },
+            { name: 'shared', test: (id: string) => !OVERLAYS.test(id), minShareCount: 13 },
             { name: 'overlays', test: OVERLAYS, minShareCount: 2 },
             { name: 'icons', test: /lucide-react/, minShareCount: 2 },
           ],

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { Redirect } from 'wouter';
 import { useMe } from './app/session.tsx';
-import { PAGE_PATHS } from './paths.ts';
+import { PAGE_PATHS } from './app/paths.ts';
 import { isDismissed } from './welcome/dismissed.ts';
 
 const HOME = {
@@ -10,7 +10,7 @@ const HOME = {
   supervisor: PAGE_PATHS.wallboard,
   admin: PAGE_PATHS.welcome,
 } as const;
-/** Leads each person to what it works with. */
+/** Start page of each person, by level. */
 export function HomePage(): ReactNode {
   const { level, extension } = useMe();
   const path = level === 'admin' && isDismissed(extension) ? PAGE_PATHS.wallboard : HOME[level];

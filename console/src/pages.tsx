@@ -1,10 +1,12 @@
-/** Every page: who may see it, and how it is loaded. Its path is in `paths.ts`; a new page has a row in both. */
+/** All pages with their level and loader. The path is in `paths.ts`; a new page has a row in both. */
 import type { ComponentType } from 'react';
 import {
   Activity,
   BookUser,
   Braces,
+  Cable,
   ClipboardList,
+  Contact,
   Gauge,
   Headset,
   History,
@@ -22,21 +24,21 @@ import {
 import type { LucideIcon } from 'lucide-react';
 import type { PersonLevel } from '@offhook/contract/ids.ts';
 import { late } from './app/late.tsx';
-import { PAGE_PATHS } from './paths.ts';
-import type { PageName } from './paths.ts';
+import { PAGE_PATHS } from './app/paths.ts';
+import type { PageName } from './app/paths.ts';
 import type { WordOf } from './app/words.ts';
 
-/** What a page is given: the parts of its path. */
+/** Parameters of the page's path. */
 export type PageProps = { readonly params: Readonly<Record<string, string>> };
 type Page = ComponentType<PageProps>;
 interface PageRow {
-  /** Null where no session is needed. */
+  /** Null: no session is needed. */
   readonly level: PersonLevel | null;
-  /** Shown to people who are not signed in, too: then without the frame. */
+  /** Shown without a session, too, then without the frame. */
   readonly open?: true;
   readonly Page: Page;
 }
-/** What a wall and an agent see first gets along with `first-styles.ts`; the other pages have all styles. */
+/** Pages that wallboards and agents see first need only `first-styles.ts`; the others have all styles. */
 const first = <Name extends string>(
   level: PersonLevel | null,
   load: () => Promise<Readonly<Record<Name, Page>>>,
@@ -49,6 +51,7 @@ const wallboard = () => import('./wallboard/page.tsx');
 const history = () => import('./history/page.tsx');
 const config = () => import('./admin/page.tsx');
 const people = () => import('./people/page.tsx');
+const connectors = () => import('./connectors/page.tsx');
 export const PAGES: Readonly<Record<PageName, PageRow>> = {
   home: first('user', () => import('./home.tsx'), 'HomePage'),
   wallboard: first('agent', wallboard, 'WallboardPage'),
@@ -56,6 +59,8 @@ export const PAGES: Readonly<Record<PageName, PageRow>> = {
   display: first(null, () => import('./wallboard/display.tsx'), 'DisplayPage'),
   desk: first('agent', () => import('./desk/page.tsx'), 'DeskPage'),
   directory: page('user', () => import('./directory/page.tsx'), 'DirectoryPage'),
+  customers: page('user', () => import('./customers/list.tsx'), 'CustomersPage'),
+  customer: page('user', () => import('./customers/detail.tsx'), 'CustomerPage'),
   history: page('user', history, 'HistoryPage'),
   conversation: page('user', history, 'ConversationPage'),
   missed: page('user', history, 'MissedPage'),
@@ -75,6 +80,8 @@ export const PAGES: Readonly<Record<PageName, PageRow>> = {
   api_keys: page('admin', people, 'ApiKeysPage'),
   webhooks: page('admin', people, 'WebhooksPage'),
   webhook: page('admin', people, 'WebhookPage'),
+  connectors: page('admin', connectors, 'ConnectorsPage'),
+  connector: page('admin', connectors, 'ConnectorPage'),
   audit: page('admin', people, 'AuditPage'),
   health: page('admin', people, 'HealthPage'),
   settings: page('admin', people, 'SettingsPage'),
@@ -99,6 +106,7 @@ export const NAVIGATION: readonly NavigationItem[] = [
   item(PAGE_PATHS.wallboard, 'wallboard', 'agent', 'work', Gauge),
   item(PAGE_PATHS.desk, 'desk', 'agent', 'work', Headset),
   item(PAGE_PATHS.directory, 'directory', 'user', 'work', BookUser),
+  item(PAGE_PATHS.customers, 'customers', 'user', 'work', Contact),
   item(PAGE_PATHS.history, 'history', 'user', 'work', History),
   item(PAGE_PATHS.missed, 'missed', 'user', 'work', PhoneMissed),
   item(PAGE_PATHS.supervisor, 'supervisor', 'supervisor', 'work', ShieldCheck),
@@ -109,6 +117,7 @@ export const NAVIGATION: readonly NavigationItem[] = [
   item(PAGE_PATHS.people, 'people', 'admin', 'admin', Users),
   item(PAGE_PATHS.api_keys, 'api_keys', 'admin', 'admin', KeyRound),
   item(PAGE_PATHS.webhooks, 'webhooks', 'admin', 'admin', Webhook),
+  item(PAGE_PATHS.connectors, 'connectors', 'admin', 'admin', Cable),
   item(PAGE_PATHS.audit, 'audit', 'admin', 'admin', ScrollText),
   item(PAGE_PATHS.health, 'health', 'admin', 'admin', Activity),
   item(PAGE_PATHS.settings, 'settings', 'admin', 'admin', Settings),

@@ -48,6 +48,7 @@ const ADD: Readonly<Record<string, string>> = {
   'Holiday calendars': 'Add holiday calendar',
   Patterns: 'Add pattern',
   Trunks: 'Add trunk',
+  Extensions: 'Add extension',
 };
 const add = (page: Page, list: string): Promise<void> =>
   page.getByRole('button', { name: ADD[list] ?? list }).click();
@@ -207,6 +208,17 @@ export const KIND_FORMS: readonly KindForm[] = [
       await choose(page, 'trunks.0.trunk', 'north');
     },
     bad: ['trunks.0.strip', '9', '1', /shortest pattern/],
+  },
+  {
+    kind: 'call-limits',
+    key: 'abroad-calls',
+    async fill(page) {
+      await named(page, 'abroad-calls');
+      await field(page, 'calls_per_day').fill('20');
+      await add(page, 'Extensions');
+      await choose(page, 'extensions.0', '1003');
+    },
+    bad: ['max_minutes', '9000', '60', /From 1 to 1440/],
   },
   {
     kind: 'feature-codes',

@@ -466,6 +466,11 @@ describe('agent desk', () => {
     await taken.join(asked);
     await taken.transferred();
     await page.getByTestId('party').getByText('Olha').waitFor();
+    // The engine takes the caller back from the colleague's hold after it joined the two.
+    await until('both are connected and the colleague has left', async () => {
+      const { calls } = await api<{ calls: { legs: { state: string }[] }[] }>('1003', 'GET', '/api/v1/calls');
+      return calls[0]?.legs.map(({ state }) => state).join() === 'connected,connected';
+    });
     // A press counts only after the person has seen the call that replaced another.
     await page.locator('[aria-keyshortcuts="h"]:not([aria-disabled="true"])').waitFor();
     await press(page, 'Hold');

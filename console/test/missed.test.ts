@@ -90,6 +90,22 @@ describe('missed calls', () => {
     await close(page);
   });
 
+  test('missed - a call whose phone had not rung yet when the page loaded is missed, not the last call', async () => {
+    await using phone = await site().phone('1003');
+    await using caller = await site().phone('1008');
+    const page = await deskAtWork();
+    const call = await caller.invite('510');
+    const at = await phone.incoming();
+    await isIn(page, 'A call for you');
+    await page.reload();
+    await region(page, 'Call · Incoming').getByText('Olha').waitFor();
+    await call.hangup();
+    await at.ended();
+    await region(page, 'Missed · Incoming').getByText('Olha').waitFor();
+    await put('logout');
+    await close(page);
+  });
+
   test('missed - the browser is asked for notices when the phone is switched on, and never again', async () => {
     const context = await contextOf(browser(), { before: UNASKED });
     const page = await consoleOf(site(), browser(), '1008', { context, path: '/directory' });

@@ -5,6 +5,7 @@ import type { ServerResponse } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { totp } from '../../server/src/features/sessions/totp.ts';
+import { openTransport, randomTag } from '../../server/src/adapters/asterisk/phone/transport.ts';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import { ok, startSink, status } from '../../server/test/support/webhook-sink.ts';
@@ -31,7 +32,8 @@ describe('console people', () => {
     sink = await startSink();
   });
   after(() => sink[Symbol.asyncDispose]());
-  const site = useSite();
+  // All of 127.0.0.0/8 are networks of this machine, which are spared by default.
+  const site = useSite({ env: { OFFHOOK_SIP_NEVER_BLOCK: '127.0.0.0/24' } });
   const browser = useBrowser();
   const dialog = (page: Page) => page.getByRole('dialog');
   const said = (page: Page, words: string | RegExp) => page.getByRole('alert').getByText(words);
@@ -456,6 +458,42 @@ describe('console people', () => {
     await assertAccessible(page);
     await page.getByText('Connected', { exact: true }).waitFor();
     await page.getByText('Everything works').waitFor();
+    assertNoTrouble(page);
+  });
+
+  test('health - a network that guesses passwords is listed, and released by a click', async () => {
+    const page = await adminAt('/admin/health');
+    await page.getByText('Everything works').waitFor();
+    const { host, port } = site().sip;
+    const scanner = await openTransport({
+      server: site().sip,
+      username: 'scanner',
+      password: 'wrong',
+      at: { host: '127.9.9.9', port: 0 },
+      onRequest() {},
+    });
+    try {
+      for (let i = 0; i < 10; i++)
+        await scanner.send(
+          {
+            callId: randomTag(),
+            local: `<sip:scanner@${host}>;tag=${randomTag()}`,
+            remote: `<sip:scanner@${host}>`,
+            target: `sip:${host}:${port}`,
+            cseq: 0,
+          },
+          'REGISTER',
+          {},
+        ).response;
+    } finally {
+      await scanner.close();
+    }
+    const row = page.getByRole('row', { name: '127.9.9.0/24' });
+    await row.getByText('10 requests refused, last for an unknown account').waitFor();
+    await assertAccessible(page);
+    await row.getByRole('button', { name: 'Release' }).click();
+    await page.getByText('Network released').waitFor();
+    await row.waitFor({ state: 'detached' });
     assertNoTrouble(page);
   });
 

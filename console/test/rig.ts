@@ -31,7 +31,7 @@ export interface ConsolePageOptions {
 }
 /** A page of the console with nobody signed in, in a browser context of its own. */
 export async function openConsole(
-  site: Site,
+  site: Pick<Site, 'base'>,
   browser: Browser,
   { path = '/', language = 'en', scheme = 'light', size, context }: ConsolePageOptions = {},
 ): Promise<Page> {
@@ -85,8 +85,12 @@ async function newPage(context: BrowserContext): Promise<Page> {
   });
   return page;
 }
+/** A site, or a simulator. */
+interface SignInSite {
+  credentials(): Promise<readonly { readonly extension: string; readonly password: string }[]>;
+}
 /** Signs a person of the site in by typing. */
-export async function signIn(site: Site, page: Page, extension: string): Promise<void> {
+export async function signIn(site: SignInSite, page: Page, extension: string): Promise<void> {
   const own = (await site.credentials()).find((c) => c.extension === extension);
   assert.ok(own, `nobody is at ${extension}`);
   await page.locator('input[name=username]').fill(extension);
@@ -96,7 +100,7 @@ export async function signIn(site: Site, page: Page, extension: string): Promise
 }
 /** A page on which this person is signed in. */
 export async function consoleOf(
-  site: Site,
+  site: Pick<Site, 'base'> & SignInSite,
   browser: Browser,
   extension: string,
   options: ConsolePageOptions = {},

@@ -157,7 +157,7 @@ describe('console', { concurrency: 2 }, () => {
   });
 
   test('console - every path is one that the service knows, and no other is', async () => {
-    const { PATHS } = (await import('../src/paths.ts')) as { PATHS: readonly string[] };
+    const { PATHS } = (await import('../src/app/paths.ts')) as { PATHS: readonly string[] };
     for (const pattern of PATHS) {
       const path = pattern.replaceAll(/:[a-z]+/g, '1');
       assert.equal((await fetch(site().base + path)).status, 200, path);

@@ -24,7 +24,7 @@ export interface Device {
 interface DeviceTableProps {
   readonly devices: readonly Device[];
   readonly end: (id: number) => Promise<unknown>;
-  /** Keys of what is read anew afterwards. */
+  /** Query keys to invalidate afterwards. */
   readonly renews: readonly string[];
 }
 export function DeviceTable({ devices, end, renews }: DeviceTableProps): ReactNode {

@@ -1,4 +1,4 @@
-/** What a person sets for the own calls: do not disturb, forwards, and which devices ring for how long. */
+/** A person's settings for its own calls: do not disturb, forwards, and the devices that ring, with times. */
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Checkbox, Group, NumberInput, Stack, Switch, TextInput } from '@mantine/core';
@@ -48,7 +48,7 @@ function Fields({ features }: { readonly features: Features }): ReactNode {
     },
     onSuccess: async () => {
       notifications.show({ message: t('calls_saved'), color: 'green' });
-      // The page shows numbers as the service keeps them.
+      // Shows numbers in the service's stored form.
       await queries.invalidateQueries({ queryKey: KEY });
       await queries.invalidateQueries({ queryKey: ['presence'] });
     },

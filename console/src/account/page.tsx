@@ -77,7 +77,7 @@ function Look(): ReactNode {
     </Group>
   );
 }
-/** What everybody sets for themselves. */
+/** Settings of the signed-in person. */
 export function AccountPage(): ReactNode {
   const me = useMe();
   const { signOut } = useSession();

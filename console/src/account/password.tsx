@@ -10,7 +10,7 @@ import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('account');
 
-/** Changes the own password; every other device is signed out by it. */
+/** Changes the own password, which signs out every other device. */
 export function PasswordForm(): ReactNode {
   const client = useClient();
   const queries = useQueryClient();

@@ -1,10 +1,10 @@
 import type { ReactNode } from 'react';
 import encodeQR from 'qr';
 
-/** White around the code, in modules: readers need four. */
+/** White margin around the code, in modules: scanners need four. */
 const QUIET = 4;
 
-/** A QR code as one path; dark on white in every colour scheme, because readers expect it so. */
+/** A QR code as one path; dark on white in every colour scheme, as scanners expect. */
 export function QrCode({ text, label }: { readonly text: string; readonly label: string }): ReactNode {
   const rows = encodeQR(text, 'raw', { ecc: 'medium', border: QUIET });
   const size = rows.length;

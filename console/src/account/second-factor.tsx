@@ -45,7 +45,7 @@ const CopyAll = ({ value }: { readonly value: string }): ReactNode => (
     )}
   </CopyButton>
 );
-/** The secret in groups of four, as people type it. */
+/** The secret in groups of four, for typing. */
 const grouped = (secret: string): string => secret.replaceAll(/(.{4})(?=.)/g, '$1 ');
 
 const Secret = ({ secret, uri }: { readonly secret: string; readonly uri: string }): ReactNode => (

@@ -1,4 +1,4 @@
-/** Applies the draft: comment, confirmation of what it overwrites, and the button. */
+/** Applies the draft: comment, confirmation of overwritten files, and the button. */
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Button, Checkbox, Group, Paper, Stack, Text, TextInput, Title } from '@mantine/core';
@@ -9,7 +9,7 @@ import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
 import { wordsOf } from '../app/words.ts';
-import { PAGE_PATHS } from '../paths.ts';
+import { PAGE_PATHS } from '../app/paths.ts';
 import { useRenewed } from './data.ts';
 
 const t = wordsOf('admin');

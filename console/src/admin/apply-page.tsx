@@ -1,4 +1,4 @@
-/** One apply with its progress by the stream; where it failed, the reason and what to do. */
+/** One apply with its progress from the stream; after a failure, the reason and the remedy. */
 import type { ReactNode } from 'react';
 import { Anchor, Button, Group, List, Paper, Progress, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
@@ -10,7 +10,7 @@ import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
 import { ZoneNote } from '../app/zone.tsx';
-import { PAGE_PATHS } from '../paths.ts';
+import { PAGE_PATHS } from '../app/paths.ts';
 import { ObjectLink } from './object-form.tsx';
 import { PendingBadge } from './pending.tsx';
 import { Note, Tag } from './tone.tsx';

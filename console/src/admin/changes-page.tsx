@@ -12,7 +12,7 @@ import { formatDateTime, formatNumber } from '../app/format.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
-import { PAGE_PATHS } from '../paths.ts';
+import { PAGE_PATHS } from '../app/paths.ts';
 import { ApplyCard } from './apply-card.tsx';
 import { useDraftState, useRenewed } from './data.ts';
 import { Diff } from './diff.tsx';

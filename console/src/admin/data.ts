@@ -1,11 +1,11 @@
-/** What the pages of the configuration read, each under one key of the query cache, so that a change renews all of it. */
+/** Queries of the configuration pages, all below one key of the query cache, so that a change reloads all of them. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { CONFIG_KINDS, KINDS } from '@offhook/contract/config-objects.ts';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
 import type { ConfigObject } from '@offhook/contract/config.ts';
 import type { Client } from '@offhook/client';
 import { useClient } from '../app/session.tsx';
-import { PAGE_PATHS } from '../paths.ts';
+import { PAGE_PATHS } from '../app/paths.ts';
 import { freeNumber } from './free-number.ts';
 import { LAYOUTS } from './layout.ts';
 import type { Fields } from './schema.ts';
@@ -19,10 +19,10 @@ export const isKind = (word: string): word is ConfigKind => Object.hasOwn(CONFIG
 export const listHref = (kind: ConfigKind): string => `${PAGE_PATHS.config}/${pathOf(kind)}`;
 export const objectHref = (kind: ConfigKind, key: string): string =>
   `${listHref(kind)}/${encodeURIComponent(key)}`;
-/** Of an object of which only the name of its kind is known. */
+/** Address of an object whose kind is only known by name. */
 export const nameHref = (kind: string, key: string): string | null =>
   isKind(kind) && key !== '' ? objectHref(kind, key) : null;
-/** A text of an object; empty where it is none. */
+/** Text of a field; empty for other values. */
 export const textOf = (object: Fields, name: string): string => {
   const value = object[name];
   return typeof value === 'string' ? value : '';
@@ -43,7 +43,7 @@ export const objectQuery = (client: Client, kind: ConfigKind, key: string) => ({
   queryFn: async ({ signal }: { signal: AbortSignal }): Promise<AnyObject> =>
     (await client.config.get(pathOf(kind), key, 'draft', signal)) as unknown as AnyObject,
 });
-/** Objects that are dialled by a number of the same plan. */
+/** Kinds dialled by a number of the same plan. */
 const NUMBERED: readonly ConfigKind[] = [
   'queue',
   'ring_group',
@@ -75,7 +75,7 @@ export const freeNumberQuery = (client: Client) => ({
     const taken = new Set<string>();
     for (const { key, object } of others.flat()) {
       taken.add(textOf(object, 'number') || key);
-      // The slots of a parking lot are dialled too.
+      // The slots of a parking lot are dialled, too.
       for (let slot = Number(object['first_slot']); slot <= Number(object['last_slot']); slot += 1)
         taken.add(String(slot));
     }
@@ -84,10 +84,10 @@ export const freeNumberQuery = (client: Client) => ({
       taken,
     );
   },
-  // What was free when the last one was made is its number now.
+  // Free numbers change with every created object.
   gcTime: 0,
 });
-/** What may be chosen for a reference; the service looks, so that ten thousand are as quick as ten. */
+/** Choices for a reference; the service searches, so that ten thousand are as quick as ten. */
 export function useChoices(kind: ConfigKind, q: string, enabled: boolean) {
   const client = useClient();
   return useQuery({
@@ -98,7 +98,7 @@ export function useChoices(kind: ConfigKind, q: string, enabled: boolean) {
     placeholderData: (before) => before,
   });
 }
-/** The title of an object; its key until that is known, and where there is none. */
+/** Title of an object; its key while unknown, and without one. */
 export function useTitle(kind: ConfigKind, key: string): string {
   const client = useClient();
   const all = useQuery({
@@ -124,7 +124,7 @@ export function useDraftState() {
     refetchOnWindowFocus: 'always',
   });
 }
-/** After every change of the draft: all that was read of the configuration is read again. */
+/** Invalidates all queries of the configuration after a change of the draft. */
 export function useRenewed(): () => Promise<void> {
   const queries = useQueryClient();
   return () => queries.invalidateQueries({ queryKey: ['config'] });

@@ -1,4 +1,4 @@
-/** A unified difference: by colour, by sign and in words. */
+/** A unified diff, marked by colour, sign and words. */
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Button, Code, Group, Paper, Text, VisuallyHidden } from '@mantine/core';
@@ -12,7 +12,7 @@ interface Line {
   readonly kind: 'added' | 'removed' | 'place' | 'same';
   readonly text: string;
 }
-/** Lines of a unified diff without the names of its files. */
+/** Lines of a unified diff without the file names. */
 export function diffLines(diff: string): readonly Line[] {
   return diff
     .replace(/\n$/, '')
@@ -64,7 +64,7 @@ export function Diff({
       ) : (
         <div className={styles.diffBox} tabIndex={0} role="group" aria-label={t('lines_of', { name })}>
           {lines.slice(0, all ? undefined : SHOWN).map((line, i) => (
-            // Lines have no name of their own.
+            // Lines have no identity but their position.
             <div key={i} className={`${styles.line} ${styles[line.kind]}`}>
               <span aria-hidden className={styles.sign}>
                 {SIGN[line.kind]}

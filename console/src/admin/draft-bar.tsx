@@ -1,4 +1,4 @@
-/** Says on every page of the administration what is not applied yet and what is being applied; keeps what is read of it fresh. */
+/** Shows unapplied changes and a running apply on every page of the administration, and keeps their queries fresh. */
 import { useEffect } from 'react';
 import type { ReactNode } from 'react';
 import { Anchor, Button, Group, Loader, Text } from '@mantine/core';
@@ -9,7 +9,7 @@ import { FilePenLine } from 'lucide-react';
 import { Link, useLocation } from 'wouter';
 import { formatNumber } from '../app/format.ts';
 import { useClient, useSession } from '../app/session.tsx';
-import { PAGE_PATHS } from '../paths.ts';
+import { PAGE_PATHS } from '../app/paths.ts';
 import { useDraftState } from './data.ts';
 import { wordsOf } from '../app/words.ts';
 import styles from './admin.module.css';
@@ -19,7 +19,7 @@ const t = wordsOf('admin');
 const RUNNING = ['config', 'running'];
 const applyHref = (id: number): string => PAGE_PATHS.apply.replace(':apply', String(id));
 
-/** The topic `config`, told to the query cache: pages read there and are drawn anew. */
+/** Passes the topic `config` to the query cache, from which the pages render. */
 function useConfigTopic(): void {
   const client = useClient();
   const { state } = useSession();
@@ -54,7 +54,7 @@ function useConfigTopic(): void {
         } else if (item.type === 'config.drift') renew();
       }
     };
-    // What ends it for good is the end of the session, which the page says itself.
+    // The stream ends for good with the session, which the page shows by itself.
     read().catch(() => undefined);
     return () => stream.close();
   }, [client, queries, signedIn]);

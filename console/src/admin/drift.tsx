@@ -1,4 +1,4 @@
-/** Files of the engine that somebody changed by hand: said, shown, with both ways out. */
+/** Files of the engine changed by hand, with both remedies. */
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Badge, Button, List, Stack, Text } from '@mantine/core';

@@ -1,4 +1,4 @@
-/** What fields, options and kinds are called; a kind's own word goes before the common one. */
+/** Labels of fields, options and kinds; a kind's own label has priority over the common one. */
 import { language, wordsOf } from '../app/words.ts';
 import type { WordOf } from '../app/words.ts';
 import { formatNumber } from '../app/format.ts';
@@ -18,22 +18,22 @@ export const optionKey = (name: string, option: string): Key | null =>
 /** `name` is the last part of a path that is no index. */
 export const fieldLabel = (kind: string, name: string): string =>
   said([`l_${kind}_${name}`, `l_${name}`], name);
-/** What the button of a list says; empty where the list has no word of its own. */
+/** Label of a list's add button; empty if the list has none. */
 export const fieldAdd = (kind: string, name: string): string => said([`a_${kind}_${name}`, `a_${name}`], '');
 export const fieldHelp = (kind: string, name: string): string => said([`h_${kind}_${name}`, `h_${name}`], '');
 export const optionLabel = (name: string, option: string): string =>
   said([`o_${name}_${option}`, `o_${option}`], option);
 export const kindName = (kind: string): string => said([`k_${kind}`], kind);
 export const kindNames = (kind: string): string => said([`ks_${kind}`], kind);
-/** `new queue`, where the language writes it so within a sentence. */
+/** Case of a kind within a sentence, e.g. `new queue`: German keeps its capital. */
 const within = (name: string): string => (language() === 'de' ? name : name.toLocaleLowerCase(language()));
-/** The values of a sentence about a kind. */
+/** Values for a sentence about a kind. */
 export const kindWords = (kind: string): { readonly kind: string; readonly kinds: string } => ({
   kind: within(kindName(kind)),
   kinds: within(kindNames(kind)),
 });
 export const groupName = (group: string): string => said([`g_${group}`], group);
-/** `members.3.extension` as people read it: `Members 4, Extension`. */
+/** Label of a path: `members.3.extension` is `Members 4, Extension`. */
 export const pathLabel = (kind: string, path: string): string =>
   path
     .split('.')

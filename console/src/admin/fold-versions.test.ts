@@ -14,7 +14,7 @@ const change = (
   change: kind,
   fields: [{ field: 'title', secret: false, before, after }],
 });
-test('admin versions - several together: the first before and the last after, and nothing for what came back', () => {
+test('admin versions - several together: the first before and the last after, and nothing for a reverted change', () => {
   const got = foldVersions([
     [change('a', 'changed', '1', '2'), change('b', 'changed', '1', '2'), change('c', 'added', null, 'x')],
     [change('a', 'changed', '2', '3'), change('b', 'changed', '2', '1'), change('c', 'removed', 'x', null)],

@@ -1,9 +1,9 @@
-/** What several versions changed together: the first `before` and the last `after` of every field. */
+/** Changes of several versions together: the first `before` and the last `after` of every field. */
 import type { ObjectChange } from '@offhook/contract/config-applies.ts';
 import { equal } from './schema.ts';
 
 type FieldChange = ObjectChange['fields'][number];
-/** `versions` are what each of them changed, the oldest first. */
+/** `versions`: the changes of each, the oldest first. */
 export function foldVersions(versions: readonly (readonly ObjectChange[])[]): readonly ObjectChange[] {
   const all = new Map<
     string,

@@ -2,7 +2,7 @@ import { createContext, useContext } from 'react';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
 import type { Mistake } from './schema.ts';
 
-/** What every field of a form knows of it. */
+/** State of a form, shared with its fields. */
 export interface FormState {
   readonly kind: ConfigKind;
   readonly isNew: boolean;
@@ -15,7 +15,7 @@ export function useForm(): FormState {
   return form;
 }
 export const fieldId = (path: string): string => `field.${path}`;
-/** Goes to a field, or to the nearest thing around it that can be gone to. */
+/** Moves the focus to a field, or to its nearest focusable ancestor. */
 export function focusField(path: string): void {
   const parts = path.split('.');
   for (let n = parts.length; n > 0; n -= 1) {

@@ -1,4 +1,4 @@
-/** What was made up for an object, shown this once; for an extension with what its phone needs. */
+/** Generated secrets of an object, shown once; for an extension with the settings of its phone. */
 import type { ReactNode } from 'react';
 import { Button, CopyButton, Group, Modal, Stack, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
@@ -19,7 +19,7 @@ export interface Handed {
   readonly name: string;
   readonly username: string;
   readonly secrets: Readonly<Record<string, string>>;
-  /** Why there is no password to sign in with. */
+  /** Error of the request for a password. */
   readonly failed: unknown;
 }
 export function HandOver({

@@ -1,4 +1,4 @@
-/** One field of a form, by what its schema says it holds. */
+/** One field of a form, by the type in its schema. */
 import type { ReactNode } from 'react';
 import {
   Checkbox,
@@ -25,7 +25,7 @@ import { wordsOf } from '../app/words.ts';
 const t = wordsOf('admin');
 
 export interface InputProps {
-  /** Without its help: the line above says it already. */
+  /** Without its help text, which the line above shows. */
   readonly short?: boolean;
   readonly field: Field;
   readonly path: string;
@@ -72,7 +72,7 @@ function NumberField({ field, shape, path, value, onChange, common }: PartProps<
     />
   );
 }
-/** Several choices: a list where their order counts, else one checkbox each. */
+/** Several choices: an ordered list if their order matters, else checkboxes. */
 function ChoicesInput({ field, shape, path, value, onChange, common }: PartProps<'choices'>): ReactNode {
   const { options } = shape;
   if (shape.ordered) {
@@ -101,7 +101,7 @@ function ChoicesInput({ field, shape, path, value, onChange, common }: PartProps
     </Checkbox.Group>
   );
 }
-/** The fields of an object; one that may be null has a switch above them. */
+/** Fields of an object; a nullable one has a switch above them. */
 function ObjectInput({ field, shape, path, value, onChange, common }: PartProps<'object'>): ReactNode {
   const { id, label, description, error } = common;
   const isSet = value !== null && value !== undefined;
@@ -226,16 +226,16 @@ export function FieldInput({ field, path, value, onChange, short = false }: Inpu
     case 'object':
       return <ObjectInput {...part} shape={shape} />;
     case 'secret':
-      // The form shows secrets itself, because their values are never read.
+      // The form shows secrets by itself, because their values are never readable.
       return null;
   }
 }
 const WIDE = new Set(['list', 'object', 'destination', 'choices', 'sound', 'upload']);
-/** A few short fields, as a member of a queue has. */
+/** Limit of fields in one row, as for a queue's member. */
 const MOST_IN_A_ROW = 4;
 const isCompact = (fields: readonly Field[]): boolean =>
   fields.length <= MOST_IN_A_ROW && fields.every((field) => !WIDE.has(field.shape.is));
-/** What a line of a list is drawn with; only the first of short objects has labels. */
+/** Renders a line of a list; of short objects only the first has labels. */
 const lineOf =
   (name: string, item: Shape) =>
   ({ index, path, value, onChange }: Line): ReactNode =>
@@ -256,14 +256,14 @@ const lineOf =
       />
     );
 interface FieldGridProps {
-  /** All in one row where there is room, without their help. */
+  /** All in one row if there is space, without help texts. */
   readonly compact?: boolean;
   readonly fields: readonly Field[];
   readonly path: string;
   readonly values: Fields;
   readonly onChange: (values: Fields) => void;
 }
-/** Fields side by side where there is room; what is large takes the whole width. */
+/** Fields side by side if there is space; large ones take the whole width. */
 export function FieldGrid({ fields, path, values, onChange, compact = false }: FieldGridProps): ReactNode {
   return (
     <SimpleGrid

@@ -1,4 +1,4 @@
-/** How the forms and lists of each kind are laid out: which fields belong together, and what a list shows. */
+/** Layout of the forms and lists of each kind: groups of fields, and columns. */
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
 
 export const GROUPS = [
@@ -15,17 +15,23 @@ export const GROUPS = [
   'destinations',
   'access',
   'connection',
+  'outside_nets',
+  'turn',
+  'media',
+  'emergency',
   'sign_in',
   'outside',
   'matching',
   'prompts',
+  'limits',
+  'keys',
 ] as const;
 export type Group = (typeof GROUPS)[number];
 interface Layout {
   readonly groups: readonly (readonly [Group, ...string[]])[];
-  /** Beside the key. */
+  /** Columns besides the key. */
   readonly columns: readonly string[];
-  /** What people call it. */
+  /** Field with the title. */
   readonly title: string;
 }
 export const LAYOUTS: Readonly<Record<ConfigKind, Layout>> = {
@@ -33,8 +39,8 @@ export const LAYOUTS: Readonly<Record<ConfigKind, Layout>> = {
     groups: [
       ['basics', 'extension', 'name', 'username', 'level', 'active'],
       ['person', 'department', 'email', 'mobile'],
-      ['calls', 'devices', 'voicemail', 'voicemail_pin', 'recording', 'pickup_group'],
-      ['outside', 'call_permission', 'caller_id', 'forward_outside'],
+      ['calls', 'devices', 'voicemail', 'voicemail_pin', 'recording', 'pickup_group', 'srtp'],
+      ['outside', 'call_permission', 'caller_id', 'forward_outside', 'location'],
       ['access', 'sip_password'],
     ],
     columns: ['name', 'username', 'level', 'department', 'active'],
@@ -127,7 +133,7 @@ export const LAYOUTS: Readonly<Record<ConfigKind, Layout>> = {
   trunk: {
     groups: [
       ['basics', 'name', 'title', 'enabled'],
-      ['connection', 'host', 'port', 'transport', 'codecs', 'max_calls'],
+      ['connection', 'host', 'port', 'transport', 'srtp', 'codecs', 'max_calls'],
       ['sign_in', 'username', 'password', 'register'],
       ['outside', 'outbound_number', 'show_extensions'],
     ],
@@ -138,7 +144,7 @@ export const LAYOUTS: Readonly<Record<ConfigKind, Layout>> = {
     groups: [
       ['basics', 'name', 'title'],
       ['matching', 'number', 'prefix', 'trunk', 'caller'],
-      ['destinations', 'to'],
+      ['destinations', 'owner_seconds', 'to'],
     ],
     columns: ['title', 'number', 'trunk', 'caller', 'to'],
     title: 'title',
@@ -152,6 +158,25 @@ export const LAYOUTS: Readonly<Record<ConfigKind, Layout>> = {
     columns: ['title', 'position', 'patterns', 'class', 'trunks'],
     title: 'title',
   },
+  call_limit: {
+    groups: [
+      ['basics', 'name', 'title'],
+      ['matching', 'classes', 'extensions', 'shared'],
+      [
+        'limits',
+        'max_calls',
+        'calls_per_hour',
+        'calls_per_day',
+        'minutes_per_hour',
+        'minutes_per_day',
+        'max_minutes',
+        'countries',
+        'hours',
+      ],
+    ],
+    columns: ['title', 'classes', 'max_calls', 'calls_per_hour', 'minutes_per_day'],
+    title: 'title',
+  },
   feature_code: { groups: [['basics', 'id', 'code', 'enabled']], columns: ['code', 'enabled'], title: 'id' },
   pause_reason: {
     groups: [['basics', 'id', 'name', 'position', 'paid', 'longest_seconds', 'supervisor_only']],
@@ -159,17 +184,56 @@ export const LAYOUTS: Readonly<Record<ConfigKind, Layout>> = {
     title: 'name',
   },
   service: { groups: [['basics', 'number', 'title', 'kind']], columns: ['title', 'kind'], title: 'title' },
+  phone: {
+    groups: [
+      ['basics', 'name', 'title', 'extensions', 'layout'],
+      ['connection', 'vendor', 'mac', 'language', 'transport', 'token'],
+    ],
+    columns: ['title', 'vendor', 'mac', 'extensions', 'layout'],
+    title: 'title',
+  },
+  phone_layout: {
+    groups: [
+      ['basics', 'name', 'title'],
+      ['keys', 'keys'],
+    ],
+    columns: ['title', 'keys'],
+    title: 'title',
+  },
   settings: {
     groups: [['announcements', 'recording_announcement']],
     columns: ['recording_announcement'],
     title: 'name',
   },
+  network: {
+    groups: [
+      ['outside_nets', 'external_address', 'external_media_address', 'local_nets', 'tls_port'],
+      ['media', 'rtp_ports', 'ice_hosts'],
+      ['turn', 'turn_port', 'turn_tls_port', 'turn_relay_ports', 'turn_nets'],
+      ['emergency', 'locations'],
+    ],
+    columns: ['external_address', 'local_nets', 'rtp_ports'],
+    title: 'name',
+  },
 };
-/** How the overview puts the kinds together. */
+/** Groups of kinds on the overview. */
 export const AREAS = [
   ['area_people', ['extension', 'mailbox', 'pause_reason']],
   ['area_groups', ['queue', 'ring_group', 'conference', 'parking_lot']],
-  ['area_ways', ['inbound_route', 'outbound_route', 'trunk', 'menu', 'time_condition', 'holidays']],
+  [
+    'area_ways',
+    [
+      'inbound_route',
+      'outbound_route',
+      'call_limit',
+      'trunk',
+      'menu',
+      'time_condition',
+      'holidays',
+      'network',
+    ],
+  ],
   ['area_sounds', ['prompt', 'music_class', 'settings']],
+  ['area_phones', ['phone', 'phone_layout']],
   ['area_codes', ['feature_code', 'service']],
 ] as const satisfies readonly (readonly [string, readonly ConfigKind[]])[];

@@ -1,4 +1,4 @@
-/** A list whose lines can be added, taken away and put in another order, all of it by keyboard. */
+/** A list whose lines can be added, removed and reordered, by keyboard, too. */
 import { useState } from 'react';
 import type { KeyboardEvent, ReactNode } from 'react';
 import { ActionIcon, Button, Group, Input, Paper, Stack, Text, VisuallyHidden } from '@mantine/core';
@@ -13,10 +13,9 @@ import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('admin');
 
-/** Lines that are shown at once: a queue can have a thousand. */
+/** Lines rendered at once: a queue can have a thousand. */
 const STEP = 50;
 
-/** One line of the list. */
 export interface Line {
   readonly index: number;
   readonly path: string;
@@ -36,7 +35,7 @@ interface ListLineProps {
   readonly onRemove: () => void;
   readonly children: ReactNode;
 }
-/** One line with its number and its buttons; Alt with an arrow key moves it. */
+/** One line with its number and buttons; Alt with an arrow key moves it. */
 function ListLine({ id, label, index, isLast, onMove, onRemove, children }: ListLineProps): ReactNode {
   const place = formatNumber(index + 1);
   const onKey = (event: KeyboardEvent): void => {
@@ -107,7 +106,7 @@ export function ListInput({ field, path, value, onChange, line }: ListInputProps
   const help = fieldHelp(kind, name);
   const button = (index: number, what: string): string => `${fieldId(path)}.${index}.${what}`;
   const focus = (id: string): void => {
-    // The line is there once the page is drawn again.
+    // The line exists after the next render.
     requestAnimationFrame(() => document.getElementById(id)?.focus());
   };
   function move(from: number, to: number): void {

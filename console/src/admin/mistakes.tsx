@@ -1,4 +1,4 @@
-/** What is wrong with a field. */
+/** Error of a field. */
 import type { ReactNode } from 'react';
 import { Text } from '@mantine/core';
 import { useForm } from './form-context.ts';
@@ -7,9 +7,9 @@ import { language, wordsOf } from '../app/words.ts';
 
 const t = wordsOf('admin');
 
-/** What is wrong: in the reader's language, and then as the service said it. */
+/** Text of the error in the reader's language. */
 export const mistakeText = ({ text, values }: Mistake): string => t(text, values);
-/** What a field is refused for is said by the service, in English; who reads another language is told that it is refused. */
+/** The service's refusal is shown in English; readers of other languages also get a sentence that the field is refused. */
 export function Wrong({ mistake }: { readonly mistake: Mistake }): ReactNode {
   const { detail, text } = mistake;
   const said = text === 'refused' && detail !== '' && language() === 'en' ? '' : mistakeText(mistake);
@@ -24,7 +24,7 @@ export function Wrong({ mistake }: { readonly mistake: Mistake }): ReactNode {
     </>
   );
 }
-/** `deep` takes what is wrong inside of it too, where nothing inside says it itself. */
+/** `deep` includes errors of nested fields, if these do not show them. */
 export function useMistake(path: string, deep = false): ReactNode {
   const { mistakes } = useForm();
   const found = mistakes.find((m) => m.path === path || (deep && m.path.startsWith(`${path}.`)));

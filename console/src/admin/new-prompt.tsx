@@ -1,4 +1,4 @@
-/** A prompt that is needed now: recorded or uploaded without leaving the form that plays it. */
+/** A new prompt, recorded or uploaded without leaving the form that uses it. */
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Button, Group, Input, Modal, Stack, TextInput } from '@mantine/core';

@@ -1,4 +1,4 @@
-/** What differs in objects, field by field. */
+/** Differences of objects, field by field. */
 import type { ReactNode } from 'react';
 import { Group, Paper, Stack, Table, Text } from '@mantine/core';
 import type { ObjectChange } from '@offhook/contract/config-applies.ts';
@@ -12,7 +12,7 @@ const t = wordsOf('admin');
 
 interface ObjectChangesProps {
   readonly changes: readonly ObjectChange[];
-  /** Who changed it, what can be done with it. */
+  /** Author of the change, and its actions. */
   readonly beside?: (change: ObjectChange) => ReactNode;
 }
 export const ObjectChanges = ({ changes, beside }: ObjectChangesProps): ReactNode => (

@@ -1,4 +1,4 @@
-/** The form of one object: its fields in groups, its secrets, what is wrong with it, and what others changed meanwhile. */
+/** The form of one object: its fields in groups, its secrets, errors, and changes by others. */
 import type { ReactNode } from 'react';
 import { Anchor, Button, Group, List, Paper, Stack, Text, Title } from '@mantine/core';
 import { OffhookError } from '@offhook/client';
@@ -28,10 +28,10 @@ interface ObjectFormProps {
   readonly isNew: boolean;
   readonly form: ObjectForm;
   readonly secretsSet: readonly string[];
-  /** The field that names it, which cannot change later. */
+  /** Field of the key, which cannot change later. */
   readonly keyField: string;
   readonly onSave: () => void;
-  /** Beside the button that saves. */
+  /** Shown beside the save button. */
   readonly children?: ReactNode;
 }
 export function ObjectFields({
@@ -137,7 +137,7 @@ function Mistakes({ kind, form }: { readonly kind: ConfigKind; readonly form: Ob
     </Note>
   );
 }
-/** The object and the path of a finding, and what is wrong there. */
+/** Object, path and text of a finding. */
 export const FindingText = ({
   finding,
 }: {
@@ -150,7 +150,7 @@ export const FindingText = ({
     <span lang="en">{finding.detail}</span>
   </>
 );
-/** `Queue support`, as a link where there is a page of it. */
+/** `Queue support`, as a link if it has a page. */
 export function ObjectLink({ kind, name }: { readonly kind: string; readonly name: string }): ReactNode {
   const href = nameHref(kind, name);
   const label = `${kindName(kind)} ${name}`;

@@ -1,9 +1,9 @@
-/** One object: its form, who uses it, a copy of it, its end; and what was made up for it, shown once. */
+/** One object: its form, references to it, copy, deletion; and generated secrets, shown once. */
 import { useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
 import { Anchor, Button, Checkbox, Group, List, Modal, Paper, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { CONFIG_KINDS } from '@offhook/contract/config-objects.ts';
+import { CONFIG_KINDS, SINGLE_KINDS } from '@offhook/contract/config-objects.ts';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
 import { OffhookError } from '@offhook/client';
 import { Copy, KeyRound, Trash2 } from 'lucide-react';
@@ -11,7 +11,7 @@ import { Link, useLocation } from 'wouter';
 import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
-import { PAGE_PATHS } from '../paths.ts';
+import { PAGE_PATHS } from '../app/paths.ts';
 import {
   freeNumberQuery,
   listHref,
@@ -42,7 +42,7 @@ export function ObjectOf({ kind, name }: { readonly kind: ConfigKind; readonly n
   if (query.isError) return <Failure error={query.error} onRetry={() => void query.refetch()} />;
   return <Loading />;
 }
-/** A new one, or one that begins as a copy of another. */
+/** A new object, optionally as a copy of another. */
 export function NewObject({
   kind,
   copyOf,
@@ -60,7 +60,7 @@ export function NewObject({
   if (query.data === undefined) return <Loading />;
   return <New kind={kind} copy={{ ...copied(kind, query.data.object), ...number }} />;
 }
-/** What can be only one's own is left for people to say. */
+/** Copies without unique fields. */
 function copied(kind: ConfigKind, object: Fields): Fields {
   const { [CONFIG_KINDS[kind].key]: _key, number: _number, ...rest } = object;
   if (kind !== 'extension') return rest;
@@ -170,7 +170,7 @@ function Existing({ kind, current }: { readonly kind: ConfigKind; readonly curre
   const renew = useRenewed();
   const [handed, setHanded] = useState<Handed | null>(null);
   const [deleting, setDeleting] = useState(false);
-  const title = (kind === 'settings' ? '' : titleOf(kind, current.object)) || kindName(kind);
+  const title = (SINGLE_KINDS.has(kind) ? '' : titleOf(kind, current.object)) || kindName(kind);
   const show = (secrets: Readonly<Record<string, string>>): void =>
     setHanded({
       kind,
@@ -200,7 +200,7 @@ function Existing({ kind, current }: { readonly kind: ConfigKind; readonly curre
     <Stack gap="md" maw={980}>
       <Group justify="space-between" align="flex-start">
         <Heading kind={kind} title={title} current={current} />
-        {kind !== 'settings' && (
+        {!SINGLE_KINDS.has(kind) && (
           <Group gap="xs">
             <Button
               component={Link}
@@ -358,7 +358,7 @@ function DeleteDialog({
           <Button
             color="red"
             loading={remove.isPending}
-            // What is used elsewhere is not deleted; the list above leads there.
+            // A referenced object cannot be deleted; the list above links to the references.
             disabled={data === undefined || users.length > 0}
             onClick={() => remove.mutate()}
           >

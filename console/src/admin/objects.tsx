@@ -1,4 +1,4 @@
-/** A list of one kind: ten thousand lines are drawn as the few that are seen, and read as they are reached. */
+/** A list of one kind, of up to ten thousand lines: only visible ones are rendered, and pages load while scrolling. */
 import { useEffect, useMemo, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import { Anchor, Button, Group, Paper, Stack, Text, TextInput, Title, UnstyledButton } from '@mantine/core';
@@ -7,13 +7,13 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { ArrowDown, ArrowUp, Plus, Route, Search } from 'lucide-react';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
-import { CONFIG_KINDS } from '@offhook/contract/config-objects.ts';
+import { CONFIG_KINDS, SINGLE_KINDS } from '@offhook/contract/config-objects.ts';
 import { Link } from 'wouter';
 import { formatNumber } from '../app/format.ts';
 import { scaled } from '../app/rem.ts';
 import { useClient } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
-import { PAGE_PATHS } from '../paths.ts';
+import { PAGE_PATHS } from '../app/paths.ts';
 import { PAGE, listHref, listPage, objectHref } from './data.ts';
 import type { AnyObject } from './data.ts';
 import { fieldLabel, kindNames, kindWords } from './field-words.ts';
@@ -26,7 +26,7 @@ import styles from './admin.module.css';
 const t = wordsOf('admin');
 
 const ROW_PX = 44;
-/** Columns that a narrow table keeps; the others are one line below the last of these. */
+/** Number of columns in a narrow table; the others are on one line below the last of these. */
 const WITH_COLUMN = 2;
 interface Sort {
   readonly by: string;
@@ -62,7 +62,7 @@ export function ObjectsList({ kind }: { readonly kind: ConfigKind }): ReactNode 
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = query;
   const inOrder = sort.by === keyField && !sort.down;
   useEffect(() => {
-    // Another order than the service's needs all of them.
+    // Any order other than the service's needs all pages.
     if (!inOrder && hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [inOrder, hasNextPage, isFetchingNextPage, fetchNextPage]);
   const rows = useMemo(() => {
@@ -73,7 +73,7 @@ export function ObjectsList({ kind }: { readonly kind: ConfigKind }): ReactNode 
   }, [query.data, inOrder, sort, kind]);
   const total = query.data?.pages[0]?.total ?? 0;
   const newHref = `${listHref(kind)}?new=1`;
-  const one = kind === 'settings';
+  const one = SINGLE_KINDS.has(kind);
 
   return (
     <Stack gap="md">
@@ -188,7 +188,7 @@ function Rows({ kind, rows, total, sort, onSort, onEnd }: RowsProps): ReactNode 
   const above = first?.start ?? 0;
   const below = virtual.getTotalSize() - (last?.end ?? 0);
   return (
-    // A box that scrolls can be reached by keyboard.
+    // Focusable, so that it scrolls by keyboard.
     <Paper
       withBorder
       className={styles.tableBox ?? ''}
@@ -244,7 +244,7 @@ function Rows({ kind, rows, total, sort, onSort, onEnd }: RowsProps): ReactNode 
                         <span className={styles.rest}>
                           {columns
                             .slice(WITH_COLUMN)
-                            // Yes and no mean nothing without the heading of their column.
+                            // Booleans are meaningless without the heading of their column.
                             .filter((other) => typeof row.object[other] !== 'boolean')
                             .map((other) => cell(kind, other, row))
                             .filter((text) => text !== '')

@@ -1,4 +1,4 @@
-/** All kinds of objects with how many there are, what the draft changed, and a search over everything. */
+/** All kinds of objects with their numbers, changes of the draft, and a search over all. */
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Anchor, Button, Group, List, Paper, SimpleGrid, Stack, Text, TextInput, Title } from '@mantine/core';
@@ -7,11 +7,11 @@ import { useQueries } from '@tanstack/react-query';
 import { Route, Search } from 'lucide-react';
 import { Link } from 'wouter';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
-import { KINDS } from '@offhook/contract/config-objects.ts';
+import { KINDS, SINGLE_KINDS } from '@offhook/contract/config-objects.ts';
 import { formatNumber } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
-import { PAGE_PATHS } from '../paths.ts';
+import { PAGE_PATHS } from '../app/paths.ts';
 import { listHref, listPage, objectHref, titleOf, useDraftState } from './data.ts';
 import { kindName, kindNames } from './field-words.ts';
 import { AREAS } from './layout.ts';
@@ -87,7 +87,7 @@ function Kinds(): ReactNode {
                   key={kind}
                   withBorder
                   component={Link}
-                  href={kind === 'settings' && total === 1 ? objectHref(kind, 'site') : listHref(kind)}
+                  href={SINGLE_KINDS.has(kind) && total === 1 ? objectHref(kind, 'site') : listHref(kind)}
                   p="sm"
                   className={styles.tile ?? ''}
                 >

@@ -1,5 +1,6 @@
 /** The pages of the configuration. */
 import type { ReactNode } from 'react';
+import { Stack } from '@mantine/core';
 import { useSearch } from 'wouter';
 import { Empty } from '../app/states.tsx';
 import type { PageProps } from '../pages.tsx';
@@ -9,6 +10,7 @@ import { kindAt } from './data.ts';
 import { NewObject, ObjectOf } from './object-page.tsx';
 import { ObjectsList } from './objects.tsx';
 import { Overview } from './overview.tsx';
+import { Phones } from './phones.tsx';
 import { RouteTestView } from './route-test.tsx';
 import { VersionView, VersionsView } from './versions.tsx';
 import { wordsOf } from '../app/words.ts';
@@ -18,7 +20,7 @@ const app = wordsOf('app');
 const Nothing = (): ReactNode => <Empty order={1} title={app('nothing_here')} />;
 const numberOf = (word: string | undefined): number | null =>
   word !== undefined && /^[1-9]\d{0,14}$/.test(word) ? Number(word) : null;
-/** The router decodes a path but for what would be another path. */
+/** The router does not decode characters that would change the path. */
 function decoded(word: string): string {
   try {
     return decodeURIComponent(word);
@@ -34,7 +36,12 @@ export function ObjectsPage({ params }: PageProps): ReactNode {
   const copyOf = search.get('copy');
   if (search.has('new') || copyOf !== null)
     return <NewObject key={`${kind}/${copyOf}`} kind={kind} copyOf={copyOf} />;
-  return <ObjectsList key={kind} kind={kind} />;
+  return (
+    <Stack>
+      <ObjectsList key={kind} kind={kind} />
+      {kind === 'phone' && <Phones />}
+    </Stack>
+  );
 }
 export function ObjectPage({ params }: PageProps): ReactNode {
   const kind = kindAt(params['kind'] ?? '');

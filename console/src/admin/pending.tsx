@@ -6,6 +6,6 @@ import { wordsOf } from '../app/words.ts';
 const t = wordsOf('admin');
 
 const TONES = { added: 'ok', changed: 'info', removed: 'alert' } as const;
-/** How an object of the draft differs from what is applied; nothing where it does not. */
+/** Difference of a draft's object from the applied one; nothing without one. */
 export const PendingBadge = ({ pending }: { readonly pending: Pending | null }): ReactNode =>
   pending === null ? null : <Tag tone={TONES[pending]}>{t(`pending_${pending}`)}</Tag>;

@@ -1,4 +1,4 @@
-/** Fields that name something else: another object, a place calls go to, a sound. */
+/** Fields with a reference: another object, a destination of calls, a sound. */
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Fieldset, Group, Input, NativeSelect, NumberInput, Select, Stack, TextInput } from '@mantine/core';
@@ -21,7 +21,7 @@ interface Common {
   readonly error?: ReactNode;
   readonly withAsterisk?: boolean;
 }
-/** Long enough for a word to be typed. */
+/** Delay while a word is typed. */
 const TYPING_MS = 200;
 
 interface ReferenceProps extends Common {
@@ -56,7 +56,7 @@ export function ReferenceSelect({ kind, clearable, value, onChange, ...common }:
       onSearchChange={setSearch}
       onDropdownOpen={() => setOpened(true)}
       data={here ? found : [{ value, label: own }, ...found]}
-      // The service has looked already.
+      // The service has filtered already.
       filter={({ options }) => options}
       nothingFoundMessage={isFetching || !opened ? t('searching') : t('nothing_found')}
       maxDropdownHeight={260}

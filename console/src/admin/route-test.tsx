@@ -1,4 +1,4 @@
-/** Where a call would go, and why: asked of the configuration, drawn as steps. */
+/** Route of a test call with reasons, from the configuration, as steps. */
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import {
@@ -20,7 +20,7 @@ import { Link } from 'wouter';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
-import { PAGE_PATHS } from '../paths.ts';
+import { PAGE_PATHS } from '../app/paths.ts';
 import { kindName } from './field-words.ts';
 import { ObjectLink } from './object-form.tsx';
 import { ReferenceSelect } from './references.tsx';

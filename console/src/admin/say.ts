@@ -1,6 +1,6 @@
 import { notifications } from '@mantine/notifications';
 
-/** A short word in the corner. */
+/** A short notification. */
 export const say = (message: string, bad = false): void => {
   notifications.show({ message, color: bad ? 'red' : 'green' });
 };

@@ -15,7 +15,7 @@ function* inner(shape: Shape): Generator<Field> {
       yield* inner(field.shape);
     }
 }
-test('admin schema - every field of every kind stands once in its form, with a label, and every option has one', () => {
+test('admin schema - every field of every kind is once in its form, with a label, and every option has one', () => {
   const missing: string[] = [];
   for (const kind of KINDS) {
     const fields = formOf(kind);
@@ -33,7 +33,7 @@ test('admin schema - every field of every kind stands once in its form, with a l
   }
   assert.deepEqual(missing, []);
 });
-test('admin schema - a field is what its schema says: references, places, sounds, bounds, secrets, what it begins with', () => {
+test('admin schema - a field follows its schema: references, destinations, sounds, bounds, secrets, initial value', () => {
   const queue = new Map(formOf('queue').map((f) => [f.name, f]));
   assert.deepEqual(queue.get('ring_seconds')?.shape, { is: 'number', min: 1, max: 600 });
   assert.equal(queue.get('ring_seconds')?.initial, 15);
@@ -54,7 +54,7 @@ test('admin schema - a field is what its schema says: references, places, sounds
     ['recording_announcement'],
   );
 });
-test('admin schema - what is wrong is told by field: missing, out of bounds, or of another form', () => {
+test('admin schema - errors are reported by field: missing, out of bounds, or malformed', () => {
   const found = mistakesOf('queue', {
     ...initialOf(formOf('queue')),
     number: '5',
@@ -72,7 +72,7 @@ test('admin schema - what is wrong is told by field: missing, out of bounds, or 
   );
   assert.deepEqual(mistakesOf('queue', { name: 'a', number: '500', title: 'A' }), []);
 });
-test('admin schema - mine on top of theirs keeps both, and names what both changed', () => {
+test('admin schema - merging keeps both changes, and names the fields changed by both', () => {
   const base = { title: 'A', ring: 1, number: '5' };
   const got = rebased(base, { ...base, title: 'Mine', ring: 2 }, { ...base, title: 'Theirs', number: '6' });
   assert.deepEqual(got, {
@@ -81,7 +81,7 @@ test('admin schema - mine on top of theirs keeps both, and names what both chang
     both: ['title'],
   });
 });
-test('schema - a new extension may not call what costs most until somebody ticks it', () => {
+test('schema - a new extension may not call expensive numbers until this is selected', () => {
   assert.deepEqual(newOf('extension')['call_permission'], ['emergency', 'local', 'national', 'mobile']);
   assert.deepEqual(newOf('queue'), initialOf(formOf('queue')));
 });

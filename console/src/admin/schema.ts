@@ -1,4 +1,4 @@
-/** The form of each kind of object, read from its one schema: what a field holds, and what it begins with. */
+/** Forms of all kinds of objects, derived from their schemas: types and initial values of fields. */
 import {
   CONFIG_KINDS,
   CONFIG_SECRETS,
@@ -10,7 +10,7 @@ import {
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
-/** What a field holds; `most` is how many a list can have. */
+/** Type of a field; `most` is the limit of a list. */
 export type Shape =
   | { readonly is: 'text' }
   | { readonly is: 'number'; readonly min: number | null; readonly max: number | null }
@@ -28,16 +28,16 @@ export interface Field {
   readonly name: string;
   readonly shape: Shape;
   readonly nullable: boolean;
-  /** It has to be given. */
+  /** True for a required field. */
   readonly required: boolean;
-  /** What a new object begins with; undefined where nothing can be said before. */
+  /** Value in a new object; undefined without a default. */
   readonly initial: unknown;
 }
 
-/** Lists of choices whose order says something. */
+/** Lists of choices with a meaningful order. */
 const ORDERED = new Set(['trunk.codecs']);
 
-/** As much of a schema of zod as is looked at. */
+/** Used part of a zod schema. */
 interface Schema {
   readonly _zod: { readonly def: Def };
   readonly options?: readonly string[];
@@ -101,7 +101,7 @@ function shapeOf(path: string, schema: Schema): Shape {
 }
 const fieldsOf = (path: string, schema: Schema): readonly Field[] =>
   Object.entries(schema.shape!)
-    // There is one of it, and its name is said by the service.
+    // The only object of its kind: the service sets its key.
     .filter(([, field]) => unwrapped(field).inner._zod.def.type !== 'literal')
     .map(([name, field]) => {
       const { inner, nullable, optional, initial } = unwrapped(field);
@@ -110,7 +110,7 @@ const fieldsOf = (path: string, schema: Schema): readonly Field[] =>
       return { name, shape, nullable, required: !optional, initial: initial ?? empty };
     });
 
-/** The fields of a kind, secrets among them, in the order of its schema. */
+/** Fields of a kind, secrets included, in the order of its schema. */
 export const formOf: (kind: ConfigKind) => readonly Field[] = (() => {
   const known = new Map<ConfigKind, readonly Field[]>();
   return (kind) => {
@@ -123,7 +123,7 @@ export const formOf: (kind: ConfigKind) => readonly Field[] = (() => {
     return made;
   };
 })();
-/** What a form of a new thing begins with. */
+/** Initial values of a form. */
 export function initialOf(fields: readonly Field[]): Fields {
   return Object.fromEntries(
     fields.flatMap(({ name, shape, initial }) =>
@@ -132,8 +132,8 @@ export function initialOf(fields: readonly Field[]): Fields {
   );
 }
 /**
- * What the form of a new object begins with: the defaults. Nobody may call what costs most until that is ticked. A route has no
- * class until one is chosen: the service takes it from the patterns.
+ * Initial values of a new object: the defaults, without the right to expensive calls. A route has no class until one is
+ * chosen: the service derives it from the patterns.
  */
 export function newOf(kind: ConfigKind): Fields {
   const fields = initialOf(formOf(kind));
@@ -143,13 +143,13 @@ export function newOf(kind: ConfigKind): Fields {
   const classes = ROUTE_CLASSES.filter((one) => one !== 'international' && one !== 'premium');
   return { ...fields, call_permission: classes };
 }
-/** What a new line of a list begins with. */
+/** Initial value of a new list line. */
 export function newItem(shape: Shape): unknown {
   if (shape.is === 'object') return initialOf(shape.fields);
   return '';
 }
 
-/** Something that is wrong with one field. `text` is a key of the words of this area, `detail` what was said in English. */
+/** An error of one field. `text` is a key of this area's words, `detail` the service's English text. */
 export interface Mistake {
   readonly path: string;
   readonly text: 'missing' | 'between' | 'wrong_form' | 'refused' | 'taken';
@@ -166,7 +166,7 @@ const isEmpty = (value: unknown): boolean => value === undefined || value === nu
 const at = (values: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce((value, name) => (value as Record<PropertyKey, unknown> | null | undefined)?.[name], values);
 
-/** What the schema says is wrong, before anything is sent. */
+/** Errors by the schema, before anything is sent. */
 export function mistakesOf(kind: ConfigKind, object: Fields): readonly Mistake[] {
   const { success, error } = CONFIG_KINDS[kind].schema.safeParse(object);
   if (success) return [];
@@ -200,7 +200,7 @@ const stable = (value: unknown): string =>
       : inner,
   ) ?? 'undefined';
 
-/** Fields that both changed since `base`, differently; and what is left of mine on top of theirs. */
+/** Fields changed differently on both sides since `base`, and the merge of mine over theirs. */
 export function rebased(
   base: Fields,
   mine: Fields,

@@ -1,4 +1,4 @@
-/** A secret is never shown: another one is given, one is made up, or it is taken away. */
+/** A secret is never shown: it can be replaced, generated or removed. */
 import type { ReactNode } from 'react';
 import { Badge, Button, Group, Input, PasswordInput, Stack, Text } from '@mantine/core';
 import { fieldHelp, fieldLabel } from './field-words.ts';
@@ -9,7 +9,7 @@ import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('admin');
 
-/** Those an object cannot be without: a new one is made up where none is given. */
+/** Required secrets, which the service generates if they are missing. */
 const MADE_UP = new Set(['extension.sip_password', 'extension.voicemail_pin', 'mailbox.pin']);
 interface SecretInputProps {
   readonly name: string;
@@ -53,7 +53,7 @@ export function SecretInput({ name, isSet, wish, onWish }: SecretInputProps): Re
           onChange={(event) => onWish({ is: 'give', value: event.currentTarget.value })}
           visibilityToggleButtonProps={{ 'aria-label': t('show_typed') }}
           error={error}
-          // The library says it of the frame, not of the input.
+          // The library sets these attributes on the frame, not on the input.
           aria-invalid={error !== undefined}
           aria-describedby={error === undefined ? undefined : `${fieldId(name)}-error`}
           maw={420}

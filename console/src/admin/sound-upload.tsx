@@ -1,4 +1,4 @@
-/** The sound of a prompt: uploaded here, and heard here. */
+/** Upload and playback of a prompt's sound. */
 import { useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import { Button, FileButton, Group, Input, Progress, Text } from '@mantine/core';
@@ -87,7 +87,7 @@ export function SoundUpload({
     </Input.Wrapper>
   );
 }
-/** Fetched with the session once somebody wants to hear it. */
+/** Loaded with the session on the first playback. */
 function Listen({ sound }: { readonly sound: string }): ReactNode {
   const client = useClient();
   const [url, setUrl] = useState<string | null>(null);

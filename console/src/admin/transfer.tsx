@@ -1,4 +1,4 @@
-/** The whole configuration as one file of YAML: taken away, or brought with a look at what it would change. */
+/** The whole configuration as one YAML file: export, and import with a preview of its changes. */
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import {
@@ -23,7 +23,7 @@ import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
 import { useLocation } from 'wouter';
-import { PAGE_PATHS } from '../paths.ts';
+import { PAGE_PATHS } from '../app/paths.ts';
 import { useDraftState, useRenewed } from './data.ts';
 import { fieldLabel } from './field-words.ts';
 import { FindingText, ObjectLink } from './object-form.tsx';
@@ -34,7 +34,7 @@ import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('admin');
 
-/** As large as the service takes. */
+/** Limit of the service. */
 const MAX_BYTES = 24 * 1024 * 1024;
 interface Brought {
   readonly name: string;
@@ -67,7 +67,7 @@ export function Transfer(): ReactNode {
     try {
       const [document, { stringify }] = await Promise.all([client.config.export(view), import('yaml')]);
       const { success: _success, ...whole } = document as ConfigDocument & { success?: true };
-      // Texts are quoted, so that every reader of YAML takes `1001` for the text it is.
+      // Texts are quoted, so that every YAML reader keeps `1001` a text.
       saveFile(
         `offhook-${view}.yaml`,
         'application/yaml',

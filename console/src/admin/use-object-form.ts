@@ -1,4 +1,4 @@
-/** The form of one object: its typed values, stored in this browser until they are saved, and changes by others meanwhile. */
+/** The form of one object: its input, stored in this browser until it is saved, and concurrent changes by others. */
 import { useEffect, useMemo, useState } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
 import { OffhookError } from '@offhook/client';
@@ -19,7 +19,7 @@ export type SecretWish =
   | { readonly is: 'renew' | 'remove' };
 export interface Conflict {
   readonly current: AnyObject;
-  /** Fields that only they changed, and those that both did. */
+  /** Fields changed only by others, and those changed on both sides. */
   readonly theirs: readonly string[];
   readonly both: readonly string[];
 }
@@ -41,9 +41,9 @@ export interface Saved {
 }
 interface Options {
   readonly kind: ConfigKind;
-  /** Null for a new one. */
+  /** Null for a new object. */
   readonly current: AnyObject | null;
-  /** What a new one begins with instead of the defaults. */
+  /** Initial values of a copy, instead of the defaults. */
   readonly copy?: Fields | undefined;
 }
 type Secrets = Readonly<Record<string, SecretWish>>;
@@ -53,7 +53,7 @@ function withSecrets(values: Fields, secrets: Secrets): Fields {
   );
   return { ...values, ...Object.fromEntries(given) };
 }
-/** The fields that a refusal of the service names. */
+/** Fields named by a refusal of the service. */
 function refusedFields({ code, problem }: OffhookError, kind: ConfigKind, key: string): Mistake[] {
   if (code === 'name_taken') return [{ path: CONFIG_KINDS[kind].key, text: 'taken', detail: '' }];
   const own = (problem?.findings ?? []).filter((finding) => finding.kind === kind && finding.key === key);
@@ -64,7 +64,7 @@ function changesOf(put: Extract<ConfigChange, { op: 'put' }>, secrets: Secrets):
   const cleared = Object.entries(secrets).flatMap(([name, { is }]) => (is === 'give' ? [] : [[name, null]]));
   if (cleared.length === 0) return [put];
   const { kind, key } = put;
-  // The reply contains generated secrets only where the patch is the last change.
+  // The reply contains generated secrets only if the patch is the last change.
   return [put, { op: 'patch', kind, key, patch: Object.fromEntries(cleared) as Fields }];
 }
 export function useObjectForm({ kind, current, copy }: Options) {
@@ -124,7 +124,7 @@ export function useObjectForm({ kind, current, copy }: Options) {
     if (caught.code === 'precondition_failed' && current !== null)
       await queries.invalidateQueries({ queryKey: ['config', 'object', kind, key] });
   }
-  /** Null where it was not saved; the reasons are in the form. */
+  /** Null if it was not saved; the form shows the reasons. */
   async function save(): Promise<Saved | null> {
     const object = withSecrets(values, secrets);
     setError(null);

@@ -1,4 +1,4 @@
-/** A value of a field as people read it, in one line. */
+/** A field's value as text in one line. */
 import type { ReactNode } from 'react';
 import { Text } from '@mantine/core';
 import { formatNumber } from '../app/format.ts';
@@ -10,11 +10,11 @@ const t = wordsOf('admin');
 const MOST = 12;
 const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-/** Texts of options are translated, others shown as they are. */
+/** Texts of options are translated, others shown unchanged. */
 export function valueText(kind: string, name: string, value: unknown): string {
   if (value === null || value === undefined || value === '') return '–';
   if (typeof value === 'boolean') return t(value ? 'yes' : 'no');
-  // A port is a name in digits.
+  // A port is shown without separators.
   if (typeof value === 'number' && name === 'port') return String(value);
   if (typeof value === 'number')
     return name.endsWith('_seconds') ? `${formatNumber(value)} ${t('unit_seconds')}` : formatNumber(value);
@@ -39,7 +39,7 @@ export function valueText(kind: string, name: string, value: unknown): string {
     .map(([inner, one]) => `${fieldLabel(kind, inner)}: ${valueText(kind, inner, one)}`)
     .join('; ');
 }
-/** Fields whose texts are one of some. */
+/** Fields with a fixed set of texts. */
 const OPTIONS = new Set([
   'level',
   'recording',

@@ -1,4 +1,4 @@
-/** What was applied before: the list, what each changed, two of them side by side, and going back to one. */
+/** Former versions: the list, the changes of each, a comparison of two, and the restore of one. */
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import {
@@ -25,7 +25,7 @@ import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
 import { ZoneNote } from '../app/zone.tsx';
-import { PAGE_PATHS } from '../paths.ts';
+import { PAGE_PATHS } from '../app/paths.ts';
 import { useDraftState } from './data.ts';
 import { DriftNotice } from './drift.tsx';
 import { foldVersions } from './fold-versions.ts';
@@ -36,7 +36,7 @@ import { wordsOf } from '../app/words.ts';
 const t = wordsOf('admin');
 
 const hrefOf = (version: number): string => PAGE_PATHS.version.replace(':version', String(version));
-/** Versions between two that are compared; each is read. */
+/** Limit of versions in a comparison; each is read. */
 const MOST_COMPARED = 100;
 
 export function VersionsView(): ReactNode {

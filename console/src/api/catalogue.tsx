@@ -12,15 +12,15 @@ const t = wordsOf('api');
 
 interface CatalogueProps<T> {
   readonly items: readonly T[];
-  /** The group that is shown at first. */
+  /** Group shown first. */
   readonly first: string;
   readonly label: string;
-  /** Above what is shown; told how much a search has found, or that there is none. */
+  /** Above the list; receives the number of matches, null without a search. */
   readonly head: (found: number | null) => ReactNode;
   readonly sectionOf: (item: T) => string;
   readonly row: (item: T) => ReactNode;
 }
-/** One group at a time, or what a search finds in all of them. */
+/** One group at a time, or the matches of a search in all groups. */
 export function Catalogue<T extends { readonly group: string; readonly text: string }>({
   items,
   first,

@@ -63,7 +63,7 @@ const MessageRow = ({ message, schemas }: MessageProps): ReactNode => (
   </Disclosure>
 );
 
-/** Every event and frame, with a window on what happens now. */
+/** Every event and frame, and the live events. */
 export function EventList({ document }: { readonly document: AsyncApi }): ReactNode {
   const { state } = useSession();
   const messages = useMemo(() => messagesOf(document), [document]);

@@ -1,4 +1,4 @@
-/** The AsyncAPI document of the service as the page reads it. */
+/** The service's AsyncAPI document for the page. */
 import { normal } from './operations.ts';
 import { resolved } from './schema.ts';
 import type { Schema, Schemas } from './schema.ts';
@@ -27,13 +27,13 @@ export interface Message {
   readonly name: string;
   readonly group: string;
   readonly summary: string;
-  /** Of an event its `data`; of a frame all of it. */
+  /** For an event its `data`; for a frame the whole. */
   readonly schema: Schema;
   readonly event: boolean;
   readonly topics: readonly string[];
   readonly text: string;
 }
-/** Topics that can be subscribed to. The stream's own channel and that of webhooks carry them and are none. */
+/** Topics that can be subscribed to. The channels of the stream itself and of webhooks are none. */
 export const topicsOf = ({ channels }: AsyncApi): Topic[] =>
   Object.values(channels)
     .filter(({ address }) => address !== null && !address.startsWith('/'))

@@ -16,7 +16,7 @@ interface FieldProps {
   readonly where?: string;
   readonly depth: number;
 }
-/** Recursive schemas end here for a reader. */
+/** Limit of the shown depth of recursive schemas. */
 const DEEPEST = 8;
 
 export function Field({ name, schema, schemas, needed, where, depth }: FieldProps): ReactNode {
@@ -90,7 +90,7 @@ function Objects({ objects, schemas, depth }: ObjectsProps): ReactNode {
     </div>
   ));
 }
-/** What a schema says, as a list of fields that opens where it goes deeper. */
+/** A schema as a list of fields with expandable nested ones. */
 export function SchemaView({
   schema,
   schemas,

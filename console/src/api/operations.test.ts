@@ -17,7 +17,7 @@ const by = (id: string): Operation => {
   return one;
 };
 
-test('api page - every operation of the document is there, with its level, body and errors', () => {
+test('api page - every operation of the document is listed, with its level, body and errors', () => {
   const paths = Object.values(document.paths);
   assert.equal(operations.length, paths.flatMap((methods) => Object.keys(methods)).length);
   for (const { id, errors, summary, replies } of operations) {
@@ -39,7 +39,7 @@ test('api page - every operation of the document is there, with its level, body 
   assert.equal(by('get-/api/v1/stream').upgrade, true);
   assert.equal(by('post-/api/v1/config/sounds').body?.file, true);
 });
-test('api page - the body that stands there first fits its schema', () => {
+test('api page - the initial body fits its schema', () => {
   const ajv = new Ajv2020({
     strict: false,
     validateFormats: false,
@@ -57,13 +57,13 @@ test('api page - the body that stands there first fits its schema', () => {
   });
   assert.deepEqual(wrong, []);
 });
-test('api page - nothing that is filled in leaves its place in the address', () => {
+test('api page - form values stay within their part of the address', () => {
   const one = by('get-/api/v1/agents/{extension}');
   assert.equal(addressOf(one, { extension: '../x?a=b#c' }), '/api/v1/agents/..%2Fx%3Fa%3Db%23c');
   const many = by('get-/api/v1/conversations');
   assert.equal(addressOf(many, { q: 'a&b=c', number: '' }), '/api/v1/conversations?q=a%26b%3Dc');
 });
-test('api page - the curl line is one command, whatever the body holds', () => {
+test('api page - the curl line is one command, for any body', () => {
   const note = by('post-/api/v1/conversations/{id}/notes');
   const body = JSON.stringify({ text: `it's "$(touch x)" \`y\` \n;` });
   const line = curlOf(note, { values: { id: '7' }, body }, 'http://127.0.0.1:8080');
@@ -83,7 +83,7 @@ test('api page - the curl line is one command, whatever the body holds', () => {
     body,
   ]);
 });
-test('api page - a search takes words in any order, without accents', () => {
+test('api page - a search matches words in any order, without accents', () => {
   const ids = found(operations, 'calls TRANSFER').map(({ id }) => id);
   assert.ok(ids.includes('post-/api/v1/calls/{id}/transfer'));
   assert.ok(!ids.includes('get-/api/v1/calls'));

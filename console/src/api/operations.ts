@@ -1,4 +1,4 @@
-/** The OpenAPI document of the service as the page reads it. */
+/** The service's OpenAPI document for the page. */
 import { sampleOf } from './schema.ts';
 import type { Schema, Schemas } from './schema.ts';
 
@@ -40,7 +40,7 @@ export interface Reply {
   readonly status: string;
   readonly text: string;
   readonly schema: Schema | null;
-  /** Such as `audio/wav`; null where there is none, or the document does not say. */
+  /** Media type, e.g. `audio/wav`; null if there is none, or the document has none. */
   readonly type: string | null;
 }
 export interface ApiError {
@@ -56,24 +56,24 @@ export interface Body {
   readonly file: boolean;
 }
 export interface Operation {
-  /** `get-/api/v1/calls`: its place in the address of the page. */
+  /** `get-/api/v1/calls`: its anchor in the address of the page. */
   readonly id: string;
   readonly method: string;
   readonly path: string;
   readonly group: string;
-  /** Within a big group: the kind of object of the configuration. Empty elsewhere. */
+  /** Kind of object within the group of the configuration; empty elsewhere. */
   readonly part: string;
   readonly summary: string;
   readonly description: string;
   /** Null: no session is needed. */
   readonly level: string | null;
-  /** `any`, a scope, or null where no API key may. */
+  /** `any`, a scope, or null if API keys may not use it. */
   readonly scope: string | null;
   readonly parameters: readonly Parameter[];
   readonly body: Body | null;
   readonly replies: readonly Reply[];
   readonly errors: readonly ApiError[];
-  /** Speaks WebSocket: no request of a page can try it. */
+  /** WebSocket: a request of the page cannot try it. */
   readonly upgrade: boolean;
   readonly changes: boolean;
   /** Text that a search matches. */

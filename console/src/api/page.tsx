@@ -7,7 +7,7 @@ import { LanguageSwitch } from '../app/preferences.tsx';
 import { useSession } from '../app/session.tsx';
 import { SignInPage } from '../app/sign-in.tsx';
 import { Boundary, Failure, Loading } from '../app/states.tsx';
-import { PAGE_PATHS } from '../paths.ts';
+import { PAGE_PATHS } from '../app/paths.ts';
 import { EventList } from './event-list.tsx';
 import type { AsyncApi } from './events.ts';
 import type { OpenApi } from './operations.ts';
@@ -24,7 +24,7 @@ async function read<T>(url: string, signal: AbortSignal): Promise<T> {
   if (!response.ok) throw new TypeError(`${url}: ${response.status}`);
   return (await response.json()) as T;
 }
-/** A document does not change while the service runs, and is too big to be compared. */
+/** A document is constant while the service runs, and too large to be compared. */
 function useDocument<T>(url: string) {
   return useQuery({
     queryKey: ['document', url],
@@ -97,7 +97,7 @@ function Content(): ReactNode {
     </Stack>
   );
 }
-/** The documents of the API; to try it, somebody must be signed in. */
+/** Documents of the API; sending requests needs a session. */
 export function ApiPage(): ReactNode {
   const { state, siteTitle } = useSession();
   const [signsIn, setSignsIn] = useState(false);

@@ -16,13 +16,13 @@ import styles from './api.module.css';
 
 const t = wordsOf('api');
 
-/** English of the documents; what stands between backticks is code. */
+/** English text of the documents; text between backticks is code. */
 export const Prose = ({ children }: { readonly children: string }): ReactNode => (
   <span lang="en">
     {children.split('`').map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}
   </span>
 );
-/** Text as it is, with a button that copies it. */
+/** Preformatted text with a button that copies it. */
 export const Code = ({ text, label }: { readonly text: string; readonly label: string }): ReactNode => (
   <div className={styles.codeBox}>
     <pre className={styles.code} tabIndex={0} aria-label={label}>
@@ -51,7 +51,7 @@ interface DisclosureProps {
   readonly className?: string | undefined;
   readonly id?: string;
 }
-/** What is behind it is made when it is opened, and not before. */
+/** Its content is rendered on the first opening. */
 export function Disclosure({
   head,
   children,
@@ -81,7 +81,7 @@ interface GroupsProps {
   readonly value: string | null;
   readonly onChange: (group: string) => void;
 }
-/** One group is shown at a time, so that the page stays quick however many there are. */
+/** One group is rendered at a time, so that the page stays quick. */
 export const Groups = ({ groups, value, onChange }: GroupsProps): ReactNode => (
   <nav aria-label={t('group')} className={styles.groups}>
     <NativeSelect

@@ -173,7 +173,7 @@ const Row = memo(function Row({ operation, schemas, opened, onToggle }: RowProps
 });
 const hash = (): string => decodeURIComponent(location.hash.slice(1));
 
-/** Every request: one group at a time, or what a search finds in all of them. */
+/** Every request: one group at a time, or the matches of a search in all groups. */
 export function Requests({ document }: { readonly document: OpenApi }): ReactNode {
   const operations = useMemo(() => operationsOf(document), [document]);
   const schemas = document.components.schemas ?? {};

@@ -29,7 +29,7 @@ export type Schemas = Readonly<Record<string, Schema>>;
 
 const PREFIX = '#/components/schemas/';
 export const nameOf = ({ $ref }: Schema): string | null => $ref?.slice(PREFIX.length) ?? null;
-/** The schema a reference leads to, with the description of the place that refers to it; parts of `allOf` are one. */
+/** The referenced schema with the description beside the reference; parts of `allOf` are merged. */
 export function resolved(schema: Schema, schemas: Schemas): Schema {
   const name = nameOf(schema);
   if (name !== null) {
@@ -52,7 +52,7 @@ export function resolved(schema: Schema, schemas: Schemas): Schema {
 }
 const typesOf = ({ type }: Schema): readonly string[] =>
   type === undefined ? [] : typeof type === 'string' ? [type] : type;
-/** Ways a value may be: of `anyOf` and `oneOf`, else the one. */
+/** Variants of a value: of `anyOf` and `oneOf`, else the schema itself. */
 export const waysOf = (schema: Schema): readonly Schema[] => schema.anyOf ?? schema.oneOf ?? [schema];
 
 /** `string or null`, `array of Leg`, `one of "in", "out"`. */
@@ -70,7 +70,7 @@ export function typeText(schema: Schema): string {
   });
   return own.length === 0 ? 'any' : own.join(' or ');
 }
-/** Longer ones say nothing to a reader that their format does not. */
+/** Longer patterns are no help beyond the format. */
 const LONGEST_PATTERN = 48;
 /** `1–64 characters`, `at most 100`, a pattern. */
 export function boundsOf(schema: Schema): string[] {
@@ -86,7 +86,7 @@ export function boundsOf(schema: Schema): string[] {
             : `${from}–${to}`;
     return [what === '' ? text : `${text} ${what}`];
   };
-  // Where every integer of JSON ends is no rule of this one.
+  // The limits of JSON integers are no rule of this field.
   const told = (limit: number | undefined): number | undefined =>
     limit === undefined || Math.abs(limit) >= Number.MAX_SAFE_INTEGER ? undefined : limit;
   const { pattern, default: usual } = schema;
@@ -104,7 +104,7 @@ export function boundsOf(schema: Schema): string[] {
     ...(schema.writeOnly === true ? ['write-only'] : []),
   ];
 }
-/** The object whose fields a schema has: its own, those of its items, or of the one way that has any. Null where there is none. */
+/** Objects whose fields a schema has: its own, those of its items, or of its variants. Empty without one. */
 export function objectsIn(schema: Schema, schemas: Schemas): Schema[] {
   const own = resolved(schema, schemas);
   if (own.properties !== undefined) return [own];
@@ -114,7 +114,7 @@ export function objectsIn(schema: Schema, schemas: Schemas): Schema[] {
   return ways.flatMap((way) => objectsIn(way, schemas));
 }
 
-/** Texts that are tried in order where a pattern has to fit. */
+/** Texts tried in order for a pattern. */
 const TEXTS = [
   'text',
   'support',
@@ -127,6 +127,7 @@ const TEXTS = [
   '2026-01-31',
   '01-31',
   '2026-01-31T09:00:00Z',
+  '001565123456',
   'a'.repeat(64),
   'calls',
   'calls.pickup',
@@ -150,9 +151,7 @@ function textOf({ format, pattern, minLength = 0, maxLength = Infinity }: Schema
   return TEXTS.find(fits) ?? 'text'.padEnd(Math.min(minLength, 200), '-');
 }
 const DEEPEST = 6;
-/**
- * A value that fits: `needed` of an object only what it must have (one of the others where it needs nothing), else all of it.
- */
+/** A valid example: `needed` has only the required fields (one optional field if none is required), `all` every field. */
 export function sampleOf(schema: Schema, schemas: Schemas, which: 'needed' | 'all', depth = 0): unknown {
   const own = resolved(schema, schemas);
   if (own.const !== undefined) return own.const;

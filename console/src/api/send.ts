@@ -1,18 +1,18 @@
-/** One request of the page itself, with the session it has; nothing is renewed or repeated. */
+/** One request of the page with its session, without renewal or retry. */
 export interface Answer {
   readonly status: number;
   readonly statusText: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** Null while it comes. */
+  /** Null while the answer is received. */
   readonly ms: number | null;
   readonly bytes: number;
-  /** Text of it, at most `MOST_SHOWN` characters; null where it is no text. */
+  /** Text of the body, at most `MOST_SHOWN` characters; null for other data. */
   readonly text: string | null;
   readonly cut: boolean;
   readonly file: Blob | null;
 }
 export const MOST_SHOWN = 200_000;
-/** What is kept of an answer, so that one without an end cannot fill the memory of the page. */
+/** Limit of a stored answer, so that an endless one cannot fill the memory. */
 const MOST_KEPT = 64 * 2 ** 20;
 const TEXT = /^(?:text\/|application\/(?:[\w.+-]*\+)?(?:json|xml)|application\/(?:x-ndjson|javascript))/;
 
@@ -24,7 +24,7 @@ function pretty(text: string, type: string): string {
     return text;
   }
 }
-/** Tells what came so far, an endless answer too; the signal ends it. Rejects where nothing answers. */
+/** Reports the received part, also of an endless answer; the signal ends it. Rejects without an answer. */
 export async function send(
   address: string,
   init: RequestInit,
@@ -71,7 +71,7 @@ export async function send(
     tell(said(true));
   }
 }
-/** The name the service gives a file, else one of the path. */
+/** File name given by the service, else from the path. */
 export function fileName({ headers }: Answer, address: string): string {
   const disposition = headers.find(([name]) => name === 'content-disposition')?.[1] ?? '';
   const [, given] = /filename="([^"\\/]+)"/.exec(disposition) ?? [];

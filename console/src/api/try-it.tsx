@@ -97,7 +97,7 @@ const BodyInput = ({ body, file, onFile, text, onText, error }: BodyInputProps):
       classNames={{ input: styles.json ?? '' }}
     />
   );
-/** One request at a time: what is sent, and how it ended. */
+/** One request at a time, with its answer. */
 function useRequest() {
   const [answer, setAnswer] = useState<Answer | null>(null);
   const [error, setError] = useState<unknown>(null);

@@ -1,2 +1,2 @@
-/** Styles of every component; in a layer, so that what the first load brought and our own go on to hold. */
+/** Styles of every component; in a layer, so that the first load's and our own styles keep priority. */
 import '@mantine/core/styles.layer.css';

@@ -15,7 +15,7 @@ interface ChangeFormProps {
   readonly danger?: boolean;
   readonly children: ReactNode;
 }
-/** Fields that are sent together, with the reason of a refusal. */
+/** Fields that are sent together, with the error of a refusal. */
 export const ChangeForm = ({
   change,
   submit,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deviceOf } from './device.ts';
 
-test('console device - a browser and its system are told from those they also say they are', () => {
+test('console device - a browser and its system are distinguished from those they also name', () => {
   const WEBKIT = 'AppleWebKit/537.36 (KHTML, like Gecko)';
   for (const [agent, browser, system] of [
     ['Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0', 'Firefox 145', 'Linux'],

@@ -13,7 +13,7 @@ let typedIn: Element | null = null;
 let typedAt = -Infinity;
 /** The disappearance of the field is recorded; the pause counts from then. */
 let missed = false;
-/** Whether a key belongs to typed text: in a field, or in one that just disappeared. Call it once for every key. */
+/** True if a key belongs to typed text: in a field, or in one that just disappeared. Call it once for every key. */
 export function isTyped(event: KeyboardEvent): boolean {
   if (event.isComposing || isField(event.target) || isField(document.activeElement)) return true;
   return typedIn?.isConnected === false && event.timeStamp - typedAt < QUIET_MS;

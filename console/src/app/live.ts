@@ -147,7 +147,7 @@ export interface Live {
   topic<T extends StoreTopic>(name: T, only?: readonly string[]): Topic<StoreRecords[T]>;
   /** Reloads all shown topics after a new sign-in. */
   restart(): void;
-  /** Whether any shown topic is stale. */
+  /** True if any shown topic is stale. */
   readonly stale: boolean;
   readonly onStale: (listener: Listener) => () => void;
 }

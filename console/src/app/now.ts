@@ -44,7 +44,7 @@ function subscribe(listener: () => void): () => void {
 }
 /** The service's time in whole seconds since 1970; renders the component every second. */
 export const useSecond = (): number => useSyncExternalStore(subscribe, () => second);
-/** Seconds since `time`, ticking; null where there is none. */
+/** Seconds since `time`, updated every second; null without a time. */
 export function useSince(time: string | null | undefined): number | null {
   const now = useSecond();
   return time === null || time === undefined ? null : Math.max(0, now - Math.floor(Date.parse(time) / 1000));

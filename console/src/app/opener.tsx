@@ -1,7 +1,7 @@
 /** Menus and pop-ups. Their code, with floating-ui, loads at the first use of their button, not with the page. */
 import { Suspense, useEffect, useId, useImperativeHandle, useRef, useState } from 'react';
 import type { KeyboardEvent, ReactElement, ReactNode, Ref, RefObject } from 'react';
-import styles from './shell.module.css';
+import styles from './opener.module.css';
 
 /** Props of a menu or pop-up; `target` is the child of its `Target`. */
 export interface Floating {
@@ -15,7 +15,7 @@ interface TargetProps {
   readonly onMount: () => void;
   readonly ref?: Ref<HTMLElement>;
 }
-/** Passes the existing button on as the element to position by: a button that is mounted anew would lose the focus. */
+/** Positions by the existing button: a remounted button would lose the focus. */
 function Target({ button, onMount, ref }: TargetProps): ReactNode {
   useImperativeHandle(ref, () => button.current!, [button]);
   useEffect(onMount, [onMount]);

@@ -7,7 +7,7 @@ import { Queries } from './queries.ts';
 
 const SOURCES = path.join(import.meta.dirname, '..');
 
-test('console - what is kept under a key is read in one place, so that no page finds what another one means by it', async () => {
+test('console - each key of the cache is read in one function, so that no page gets the data of another', async () => {
   const places = new Map<string, string[]>();
   for await (const file of glob('**/*.{ts,tsx}', { cwd: SOURCES })) {
     const text = await readFile(path.join(SOURCES, file), 'utf8');
@@ -23,7 +23,7 @@ test('console - what is kept under a key is read in one place, so that no page f
   );
 });
 
-test('console - what an event invalidates is read anew, also while the first read of it is under way', async () => {
+test('console - an invalidated query is read again, also during its first read', async () => {
   const queries = new Queries();
   const answers = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
   let asked = 0;
@@ -42,7 +42,7 @@ test('console - what an event invalidates is read anew, also while the first rea
   assert.equal(asked, 2);
   end();
 });
-test('console - many events do not keep a first read from its answer', async () => {
+test('console - frequent events do not delay the answer of a first read', async () => {
   const queries = new Queries();
   const answer = Promise.withResolvers<string>();
   const seen = new QueryObserver(queries, {

@@ -43,10 +43,24 @@ export function readAgain(queries: QueryClient, queryKey: QueryKey): void {
   }, TOGETHER_MS);
 }
 
+/** Every key of customers and caller rules is below this one. */
+export const CUSTOMERS = 'customers';
 /** The id of any of its calls finds the conversation. */
 export const conversationQuery = (client: Client, id: string) => ({
   queryKey: ['conversation', id],
   queryFn: async ({ signal }: Read) => (await client.conversations.get(id, signal)).conversation,
+});
+/** Conversations in a list by number. */
+export const OF_NUMBER_SHOWN = 7;
+/** The latest conversations with a number that the person may see; keys below `conversations` are invalidated as one ends. */
+export const conversationsOfQuery = (client: Client, number: string) => ({
+  queryKey: ['conversations', 'of', number],
+  queryFn: async ({ signal }: Read) =>
+    (await client.conversations.list({ number, limit: OF_NUMBER_SHOWN }, signal)).conversations,
+});
+export const contactsQuery = (client: Client) => ({
+  queryKey: ['contacts'],
+  queryFn: ({ signal }: Read) => client.contacts({}, signal),
 });
 export const consoleSettingsQuery = (client: Client) => ({
   queryKey: ['console-settings'],

@@ -162,7 +162,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
   const away = state.is === 'unreachable' ? state : null;
   useEffect(() => {
     if (away === null) return;
-    // A screen on a wall has nobody to press a button, so the page tries again; each failure is a new state.
+    // A wallboard has no user to press a button, so the page retries; each failure is a new state.
     const timer = setTimeout(() => void look(), AGAIN_MS);
     return () => clearTimeout(timer);
   }, [away, look]);

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 const LOCALES = path.join(import.meta.dirname, '../../locales');
 const wordsOf = async (language: string, file: string) =>
   JSON.parse(await readFile(path.join(LOCALES, language, file), 'utf8')) as Readonly<Record<string, string>>;
-/** The names that stand for values in a text. */
+/** Names of the values in a text. */
 const valuesIn = (text: string): string[] => [...new Set(text.match(/\{\{\w+\}\}/g))].toSorted();
 const base = (key: string): string => key.replace(/_(zero|one|two|few|many|other)$/, '');
 
@@ -33,7 +33,7 @@ test('words - every language has each area, each key in the forms that it counts
       for (const key of expected) if (own[key] === undefined) wrong.push(`${where} lacks ${key}`);
       for (const key of Object.keys(own)) {
         if (!expected.includes(key)) wrong.push(`${where} has ${key}, which is not in English`);
-        // Turkish takes the singular after a number, and so another value than English.
+        // Turkish has the singular after a number, and so another value than English.
         const unknown = valuesIn(own[key]!).filter((value) => !known.has(value));
         if (unknown.length > 0) wrong.push(`${where} ${key} has ${unknown.join()}`);
       }

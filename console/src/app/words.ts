@@ -1,7 +1,7 @@
 /**
- * The words of the page, in `console/locales/<language>/<area>.json` (the format of i18next: `{{name}}` stands for a value,
- * `waiting_one` and `waiting_other` are one key with `count`). Only the language in use is loaded. The library itself takes 14 kB of
- * the first load; the part that these files need is below.
+ * Texts of the console, in `console/locales/<language>/<area>.json` (format of i18next: `{{name}}` is a value,
+ * `waiting_one` and `waiting_other` are one key with `count`). Only the language in use is loaded. The library itself
+ * would take 14 kB of the first load; the used part is below.
  */
 import { FILES, FIRST } from 'virtual:words';
 import type { Areas } from './locales.ts';

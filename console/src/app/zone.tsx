@@ -10,7 +10,7 @@ const t = wordsOf('app');
 /** Local time of a zone at a moment. */
 const clockIn = (timeZone: string | undefined, ms: number): string =>
   new Intl.DateTimeFormat('en', { timeZone, dateStyle: 'short', timeStyle: 'short' }).format(ms);
-/** Whether both zones have the same local time, this winter and this summer. */
+/** True if both zones have the same local time now, this winter and this summer. */
 function same(a: string, b: string): boolean {
   const year = new Date().getUTCFullYear();
   return [Date.UTC(year, 0, 10), Date.UTC(year, 6, 10), Date.now()].every(

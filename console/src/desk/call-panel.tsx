@@ -25,6 +25,7 @@ import { late } from '../app/late.tsx';
 const dispositionWord = wordsOf('dispositions');
 const t = wordsOf('desk');
 
+const CustomerCard = late(async () => (await import('../customers/card.tsx')).CustomerCard);
 const HistoryPanel = late(async () => (await import('./history-panel.tsx')).HistoryPanel);
 
 const lastKey = (extension: string): string => `offhook.desk.last.${extension}`;
@@ -132,7 +133,7 @@ export function CallPanel({ agent, queues }: CallPanelProps): ReactNode {
   // The offer is published before the phone rings.
   const over = live === undefined && (agent.call_id === null || agent.engagement === 'wrap_up');
   const ending = over ? endingOf(conversation?.legs ?? [], agent.extension, seen.get(id)) : null;
-  // Nobody talked: only a begun note can be finished.
+  // Without a talk, only a begun note can be finished.
   const noNote =
     (ending === 'missed' || ending === 'elsewhere') &&
     written === null &&
@@ -163,16 +164,17 @@ export function CallPanel({ agent, queues }: CallPanelProps): ReactNode {
         {live !== undefined && shown !== undefined && (
           <CallControls key={live.call_id} agent={agent} one={shown} settling={mine.settling} />
         )}
+        <Customers key={`customer ${id}`} party={party} />
         <CrmLink
           key={`crm ${id}`}
           callId={id}
           answered={agent.state === 'talking' && live !== undefined && live.call_id === agent.call_id}
           values={{
-            number: party.number,
-            name: party.name,
+            ...party,
             conversation: conversation?.id ?? id,
             queue: queue ?? '',
           }}
+          page={live?.customer?.url}
         />
         {chosen !== null && (
           <Button variant="default" onClick={() => setChosen(null)}>
@@ -205,6 +207,12 @@ export function CallPanel({ agent, queues }: CallPanelProps): ReactNode {
     </>
   );
 }
+/** Below the buttons, so that they stay in their place when the customer arrives. */
+const Customers = ({ party }: { readonly party: Party }): ReactNode => (
+  <Suspense>
+    <CustomerCard number={party.number} name={party.name} />
+  </Suspense>
+);
 const NoCall = (): ReactNode => (
   <Paper withBorder component="section" aria-labelledby="desk-call" className={styles.noCall}>
     <PhoneOff size={28} aria-hidden />

@@ -5,6 +5,7 @@ import type { QueueState } from '@offhook/client';
 import type { Agent } from '@offhook/contract/agents.ts';
 import { formatSpan } from '../app/format.ts';
 import { useSince } from '../app/now.ts';
+import { callerParty } from '../app/queue-names.ts';
 import { wordsOf } from '../app/words.ts';
 import styles from './desk.module.css';
 
@@ -55,7 +56,7 @@ export function CallersPanel({ agent, queues }: CallersPanelProps): ReactNode {
 }
 function Caller({ caller, queue }: { readonly caller: QueueCaller; readonly queue: string }): ReactNode {
   const waits = useSince(caller.joined_at);
-  const { number, name } = caller.caller;
+  const { number, name } = callerParty(caller);
   return (
     <li>
       <div className={styles.shrink}>

@@ -4,7 +4,7 @@ import { crmLink } from './crm-link.ts';
 
 const values = { number: '+4930123', name: 'A & B</b>#?', conversation: '01:1.2', queue: 'support' };
 
-test('crm link - what a caller calls itself stays one part of the address', () => {
+test('crm link - the name of a caller stays one part of the address', () => {
   assert.equal(
     crmLink('https://crm.example.com/s?phone={number}&n={name}&c={conversation}#{queue}', values),
     'https://crm.example.com/s?phone=%2B4930123&n=A%20%26%20B%3C%2Fb%3E%23%3F&c=01%3A1.2#support',
@@ -14,7 +14,7 @@ test('crm link - what a caller calls itself stays one part of the address', () =
     'http://crm/%7Bnumber%7D%2F..%2Fx%EF%BF%BD',
   );
 });
-test('crm link - only addresses of the web are opened', () => {
+test('crm link - only web addresses are opened', () => {
   for (const pattern of [
     null,
     '',

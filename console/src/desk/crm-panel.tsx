@@ -23,15 +23,18 @@ interface CrmLinkProps {
   /** The call is answered and not over. */
   readonly answered: boolean;
   readonly values: LinkValues;
+  /** Page of the customer of the call in a connected system. */
+  readonly page: string | undefined;
 }
-/** Link to this caller in the site's CRM, where an administrator has set one. */
-export function CrmLink({ callId, answered, values }: CrmLinkProps): ReactNode {
+/** Link to this caller: its page in a connected system, else the link that an administrator has set. */
+export function CrmLink({ callId, answered, values, page }: CrmLinkProps): ReactNode {
   const client = useClient();
   const settings = useQuery(consoleSettingsQuery(client));
   const [auto, setAuto] = useState(() => localStorage.getItem(AUTO) === 'on');
   const pattern = settings.data?.crm_link ?? null;
   // A link with the number is useless without one.
-  const link = values.number === '' && pattern?.includes('{number}') ? null : crmLink(pattern, values);
+  const set = values.number === '' && pattern?.includes('{number}') ? null : crmLink(pattern, values);
+  const link = page ?? set;
   useShortcut('k', link === null ? null : () => open(link));
   useEffect(() => {
     if (!auto || !answered || link === null) return;

@@ -9,17 +9,16 @@ import { formatAgo, formatDateTime, formatSpan } from '../app/format.ts';
 import { queueNames } from '../app/queue-names.ts';
 import { talkSpan } from '../app/talk-span.ts';
 import { serverNow } from '../app/now.ts';
-import { conversationQuery } from '../app/queries.ts';
+import { OF_NUMBER_SHOWN, conversationQuery, conversationsOfQuery } from '../app/queries.ts';
 import { useClient, useMe } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
-import { PAGE_PATHS } from '../paths.ts';
+import { PAGE_PATHS } from '../app/paths.ts';
 import { wordsOf } from '../app/words.ts';
 import styles from './desk.module.css';
 
 const dispositionWord = wordsOf('dispositions');
 const t = wordsOf('desk');
 
-const SHOWN = 6;
 interface HistoryPanelProps {
   readonly number: string;
   /** True once the caller is known. */
@@ -30,12 +29,10 @@ interface HistoryPanelProps {
 export function HistoryPanel({ number, known, without }: HistoryPanelProps): ReactNode {
   const client = useClient();
   const list = useQuery({
-    queryKey: ['conversations', 'of', number],
-    queryFn: async ({ signal }) =>
-      (await client.conversations.list({ number, limit: SHOWN + 1 }, signal)).conversations,
+    ...conversationsOfQuery(client, number),
     enabled: number !== '',
   });
-  const before = (list.data ?? []).filter((one) => one.id !== without).slice(0, SHOWN);
+  const before = (list.data ?? []).filter((one) => one.id !== without).slice(0, OF_NUMBER_SHOWN - 1);
   return (
     <Paper withBorder component="section" aria-labelledby="desk-history" className={styles.panel ?? ''}>
       <Group justify="space-between">

@@ -1,4 +1,4 @@
-/** The person's calls where there are several: the shown one, and buttons for the others. */
+/** Several calls of the person: the shown one, and buttons for the others. */
 import type { ReactNode } from 'react';
 import { Badge, Paper, Text, Title } from '@mantine/core';
 import { ArrowRightLeft, Pause, Phone, PhoneCall, PhoneIncoming, PhoneOff } from 'lucide-react';

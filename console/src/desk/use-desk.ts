@@ -49,7 +49,7 @@ export interface ShownCalls {
   /** Every call of the person, the oldest first. */
   readonly own: readonly OwnCall[];
   readonly shown: OwnCall | undefined;
-  /** The call has just replaced another one by itself: a press may be meant for that one. */
+  /** The call has just replaced another one automatically: a click may be meant for that one. */
   readonly settling: boolean;
   /** The person chose this call, which becomes the active one. */
   readonly choose: (id: string) => void;

@@ -14,7 +14,7 @@ const leg = (
 });
 const caller = leg(null, 'answered', 'caller');
 
-test('desk - a call that rang here and nobody took is missed; one that a colleague took was answered elsewhere', () => {
+test('desk - an unanswered call is missed; one answered by a colleague was answered elsewhere', () => {
   assert.equal(endingOf([caller, leg('1003', 'no_answer')], '1003', undefined), 'missed');
   assert.equal(endingOf([caller, leg('1003', 'cancelled_by_caller')], '1003', 'ringing'), 'missed');
   const taken = [caller, leg('1003', 'answered_elsewhere'), leg('1004', 'answered')];
@@ -22,19 +22,19 @@ test('desk - a call that rang here and nobody took is missed; one that a colleag
   assert.equal(endingOf(taken, '1004', undefined), 'talked');
 });
 
-test('desk - who placed a call, or answered it with one of several devices, missed nothing', () => {
+test('desk - a call placed, or answered on one of several devices, is not missed', () => {
   assert.equal(endingOf([leg('1003', 'no_answer', 'caller')], '1003', undefined), 'talked');
   const both = [caller, leg('1003', 'answered_elsewhere'), leg('1003', 'answered')];
   assert.equal(endingOf(both, '1003', undefined), 'talked');
 });
 
-test('desk - what the page saw counts where the record is late', () => {
+test('desk - the state seen by the page counts while the record is late', () => {
   assert.equal(endingOf([], '1003', undefined), 'talked');
   assert.equal(endingOf([], '1003', 'ringing'), 'missed');
   assert.equal(endingOf([caller, leg('1003', 'no_answer')], '1003', 'talked'), 'talked');
 });
 
-test('desk - how the customer took a call is shown once it is over, and only where that was no answer', () => {
+test('desk - an unanswered outgoing call shows its result once it is over', () => {
   assert.equal(vainEndOf({ state: 'final', customer_disposition: 'busy' }), 'busy');
   assert.equal(vainEndOf({ state: 'open', customer_disposition: 'busy' }), null);
   assert.equal(vainEndOf({ state: 'final', customer_disposition: 'answered' }), null);

@@ -85,7 +85,7 @@ export function shownCall(
   return own.toSorted((a, b) => RANKS[a.state] - RANKS[b.state] || at(b) - at(a) || stays(b) - stays(a))[0];
 }
 
-/** How an ended call went for one person. */
+/** Ways in which an ended call went for one person. */
 export type Ending = 'talked' | 'missed' | 'elsewhere';
 type OwnLeg = Pick<z.output<typeof ConversationLeg>, 'participant' | 'role' | 'disposition'>;
 /** `seen`: the furthest state of the person's leg that this page saw; the record may be older. */
@@ -100,7 +100,7 @@ export function endingOf(
   if (own.some((leg) => leg.role === 'caller' || leg.disposition === 'answered')) return 'talked';
   return own.every((leg) => leg.disposition === 'answered_elsewhere') ? 'elsewhere' : 'missed';
 }
-/** How an ended outgoing call failed; null where the customer answered, or was not called. */
+/** Reason for which an ended outgoing call failed; null if the customer answered, or was not called. */
 export const vainEndOf = ({
   state,
   customer_disposition: end,

@@ -54,11 +54,11 @@ const shown = (more: Partial<Wanted>, lang = 'tr'): string[] =>
       : `${typeof row.section === 'string' ? row.section : row.section.department}:${row.count}`,
   );
 
-test('directory - people stand in the order of their language, without a heading where there is one list', () => {
+test('directory - people are in the order of their language, without headings in a single list', () => {
   assert.deepEqual(shown({}), ['1001', '1002', '1003', '1004'], 'Ç, I, İ, Ö in Turkish');
   assert.deepEqual(departmentsOf(people, 'tr'), ['Muhasebe', 'Satış']);
 });
-test('directory - a search takes words of name, department and number in any order, dotted or not', () => {
+test('directory - a search matches words of name, department and number in any order, dotted or not', () => {
   assert.deepEqual(shown({ q: 'satis oz' }), ['1001']);
   assert.deepEqual(shown({ q: 'DEMİR igdir' }), ['1002']);
   assert.deepEqual(shown({ q: 'ipek' }), ['1003']);
@@ -66,7 +66,7 @@ test('directory - a search takes words of name, department and number in any ord
   assert.deepEqual(shown({ q: 'satis 1002' }), ['1002']);
   assert.deepEqual(shown({ q: 'nobody' }), []);
 });
-test('directory - favourites come first and only once, departments under their names, none last', () => {
+test('directory - favourites come first and once, departments under their names, none last', () => {
   const favourites = new Set(['1003']);
   assert.deepEqual(shown({ favourites }), ['favourites:1', '1003', 'everybody:3', '1001', '1002', '1004']);
   assert.deepEqual(shown({ grouped: true }), [
@@ -81,7 +81,7 @@ test('directory - favourites come first and only once, departments under their n
   assert.deepEqual(shown({ department: 'Satış', grouped: true, favourites }), ['Satış:2', '1001', '1002']);
   assert.deepEqual(shown({ department: '' }), ['1003']);
 });
-test('directory - a status is what is live now, an agent that is not ready is away', () => {
+test('directory - a status is the live one, a paused agent is away', () => {
   const words: Record<string, Presence> = {
     1001: presence('in_call', { activity: 'in_call' }),
     1002: presence('lunch'),
@@ -93,7 +93,7 @@ test('directory - a status is what is live now, an agent that is not ready is aw
   assert.deepEqual(shown({ group: 'offline', presenceOf }), ['1003', '1004'], 'and who is not known yet');
   assert.deepEqual(shown({ group: 'available', presenceOf }), []);
 });
-test('directory - ten thousand people are searched without a pause', () => {
+test('directory - a search of ten thousand people is quick', () => {
   const many = Array.from({ length: 10_000 }, (_, i) =>
     contact(String(10_000 + i), `Person ${i} Öz`, `Team ${i % 40}`),
   );

@@ -1,4 +1,4 @@
-/** Which contacts a list shows, in which order and under which headings. Pure; 10,000 of them within a frame or two. */
+/** Contacts of a list with their order and headings. Pure; 10,000 take a frame or two. */
 import type { Contact, Presence } from '@offhook/contract/extensions.ts';
 import { matcherOf, searched } from '@offhook/contract/search.ts';
 import type { Searched } from '@offhook/contract/search.ts';
@@ -16,7 +16,7 @@ export type Row =
   | { readonly kind: 'person'; readonly contact: Contact; readonly place: number };
 export interface Wanted {
   readonly q: string;
-  /** Null: all of them; empty: those of none. */
+  /** Null: all departments; empty: people without one. */
   readonly department: string | null;
   readonly group: Group | null;
   readonly grouped: boolean;

@@ -1,4 +1,4 @@
-/** Whom this person has put first, kept in this browser. */
+/** Favourites of this person, stored in this browser. */
 import { useCallback, useMemo, useState } from 'react';
 import { useMe } from '../app/session.tsx';
 

@@ -1,4 +1,4 @@
-/** The list itself: only what is seen is drawn, however many people there are. */
+/** The list of people; renders only visible rows. */
 import { useEffect, useImperativeHandle, useRef } from 'react';
 import type { KeyboardEvent, ReactNode, Ref } from 'react';
 import { Text } from '@mantine/core';
@@ -18,22 +18,22 @@ const t = wordsOf('directory');
 
 const HEAD_PX = 40;
 const PERSON_PX = { wide: 60, narrow: 76 };
-/** As in the styles: the list is too narrow for columns. */
+/** Width below which the list has no columns, as in the styles. */
 const NARROW_PX = 736;
 const titleOf = (section: Section): string => {
   if (typeof section !== 'string') return section.department;
   return t(section === 'none' ? 'no_department' : section);
 };
 export interface ListHandle {
-  /** Puts the keyboard on the first person. */
+  /** Focuses the first person. */
   focusFirst(): void;
 }
 interface ListProps {
   readonly rows: readonly Row[];
-  /** Another one where other people are wanted: the list begins at its top again. */
+  /** Changes with the wanted people: the list then scrolls to its top. */
   readonly wanted: string;
   readonly people: number;
-  /** The department of who looks, whose calls may be picked up. */
+  /** Department of the signed-in person, whose calls it may pick up. */
   readonly department: string | null;
   readonly favourites: ReadonlySet<string>;
   readonly onFavourite: (extension: string) => void;
@@ -71,7 +71,7 @@ export function PeopleList({
   useEffect(() => virtual.measure(), [virtual, rows, narrow]);
   useEffect(() => virtual.scrollToOffset(0), [virtual, wanted]);
 
-  /** A row far away is drawn before it can be focused. */
+  /** A distant row must be rendered before it can be focused. */
   function focusOn(index: number): void {
     virtual.scrollToIndex(index, { align: 'auto' });
     requestAnimationFrame(() =>

@@ -18,6 +18,7 @@ import type { Contact } from '@offhook/contract/extensions.ts';
 import type { PresenceState } from '@offhook/client';
 import { formatNumber } from '../app/format.ts';
 import { useLive } from '../app/live.ts';
+import { contactsQuery } from '../app/queries.ts';
 import { useClient, useMe } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
 import { language, wordsOf } from '../app/words.ts';
@@ -34,7 +35,7 @@ const t = wordsOf('directory');
 
 const NOTHING: ReadonlyMap<string, PresenceState> = new Map();
 const never = (): (() => void) => () => undefined;
-/** All presence where the list depends on it; else none, so that a change of presence does not render the whole list. */
+/** All presence if the list depends on it, else none: a change of presence would render the whole list. */
 function usePresenceOf(needed: boolean): ReadonlyMap<string, PresenceState> {
   const topic = useLive().topic('presence');
   return useSyncExternalStore(needed ? topic.subscribe : never, () => (needed ? topic.records : NOTHING));
@@ -42,10 +43,7 @@ function usePresenceOf(needed: boolean): ReadonlyMap<string, PresenceState> {
 
 export function DirectoryPage(): ReactNode {
   const client = useClient();
-  const contacts = useQuery({
-    queryKey: ['contacts'],
-    queryFn: ({ signal }) => client.contacts({}, signal),
-  });
+  const contacts = useQuery(contactsQuery(client));
   return (
     <>
       <VisuallyHidden>
@@ -65,7 +63,7 @@ export function DirectoryPage(): ReactNode {
 }
 interface DepartmentSelectProps {
   readonly departments: readonly string[];
-  /** Some people have no department, which is a choice too. */
+  /** Some people have no department; that is a choice, too. */
   readonly someWithout: boolean;
   /** Null: all; empty: none. */
   readonly value: string | null;

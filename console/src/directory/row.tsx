@@ -25,7 +25,7 @@ const endOf = (time: string): string =>
 export interface PersonProps {
   readonly contact: Contact;
   readonly own: boolean;
-  /** The reader may pick up a call that rings there. */
+  /** True if the reader may pick up a call ringing there. */
   readonly mayPickUp: boolean;
   readonly favourite: boolean;
   readonly onFavourite: (extension: string) => void;
@@ -92,7 +92,7 @@ export const Person = memo(function Person(props: PersonProps): ReactNode {
   const { note, expires_at } = presence;
   const ringing = presence.activity === 'ringing' || presence.activity === 'in_call_and_ringing';
   const ticking = shown.group === 'busy' && shown.word !== 'dnd';
-  // The word for do not disturb hides the state of the line, which is shown beside it.
+  // Do not disturb hides the activity, which is shown beside it.
   const line =
     shown.word === 'dnd' && presence.activity !== 'idle' ? (ringing ? 'ringing' : 'in_call') : null;
   const word = presence.personal;

@@ -1,4 +1,4 @@
-/** Causes of Q.850 in words; how the network said why a call ended. */
+/** Texts of Q.850 causes, the network's reasons for the end of a call. */
 import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('causes');

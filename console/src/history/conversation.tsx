@@ -19,6 +19,7 @@ import { ArrowLeft, ArrowRight, Phone } from 'lucide-react';
 import { Link } from 'wouter';
 import { OffhookError } from '@offhook/client';
 import type { Conversation } from '@offhook/contract/conversations.ts';
+import { BlockCaller } from '../app/block-caller.tsx';
 import { formatDateTime, formatClock, formatNumber, formatPercent, formatSpan } from '../app/format.ts';
 import { useSince } from '../app/now.ts';
 import { queueName } from '../app/queue-names.ts';
@@ -252,11 +253,14 @@ function Head({ conversation: c }: Props): ReactNode {
             )}
           </Group>
         </div>
-        {number !== null && (
-          <Button leftSection={<Phone size={16} aria-hidden />} onClick={() => call(number)}>
-            {say('call', { number })}
-          </Button>
-        )}
+        <Group gap="xs">
+          {c.direction === 'in' && number !== null && <BlockCaller number={number} />}
+          {number !== null && (
+            <Button leftSection={<Phone size={16} aria-hidden />} onClick={() => call(number)}>
+              {say('call', { number })}
+            </Button>
+          )}
+        </Group>
       </Group>
     </div>
   );

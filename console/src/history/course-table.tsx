@@ -61,13 +61,13 @@ function withOf(fact: Fact, names: Names): string {
   if (fact.is === 'segment') return fact.segment.with.map(names).join(', ');
   return fact.is === 'transfer' ? names(fact.transfer.moved) : '';
 }
-/** Everything the drawing shows, in order. */
+/** Everything in the drawing, in order. */
 export function CourseTable({
   conversation,
   scrolls,
 }: {
   readonly conversation: Conversation;
-  /** False where nobody sees it: it takes no focus then. */
+  /** False while hidden: then it takes no focus. */
   readonly scrolls: boolean;
 }): ReactNode {
   const names = namesOf(conversation);

@@ -1,16 +1,16 @@
-/** What happened in a conversation, as the drawing and the table tell it. Pure: no word of any language in it. */
+/** Course of a conversation for drawing and table. Pure, without texts of a language. */
 import type { Conversation } from '@offhook/contract/conversations.ts';
 
 export type Leg = Conversation['legs'][number];
 export type Segment = Leg['segments'][number];
 export type Transfer = Conversation['transfers'][number];
 export type Visit = Conversation['queue_visits'][number];
-/** What people call its queue. */
+/** Title of a visit's queue. */
 export const visitName = ({ queue, queue_title }: Visit): string => queue_title ?? queue;
 export type Offer = Visit['offers'][number];
 export type Recording = Conversation['recordings'][number];
 
-/** `at` is ms since 1970, `seconds` null for what takes no time; `leg` whose it is. */
+/** `at` is ms since 1970, `seconds` null for an instant; `leg` is its leg. */
 export type Fact = { readonly at: number; readonly seconds: number | null; readonly leg: string | null } & (
   | { readonly is: 'segment'; readonly segment: Segment }
   | { readonly is: 'joined'; readonly visit: Visit }
@@ -21,7 +21,7 @@ export type Fact = { readonly at: number; readonly seconds: number | null; reado
   | { readonly is: 'paused' }
 );
 const ms = (time: string): number => Date.parse(time);
-/** In order of time; what happens in one moment keeps the order queue, offer, legs, transfer, end. */
+/** In order of time; facts of the same time keep the order queue, offer, legs, transfer, end. */
 export function factsOf(
   c: Pick<Conversation, 'legs' | 'transfers' | 'queue_visits' | 'recordings' | 'state'>,
 ) {
@@ -84,12 +84,12 @@ export function spanOf(c: Pick<Conversation, 'started_at' | 'ended_at' | 'legs'>
   return [from, Math.max(from + 1000, ...ends)];
 }
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 28_800, 86_400];
-/** Seconds from the start at which the axis has a mark; `most` of them. */
+/** Seconds from the start with a mark on the axis; at most `most`. */
 export function ticksOf(seconds: number, most = 8): readonly number[] {
   const step = STEPS.find((one) => seconds / one <= most) ?? Math.ceil(seconds / most / 86_400) * 86_400;
   return Array.from({ length: Math.floor(seconds / step) + 1 }, (_, i) => i * step);
 }
-/** Where a stretch lies on the axis, in percent of it; never too narrow to be seen, never beyond the end. */
+/** Position of an interval on the axis in percent; at least visible, never beyond the end. */
 export function placeOf(
   [from, to]: readonly [number, number],
   startMs: number,

@@ -30,9 +30,9 @@ import styles from './conversation.module.css';
 const t = wordsOf('exports');
 const say = wordsOf('history');
 
-/** How far a file is stands in no topic of the stream: the list is asked for again and answers when it changes. */
+/** The progress of a file is in no topic of the stream: the list is requested repeatedly, and answers on a change. */
 const AGAIN_MS = 250;
-/** The same while the service cannot be reached. */
+/** Interval while the service is unreachable. */
 const AWAY_MS = 3_000;
 const KEY = ['exports'];
 const isUnderWay = ({ state }: Export): boolean => state === 'queued' || state === 'running';
@@ -120,7 +120,7 @@ function Body({ filters, scope }: Props): ReactNode {
       return client.exports.list({ limit: 20, seen }, signal);
     },
     staleTime: 0,
-    // The next opening of this list must not wait for a change.
+    // Not cached, so that the next opening of the list does not wait for a change.
     gcTime: 0,
     refetchInterval: ({ state }) => (state.status === 'error' ? AWAY_MS : AGAIN_MS),
   });

@@ -20,7 +20,7 @@ interface FilterProps {
 }
 const TYPED_MS = 350;
 const PRESET_WORDS = { today: 'today', yesterday: 'yesterday', '7d': 'last_7d', '30d': 'last_30d' } as const;
-/** These are behind "more filters". */
+/** Filters below "more filters". */
 const BEHIND: readonly FilterName[] = [
   'number',
   'person',
@@ -42,7 +42,7 @@ function TextFilter({ name, filters, change, hint, search, digits }: TextFilterP
   const given = filters[name] ?? '';
   const [text, setText] = useState(given);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  // What was typed here comes back trimmed; what changed elsewhere takes its place.
+  // Typed text returns trimmed; a change from elsewhere replaces it.
   useEffect(() => setText((now) => (now.trim() === given ? now : given)), [given]);
   useEffect(() => () => clearTimeout(timer.current), []);
   const bad = text.trim() !== '' && !isTaken(name, text.trim());
@@ -85,7 +85,7 @@ const Choice = ({ name, filters, change, options }: ChoiceProps): ReactNode => (
     data={[{ value: '', label: t('any') }, ...options]}
   />
 );
-/** As a field of a form writes a moment of the reader's zone. */
+/** Value of a date-time field in the reader's zone. */
 const localText = (time: string | undefined): string => {
   if (time === undefined) return '';
   const date = new Date(time);
@@ -138,7 +138,7 @@ const WORDS: { readonly [K in FilterName]?: (value: string) => string } = {
   recording: (value) => t(`recording_${value}` as 'recording_true'),
   state: (value) => t(`state_${value}` as 'state_open'),
 };
-/** What a filter says: `Queue: support`. */
+/** Label of a filter: `Queue: support`. */
 export const chipText = (name: FilterName, value: string): string => {
   const word = WORDS[name]?.(value) ?? value;
   return name === 'recording' || name === 'when' || name === 'disposition'

@@ -1,4 +1,4 @@
-/** By what the list is narrowed. It stands in the query of the page's address, so a bookmark and the back button keep it. */
+/** Filters of the list, stored in the query of the page's address, so that bookmarks and the back button keep them. */
 import type { ConversationsQuery } from '@offhook/contract/conversation-list.ts';
 import type { ConversationFilter, ConversationSummary } from '@offhook/contract/conversations.ts';
 
@@ -16,7 +16,7 @@ export const DISPOSITIONS = [
   'callback_requested',
 ] as const satisfies readonly ConversationSummary['disposition'][];
 export const STATES = ['open', 'final', 'amended'] as const satisfies readonly ConversationSummary['state'][];
-/** In the order in which their chips stand. */
+/** In the order of their chips. */
 export const FILTER_NAMES = [
   'when',
   'from',
@@ -33,14 +33,14 @@ export const FILTER_NAMES = [
   'state',
 ] as const;
 export type FilterName = (typeof FILTER_NAMES)[number];
-/** As in the address; empty texts are left out. `from` and `to` are RFC 3339 and count where `when` is not given. */
+/** As in the address; empty texts are left out. `from` and `to` are RFC 3339 and apply without `when`. */
 export type Filters = { readonly [K in FilterName]?: string };
-/** `mine`: the own extension's, without what its owner has hidden; `all`: everybody's, for supervisors. */
+/** `mine`: the own extension's without hidden ones; `all`: all, for supervisors. */
 export type Scope = 'mine' | 'all';
 
 const one = <T extends string>(words: readonly T[], word: string | undefined): T | undefined =>
   words.find((known) => known === word);
-/** What the service would refuse is dropped: an address can be typed by hand. */
+/** Values that the service would refuse are dropped, because an address may be typed by hand. */
 const TAKEN: Readonly<Record<FilterName, (word: string) => boolean>> = {
   when: (word) => one(PRESETS, word) !== undefined,
   from: (word) => !Number.isNaN(Date.parse(word)),
@@ -70,7 +70,7 @@ export function readFilters(search: URLSearchParams): Filters {
   }
   return found;
 }
-/** What else stands in the address stays. */
+/** Keeps the other parameters of the address. */
 export function writeFilters(
   search: URLSearchParams,
   change: { readonly [K in FilterName]?: string | null },
@@ -83,7 +83,7 @@ export function writeFilters(
   return next;
 }
 
-/** Midnight of a day of the reader's zone, so many days after that of `now`. */
+/** Midnight in the reader's zone, `days` after the day of `now`. */
 const midnight = (now: number, days: number): string => {
   const day = new Date(now);
   return new Date(day.getFullYear(), day.getMonth(), day.getDate() + days).toISOString();
@@ -107,7 +107,7 @@ export function rangeOf(filters: Filters, now: number): { from?: string; to?: st
     }
   }
 }
-/** What an export can be narrowed by. */
+/** Filters of an export. */
 export function exportFilterOf(filters: Filters, scope: Scope, extension: string, now: number) {
   const { q, number, queue, agent } = filters;
   const person = filters.person ?? (scope === 'mine' ? extension : undefined);
@@ -118,7 +118,7 @@ export function exportFilterOf(filters: Filters, scope: Scope, extension: string
     Object.entries(all).filter(([, value]) => value !== undefined),
   ) as ConversationFilter;
 }
-/** Filters of the list that no export knows. */
+/** Filters of the list that an export does not have. */
 export const beyondExport = (filters: Filters): readonly FilterName[] =>
   (['outcome', 'recording', 'state'] as const).filter((name) => filters[name] !== undefined);
 

@@ -1,4 +1,4 @@
-/** Whether a conversation that has just been told of belongs into the list, as the service would say. */
+/** Whether a newly published conversation belongs in the list, by the service's rules. */
 import type { ConversationSummary } from '@offhook/contract/conversations.ts';
 import { digitsOf, fold } from '@offhook/contract/search.ts';
 import type { ListQuery } from './filters.ts';
@@ -9,9 +9,9 @@ const numbersOf = (c: ConversationSummary): Everybody => [
   c.dialled_e164,
   ...[c.caller, ...c.parties].flatMap((p) => (p === null ? [] : [p.number, p.number_e164])),
 ];
-/** Digits of a country's code: what may stand before a national number. */
+/** Digits of a country code, which may precede a national number. */
 const COUNTRY_DIGITS = 3;
-/** The same number in another spelling: `0049…` and `+49…` in full, `0…` as the end of one with a country's code. */
+/** True for the same number in another spelling: `0049…` and `+49…` in full, `0…` as the end of one with a country code. */
 export function sameNumber(wanted: string, number: string): boolean {
   const [asked, has] = [digitsOf(wanted), digitsOf(number)];
   if (asked === null || has === null) return wanted === number;
@@ -24,7 +24,7 @@ export function sameNumber(wanted: string, number: string): boolean {
   return has.endsWith(national) && country >= 1 && country <= COUNTRY_DIGITS;
 }
 
-/** Whose list it is stands in the topic of the stream. */
+/** The topic of the stream selects the list's owner. */
 export function fits(c: ConversationSummary, query: ListQuery): boolean {
   const { person, number, queue, agent, direction, disposition, state, from, to, q, outcome, has_recording } =
     query;

@@ -21,7 +21,7 @@ const dayOf = (ms: number): number => {
   const date = new Date(ms);
   return new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime();
 };
-/** A heading where another day of the reader's zone begins. */
+/** Rows with a heading for each day of the reader's zone. */
 function itemsOf(rows: readonly ConversationSummary[]): readonly Item[] {
   const items: Item[] = [];
   let last: number | null = null;
@@ -43,7 +43,7 @@ function dayText(day: number): string {
 const DAY_PX = 44;
 const ROW_PX = 57;
 const CARD_PX = 85;
-/** Rows drawn beyond what is seen. */
+/** Rows rendered beyond the visible ones. */
 const OVERSCAN = 10;
 const narrow = (): boolean => window.matchMedia('(max-width: 62em)').matches;
 
@@ -53,7 +53,7 @@ interface ListProps {
   readonly me: string;
   readonly actions: RowActions;
 }
-/** However many there are, only what is seen is drawn. */
+/** Renders only the visible rows. */
 export function List({ list, own, me, actions }: ListProps): ReactNode {
   const { rows, more, fetching, next, waiting, show } = list;
   const items = useMemo(() => itemsOf(rows), [rows]);

@@ -9,7 +9,8 @@ import { serverNow } from '../app/now.ts';
 import { useMe } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
 import { ZoneNote } from '../app/zone.tsx';
-import { PAGE_PATHS } from '../paths.ts';
+import { PAGE_PATHS } from '../app/paths.ts';
+import { Callbacks } from './callbacks.tsx';
 import { conversationAddress } from './last-list.ts';
 import { MISSED_SHOWN, markSeen, useMissed } from './missed.ts';
 import { PartyText } from './party.tsx';
@@ -64,12 +65,12 @@ function Row({ missed, fresh, onCall }: RowProps): ReactNode {
     </li>
   );
 }
-/** Who called in vain; looked at here, a call is seen in this browser. */
+/** Missed calls; opening this page marks them as seen in this browser. */
 export function MissedPage(): ReactNode {
   const { extension } = useMe();
   const { calls, unseen, seen, error, retry } = useMissed();
   const onCall = useCall();
-  // What was new when the page was opened stays marked while it is open.
+  // New calls stay marked while the page is open.
   const [before] = useState(seen);
   useEffect(() => {
     if (unseen.length === 0) return;
@@ -86,6 +87,10 @@ export function MissedPage(): ReactNode {
         {t('missed_title')}
       </Title>
       <ZoneNote />
+      <Callbacks />
+      <Title order={2} size="h4">
+        {t('missed_own')}
+      </Title>
       {calls === undefined ? (
         error === null ? (
           <Loading />

@@ -1,4 +1,4 @@
-/** The person's missed calls, from the history, and which of them were seen in this browser. */
+/** Missed calls of the person, from the history, and those not seen in this browser. */
 import { useMemo, useSyncExternalStore } from 'react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { HistoryCall } from '@offhook/contract/history.ts';
@@ -9,7 +9,7 @@ import { useClient, useMe } from '../app/session.tsx';
 import { storedChanges } from '../app/stored.ts';
 import { isUnseen, readSeen, withSeen } from './unseen.ts';
 
-/** The newest; older ones are in the history. */
+/** Limit of the newest; older ones are in the history. */
 export const MISSED_SHOWN = 100;
 const KEY = 'missed';
 const nameOf = (extension: string): string => `offhook.missed.seen.${extension}`;
@@ -22,7 +22,7 @@ export function markSeen(extension: string, calls: readonly HistoryCall[]): void
 }
 
 export interface MissedCalls {
-  /** Newest first; undefined while they are not known. */
+  /** Newest first; undefined while unknown. */
   readonly calls: readonly HistoryCall[] | undefined;
   readonly unseen: readonly HistoryCall[];
   readonly seen: ReadonlySet<string>;
@@ -45,7 +45,7 @@ export function useMissed(): MissedCalls {
   );
   return { calls: data, unseen, seen, error, retry: () => void refetch() };
 }
-/** Reads them anew as a conversation of the person ends. */
+/** Reloads them when a conversation of the person ends. */
 export function useMissedEvents(): void {
   const queries = useQueryClient();
   useConversationEvents('history/mine', (conversation) => {

@@ -28,7 +28,7 @@ const t = wordsOf('history');
 export { ConversationPage } from './conversation.tsx';
 export { MissedPage } from './missed-page.tsx';
 
-/** Whose list, by the address: a supervisor sees all unless it says `mine`. */
+/** Scope of the list, by the address: `all` for a supervisor unless the address has `mine`. */
 function useScope(search: URLSearchParams): Scope {
   return useMay('supervisor') && search.get('view') !== 'mine' ? 'all' : 'mine';
 }

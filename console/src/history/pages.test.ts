@@ -40,7 +40,7 @@ const page = (conversations: ConversationSummary[], next_cursor: string | null =
 const pages = (...all: Pages['pages']): Pages => ({ pages: all, pageParams: all.map(() => undefined) });
 const ids = (data: Pages): string[] => rowsOf(data).map((c) => c.id.slice(5, -2));
 
-test('history list - what is told of changes in its place, what is new stands by its time, what was joined is gone', () => {
+test('history list - known conversations change in position, new ones are inserted by time, merged ones are removed', () => {
   const data = pages(page([one(9), one(8)], 'a', 5), page([one(6), one(5)], 'b'));
   const joined = one(10, { merged_from: [one(8).id], change: 90 });
   const after = arriving(data, [joined, one(7, { change: 91 }), one(1, { change: 92 })], {});
@@ -54,7 +54,7 @@ test('history list - what is told of changes in its place, what is new stands by
   assert.deepEqual(ids(without(data, 'all')), []);
 });
 
-test('history list - only what fits the filters comes in', () => {
+test('history list - only conversations that match the filters are inserted', () => {
   const c = one(1, { dialled_e164: '+4930901820', queues: ['support'], disposition: 'missed' });
   assert.ok(
     fits(c, { q: 'muller' }) && fits(c, { q: '90182' }) && fits(c, { queue: 'support', person: '1002' }),
@@ -69,7 +69,7 @@ test('history list - only what fits the filters comes in', () => {
   assert.ok(!sameNumber('0820', '+4930901820') && !sameNumber('820', '+4930901820'));
 });
 
-test('history filters - the address keeps them, and what the service would refuse is dropped', () => {
+test('history filters - the address stores them, and invalid values are dropped', () => {
   const search = new URLSearchParams(
     'when=7d&from=2026-01-01T00:00:00Z&person=12ab&direction=up&q=%20Zo%C3%AB&view=mine',
   );
@@ -92,7 +92,7 @@ test('history filters - the address keeps them, and what the service would refus
   assert.deepEqual(beyondExport({ state: 'open', q: 'x' }), ['state']);
 });
 
-test('history list - of a queue that rang several, who answered is the other side; of one where nobody did, the queue', () => {
+test('history list - for a queue, the answering agent is the other side, else the queue', () => {
   const party = (extension: string) => ({ extension, number: extension, name: '' });
   const queued = (over: Partial<ConversationSummary>): ConversationSummary =>
     one(1, {
@@ -112,7 +112,7 @@ test('history list - of a queue that rang several, who answered is the other sid
   assert.deepEqual(sides(abandoned, '1004'), ['1001']);
 });
 
-test('history list - a queue is named by its title, and by its key where it is gone or no title was told', () => {
+test('history list - a queue is named by its title, and by its key without one', () => {
   const c = { queues: ['support', 'closed'], queue_titles: ['Customer support', null] };
   assert.deepEqual(queueNames(c), ['Customer support', 'closed']);
   assert.equal(queueName(c, 'other'), 'other');

@@ -1,4 +1,4 @@
-/** The pages of the list with what the stream tells put in. Pure. */
+/** Merges events of the stream into the pages of the list. Pure. */
 import type { ConversationSummary } from '@offhook/contract/conversations.ts';
 import type { ListQuery } from './filters.ts';
 import { fits } from './fits.ts';
@@ -9,14 +9,14 @@ export const rowsOf = (data: Pick<Pages, 'pages'>): ConversationSummary[] =>
   data.pages.flatMap((page) => page.conversations);
 
 const NO_PAGE: Page = { success: true, conversations: [], next_cursor: null, total: null };
-/** What was told later of the same conversation counts; a newer revision is never overwritten by an older one. */
+/** The later change of a conversation wins, so that an older revision never overwrites a newer one. */
 const newer = (a: ConversationSummary, b: ConversationSummary): ConversationSummary =>
   b.change >= a.change ? b : a;
 
 const newestFirst = (a: ConversationSummary, b: ConversationSummary): number =>
   b.started_at < a.started_at ? -1 : b.started_at > a.started_at ? 1 : 0;
 
-/** Known conversations change in their place; one that was joined into another is gone; new ones that fit stand by their time. */
+/** Updates known conversations in position, removes merged ones and inserts matching new ones by time. */
 export function arriving(data: Pages, some: readonly ConversationSummary[], query: ListQuery): Pages {
   if (some.length === 0) return data;
   const told = new Map<string, ConversationSummary>();
@@ -56,13 +56,13 @@ export function arriving(data: Pages, some: readonly ConversationSummary[], quer
   pages[0] = { ...first, total };
   return { pages, pageParams: data.pages.length === 0 ? [undefined] : data.pageParams };
 }
-/** Only those that are there already. */
+/** Updates known conversations only. */
 export function updating(data: Pages, some: readonly ConversationSummary[]): Pages {
   const known = new Set(rowsOf(data).map((row) => row.id));
   const there = some.filter((c) => known.has(c.id) || c.merged_from.some((id) => known.has(id)));
   return arriving(data, there, {});
 }
-/** Without these, as after they were hidden. */
+/** Removes conversations, e.g. after they were hidden. */
 export function without(data: Pages, ids: readonly string[] | 'all'): Pages {
   const gone = ids === 'all' ? null : new Set(ids);
   let count = 0;

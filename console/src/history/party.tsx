@@ -1,4 +1,4 @@
-/** Who took part, as people say it. What a caller sent as its name is text like any other. */
+/** Parties of a conversation in words. A name sent by a caller is plain text. */
 import type { ReactNode } from 'react';
 import { Text } from '@mantine/core';
 import {
@@ -24,7 +24,7 @@ const t = wordsOf('history');
 
 export const nameOf = (party: Party): string => party.name || numberOf(party) || t('nobody');
 
-/** `Ayşe Kaya 1002`; the number is left out where it is the name. */
+/** `Ayşe Kaya 1002`; without the number if that is the name. */
 export function PartyText({ party }: { readonly party: Party }): ReactNode {
   const [name, number] = [nameOf(party), numberOf(party)];
   return (
@@ -76,7 +76,7 @@ export function colourOf({ disposition, state }: Pick<Shown, 'disposition' | 'st
       return 'var(--offhook-idle)';
   }
 }
-/** A call placed for somebody whose own devices did not take it: the other side never rang, so it missed nothing. */
+/** A placed call that the caller's own devices did not answer: the other side never rang, so it missed nothing. */
 const neverRang = ({ disposition, direction, queues, caller, extensions }: Ended): boolean =>
   disposition === 'missed' &&
   direction === 'internal' &&

@@ -21,7 +21,7 @@ const JUMP = 10;
 const SPEEDS = ['0.75', '1', '1.25', '1.5', '2'] as const;
 const audioOf = (id: string): string => `/api/v1/recordings/${encodeURIComponent(id)}/audio`;
 
-/** Asks first: the sound does not come back. */
+/** Asks for confirmation: a deleted recording cannot be restored. */
 function Remove({
   recording,
   onDone,
@@ -67,7 +67,7 @@ function Remove({
     </>
   );
 }
-/** One audio element. The service sends ranges, so a long recording starts at once and a jump loads only what is played. */
+/** One audio element. The service sends ranges, so a long recording starts at once and a jump loads only the played part. */
 function usePlayback(recording: Recording) {
   const client = useClient();
   const audio = useRef<HTMLAudioElement>(null);
@@ -82,7 +82,7 @@ function usePlayback(recording: Recording) {
     // A refused start also raises the element's error event.
     await audio.current?.play().catch(() => undefined);
   }
-  /** The element reports no reason; a request to the service does, and it renews a session that is over. */
+  /** The element reports no reason; a request to the service does, and renews an ended session. */
   async function failed(): Promise<void> {
     setPlaying(false);
     try {
@@ -135,7 +135,7 @@ interface SeekBarProps {
   readonly length: number;
   readonly onSeek: (to: number) => void;
 }
-/** The position, with the stretches in which recording was paused. */
+/** The position, with the intervals in which recording was paused. */
 function SeekBar({ recording, at, length, onSeek }: SeekBarProps): ReactNode {
   const id = useId();
   const began = Date.parse(recording.started_at);

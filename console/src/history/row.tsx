@@ -32,18 +32,18 @@ function Sides({ sides }: { readonly sides: readonly Party[] }): ReactNode {
 
 export interface RowActions {
   readonly call: (number: string) => void;
-  /** Null where the list is not one's own view. */
+  /** Null outside of one's own view. */
   readonly hide: ((id: string) => void) | null;
 }
 export interface RowProps {
   readonly conversation: ConversationSummary;
-  /** Of the reader, where it is its own list. */
+  /** Extension of the list's owner in the own list; null in the list of all. */
   readonly own: string | null;
   readonly me: string;
   readonly index: number;
   readonly actions: RowActions;
 }
-/** One conversation: its whole row leads to it. */
+/** One conversation; the whole row links to it. */
 export const Row = memo(function Row({ conversation: c, own, me, index, actions }: RowProps): ReactNode {
   const Icon = iconOf(c);
   const number = callBackOf(c, me);

@@ -1,4 +1,4 @@
-/** Who a conversation was between, as a line about it says it. */
+/** Parties of a conversation as shown in one line. */
 import type { ConversationSummary } from '@offhook/contract/conversations.ts';
 
 export type Party = ConversationSummary['parties'][number];
@@ -9,8 +9,8 @@ type Sides = Pick<
   'caller' | 'parties' | 'dialled' | 'agents' | 'queues' | 'answered_at'
 >;
 /**
- * Who is on the other side for this extension; for nobody's eyes in particular, who called and who was wanted. A queue rings
- * many: who answered is meant, and nobody of them where nobody did.
+ * The other side of this extension; without an extension, caller and called party. For a queue, the answering agent, or
+ * none.
  */
 export function sidesOf(c: Sides, own: string | null): readonly Party[] {
   const dialled: Party = { extension: null, number: c.dialled, number_e164: null, name: '', trunk: null };
@@ -24,7 +24,7 @@ export function sidesOf(c: Sides, own: string | null): readonly Party[] {
   if (first.extension !== own) return [first];
   return [others.find((p) => p.extension !== own) ?? dialled];
 }
-/** The number by which the other side is called back; null where none was shown. */
+/** Number for calling the other side back; null for a hidden one. */
 export function callBackOf(c: Sides, own: string): string | null {
   const [other] = sidesOf(c, own);
   if (other === undefined || other.extension === own) return null;

@@ -1,4 +1,4 @@
-/** The course of a conversation, drawn for eyes: the table beside it has the same facts for everybody. */
+/** Drawing of a conversation's course; the table has the same facts for screen readers. */
 import type { ReactNode } from 'react';
 import { Group, Text } from '@mantine/core';
 import { ArrowRightLeft, CircleParking, Forward, Hand, PhoneForwarded, Users } from 'lucide-react';

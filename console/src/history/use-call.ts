@@ -6,7 +6,7 @@ import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('history');
 
-/** Calls from this browser where its phone is on, else rings the own devices, then the number. */
+/** Calls from this browser if its phone is on, else rings the own devices, then the number. */
 export function useCall(): (number: string) => void {
   const calling = useCalling();
   return useCallback(

@@ -7,7 +7,7 @@ import { updating } from './pages.ts';
 import { LIST_KEY } from './use-conversations.ts';
 import type { Pages } from './use-conversations.ts';
 
-/** One conversation by the id of any call of it, read again whenever the stream tells of it. */
+/** One conversation by the id of any of its calls, read again on each of its events. */
 export function useConversation(id: string): {
   readonly conversation: Conversation | undefined;
   readonly error: unknown;

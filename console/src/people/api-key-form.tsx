@@ -16,16 +16,16 @@ import type { ApiKey, Scope } from '@offhook/contract/keys.ts';
 import { ChangeForm } from '../app/change-form.tsx';
 import { useClient } from '../app/session.tsx';
 import { fromLocal, toLocal } from './local-time.ts';
-import { useChange } from './parts.tsx';
+import { useChange } from '../app/page-parts.tsx';
 import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('people');
 const scopes = wordsOf('scopes');
 type ScopeWord<S extends Scope> = S extends `${infer Noun}:${infer Verb}` ? `scope_${Noun}_${Verb}` : never;
-/** What a scope of an API key allows, in the reader's language. */
+/** Rights of an API key's scope, in the reader's language. */
 const scopeText = (scope: Scope): string => scopes(`scope_${scope.replace(':', '_')}` as ScopeWord<Scope>);
 
-/** Every scope, in the order of the form; the type says where one is missing. */
+/** Every scope, in the order of the form; the type checks that none is missing. */
 const SCOPES: Readonly<Record<Scope, true>> = {
   'directory:read': true,
   'calls:read': true,
@@ -35,6 +35,7 @@ const SCOPES: Readonly<Record<Scope, true>> = {
   'agents:read': true,
   'agents:control': true,
   'phonebook:read': true,
+  'phonebook:phones': true,
   'phonebook:write': true,
   'history:read': true,
   'history:write': true,
@@ -43,6 +44,8 @@ const SCOPES: Readonly<Record<Scope, true>> = {
   'config:read': true,
   'config:write': true,
   'system:read': true,
+  'mcp:read': true,
+  'mcp:write': true,
 };
 const ALL = Object.keys(SCOPES) as Scope[];
 
@@ -54,7 +57,7 @@ interface ReachProps {
   readonly onChange: (value: readonly string[] | null) => void;
   readonly children: (value: string[], onChange: (value: string[]) => void) => ReactNode;
 }
-/** Everything of a kind, or what is named. */
+/** All objects of a kind, or named ones. */
 const Reach = ({ label, all, some, value, onChange, children }: ReachProps): ReactNode => (
   <Stack gap={6}>
     <Text size="sm" fw={500}>
@@ -74,7 +77,7 @@ const Reach = ({ label, all, some, value, onChange, children }: ReachProps): Rea
 );
 
 interface FormProps {
-  /** Null makes a new one. */
+  /** Null creates a key. */
   readonly apiKey: ApiKey | null;
   readonly onMade: (key: string) => void;
   readonly onClose: () => void;

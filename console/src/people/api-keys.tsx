@@ -11,7 +11,8 @@ import { useClient } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
 import { ZoneNote } from '../app/zone.tsx';
 import { ApiKeyForm } from './api-key-form.tsx';
-import { Ago, PageHead, Rows, ShownOnce, useChange } from './parts.tsx';
+import { Ago, PageHead, Rows, useChange } from '../app/page-parts.tsx';
+import { ShownOnce } from './parts.tsx';
 import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('people');
@@ -98,7 +99,7 @@ function KeyRow({ apiKey, onChange }: { readonly apiKey: ApiKey; readonly onChan
     </Table.Tr>
   );
 }
-/** How machines sign in. */
+/** API keys of machines. */
 export function ApiKeysPage(): ReactNode {
   const client = useClient();
   const [edited, setEdited] = useState<ApiKey | null | undefined>(undefined);

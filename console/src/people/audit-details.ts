@@ -1,4 +1,4 @@
-/** What the lines of the audit trail tell beside the action, by its names and values. */
+/** Details of audit lines, by their names and values. */
 import type { AuditRow } from '@offhook/contract/audit.ts';
 import { codeText } from '../app/error-words.ts';
 import { formatDateTime, formatNumber } from '../app/format.ts';
@@ -7,13 +7,13 @@ import { wordsOf } from '../app/words.ts';
 const t = wordsOf('audit-values');
 const action = wordsOf('audit-actions');
 export const actionsOf = (): readonly string[] => action.keys();
-/** In the reader's words; a code that has none as it is. */
+/** Text of an action; a code without one is returned unchanged. */
 export const actionText = action as (code: string) => string;
-/** In the reader's words; a name that has none as it is. */
+/** Text of a detail's name; a name without one is returned unchanged. */
 export const detailName = wordsOf('audit-details') as (name: string) => string;
 
 const REASONS = ['unknown', 'password', 'disabled', 'otp', 'otp_missing'] as const;
-/** A value as it is read; what only machines and people give a name stays as they wrote it. */
+/** Text of a value; names given by machines or people stay unchanged. */
 export function detailValue({ action: done, outcome }: AuditRow, name: string, value: unknown): string {
   if (typeof value === 'boolean') return t(value ? 'yes' : 'no');
   if (name === 'bytes') return formatNumber(Number(value));

@@ -1,15 +1,15 @@
-/** The lines of the audit trail that a filter finds, as a file for a spreadsheet. */
+/** Lines of the audit trail that match a filter, as a spreadsheet file. */
 import type { Client } from '@offhook/client';
 import { saveFile } from '../admin/save-file.ts';
 import { actionText } from './audit-details.ts';
 import type { Names } from './audit-names.tsx';
 
-/** Rows of a file at most; a longer time is exported in parts. */
+/** Limit of rows in a file; a longer interval is exported in parts. */
 const MOST_ROWS = 20_000;
 const PAGE = 200;
 const COLUMNS = ['at', 'actor', 'actor_name', 'action', 'action_text', 'object', 'outcome', 'ip', 'detail'];
 
-/** Every value in quotes; what a spreadsheet would calculate is text. */
+/** Every value is quoted; formulas of spreadsheets become text. */
 const cell = (value: string): string =>
   `"${(/^[=+\-@\t\r]/.test(value) ? `'${value}` : value).replaceAll('"', '""')}"`;
 export const csvLine = (values: readonly string[]): string => `${values.map(cell).join(',')}\r\n`;

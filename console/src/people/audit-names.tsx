@@ -1,19 +1,22 @@
-/** Who and what the lines of the audit trail name, as people know them, with a way there. */
+/** Names of actors and objects in audit lines, with links. */
 import { useMemo } from 'react';
 import type { ReactNode } from 'react';
 import { Anchor, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { useClient } from '../app/session.tsx';
-import { PAGE_PATHS } from '../paths.ts';
+import { wordsOf } from '../app/words.ts';
+import { PAGE_PATHS } from '../app/paths.ts';
 import { isKind, objectHref } from '../admin/data.ts';
 import { kindName } from '../admin/field-words.ts';
+
+const t = wordsOf('connectors');
 
 interface Known {
   readonly extension: string;
   readonly name: string;
 }
-/** People by extension and by user name: a line names them by either. */
+/** People by extension and by user name: a line has either. */
 export type Names = ReadonlyMap<string, Known>;
 const MOST = 200;
 export function useNames(): Names {
@@ -48,7 +51,7 @@ export function Actor({ actor, names }: { readonly actor: string | null; readonl
   const known = names.get(actor);
   return known === undefined ? actor : <Person known={known} as={actor} />;
 }
-/** `queue:support`, `webhook:3`, an extension, or something else as it is. */
+/** `queue:support`, `webhook:3`, `connector:2`, an extension; any other text is shown unchanged. */
 export function AuditObject({
   object,
   names,
@@ -62,6 +65,8 @@ export function AuditObject({
   const [, kind, key] = /^([a-z_]+)[:/ ](.+)$/.exec(object) ?? [];
   if (kind === undefined || key === undefined) return object;
   if (kind === 'webhook') return <Named href={`${PAGE_PATHS.webhooks}/${key}`} text={`Webhook ${key}`} />;
+  if (kind === 'connector')
+    return <Named href={PAGE_PATHS.connector.replace(':connector', key)} text={`${t('connector')} ${key}`} />;
   if (!isKind(kind)) return object;
   const shown = kind === 'extension' ? (names.get(key)?.name ?? key) : key;
   return <Named href={objectHref(kind, key)} text={`${kindName(kind)} ${shown}`} />;

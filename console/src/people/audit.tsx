@@ -16,7 +16,7 @@ import { Actor, AuditObject, useNames } from './audit-names.tsx';
 import type { Names } from './audit-names.tsx';
 import { exportAudit } from './audit-export.ts';
 import { fromLocal } from './local-time.ts';
-import { PageHead, Paged, Rows } from './parts.tsx';
+import { PageHead, Paged, Rows } from '../app/page-parts.tsx';
 
 const t = wordsOf('system');
 
@@ -74,7 +74,7 @@ function AuditLine({ row, names }: { readonly row: AuditRow; readonly names: Nam
   );
 }
 const EMPTY = { q: '', action: '', actor: '', from: '', to: '' };
-/** Who did what, newest first. */
+/** The audit trail, newest first. */
 export function AuditPage(): ReactNode {
   const client = useClient();
   const [typed, setTyped] = useState(EMPTY);

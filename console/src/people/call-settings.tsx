@@ -20,7 +20,8 @@ import type { CallSettings } from '@offhook/contract/call-settings.ts';
 import { ChangeForm } from '../app/change-form.tsx';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
-import { levelName, Rows, Section, useChange } from './parts.tsx';
+import { Rows, Section, useChange } from '../app/page-parts.tsx';
+import { levelName } from './parts.tsx';
 import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('system');
@@ -29,7 +30,7 @@ const LEVELS = ['user', 'agent', 'supervisor', 'admin'] as const;
 const DESTINATIONS = ['internal', 'emergency', 'national', 'mobile', 'international', 'premium'] as const;
 const CLASSES = ['national', 'mobile', 'international', 'premium'] as const;
 type Prefix = CallSettings['prefixes'][number];
-/** Drawn at once; a site can have thousands, of which the rest is shown on demand. */
+/** Rows rendered at first; a site can have thousands, shown on demand. */
 const ROWS = 50;
 
 function Allowed({
@@ -197,7 +198,7 @@ function Form({ settings }: { readonly settings: CallSettings }): ReactNode {
     </ChangeForm>
   );
 }
-/** What calls from the console and the API may cost. */
+/** Limits of the cost of calls from the console and the API. */
 export function CallSettingsSection(): ReactNode {
   const client = useClient();
   const read = useQuery({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { figuresOf } from './figures.ts';
 
-test('figures - of the metrics: with labels their sum, what is no figure is left out', () => {
+test('figures - metrics with labels are summed, invalid ones left out', () => {
   const figures = figuresOf(
     [
       '# HELP offhook_calls Calls in progress.',

@@ -1,6 +1,6 @@
-/** Figures of the service out of its metrics (Prometheus text). */
+/** Figures of the service from its metrics (Prometheus text). */
 
-/** The value of each gauge without labels, and the sum of those with. */
+/** Value of each gauge without labels, and the sum over labels of the others. */
 export function figuresOf(text: string): ReadonlyMap<string, number> {
   const figures = new Map<string, number>();
   for (const line of text.split('\n')) {

@@ -10,16 +10,18 @@ import { formatDateTime, formatNumber } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
 import { ZoneNote } from '../app/zone.tsx';
-import { PAGE_PATHS } from '../paths.ts';
+import { PAGE_PATHS } from '../app/paths.ts';
+import { BlockedNetworks } from './blocked-networks.tsx';
+import { CHECK_NAMES } from './check-names.ts';
 import { figuresOf } from './figures.ts';
-import { Ago, Facts, PageHead, Rows, Section } from './parts.tsx';
+import { Ago, Facts, PageHead, Rows, Section } from '../app/page-parts.tsx';
 import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('system');
-/** Why there is no engine, as the service says it; what has no words stays as it is. */
+/** Reason for a missing engine; a text without translation stays unchanged. */
 const reasonText = wordsOf('engine-reasons') as (said: string) => string;
 
-/** What the stream says of the engine, in its snapshot. */
+/** State of the engine in the stream's snapshot. */
 interface EngineState {
   readonly node: string;
   readonly up: boolean;
@@ -27,7 +29,7 @@ interface EngineState {
   readonly reason: string;
   readonly since: string;
 }
-/** The engine as it is now; anything else that is told of the system reads the rest of the page anew. */
+/** The engine's present state; other events of the system reload the rest of the page. */
 function useEngine(): EngineState | null {
   const client = useClient();
   const queries = useQueryClient();
@@ -47,14 +49,15 @@ function useEngine(): EngineState | null {
             );
           if (item.type === 'engine.resynced')
             setEngine((was) => was && { ...was, up: true, link: 'up', reason: '', since: item.time });
-        } else if (item.type === 'config.applied' || item.type === 'config.rolled_back') renew();
+        } else if (item.type === 'network.blocked' || item.type === 'network.released') renew();
+        else if (item.type === 'config.applied' || item.type === 'config.rolled_back') renew();
       }
     })().catch(() => undefined);
     return () => stream.close();
   }, [client, queries]);
   return engine;
 }
-/** A service that is not ready answers 503 with what is wrong, which is no error here. */
+/** A service that is not ready answers 503 with the reasons, which is no error here. */
 const readiness = async (signal: AbortSignal): Promise<Readiness> =>
   (await (await fetch('/readyz', { signal })).json()) as Readiness;
 const figures = async (signal: AbortSignal): Promise<ReadonlyMap<string, number>> => {
@@ -90,30 +93,14 @@ const Mark = ({
     </Text>
   </Group>
 );
-const NAMES = [
-  'engine',
-  'engine_packages',
-  'sip',
-  'call',
-  'call_records',
-  'task_queues',
-  'sip_refusals',
-  'journal',
-  'store',
-  'records',
-  'history',
-  'descriptors',
-  'disk',
-  'exposure',
-] as const;
 const checkName = (name: string): string => {
-  const known = NAMES.find((one) => one === name);
+  const known = CHECK_NAMES.find((one) => one === name);
   return known === undefined ? name : t(`check_${known}`);
 };
 const LAG = ['held', 'oldest_ms', 'dropped', 'failed', 'error'] as const;
 type Lag = Readonly<Partial<Record<(typeof LAG)[number], string | number | null>>>;
 const OLD_DAYS = 30;
-/** How old the engine's packages are, and what may be done; null for any other detail. */
+/** Age of the engine's packages, and the possible actions; null for any other detail. */
 function packagesText(detail: string): string | null {
   const own = /^of this machine: (.+)$/.exec(detail)?.[1];
   if (own !== undefined) return t('packages_own', { path: own });
@@ -128,7 +115,7 @@ function packagesText(detail: string): string | null {
   else if (Number(days) >= OLD_DAYS) told.push(t('packages_update'));
   return told.join(' · ');
 }
-/** How the engine's call records and the journal differ, and the newest time of which neither knows. */
+/** Differences between call records and journal, and the newest time unknown to both. */
 function differText([, differences, gaps, from, to]: readonly (string | undefined)[]): string {
   const counts = t('records_differ', {
     n: formatNumber(Number(differences)),
@@ -137,7 +124,7 @@ function differText([, differences, gaps, from, to]: readonly (string | undefine
   if (from === undefined || to === undefined) return counts;
   return `${counts} · ${t('newest_gap', { from: formatDateTime(from), to: formatDateTime(to) })}`;
 }
-/** What a check says, in the reader's words; of the journal what is nothing is left out. */
+/** Text of a check's detail; zero values of the journal's lag are left out. */
 function detailText(detail: string): string {
   if (detail.startsWith('{')) {
     const lag = JSON.parse(detail) as Lag;
@@ -172,7 +159,7 @@ function Checks(): ReactNode {
   const ready = useQuery({
     queryKey: ['health', 'ready'],
     queryFn: ({ signal }) => readiness(signal),
-    // No event says that a check holds again.
+    // No event reports that a check passes again.
     refetchInterval: ({ state }) => (state.data?.status === 'ready' ? 30_000 : 5_000),
   });
   if (ready.isPending) return <Loading />;
@@ -249,7 +236,7 @@ const OUTCOMES = {
   failed: 'red',
   running: 'blue',
 } as const;
-/** How an apply ended; its single steps are on its own page. */
+/** Result of an apply; its steps are on its own page. */
 const outcomeOf = (state: ApplyState): keyof typeof OUTCOMES =>
   state in OUTCOMES ? (state as keyof typeof OUTCOMES) : 'running';
 function Applies(): ReactNode {
@@ -315,7 +302,7 @@ function Figures(): ReactNode {
     </Section>
   );
 }
-/** Whether everything works. */
+/** State of the service and its parts. */
 export function HealthPage(): ReactNode {
   const client = useClient();
   const engine = useEngine();
@@ -340,6 +327,7 @@ export function HealthPage(): ReactNode {
         )}
       </Section>
       <Trunks />
+      <BlockedNetworks />
       <Figures />
       <Applies />
     </>

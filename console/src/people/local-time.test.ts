@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fromLocal, toLocal } from './local-time.ts';
 
-test('local time - what a field shows goes back as the same minute; nothing stays nothing, nonsense goes as it is', () => {
+test('local time - a shown time is sent as the same minute; empty stays empty, invalid text is sent unchanged', () => {
   for (const time of ['2026-11-22T14:05:00.000Z', '2026-03-29T00:59:00.000Z', '2027-01-01T00:00:00.000Z']) {
     assert.equal(fromLocal(toLocal(time)), time);
   }

@@ -9,8 +9,9 @@ import type { SignInPerson } from '@offhook/contract/people.ts';
 import { formatNumber } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
 import { ZoneNote } from '../app/zone.tsx';
-import { PAGE_PATHS } from '../paths.ts';
-import { levelName, Ago, PageHead, Paged, Rows } from './parts.tsx';
+import { PAGE_PATHS } from '../app/paths.ts';
+import { Ago, PageHead, Paged, Rows } from '../app/page-parts.tsx';
+import { levelName } from './parts.tsx';
 import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('people');
@@ -62,7 +63,7 @@ function PersonRow({ person }: { readonly person: SignInPerson }): ReactNode {
   );
 }
 
-/** Who can sign in, and how. */
+/** People with their ways to sign in. */
 export function PeoplePage(): ReactNode {
   const client = useClient();
   const [typed, setTyped] = useState('');

@@ -10,8 +10,9 @@ import { ChangeForm } from '../app/change-form.tsx';
 import { useClient, useMe } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
 import type { PageProps } from '../pages.tsx';
-import { PAGE_PATHS } from '../paths.ts';
-import { PageHead, Section, ShownOnce, useChange } from './parts.tsx';
+import { PAGE_PATHS } from '../app/paths.ts';
+import { PageHead, Section, useChange } from '../app/page-parts.tsx';
+import { ShownOnce } from './parts.tsx';
 import { LevelBadge, SecondFactorMark } from './people.tsx';
 import { wordsOf } from '../app/words.ts';
 
@@ -141,7 +142,7 @@ function SecondFactor({ person }: { readonly person: SignInPerson }): ReactNode 
     </Section>
   );
 }
-/** How one person signs in. */
+/** Sign-in of one person. */
 export function PersonPage({ params }: PageProps): ReactNode {
   const client = useClient();
   const extension = params['extension'] ?? '';

@@ -8,7 +8,7 @@ import { consoleSettingsQuery } from '../app/queries.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
 import { CallSettingsSection } from './call-settings.tsx';
-import { PageHead, Section, useChange } from './parts.tsx';
+import { PageHead, Section, useChange } from '../app/page-parts.tsx';
 import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('system');
@@ -76,7 +76,7 @@ function ConsoleForm({ settings }: { readonly settings: ConsoleSettingsReply['se
     </ChangeForm>
   );
 }
-/** What the site sets for its console and for calls. */
+/** Settings of the site for console and calls. */
 export function SettingsPage(): ReactNode {
   const client = useClient();
   const read = useQuery({ ...consoleSettingsQuery(client), staleTime: 0 });

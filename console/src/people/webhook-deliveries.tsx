@@ -7,7 +7,7 @@ import type { DeliveryState, Webhook, WebhookDelivery } from '@offhook/contract/
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
-import { More, Rows, Section } from './parts.tsx';
+import { More, Rows, Section } from '../app/page-parts.tsx';
 import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('webhooks');
@@ -79,7 +79,7 @@ function DeliveryRow({ delivery }: { readonly delivery: WebhookDelivery }): Reac
     </Fragment>
   );
 }
-/** The delivery log of a webhook, read anew whenever the webhook moved on. */
+/** The delivery log of a webhook, reloaded after each delivery. */
 export function Deliveries({ webhook }: { readonly webhook: Webhook }): ReactNode {
   const { id } = webhook;
   const client = useClient();

@@ -6,20 +6,30 @@ import type { EventType } from '@offhook/contract/events.ts';
 import type { Webhook } from '@offhook/contract/webhooks.ts';
 import { ChangeForm } from '../app/change-form.tsx';
 import { useClient } from '../app/session.tsx';
-import { useChange } from './parts.tsx';
+import { useChange } from '../app/page-parts.tsx';
 import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('people');
 
-const TOPICS = ['calls', 'parking', 'queues', 'agents', 'presence', 'history', 'config', 'system'];
-/** Downwards they lie over the button that sends, where a click then chooses what nobody wanted. */
+const TOPICS = [
+  'calls',
+  'parking',
+  'queues',
+  'agents',
+  'presence',
+  'history',
+  'phonebook/shared',
+  'config',
+  'system',
+];
+/** Opening downwards would cover the submit button, where a click would choose an entry. */
 const UPWARDS = { position: 'top' } as const;
-/** The contract's table is long and has schemas in it: it comes when a form is opened. */
+/** The contract's table is large and contains schemas, so it is loaded when a form opens. */
 const eventTypes = async (): Promise<string[]> =>
   Object.keys((await import('@offhook/contract/events.ts')).EVENT_DATA).toSorted();
 
 interface FormProps {
-  /** Null makes a new one. */
+  /** Null creates a webhook. */
   readonly webhook: Webhook | null;
   readonly onMade: (secret: string, id: number) => void;
   readonly onClose: () => void;

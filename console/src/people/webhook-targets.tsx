@@ -6,7 +6,7 @@ import type { WebhookSettingsReply } from '@offhook/contract/webhooks.ts';
 import { Ask } from '../app/danger.tsx';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
-import { Section, useChange } from './parts.tsx';
+import { Section, useChange } from '../app/page-parts.tsx';
 import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('webhooks');
@@ -65,7 +65,7 @@ function TargetsForm({ settings }: { readonly settings: WebhookSettingsReply['se
     </form>
   );
 }
-/** Which addresses inside the company's network webhooks may call. */
+/** Addresses in the company's network that webhooks may call. */
 export function PrivateTargets(): ReactNode {
   const client = useClient();
   const read = useQuery({

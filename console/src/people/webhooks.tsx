@@ -8,8 +8,9 @@ import type { Webhook } from '@offhook/contract/webhooks.ts';
 import { formatNumber } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
-import { PAGE_PATHS } from '../paths.ts';
-import { PageHead, Rows, ShownOnce } from './parts.tsx';
+import { PAGE_PATHS } from '../app/paths.ts';
+import { PageHead, Rows } from '../app/page-parts.tsx';
+import { ShownOnce } from './parts.tsx';
 import { PrivateTargets } from './webhook-targets.tsx';
 import { WebhookForm } from './webhook-form.tsx';
 import { wordsOf } from '../app/words.ts';
@@ -19,7 +20,7 @@ const t = wordsOf('people');
 export const webhookPath = (id: number): string => `${PAGE_PATHS.webhooks}/${id}`;
 /** Reload interval of the state of a webhook. An attempt is no event, because a webhook would be sent its own attempts. */
 export const FOLLOW_MS = 2_000;
-/** How it is doing, in a word. */
+/** State of a webhook in one word. */
 export function WebhookState({ webhook }: { readonly webhook: Webhook }): ReactNode {
   const [color, word] = !webhook.enabled
     ? (['gray', 'disabled'] as const)
@@ -32,7 +33,7 @@ export function WebhookState({ webhook }: { readonly webhook: Webhook }): ReactN
     </Badge>
   );
 }
-/** Where events are sent as they happen. */
+/** Webhooks: addresses to which events are posted. */
 export function WebhooksPage(): ReactNode {
   const client = useClient();
   const [, go] = useLocation();

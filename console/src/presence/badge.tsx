@@ -1,4 +1,4 @@
-/** Presence as people see it: a sign and a word, never a colour alone. */
+/** Presence as a sign and a word, never by colour alone. */
 import type { ReactNode } from 'react';
 import {
   Ban,
@@ -44,7 +44,7 @@ export const SIGN: Readonly<Record<Word, LucideIcon>> = {
 };
 /** Reasons of the service's own, which no catalogue has. */
 const OWN = ['wrapup', 'no_answer', 'login'] as const;
-/** The word, or the reason of an agent that is not ready by its name, which agents and up may read. */
+/** The word, or the title of an agent's pause reason, which agents and higher levels may read. */
 function useWord({ word, reason }: Shown): string {
   const own = OWN.find((one) => one === reason);
   const enabled = useMay('agent') && reason !== null && own === undefined;
@@ -84,7 +84,7 @@ const DEVICES: Readonly<Record<Reachability, readonly [LucideIcon, Parameters<ty
   offline: [PhoneOff, 'devices_offline'],
   unknown: [CircleHelp, 'devices_unknown'],
 };
-/** Whether a device can be reached. */
+/** Reachability of a person's devices. */
 export function DevicesSign({ reachability }: { readonly reachability: Reachability }): ReactNode {
   const [Sign, word] = DEVICES[reachability];
   return (

@@ -1,9 +1,9 @@
-/** What the three layers of somebody's presence come to, for people to read. */
+/** Summary of the three layers of a person's presence. */
 import type { Presence } from '@offhook/contract/extensions.ts';
 
 const WORDS = ['available', 'in_call', 'ringing', 'dnd', 'away', 'xa', 'unavailable', 'offline'] as const;
 export type Word = (typeof WORDS)[number] | 'chat' | 'on_hold' | 'not_ready' | 'unknown';
-/** What a list is narrowed to. */
+/** Groups by which a list is filtered. */
 export const GROUPS = ['available', 'busy', 'away', 'offline'] as const;
 export type Group = (typeof GROUPS)[number];
 export type Tone = 'ok' | 'warn' | 'alert' | 'info' | 'idle';
@@ -26,7 +26,7 @@ export interface Shown {
   readonly word: Word;
   readonly group: Group;
   readonly tone: Tone;
-  /** Why an agent is not ready, where that is the word. */
+  /** Pause reason of an agent, if it is shown instead of the word. */
   readonly reason: string | null;
 }
 function wordOf({ summary, activity, personal, reachability }: Presence): Word {

@@ -1,8 +1,8 @@
-/** When what is said is over. */
+/** Choices for the end of a personal presence. */
 export const ENDS = ['never', '30', '60', '120', 'today', 'other'] as const;
 export type End = (typeof ENDS)[number];
 
-/** As the API takes it; `now` is milliseconds since 1970, `other` the text of a field for date and time. Null: no end. */
+/** In the format of the API; `now` is milliseconds since 1970, `other` the text of a date-time field. Null: no end. */
 export function endOf(end: End, other: string, now: number): string | null {
   switch (end) {
     case 'never':

@@ -1,4 +1,4 @@
-/** What is asked before it is done. One dialog is open at a time. */
+/** Dialogs that confirm an action. One is open at a time. */
 import { createContext, useContext } from 'react';
 import type { QueueCaller } from '@offhook/contract/queues.ts';
 

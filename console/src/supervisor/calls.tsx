@@ -75,7 +75,7 @@ function Parties({ call }: { readonly call: CallState }): ReactNode {
     </div>
   );
 }
-/** The direction of a call; of a queue's its name, which says more. */
+/** Direction of a call; for a queue call the queue's title. */
 function Kind({ call }: { readonly call: CallState }): ReactNode {
   const queues = useTopic('queues').records;
   const agents = useTopic('agents').records;

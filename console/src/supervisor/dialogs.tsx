@@ -5,6 +5,7 @@ import { notifications } from '@mantine/notifications';
 import { ChangeForm } from '../app/change-form.tsx';
 import { useTopic } from '../app/live.ts';
 import { useOnce } from '../app/once.ts';
+import { callerParty } from '../app/queue-names.ts';
 import { useClient } from '../app/session.tsx';
 import type { Ask } from './ask.ts';
 import { Members } from './members.tsx';
@@ -97,11 +98,8 @@ function PriorityForm({ ask: { queue, caller }, onDone }: Props<CallerAsk>): Rea
     </AskForm>
   );
 }
-export const callerName = ({
-  caller,
-}: {
-  readonly caller: { readonly name: string; readonly number: string };
-}): string => nameOf(caller) || t('withheld');
+export const callerName = (caller: Parameters<typeof callerParty>[0]): string =>
+  nameOf(callerParty(caller)) || t('withheld');
 
 function titleOf(one: Ask): string {
   switch (one.is) {

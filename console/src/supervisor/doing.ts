@@ -1,9 +1,9 @@
-/** Asking the service for something: what goes wrong is said, and told apart from what went well. */
+/** Runs requests and shows their success or failure. */
 import { notifications } from '@mantine/notifications';
 import { useOnce } from '../app/once.ts';
 import { tellFailure } from '../app/tell.ts';
 
-/** What has the same name is not begun again while it is under way. */
+/** A second request with the same name is not started while the first one runs. */
 export type Do = (name: string, what: () => Promise<unknown>, well?: string) => void;
 export function useDo(): Do {
   const { mutate } = useOnce({

@@ -1,4 +1,4 @@
-/** Who works in a queue. Memberships are no live records: they are read again where an agent of it changes. */
+/** Members of a queue. Memberships are no live records: a change of one of its agents reloads them. */
 import { useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import { ActionIcon, Badge, Button, Group, NativeSelect, Stack, Table, Text } from '@mantine/core';

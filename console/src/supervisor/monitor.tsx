@@ -15,7 +15,10 @@ import { wordsOf } from '../app/words.ts';
 const t = wordsOf('supervisor');
 
 const codeOf = (error: unknown): string => (error instanceof OffhookError ? error.code : '');
-/** Says what it is and that it is written down; asks for the password where the site wants it, and goes on. */
+/**
+ * Explains the action and that it is recorded in the audit trail; asks for the password if the site requires it, and
+ * continues.
+ */
 export function MonitorForm({
   ask: { does, call_id, leg_id, name },
   onDone,
@@ -38,7 +41,7 @@ export function MonitorForm({
     },
     onMutate: () => setError(null),
     onSuccess({ state }) {
-      // Who listens already only changes how.
+      // A supervisor who listens already only changes the mode.
       if (state === 'pending') notifications.show({ color: 'teal', message: t('rings') });
       onDone();
     },

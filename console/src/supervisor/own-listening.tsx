@@ -1,4 +1,4 @@
-/** The call that the supervisor listens to: it changes between listening, whispering and joining without ringing anew. */
+/** The supervisor's listening call: changes between listening, whispering and joining without ringing again. */
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Button, Group, Paper, Text } from '@mantine/core';
@@ -21,7 +21,7 @@ import styles from './supervisor.module.css';
 const t = wordsOf('supervisor');
 
 const ICONS: Readonly<Record<Monitor, LucideIcon>> = { listen: Ear, whisper: Mic, barge: UsersRound };
-/** What was begun last in the own call; the engine does not tell. */
+/** Newest action in the own call; the engine does not report it. */
 const begun = new Map<string, { readonly does: Monitor; readonly call_id: string }>();
 export const noteBegun = (own_call_id: string | null, does: Monitor, call_id: string): void => {
   if (own_call_id !== null) begun.set(own_call_id, { does, call_id });
@@ -54,7 +54,7 @@ function Bar({ own, calls }: BarProps): ReactNode {
       setDoes(next);
     },
     onError(error, next) {
-      // The site asks for the password; the dialog does, and goes on.
+      // The site requires the password: the dialog asks for it and continues.
       if (error instanceof OffhookError && error.code === 'confirmation_required' && target !== null)
         ask({ is: 'monitor', does: next, call_id: target.call_id, leg_id: target.side.leg_id, name });
       else tellFailure(error);

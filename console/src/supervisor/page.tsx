@@ -6,6 +6,7 @@ import { ArrowDown, Headset, ListOrdered, PhoneCall, Search, SearchX } from 'luc
 import { useTopic } from '../app/live.ts';
 import { formatNumber } from '../app/format.ts';
 import { pauseReasonsQuery } from '../app/queries.ts';
+import { callerParty } from '../app/queue-names.ts';
 import { useClient, useMe } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
 import { language, wordsOf } from '../app/words.ts';
@@ -77,7 +78,7 @@ function Agents({ q }: { readonly q: string }): ReactNode {
   const [by, setBy] = useState<AgentOrder>('state');
   const [chosen, setChosen] = useState('');
   const states = statesOf(records.values());
-  // Who was looked for by a state may all have left it.
+  // All agents may have left the chosen state.
   const only = states.find((state) => state === chosen);
   const keys = useMemo(
     () =>
@@ -170,7 +171,7 @@ function Queues({ q }: { readonly q: string }): ReactNode {
   if (records.size === 0) return <Empty title={t('no_queues')} />;
   const names = [...records.values()]
     .filter(({ name, title, number, callers }) =>
-      holds(q, [name, title, number, ...callers.flatMap(({ caller }) => [caller.name, caller.number])]),
+      holds(q, [name, title, number, ...callers.map(callerParty).flatMap((who) => [who.name, who.number])]),
     )
     .toSorted((a, b) => compare(a.title || a.name, b.title || b.name))
     .map(({ name }) => name);

@@ -20,6 +20,7 @@ import { useRecord } from '../app/live.ts';
 import { useSince } from '../app/now.ts';
 import { useClient } from '../app/session.tsx';
 import { useAsk } from './ask.ts';
+import { callerParty } from '../app/queue-names.ts';
 import { callerName } from './dialogs.tsx';
 import { useDo } from './doing.ts';
 import { placeOf } from './supervise.ts';
@@ -62,7 +63,7 @@ function CallerActions({
     [t('down'), ArrowDown, at + 1, at < of],
     [t('to_end'), ArrowDownToLine, of, at < of],
   ] as const;
-  // What cannot be done is not there: a menu that begins with it takes no focus.
+  // Impossible actions are left out: a menu that starts with a disabled item takes no focus.
   const possible = steps.filter(([, , , can]) => can);
   return (
     <Menu position="bottom-end" withinPortal>
@@ -205,7 +206,7 @@ export const QueueCard = memo(function QueueCard({ name }: { readonly name: stri
                   {callerName(caller)}
                 </Text>
                 <Text size="xs" c="dimmed" truncate>
-                  {caller.caller.name === '' ? '' : caller.caller.number}
+                  {callerParty(caller).name === '' ? '' : caller.caller.number}
                   {(caller.priority ?? 0) > 0 && ` ${t('priority_of', { priority: caller.priority ?? 0 })}`}
                 </Text>
               </div>

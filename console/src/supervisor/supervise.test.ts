@@ -37,7 +37,7 @@ const queues = [
   { name: 'support', callers: [{ call_id: 'waits' }] },
 ] as unknown as QueueState[];
 
-test('supervisor - a person is one side however many devices ring, and the one that talks', () => {
+test('supervisor - a person is one side with any number of ringing devices, and the talking one counts', () => {
   const legs = [
     leg('1', null),
     leg('2', '1003', { state: 'ringing' }),
@@ -53,14 +53,32 @@ test('supervisor - a person is one side however many devices ring, and the one t
     ],
   );
 });
-test('supervisor - what is listened to is a call in which somebody else of the site talks', () => {
+test('supervisor - the outside party has the name of the customer', () => {
+  const customer = {
+    id: 7,
+    kind: 'person',
+    name: 'Anna Müller',
+    company: null,
+    owner: null,
+    vip: false,
+    blocked: false,
+    source: 'manual',
+    matches: 1,
+  } as const;
+  const legs = [leg('1', '1003'), leg('2', null), leg('3', null, { name: 'Carrier' })];
+  assert.deepEqual(
+    sidesOf(call(legs, { customer })).map(({ name }) => name),
+    ['Person 1003', 'Anna Müller', 'Carrier'],
+  );
+});
+test('supervisor - a call can be listened to if another person of the site talks in it', () => {
   const two = [leg('1', null), leg('2', '1003')];
   assert.equal(canListen(call(two), '1002'), true);
   assert.equal(canListen(call(two), '1003'), false, 'the own call');
   assert.equal(canListen(call(two, { answered_at: null }), '1002'), false, 'it rings');
   assert.equal(canListen(call([leg('1', null), leg('2', null)]), '1002'), false, 'nobody of the site');
 });
-test('supervisor - the word of a call is what people would say', () => {
+test('supervisor - the state of a call in plain words', () => {
   assert.equal(callWord(call([leg('1', '1003')], { answered_at: null }), []), 'ringing');
   assert.equal(callWord(call([leg('1', '1003'), leg('2', '1004')]), []), 'talking');
   assert.equal(
@@ -96,12 +114,12 @@ test('supervisor - a caller moves among those of the same priority only', () => 
     ],
   );
 });
-test('supervisor - a search takes words of any of the texts', () => {
+test('supervisor - a search matches words of any of the texts', () => {
   assert.equal(holds('muller sup', ['Zoë Müller', 'support', null]), true);
   assert.equal(holds('', []), true);
   assert.equal(holds('x', ['y']), false);
 });
-test('supervisor - a call is of the queue it waits in, or of that of the agent who rings or talks', () => {
+test('supervisor - a call belongs to the queue in which it waits, or to that of its ringing or talking agent', () => {
   const agents = [
     { call_id: 'talks', queue: 'sales' },
     { call_id: 'own', queue: null },

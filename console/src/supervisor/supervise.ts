@@ -1,10 +1,10 @@
-/** What a supervisor's lists show and what can be done about it; pure. */
+/** Data and actions of a supervisor's lists; pure. */
 import type { AgentSummary } from '@offhook/contract/agents.ts';
 import type { CallState, LegState, QueueState } from '@offhook/client';
 import type { QueueCaller } from '@offhook/contract/queues.ts';
 import { fold } from '@offhook/contract/search.ts';
 
-/** Somebody in a call, once however many of their devices are in it. */
+/** A party of a call, listed once for any number of its devices. */
 export interface Side {
   readonly leg_id: string;
   readonly extension: string | null;
@@ -16,8 +16,10 @@ export interface Side {
 const TALKS: ReadonlySet<LegState['state']> = new Set(['connected', 'held']);
 export function sidesOf(call: CallState): Side[] {
   const sides = new Map<string, Side>();
+  const outside = call.legs.find(({ extension }) => extension === null);
   for (const leg of call.legs) {
-    const { leg_id, extension, number, name, held, state } = leg;
+    const { leg_id, extension, number, held, state } = leg;
+    const name = (leg === outside ? call.customer?.name : undefined) ?? leg.name;
     const key = extension ?? leg_id;
     const talks = TALKS.has(state);
     const known = sides.get(key);
@@ -27,7 +29,7 @@ export function sidesOf(call: CallState): Side[] {
   }
   return [...sides.values()];
 }
-/** Words of it that people read; a number where there is no name. */
+/** Name of a party; its number without one. */
 export const nameOf = ({ name, number }: { readonly name: string; readonly number: string }): string =>
   name === '' ? number : name;
 export type CallWord = 'waiting' | 'ringing' | 'talking' | 'on_hold' | 'parked' | 'listening';
@@ -44,7 +46,7 @@ export function callWord(call: CallState, queues: Iterable<QueueState>): CallWor
 }
 const waitsIn = (id: string, queues: Iterable<QueueState>): QueueState | undefined =>
   [...queues].find(({ callers }) => callers.some(({ call_id }) => call_id === id));
-/** The queue a call waits in, rings agents for, or was answered of; null where it is no queue's. */
+/** Queue in which a call waits, rings agents, or was answered; null for other calls. */
 export const queueOf = (
   id: string,
   queues: Iterable<QueueState>,
@@ -53,10 +55,10 @@ export const queueOf = (
   waitsIn(id, queues)?.name ??
   [...agents].find(({ call_id, queue }) => call_id === id && queue !== null)?.queue ??
   null;
-/** The own call of who listens to another one; no call that goes on for anybody else. */
+/** True for the own call with which a supervisor listens to another call. */
 export const isListening = ({ placed, legs }: CallState, own: string): boolean =>
   placed === 'listen' && legs.some(({ extension }) => extension === own);
-/** Whom a listening call is about, and in which call. */
+/** The call and party that a listening call listens to. */
 export function listenedTo(
   own: CallState,
   calls: Iterable<CallState>,
@@ -70,12 +72,12 @@ export function listenedTo(
           .filter((one) => one.talks && one.extension === own.dialled && one.extension !== me)
           .map((side) => ({ call_id: call.call_id, side })),
   );
-  // Of two calls of the same person, the one that is known, else the one talked in.
+  // Of two calls of the same person, the known one, else the one not held.
   return (
     found.find(({ call_id }) => call_id === known) ?? found.find(({ side }) => !side.held) ?? found[0] ?? null
   );
 }
-/** Whether somebody of the site talks in it, who could be listened to. */
+/** True if another person of the site talks in it, to whom one could listen. */
 export const canListen = (call: CallState, own: string): boolean =>
   call.answered_at !== null &&
   sidesOf(call).some((side) => side.talks && side.extension !== null && side.extension !== own);
@@ -92,9 +94,9 @@ const ORDER: readonly AgentSummary['state'][] = [
   'unreachable',
   'logged_out',
 ];
-/** `state`: who needs a supervisor's eye first. `since`: who is longest in a state. */
+/** `state`: most urgent first. `since`: longest in its state first. */
 export type AgentOrder = 'state' | 'name' | 'since';
-/** What is equal in that order is ordered by name. */
+/** Equal entries are ordered by name. */
 export function agentsInOrder(
   agents: Iterable<AgentSummary>,
   lang: string,
@@ -110,7 +112,7 @@ export function agentsInOrder(
   };
   return [...agents].sort((a, b) => orders[by](a, b) || byName(a, b));
 }
-/** States that somebody is in, in the order of the list. */
+/** Present states, in the order of the list. */
 export const statesOf = (agents: Iterable<AgentSummary>): AgentSummary['state'][] => {
   const seen = new Set([...agents].map(({ state }) => state));
   return ORDER.filter((state) => seen.has(state));

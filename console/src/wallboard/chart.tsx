@@ -24,7 +24,7 @@ const MOST_GAPS = 3;
 
 function IntervalTable({ rows }: { readonly rows: readonly Interval[] }): ReactNode {
   return (
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- who has no mouse scrolls it with the arrow keys
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- without a mouse, the arrow keys scroll it
     <div className={styles.tableBox} tabIndex={0} role="region" aria-label={t('chart_of')}>
       <table className={styles.table}>
         <thead>

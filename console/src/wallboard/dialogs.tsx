@@ -8,7 +8,7 @@ import type { Board, NewBoard } from '@offhook/contract/boards.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
-import { PAGE_PATHS } from '../paths.ts';
+import { PAGE_PATHS } from '../app/paths.ts';
 import { Displays, SaveFirst } from './displays.tsx';
 import { Editor } from './editor.tsx';
 import { wordsOf } from '../app/words.ts';
@@ -57,7 +57,7 @@ function DisplaysOf({ board, from, onClose }: DisplaysOfProps): ReactNode {
   const close = (): void => {
     onClose();
     if (saved === null || saved === board) return;
-    // Only now, because the dialog is part of the page of the built-in board.
+    // Last, because the dialog is part of the page of the built-in board.
     void queries.invalidateQueries({ queryKey: ['boards'] });
     go(PAGE_PATHS.board.replace(':board', String(saved.id)));
   };

@@ -22,7 +22,7 @@ import { Danger } from '../app/danger.tsx';
 import { useOnce } from '../app/once.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
-import { PAGE_PATHS } from '../paths.ts';
+import { PAGE_PATHS } from '../app/paths.ts';
 import { wordsOf } from '../app/words.ts';
 
 const e = wordsOf('board-editor');

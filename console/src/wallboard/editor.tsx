@@ -23,7 +23,7 @@ import { useOnce } from '../app/once.ts';
 import { useClient, useMay } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
 import { wordsOf } from '../app/words.ts';
-import { PAGE_PATHS } from '../paths.ts';
+import { PAGE_PATHS } from '../app/paths.ts';
 import { BoardQueues } from './board-queues.tsx';
 import { metricChoices } from './metrics.ts';
 import { DEFAULT_LAYOUT } from './model.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { CallState, QueueState } from '@offhook/client';
 import type { QueueFigures } from '@offhook/contract/wallboard.ts';
 import { addSeries, worthShowing } from './series.ts';
-import { partnerOf, queuesOn, serviceLevelOf, stillReachable, summaryOf } from './model.ts';
+import { callersOf, partnerOf, queuesOn, serviceLevelOf, stillReachable, summaryOf } from './model.ts';
 import { DEFAULT_LAYOUT } from './model.ts';
 
 const FORMULA = {
@@ -35,7 +35,7 @@ const queue = (
   }) as unknown as QueueState;
 const seen = ['b', 'a10', 'a2'].map((name) => ({ name, title: name.toUpperCase() }));
 
-test('board - queues with a tile come first in order, the others by title, and only those that may be seen', () => {
+test('board - queues with a tile come first in order, the others by title, and only permitted ones', () => {
   const on = (queues: string[] | null, tiles: string[]) =>
     queuesOn(
       {
@@ -50,7 +50,7 @@ test('board - queues with a tile come first in order, the others by title, and o
   assert.deepEqual(on(null, ['b', 'gone', 'b']), ['b', 'a2', 'a10']);
   assert.deepEqual(on(['a10', 'gone'], ['b']), ['a10']);
 });
-test('board - queues are added up from their sums, and have a service level together only where they compute it alike', () => {
+test('board - queues are summed, and share a service level only with equal formulas', () => {
   const one = queue('one', sums(10, 8, 6, 2, 1), ['2026-11-22T09:00:10Z']);
   const two = queue('two', sums(10, 10, 3, 0), ['2026-11-22T09:00:05Z', '2026-11-22T09:00:20Z']);
   const all = new Map([
@@ -67,7 +67,7 @@ test('board - queues are added up from their sums, and have a service level toge
   assert.equal(summaryOf(all, ['one', 'two']).service_level, null);
   assert.equal(summaryOf(new Map(), []).abandon_rate, null);
 });
-test('board - each formula is that of the service (domain.md 6.1), and of nothing it is null', () => {
+test('board - each formula is that of the service (domain.md 6.1), and null without calls', () => {
   const counts = sums(20, 12, 9, 6, 2);
   const level = (formula: string, flow_outs = 'counted'): number | null =>
     serviceLevelOf(
@@ -88,7 +88,7 @@ test('board - each formula is that of the service (domain.md 6.1), and of nothin
   assert.equal(level('offered', 'left_out'), 9 / 19);
   assert.equal(serviceLevelOf({ ...sums(0, 0, 0, 0), flowed_out: 0 }, FORMULA), null);
 });
-test('board - who an agent talks to is the other leg, else who calls or what was dialled', () => {
+test('board - the peer of an agent is the other leg, else the caller or the dialled number', () => {
   const leg = (extension: string | null, name = '', number = extension ?? '') => ({
     leg_id: number,
     extension,
@@ -103,7 +103,7 @@ test('board - who an agent talks to is the other leg, else who calls or what was
   assert.equal(partnerOf(call([]), '1003'), 'Ann');
   assert.equal(partnerOf(undefined, '1003'), null);
 });
-test('board - intervals of several queues are added up, from the hour of the first call on, six hours at least', () => {
+test('board - intervals of several queues are summed, from the hour of the first call on, for six hours at least', () => {
   const figures = (hour: number, offered: number) =>
     ({
       from: new Date(Date.UTC(2026, 10, 22, hour)).toISOString(),
@@ -120,9 +120,9 @@ test('board - intervals of several queues are added up, from the hour of the fir
   assert.deepEqual(hours(worthShowing(addSeries([day(11)]))), [6, 7, 8, 9, 10, 11]);
   assert.deepEqual(worthShowing([]), []);
 });
-test('board - a rate is judged by what it can still become: who waits in time may be answered in time', () => {
+test('board - a rate is judged by its best possible value: a caller within the threshold may still be answered in time', () => {
   const at = (seconds: number): string => new Date(seconds * 1000).toISOString();
-  /** Answered in time and late, then since when each waits who the sums count, and who the callers are. */
+  /** Calls answered in time and late, waiting times of the counted callers, and of all callers. */
   const level = (inTime: number, late: number, counted: readonly number[], waits: readonly number[]) => {
     const open = counted.length;
     const of = { ...sums(inTime + late + open, inTime + late, inTime, 0), open };
@@ -145,4 +145,20 @@ test('board - a rate is judged by what it can still become: who waits in time ma
   const open = { ...sums(4, 1, 1, 1), open: 2 };
   assert.equal(stillReachable(queue('one', open), 'answer_rate', 1 / 4, 0), 3 / 4);
   assert.equal(stillReachable(queue('one', open), 'abandon_rate', 1 / 4, 0), 1 / 4);
+});
+
+test('board - a waiting caller has the name of its customer, else the one that was sent', () => {
+  const waits = { position: 1, priority: null, joined_at: '', caller: { number: '030', name: 'MUELLER A' } };
+  const callers = [
+    { ...waits, id: 'a', customer: { name: 'Anna Müller' } },
+    { ...waits, id: 'b' },
+  ];
+  const records = new Map([['support', { callers } as unknown as QueueState]]);
+  assert.deepEqual(
+    callersOf(records, ['support']).map(({ name, number }) => [name, number]),
+    [
+      ['Anna Müller', '030'],
+      ['MUELLER A', '030'],
+    ],
+  );
 });

@@ -3,6 +3,7 @@ import type { CallState, QueueState } from '@offhook/client';
 import type { AgentState, AgentSummary } from '@offhook/contract/agents.ts';
 import type { Board, BoardMetric, NewBoard } from '@offhook/contract/boards.ts';
 import type { QueueStats } from '@offhook/contract/wallboard.ts';
+import { callerParty } from '../app/queue-names.ts';
 
 /** Data of a shown board; one that is not saved has no id. */
 export type Shown = Pick<Board, 'name' | 'queues' | 'layout'>;
@@ -108,15 +109,14 @@ export interface WaitingCaller {
 export function callersOf(records: Queues, names: readonly string[]): WaitingCaller[] {
   const all = names.flatMap((name) => {
     const queue = records.get(name);
-    return (queue?.callers ?? []).map(({ id, position, priority, joined_at, caller }) => ({
+    return (queue?.callers ?? []).map(({ id, position, priority, joined_at, ...who }) => ({
       id: `${name} ${id}`,
       queue: name,
       title: queue?.title || name,
       position,
       priority,
       joined_at,
-      number: caller.number,
-      name: caller.name,
+      ...callerParty(who),
     }));
   });
   return all.toSorted((a, b) =>

@@ -7,7 +7,7 @@ import type { AlarmState } from './thresholds.ts';
 
 const WAITING: BoardThreshold = { metric: 'waiting', direction: 'above', warn: 3, alert: 6 };
 const LEVEL: BoardThreshold = { metric: 'service_level', direction: 'below', warn: 0.8, alert: 0.6 };
-/** Alarms of readings `[seconds, value]` one after the other. */
+/** Alarms of consecutive readings `[seconds, value]`. */
 function alarms(threshold: BoardThreshold, readings: readonly (readonly [number, number | null])[]): string {
   let state: AlarmState = CALM;
   return readings
@@ -15,7 +15,7 @@ function alarms(threshold: BoardThreshold, readings: readonly (readonly [number,
     .join(' ');
 }
 
-test('thresholds - a level is entered at the level itself, at once', () => {
+test('thresholds - a level is entered at the level itself, immediately', () => {
   assert.equal(
     alarms(WAITING, [
       [0, 2],
@@ -36,7 +36,7 @@ test('thresholds - a level is entered at the level itself, at once', () => {
     'calm warn alert alert',
   );
 });
-test('thresholds - it is left only after the whole time behind the margin', () => {
+test('thresholds - a level is left only after the whole time beyond the margin', () => {
   assert.equal(
     alarms(WAITING, [
       [0, 3],
@@ -69,7 +69,7 @@ test('thresholds - it is left only after the whole time behind the margin', () =
     'warn warn warn warn calm',
   );
 });
-test('thresholds - an alert eases to a warning where the figure is still past that', () => {
+test('thresholds - an alert falls to a warning while the figure is past that level', () => {
   assert.equal(
     alarms(WAITING, [
       [0, 7],
@@ -81,7 +81,7 @@ test('thresholds - an alert eases to a warning where the figure is still past th
     'alert alert warn warn calm',
   );
 });
-test('thresholds - what is clearly good, or no figure at all, has no colour from that moment', () => {
+test('thresholds - a clearly good figure, or none, ends the alarm immediately', () => {
   assert.equal(
     alarms(LEVEL, [
       [0, 0],
@@ -121,7 +121,7 @@ test('thresholds - what is clearly good, or no figure at all, has no colour from
     'warn calm',
   );
 });
-test('thresholds - a level that is not set is never reached, and neither is no threshold', () => {
+test('thresholds - an unset level, or none, is never reached', () => {
   assert.equal(
     alarms({ ...WAITING, warn: null }, [
       [0, 5],
@@ -131,7 +131,7 @@ test('thresholds - a level that is not set is never reached, and neither is no t
   );
   assert.equal(nextAlarm({ alarm: 'alert', eased_at: null }, 9, undefined, 0).alarm, 'calm');
 });
-test('thresholds - no reading but a clearly good one makes it fall faster than the hold allows, and none past the level look calm', () => {
+test('thresholds - only a clearly good reading ends an alarm before the hold, and no reading past the level is calm', () => {
   const steps = fc.array(fc.tuple(fc.integer({ min: 1, max: 5_000 }), fc.integer({ min: 0, max: 10 })));
   fc.assert(
     fc.property(steps, (list) => {

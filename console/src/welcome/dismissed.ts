@@ -1,4 +1,4 @@
-/** Who does not want the first steps as the start page any more, on this browser. */
+/** People who dismissed the first steps as start page, stored in this browser. */
 const key = (extension: string): string => `offhook.welcome.dismissed.${extension}`;
 export const isDismissed = (extension: string): boolean => localStorage.getItem(key(extension)) !== null;
 export function setDismissed(extension: string, dismissed: boolean): void {

@@ -26,7 +26,7 @@ import styles from './welcome.module.css';
 
 const t = wordsOf('welcome');
 
-/** Whether the engine is connected, as the stream tells it; null before it did. */
+/** True if the engine is connected, by the stream; null before its snapshot. */
 function useEngineUp(): boolean | null {
   const client = useClient();
   const [up, setUp] = useState<boolean | null>(null);
@@ -39,7 +39,7 @@ function useEngineUp(): boolean | null {
         else if (item.type === 'engine.resynced') setUp(true);
       }
     }
-    // The session that ended is said by the frame of the page.
+    // The page's frame shows the end of the session.
     follow().catch(() => setUp(null));
     return () => stream.close();
   }, [client]);
@@ -125,7 +125,7 @@ function Next(): ReactNode {
   );
 }
 
-/** From nothing to the first call. */
+/** First steps of a new site up to the first call. */
 export function WelcomePage(): ReactNode {
   const client = useClient();
   const me = useMe();
@@ -138,7 +138,7 @@ export function WelcomePage(): ReactNode {
     queryFn: async ({ signal }) =>
       await client.conversations.list({ direction: 'internal', disposition: 'answered', limit: 1 }, signal),
   });
-  // A call that is over is no longer live, and the history was read before it.
+  // A finished call is no longer live, and the history was read before it.
   const [talkedHere, setTalkedHere] = useState(false);
   const [dismissed, setGone] = useState(() => isDismissed(me.extension));
   const [chosen, setChosen] = useState<Step | null | undefined>(undefined);
@@ -155,7 +155,7 @@ export function WelcomePage(): ReactNode {
   });
   if (done.call && !talkedHere) setTalkedHere(true);
   const count = STEPS.filter((step) => done[step]).length;
-  // The next one is open by itself, until somebody opens another.
+  // The next step is open until another is opened.
   const opened = chosen === undefined ? STEPS.find((step) => !done[step]) : chosen;
   const content: Readonly<Record<Step, ReactNode>> = {
     engine: (

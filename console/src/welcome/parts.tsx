@@ -1,4 +1,4 @@
-/** What each of the first steps says and offers. */
+/** Content of each of the first steps. */
 import type { ReactNode } from 'react';
 import { ActionIcon, Anchor, Button, Code, CopyButton, Group, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
@@ -8,7 +8,7 @@ import type { PresenceState, QueueState } from '@offhook/client';
 import { useOnce } from '../app/once.ts';
 import { useClient, useMe } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
-import { PAGE_PATHS } from '../paths.ts';
+import { PAGE_PATHS } from '../app/paths.ts';
 import { isThere } from './steps.ts';
 import { useCalling } from '../phone/phone.ts';
 import { wordsOf } from '../app/words.ts';
@@ -17,7 +17,7 @@ import styles from './welcome.module.css';
 const t = wordsOf('welcome');
 
 type Presences = ReadonlyMap<string, PresenceState>;
-/** More are on the page of people. */
+/** Limit of shown people; all are on the page of people. */
 const MOST = 8;
 const usePeople = () => {
   const client = useClient();
@@ -107,7 +107,7 @@ export function SecondPhoneStep(): ReactNode {
   const { data, error, refetch } = useQuery({
     queryKey: ['welcome', 'sip'],
     queryFn: async ({ signal }) => await client.session.sip(signal),
-    // A password is kept no longer than it is looked at.
+    // A password is not cached longer than it is shown.
     gcTime: 0,
   });
   if (error !== null) return <Failure error={error} onRetry={() => void refetch()} />;

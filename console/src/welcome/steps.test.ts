@@ -19,7 +19,7 @@ const nothing: Facts = {
 const done = (facts: Partial<Facts>): string[] =>
   Object.entries(doneSteps({ ...nothing, ...facts })).flatMap(([step, is]) => (is ? [step] : []));
 
-test('welcome - a step is done by what is so, and by nothing else', () => {
+test('welcome - a step is done by facts only', () => {
   assert.deepEqual(done({}), []);
   assert.deepEqual(done({ engineUp: true }), ['engine']);
   assert.deepEqual(done({ presence: new Map([at('1001', 'online')]) }), ['own_phone']);

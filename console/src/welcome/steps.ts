@@ -1,4 +1,4 @@
-/** What the first steps come to: every tick is a fact that the service tells. */
+/** State of the first steps: each tick is a fact reported by the service. */
 import type { CallState, PresenceState, QueueState } from '@offhook/client';
 
 export const STEPS = ['engine', 'people', 'own_phone', 'second_phone', 'call', 'wallboard'] as const;
@@ -9,10 +9,10 @@ export interface Facts {
   readonly presence: ReadonlyMap<string, PresenceState>;
   readonly calls: Iterable<CallState>;
   readonly queues: Iterable<QueueState>;
-  /** A call between people of the exchange that was answered, at any time before. */
+  /** True if an internal call was ever answered. */
   readonly talkedBefore: boolean;
 }
-/** Whether one of its phones is there now. */
+/** True if one of its phones is online. */
 export const isThere = (presence: PresenceState | undefined): boolean => presence?.reachability === 'online';
 const talks = ({ answered_at, extensions }: CallState): boolean =>
   answered_at !== null && extensions.length > 1;

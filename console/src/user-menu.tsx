@@ -3,11 +3,11 @@ import { Menu, useMantineColorScheme } from '@mantine/core';
 import type { MantineColorScheme } from '@mantine/core';
 import { LogOut, Monitor, Moon, Sun, UserRound } from 'lucide-react';
 import { Link } from 'wouter';
-import { PAGE_PATHS } from '../paths.ts';
-import type { Floating } from './opener.tsx';
-import { useSession } from './session.tsx';
-import { tellFailure } from './tell.ts';
-import { wordsOf } from './words.ts';
+import { PAGE_PATHS } from './app/paths.ts';
+import type { Floating } from './app/opener.tsx';
+import { useSession } from './app/session.tsx';
+import { tellFailure } from './app/tell.ts';
+import { wordsOf } from './app/words.ts';
 
 const t = wordsOf('app');
 

@@ -1,4 +1,4 @@
-/** Every path of the console. The service registers these one by one: what is not here is 404 there. */
+/** Every path of the console. The service registers exactly these; any other is 404. */
 export const PAGE_PATHS = {
   home: '/',
   wallboard: '/wallboard',
@@ -6,6 +6,8 @@ export const PAGE_PATHS = {
   display: '/display/:board',
   desk: '/desk',
   directory: '/directory',
+  customers: '/customers',
+  customer: '/customers/:customer',
   history: '/history',
   conversation: '/history/:conversation',
   missed: '/missed',
@@ -25,6 +27,8 @@ export const PAGE_PATHS = {
   api_keys: '/admin/api-keys',
   webhooks: '/admin/webhooks',
   webhook: '/admin/webhooks/:webhook',
+  connectors: '/admin/connectors',
+  connector: '/admin/connectors/:connector',
   audit: '/admin/audit',
   health: '/admin/health',
   settings: '/admin/settings',

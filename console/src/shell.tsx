@@ -12,41 +12,26 @@ import {
   VisuallyHidden,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { Radio, WifiOff } from 'lucide-react';
+import { Radio } from 'lucide-react';
 import { Link, useLocation } from 'wouter';
 import { includesLevel } from '@offhook/contract/ids.ts';
-import { useMissed, useMissedEvents } from '../history/missed.ts';
-import { NAVIGATION } from '../pages.tsx';
-import { PAGE_PATHS } from '../paths.ts';
-import { OwnPresence } from '../presence/own-presence.tsx';
-import { PhoneDock } from '../phone/dock.tsx';
-import { useKept, useStale } from './live.ts';
-import { Opened, useOpener } from './opener.tsx';
-import { LanguageSwitch } from './preferences.tsx';
-import { useMe, useSession } from './session.tsx';
-import { Boundary, Loading } from './states.tsx';
-import { wordsOf } from './words.ts';
+import { useMissed, useMissedEvents } from './history/missed.ts';
+import { NAVIGATION } from './pages.tsx';
+import { PAGE_PATHS } from './app/paths.ts';
+import { OwnPresence } from './presence/own-presence.tsx';
+import { PhoneDock } from './phone/dock.tsx';
+import { useKept, useStale } from './app/live.ts';
+import { Opened, useOpener } from './app/opener.tsx';
+import { LanguageSwitch } from './app/preferences.tsx';
+import { useMe, useSession } from './app/session.tsx';
+import { Boundary, Loading } from './app/states.tsx';
+import { wordsOf } from './app/words.ts';
 import styles from './shell.module.css';
-import { late } from './late.tsx';
+import { late } from './app/late.tsx';
+import { StaleBanner } from './app/stale-banner.tsx';
 
 const t = wordsOf('app');
 
-/** Reports at once that the shown data is not live, to screen readers too. */
-export function StaleBanner(): ReactNode {
-  const stale = useStale();
-  return (
-    <div role="status" aria-live="assertive">
-      {stale && (
-        <Group className={styles.stale} gap="xs" wrap="nowrap">
-          <WifiOff size={16} aria-hidden />
-          <Text size="sm" fw={600}>
-            {t('stale')}
-          </Text>
-        </Group>
-      )}
-    </div>
-  );
-}
 function LiveLamp(): ReactNode {
   if (useStale()) return null;
   return (
@@ -132,7 +117,7 @@ function Navigation({ unseen, onGo }: NavigationProps): ReactNode {
   });
 }
 
-const DraftBar = late(async () => (await import('../admin/draft-bar.tsx')).DraftBar);
+const DraftBar = late(async () => (await import('./admin/draft-bar.tsx')).DraftBar);
 /** The frame of every page of a signed-in person. */
 export function Shell({ children }: { readonly children: ReactNode }): ReactNode {
   const { siteTitle } = useSession();

@@ -4,25 +4,25 @@ import { Button, Center, MantineProvider, Stack } from '@mantine/core';
 import { notificationsStore } from '@mantine/notifications';
 import { Link, Route, Switch } from 'wouter';
 import { includesLevel } from '@offhook/contract/ids.ts';
-import { PAGES } from '../pages.tsx';
-import type { PageProps } from '../pages.tsx';
-import { PAGE_PATHS } from '../paths.ts';
-import type { PageName } from '../paths.ts';
-import { late } from './late.tsx';
-import { SessionProvider, useSession } from './session.tsx';
+import { PAGES } from './pages.tsx';
+import type { PageProps } from './pages.tsx';
+import { PAGE_PATHS } from './app/paths.ts';
+import type { PageName } from './app/paths.ts';
+import { late } from './app/late.tsx';
+import { SessionProvider, useSession } from './app/session.tsx';
 import { Shell } from './shell.tsx';
-import { Boundary, Empty, Failure, Loading } from './states.tsx';
-import { cssVariables, styleNonce, themeOf } from './theme.ts';
-import { language, onLanguage, wordsOf } from './words.ts';
+import { Boundary, Empty, Failure, Loading } from './app/states.tsx';
+import { cssVariables, styleNonce, themeOf } from './app/theme.ts';
+import { language, onLanguage, wordsOf } from './app/words.ts';
 
 const t = wordsOf('app');
 
 /** Loaded late: a signed-in person needs neither until the session ends or a notice is shown. */
-const SignInPage = late(async () => (await import('./sign-in.tsx')).SignInPage);
-const ConfirmDialog = late(async () => (await import('./confirm.tsx')).ConfirmDialog);
+const SignInPage = late(async () => (await import('./app/sign-in.tsx')).SignInPage);
+const ConfirmDialog = late(async () => (await import('./app/confirm.tsx')).ConfirmDialog);
 const SignInAgain = late(async () => {
   try {
-    return (await import('./sign-in.tsx')).SignInAgain;
+    return (await import('./app/sign-in.tsx')).SignInAgain;
   } catch (error) {
     // Only an answer of the service ends a session, so the network works: the file is missing because this page is outdated.
     location.reload();
@@ -34,7 +34,7 @@ const RETRY_MS = 2_000;
 const Notices = late(async () => {
   for (;;) {
     try {
-      return (await import('./notices.tsx')).Notices;
+      return (await import('./app/notices.tsx')).Notices;
     } catch {
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }

@@ -1,0 +1,22 @@
+/** Health checks that have words here: those of the service, `server/src/boot/health.ts`. */
+export const CHECK_NAMES = [
+  'engine',
+  'engine_packages',
+  'sip',
+  'call',
+  'call_records',
+  'task_queues',
+  'sip_refusals',
+  'certificate',
+  'turn',
+  'doctor',
+  'emergency_calls',
+  'connectors',
+  'journal',
+  'store',
+  'records',
+  'history',
+  'descriptors',
+  'disk',
+  'exposure',
+] as const;
