@@ -12,7 +12,7 @@ interface Answer {
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
-/** A server that answers as told and remembers what it was asked. */
+/** A server with scripted answers that records its requests. */
 async function serve(t: TestContext, answer: (request: IncomingMessage, body: string) => Answer) {
   const asked: string[] = [];
   const server = createServer((request, response) => {
@@ -63,7 +63,7 @@ test('client - a session that ended is renewed once for all requests that met it
   assert.deepEqual(told, ['new']);
 });
 
-test('client - by cookie, who hears late that the session has ended finds it renewed and renews nothing', async (t) => {
+test('client - by cookie, a request that learns late of the session’s end finds it renewed and renews nothing', async (t) => {
   let renewals = 0;
   const late = Promise.withResolvers<void>();
   const server = createServer((request, response) => {
@@ -93,7 +93,7 @@ test('client - by cookie, who hears late that the session has ended finds it ren
   assert.equal(renewals, 1);
 });
 
-test('client - a session that cannot be renewed is over and said so', async (t) => {
+test('client - a session that cannot be renewed is reported as over', async (t) => {
   const told: (string | null)[] = [];
   const { base, asked } = await serve(t, () => problem(401, 'not_authenticated'));
   const client = createClient({ base, token: 'old', onToken: (token) => told.push(token) });
@@ -132,7 +132,7 @@ test('client - the caller’s signal ends a request', async (t) => {
   );
 });
 
-test('client - a wrong password is asked for once, and is not the end of the session', async (t) => {
+test('client - a wrong password is sent once, and does not end the session', async (t) => {
   const told: (string | null)[] = [];
   const { base, asked } = await serve(t, ({ url }) =>
     url === '/api/mobile/refresh.php'
@@ -152,7 +152,7 @@ test('client - a wrong password is asked for once, and is not the end of the ses
   assert.deepEqual(told, []);
 });
 
-test('client - a new password comes with a new session, also for who hears meanwhile that the old one is over', async (t) => {
+test('client - a new password starts a new session, also for a request that meets the end of the old one', async (t) => {
   let changed: (() => void) | undefined;
   let over = false;
   const told: (string | null)[] = [];
@@ -167,7 +167,7 @@ test('client - a new password comes with a new session, also for who hears meanw
       over = true;
       answer(401, problem(401, 'not_authenticated').body);
     }
-    // The answer to the change comes after somebody was told that the session is over.
+    // The answer to the change comes after another request failed because the session is over.
     if (over) {
       setImmediate(() => {
         changed?.();
@@ -188,7 +188,7 @@ test('client - a new password comes with a new session, also for who hears meanw
   assert.equal(client.token, 'new');
 });
 
-test('client - a change whose answer did not come in time may have been done; a question was only not answered', async (t) => {
+test('client - a change without an answer in time may have been done; a read was only not answered', async (t) => {
   const server = createServer(() => undefined).listen(0, '127.0.0.1');
   t.after(() => {
     server.closeAllConnections();
@@ -225,7 +225,7 @@ function deadConnections(t: TestContext) {
   return { sent, after };
 }
 
-test('client - a change that somebody waits for is given up after its own limit, the sign-in too, and sent once', async (t) => {
+test('client - a change that a person waits for is aborted after its own limit, the sign-in too, and sent once', async (t) => {
   const { sent, after } = deadConnections(t);
   const client = createClient({ base: 'http://127.0.0.1', token: 'x', change_timeout_ms: 10_000 });
   for (const begin of [
@@ -244,7 +244,7 @@ test('client - a change that somebody waits for is given up after its own limit,
   assert.equal(sent.length, 7, 'nothing is sent twice');
 });
 
-test('client - what is read, and work that rightly takes long, keeps the longer limit', async (t) => {
+test('client - reads, and work that takes long, keep the longer limit', async (t) => {
   const { after } = deadConnections(t);
   const client = createClient({ base: 'http://127.0.0.1', token: 'x', change_timeout_ms: 10_000 });
   for (const [begin, outcome] of [
@@ -266,7 +266,7 @@ test('client - what is read, and work that rightly takes long, keeps the longer 
   assert.equal(await after(600_000, upload), 'waits', 'an upload lasts as long as it lasts');
 });
 
-test('client - a change whose answer began and stopped has an outcome that nobody knows', async (t) => {
+test('client - a change whose answer began and stopped has an unknown outcome', async (t) => {
   const server = createServer((request, response) => {
     request.resume();
     response.writeHead(200, { 'content-type': 'application/json' }).write('{"success":');
@@ -281,7 +281,7 @@ test('client - a change whose answer began and stopped has an outcome that nobod
   await assert.rejects(client.agents.pause('1003'), { code: 'outcome_unknown' });
 });
 
-test('client - what asks for a confirmation is sent once more when there was one, and only then', async (t) => {
+test('client - a request that needs a confirmation is repeated once after it, and only then', async (t) => {
   let confirmed = false;
   const { base, asked } = await serve(t, ({ url }) => {
     if (url === '/api/v1/session/confirm') {

@@ -1,5 +1,5 @@
 /**
- * The SDK: typed REST for browsers and Node, with the session renewed by itself.
+ * The SDK: typed REST for browsers and Node, with automatic renewal of the session.
  *
  * ```ts
  * const offhook = createClient({ base: 'http://127.0.0.1:8080' });
@@ -25,6 +25,7 @@ import type { Store, StoreOptions } from './store.ts';
 import type { StoreRecords, StoreTopic } from './folds.ts';
 import { createStream } from './stream.ts';
 import type { EventStream, StreamOptions, StreamSession } from './stream.ts';
+import type { ImportQuery, ImportReply } from '@offhook/contract/phonebook-files.ts';
 import type { SoundKind, UploadedSound } from '@offhook/contract/sounds.ts';
 import type { Ping } from '@offhook/contract/session.ts';
 
@@ -82,7 +83,7 @@ export interface Client extends Rest {
   readonly token: string | null;
   ping(signal?: AbortSignal): Promise<z.infer<typeof Ping>>;
   login(input: LoginInput, signal?: AbortSignal): Promise<LoginResult>;
-  /** Renews the session now; requests do so once by themselves after a 401. */
+  /** Renews the session now; a request does so once on its own after a 401. */
   refresh(signal?: AbortSignal): Promise<LoginResult>;
   logout(signal?: AbortSignal): Promise<void>;
   contacts(filter?: ContactsFilter, signal?: AbortSignal): Promise<ContactsResult>;
@@ -104,6 +105,13 @@ export interface Client extends Rest {
   uploadSound(sound: Blob, options?: UploadOptions): Promise<z.infer<typeof UploadedSound>>;
   /** An uploaded sound as stored, WAV; `range` as with `audio`. */
   soundFile(sound: string, options?: { range?: string; signal?: AbortSignal }): Promise<Response>;
+  /** Imports customers from a CSV or vCard file; without a time limit: the signal ends it. */
+  importCustomers(
+    content: Blob,
+    kind: 'csv' | 'vcard',
+    query: z.input<typeof ImportQuery>,
+    signal?: AbortSignal,
+  ): Promise<ImportReply>;
   agent(request: AgentRequest, signal?: AbortSignal): Promise<AgentReply>;
   /** Starts at once; read it with `for await`. */
   stream(options: StreamOptions): EventStream;
@@ -172,8 +180,14 @@ export function createClient(options: ClientOptions): Client {
     exportFile: (id, how = {}) => raw({ method: 'GET', path: `/api/v1/exports/${id}/file`, ...how }),
     async uploadSound(sound, { kind = 'prompt', signal } = {}) {
       const path = `/api/v1/config/sounds${queryOf({ kind })}`;
-      const response = await raw({ method: 'POST', path, sound, signal });
+      const file = { content: sound, type: 'application/octet-stream' };
+      const response = await raw({ method: 'POST', path, file, signal });
       return (await response.json()) as z.infer<typeof UploadedSound>;
+    },
+    async importCustomers(content, kind, query, signal) {
+      const path = `/api/v1/phonebook/import${queryOf(query)}`;
+      const response = await raw({ method: 'POST', path, file: { content, type: `text/${kind}` }, signal });
+      return (await response.json()) as ImportReply;
     },
     soundFile: (sound, how = {}) =>
       raw({ method: 'GET', path: `/api/v1/config/sounds/${encodeURIComponent(sound)}`, ...how }),

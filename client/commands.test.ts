@@ -4,7 +4,7 @@ import { createCommands } from './commands.ts';
 
 const never = { after: () => () => undefined };
 
-test('commands - what waits for a connection outlives the loss of one it was not sent on, and is sent once', async () => {
+test('commands - a command waiting for a connection survives the loss of one it was not sent on, and is sent once', async () => {
   const commands = createCommands(never);
   const result = commands.run('agents.unpause');
   commands.lost();
@@ -18,7 +18,7 @@ test('commands - what waits for a connection outlives the loss of one it was not
   assert.equal(sent.length, 1);
   assert.equal(commands.result(sent[0]!, { data: 1 }), false, 'a late result is nobody’s');
 });
-test('commands - the end settles what waits, and what comes after it', async () => {
+test('commands - the end settles waiting commands and rejects later ones', async () => {
   const commands = createCommands(never);
   const before = commands.run('a.b');
   commands.end(new Error('over'));

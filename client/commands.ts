@@ -23,7 +23,7 @@ export interface Commands {
   found(send: (frame: Frame) => void): void;
   /** The connection is lost: the result of each sent command is unknown. */
   lost(): void;
-  /** False where no command has this id. */
+  /** False if no command has this id. */
   result(id: string | number, outcome: Outcome): boolean;
   end(error: Error): void;
 }

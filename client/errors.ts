@@ -11,9 +11,9 @@ export class OffhookError extends Error {
   /** The HTTP status; 0 without a reply. */
   readonly status: number;
   readonly code: ClientErrorCode;
-  /** The whole body; null where the reply did not come from the service. */
+  /** The whole body; null if the reply did not come from the service. */
   readonly problem: Problem | null;
-  /** Seconds until the same request can help, where the service reported them. */
+  /** Seconds until a repeat can succeed, if the service reported them. */
   readonly retry_after: number | null;
   constructor(status: number, problem: Problem | null, retryAfter: number | null) {
     super(problem?.detail ?? `the answer (status ${status}) is not Offhook's`);

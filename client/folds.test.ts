@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import type { Call } from '@offhook/contract/calls.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { SNAPSHOTS } from '@offhook/contract/snapshots.ts';
 import { rfc3339 } from '../server/src/core/clock.ts';
@@ -39,7 +40,7 @@ let seq = 0;
 const onWire = ({ at, ...event }: DomainEvent): StreamEvent =>
   structuredClone({ ...event, time: rfc3339(at), seq: (seq += 1) }) as unknown as StreamEvent;
 
-/** What each topic's snapshot would be now. */
+/** Snapshot of each topic at this moment. */
 function snapshots(view: ReturnType<typeof createModel>['view']) {
   return structuredClone({
     presence: {
@@ -72,7 +73,7 @@ const shown = (records: Map<string, object>): unknown =>
     .filter(([, value]) => !('session' in value) || value.session === 'logged_in')
     .map(([key, value]) => {
       if (!('dialled' in value)) return [key, value] as const;
-      const { dialled, started_at, answered_at, legs } = value as CallState;
+      const { dialled, started_at, answered_at, customer, legs } = value as CallState;
       const shownLegs = legs.map(({ leg_id, extension, state, held, slot }) => ({
         leg_id,
         extension,
@@ -86,11 +87,23 @@ const shown = (records: Map<string, object>): unknown =>
           dialled,
           started_at,
           answered_at,
+          customer,
           legs: shownLegs.toSorted((a, b) => (a.leg_id < b.leg_id ? -1 : 1)),
         },
       ] as const;
     })
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
+/** Of one call its customer becomes known, or unknown. */
+function findCustomer(model: ReturnType<typeof createModel>, a: number, b: number): readonly DomainEvent[] {
+  const calls = model.view.calls();
+  if (a % 3 > 0 || calls.length === 0) return [];
+  const id = a + 1;
+  const known = { kind: 'person', name: `Customer ${id}`, company: null, owner: null } as const;
+  const marks = { vip: false, blocked: false, source: 'manual', matches: 1 };
+  const customer = b % 5 === 0 ? null : { id, ...known, ...marks };
+  const { id: call } = calls[b % calls.length]!;
+  return model.step({ type: 'call.customer', at: model.view.as_of, call, customer });
+}
 const topics = Object.keys(FOLDS) as (keyof typeof FOLDS)[];
 
 test('folds - a snapshot and the events after it are the state itself, whatever happens and wherever they begin', () => {
@@ -121,6 +134,7 @@ test('folds - a snapshot and the events after it are the state itself, whatever 
       for (const [i, m] of moves.entries()) {
         sim.play(m);
         for (const event of sim.log.splice(0)) hear(model.step(event));
+        hear(findCustomer(model, m.a, m.b));
         if (resyncs.includes(i)) hear(model.step(sim.snapshotEvent()));
         const now = snapshots(model.view);
         if (i === 0) for (const topic of topics) SNAPSHOTS[topic].parse(now[topic]);
@@ -135,7 +149,7 @@ test('folds - a snapshot and the events after it are the state itself, whatever 
     { numRuns: 60, endOnFailure: true },
   );
 });
-test('folds - who hears only of the own calls knows each of them with the own leg, also one that another call was joined into', () => {
+test('folds - calls/mine: each call with the own leg, also one into which another was merged', () => {
   const move = fc.record({ do: fc.constantFrom(...MOVES), a: fc.nat(50), b: fc.nat(50) });
   fc.assert(
     fc.property(fc.array(move, { minLength: 5, maxLength: 80, size: 'max' }), (moves) => {
@@ -148,7 +162,7 @@ test('folds - who hears only of the own calls knows each of them with the own le
       for (const m of moves) {
         sim.play(m);
         const events = sim.log.splice(0).flatMap((event) => model.step(event));
-        for (const event of events.map(onWire)) {
+        for (const event of [...events, ...findCustomer(model, m.a, m.b)].map(onWire)) {
           for (const [phone, records] of mine) {
             const heard = (event.data as { extensions?: readonly string[] }).extensions?.includes(phone);
             if (!event.type.startsWith('call.') || heard !== true) continue;
@@ -158,10 +172,15 @@ test('folds - who hears only of the own calls knows each of them with the own le
             }
           }
         }
-        const own = (calls: Iterable<Pick<CallState, 'call_id' | 'legs'>>, phone: string): string[] =>
+        const own = (
+          calls: Iterable<Pick<CallState, 'call_id' | 'customer' | 'legs'>>,
+          phone: string,
+        ): string[] =>
           [...calls]
-            .flatMap(({ call_id, legs }) =>
-              legs.filter((leg) => leg.extension === phone).map((leg) => `${call_id} ${leg.leg_id}`),
+            .flatMap(({ call_id, customer, legs }) =>
+              legs
+                .filter((leg) => leg.extension === phone)
+                .map((leg) => `${call_id} ${leg.leg_id} ${customer?.name}`),
             )
             .toSorted();
         const live = FOLDS.calls.read(structuredClone({ calls: model.view.calls().map(wireCall) }));
@@ -205,7 +224,7 @@ const start: QueueState = {
 const after = (event: StreamEvent, records = new Map([['support', start]])): QueueState | undefined =>
   FOLDS.queues.after(records, event)[0]?.value;
 
-test('folds - a caller who gets another place or priority moves, and the others close up', () => {
+test('folds - a caller with a new position or priority moves, and the others close up', () => {
   const ref = { queue: 'support', call_id: 'call-c', leg_id: 'c', caller: { number: 'c', name: '' } };
   const moved = after(tell('queue.caller_changed', { ...ref, position: 1, priority: 9 }));
   assert.deepEqual(
@@ -244,7 +263,7 @@ test('folds - an offer rings until its deadline and ends in one of four ways', (
     assert.deepEqual(after(tell(type, { ...offer, offer_id: 'o1' }))?.offers, [], type);
   }
 });
-test('folds - the figures of a queue are those of its newest queue.stats, also of one that was not known', () => {
+test('folds - the figures of a queue are those of its newest queue.stats, also of an unknown queue', () => {
   const stats = { queue: 'support', waiting: 3 };
   assert.equal(after(tell('queue.stats', stats))?.stats?.waiting, 3);
   const fresh = after(tell('queue.stats', { ...stats, queue: 'new' }), new Map());
@@ -273,7 +292,7 @@ test('folds - a call that another was joined into is as old as the older one', (
   ]);
 });
 
-test('folds - the legs of a call that was placed for somebody, from the first that rings to the one that is left', () => {
+test('folds - the legs of a placed call, from the first that rings to the last one left', () => {
   const ref = { call_id: 'a', direction: 'internal', extensions: ['1001', '1002'] };
   const leg = (leg_id: string) => ({
     leg: { leg_id, extension: `100${leg_id}`, endpoint: null, number: '', name: '' },
@@ -301,7 +320,7 @@ test('folds - the legs of a call that was placed for somebody, from the first th
   assert.deepEqual(states('call.joined', leg('4')), ['1 connected', '4 connected']);
 });
 
-test('folds - a call is one’s own from when it rings, though its beginning was not told', () => {
+test('folds - calls/mine: a call appears when it rings, without its start', () => {
   const ref = { call_id: 'a', direction: 'internal', extensions: ['1001', '1002', '1003'] };
   const caller = { number: '1001', name: 'Ada' };
   const leg = (leg_id: string) => ({
@@ -329,4 +348,48 @@ test('folds - a call is one’s own from when it rings, though its beginning was
   ]);
   assert.equal(records.get('a')?.answered_at, at);
   assert.deepEqual(states('call.held', leg('1')), ['1 1001 held', '2 1002 ringing', '3 1003 connected']);
+});
+
+test('folds - a leg of a snapshot that is only being dialled appears once it rings', () => {
+  const leg = (leg_id: string, state: Call['state']) => ({
+    leg_id,
+    extension: `100${leg_id}`,
+    endpoint: null,
+    number: `100${leg_id}`,
+    name: '',
+    state,
+    since: at,
+    answered_at: null,
+    held: false,
+    queue: null,
+    slot: null,
+    recording: false,
+    recording_paused: false,
+  });
+  const legs = (first: Call['state'], second: Call['state']): string[] => {
+    const calls = [
+      {
+        call_id: 'a',
+        state: first,
+        direction: 'internal',
+        dialled: '510',
+        started_at: at,
+        answered_at: null,
+        extensions: ['1001', '1002'],
+        parties: [],
+        legs: [leg('1', first), leg('2', second)],
+      },
+    ];
+    return FOLDS.calls
+      .read({ calls })
+      .get('a')!
+      .legs.map((one) => `${one.leg_id} ${one.state}`);
+  };
+  assert.deepEqual(legs('queued', 'initiated'), ['1 calling']);
+  assert.deepEqual(legs('queued', 'alerting'), ['1 calling', '2 ringing']);
+  assert.deepEqual(
+    legs('initiated', 'initiated'),
+    ['1 calling'],
+    'the own device of a placed call comes first',
+  );
 });

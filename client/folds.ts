@@ -34,7 +34,7 @@ export interface LegState extends Pick<
  */
 export type CallState = Pick<
   Call,
-  'call_id' | 'direction' | 'dialled' | 'placed' | 'started_at' | 'answered_at' | 'extensions'
+  'call_id' | 'direction' | 'dialled' | 'placed' | 'started_at' | 'answered_at' | 'extensions' | 'customer'
 > & {
   /** Party of the first leg. */
   readonly caller: { readonly number: string; readonly name: string };
@@ -61,7 +61,7 @@ export interface Change<T> {
 export interface Fold<T> {
   /** The records of a snapshot's `data`, by key. */
   read(data: unknown): Map<string, T>;
-  /** Changes made by the event; none where it does not concern these records. */
+  /** Changes made by the event; none if it does not concern these records. */
   after(records: Records<T>, event: StreamEvent): readonly Change<T>[];
 }
 
@@ -124,13 +124,16 @@ function queueAfter(queue: QueueState, event: StreamEvent): QueueState {
   });
   switch (event.type) {
     case 'queue.caller_joined': {
-      const { leg_id: id, call_id, position, joined_at, caller } = event.data;
-      return insert({ id, call_id, position, priority: null, joined_at, caller });
+      const { leg_id: id, call_id, position, joined_at, caller, customer } = event.data;
+      const joined = { id, call_id, position, priority: null, joined_at, caller };
+      return insert({ ...joined, ...(customer === undefined ? {} : { customer }) });
     }
     case 'queue.caller_changed': {
-      const { leg_id, position, priority } = event.data;
+      const { leg_id, position, priority, customer } = event.data;
       const known = queue.callers.find(({ id }) => id === leg_id);
-      return known === undefined ? queue : insert({ ...known, position, priority });
+      if (known === undefined) return queue;
+      const { customer: _before, ...caller } = known;
+      return insert({ ...caller, position, priority, ...(customer === undefined ? {} : { customer }) });
     }
     case 'queue.caller_left':
     case 'queue.caller_abandoned':
@@ -237,7 +240,7 @@ function legsAfter(call: CallState, event: StreamEvent): readonly LegState[] {
       return put({ state: 'ringing', held, slot });
     case 'call.answered':
     case 'call.joined':
-      // The first leg rang too where the service placed the call for a person.
+      // The first leg also rang if the service placed the call for a person.
       return put(legWord(true, held, null)).map((leg, i) =>
         i === 0 && leg.state === 'ringing' ? { ...leg, ...legWord(true, leg.held, null) } : talking(leg),
       );
@@ -269,7 +272,7 @@ const unmet = (since: string) => ({
 /** A call whose start this client may not receive: it becomes visible when it rings here. */
 function rung(event: StreamEvent): CallState | undefined {
   if (event.type !== 'call.ringing') return undefined;
-  const { call_id, direction, extensions, caller } = event.data;
+  const { call_id, direction, extensions, caller, customer } = event.data;
   const extension = extensions.includes(caller.number) ? caller.number : null;
   return {
     call_id,
@@ -278,6 +281,7 @@ function rung(event: StreamEvent): CallState | undefined {
     started_at: event.time,
     answered_at: null,
     extensions,
+    ...(customer === undefined ? {} : { customer }),
     caller,
     legs: [{ leg_id: '', extension, endpoint: null, ...caller, ...unmet(event.time) }],
   };
@@ -287,8 +291,10 @@ function joined(kept: CallState, other: CallState | undefined, at: string): Call
   if (other === undefined) return kept;
   const answered_at = kept.answered_at ?? other.answered_at;
   const both = [...kept.legs, ...other.legs];
+  const customer = kept.customer ?? other.customer;
   return {
     ...kept,
+    ...(customer === undefined ? {} : { customer }),
     started_at: kept.started_at < other.started_at ? kept.started_at : other.started_at,
     answered_at,
     legs: answered_at === null ? both : timed(both.map(talking), both, at),
@@ -296,6 +302,7 @@ function joined(kept: CallState, other: CallState | undefined, at: string): Call
 }
 const callRead = (call: Call): CallState => {
   const { call_id, direction, dialled, placed, started_at, answered_at, extensions, parties, legs } = call;
+  const { customer } = call;
   const [first] = parties;
   return {
     call_id,
@@ -305,8 +312,12 @@ const callRead = (call: Call): CallState => {
     started_at,
     answered_at,
     extensions,
+    ...(customer === undefined ? {} : { customer }),
     caller: { number: first?.number ?? '', name: first?.name ?? '' },
-    legs: legs.map((leg) => legRead(leg, answered_at !== null)),
+    // No event names a leg before it rings; the first leg is that of the caller.
+    legs: legs
+      .filter((leg, i) => i === 0 || leg.state !== 'initiated')
+      .map((leg) => legRead(leg, answered_at !== null)),
   };
 };
 export const callsFold: Fold<CallState> = {
@@ -343,6 +354,11 @@ export const callsFold: Fold<CallState> = {
     }
     const known = records.get(call_id) ?? rung(event);
     if (known === undefined) return NONE;
+    if (event.type === 'call.customer') {
+      const { customer: _before, ...call } = known;
+      const { customer } = event.data;
+      return [{ key: call_id, value: { ...call, ...(customer === null ? {} : { customer }) } }];
+    }
     const answered_at = known.answered_at ?? (event.type === 'call.answered' ? event.time : null);
     const legs = timed(legsAfter(known, event), known.legs, event.time);
     return [{ key: call_id, value: { ...known, direction, extensions, answered_at, legs } }];

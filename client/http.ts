@@ -20,7 +20,8 @@ export interface HttpRequest {
   readonly method: Method;
   readonly path: string;
   readonly body?: object | undefined;
-  readonly sound?: Blob;
+  /** A file as the body. */
+  readonly file?: { readonly content: Blob; readonly type: string };
   readonly signal?: AbortSignal | undefined;
   readonly idempotency_key?: string | undefined;
   readonly slow?: boolean | undefined;
@@ -41,9 +42,9 @@ export class Http {
     this.#timeout_ms = timeout_ms;
     this.#change_timeout_ms = change_timeout_ms;
   }
-  /** Without a time limit; rejects with `OffhookError` where the status is no success. */
+  /** Has no time limit; rejects with `OffhookError` unless the status is a success. */
   async fetch(
-    { method, path, body, sound, signal, idempotency_key, range, headers }: HttpRequest,
+    { method, path, body, file, signal, idempotency_key, range, headers }: HttpRequest,
     bearer: string | null,
     json = body === undefined ? undefined : JSON.stringify(body),
   ): Promise<Response> {
@@ -55,12 +56,12 @@ export class Http {
         ...(language === undefined ? {} : { 'x-app-language': language() }),
         ...(bearer === null ? {} : { authorization: `Bearer ${bearer}` }),
         ...(json === undefined ? {} : { 'content-type': 'application/json' }),
-        ...(sound === undefined ? {} : { 'content-type': 'application/octet-stream' }),
+        ...(file === undefined ? {} : { 'content-type': file.type }),
         ...(range === undefined ? {} : { range }),
         ...(idempotency_key === undefined ? {} : { 'idempotency-key': idempotency_key }),
       },
       ...(json === undefined ? {} : { body: json }),
-      ...(sound === undefined ? {} : { body: sound }),
+      ...(file === undefined ? {} : { body: file.content }),
       ...(signal === undefined ? {} : { signal }),
     });
     if (response.ok) return response;

@@ -14,7 +14,7 @@ const offhook = createClient({ base: process.argv[2], token: 'x' });
 console.log(await offhook.queues.get('support').catch((e) => e instanceof OffhookError && e.code));
 for await (const event of offhook.stream({ topics: ['queues'] })) { console.log(event.type); break; }
 `;
-/** What holds only where the types are the contract's own, not \`any\` or \`unknown\`. */
+/** Compiles only with the contract's own types, not with \`any\` or \`unknown\`. */
 const CONSUMER = `
 import { createClient, OffhookError } from '@offhook/client';
 import type { StreamItem } from '@offhook/client';

@@ -4,7 +4,7 @@ export interface Queue<T> {
   /** True while the reader waits for the next item. */
   readonly waiting: boolean;
   push(item: T): void;
-  /** Null at the end; rejects with the error it ended with. */
+  /** Resolves with null at the end, or rejects with the error that ended the queue. */
   take(): Promise<T | null>;
   /** With an error, queued items are delivered before it; without one they are dropped. */
   end(error: Error | null): void;

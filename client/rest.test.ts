@@ -5,13 +5,18 @@ import { CONFIG_KINDS } from '@offhook/contract/config-objects.ts';
 import { createRest, queryOf } from './rest.ts';
 import { contractDocument } from '../tools/contract-documents.ts';
 
-/** Routes that are no request of their own: other methods of the client, other transports, and what machines ask. */
+/** Routes without a request of their own: other methods of the client, other transports, and probes. */
 const ELSEWHERE = new Set([
   'POST /api/v1/session/logout',
   'POST /api/v1/stream/ticket',
   'GET /api/v1/stream',
   'GET /api/v1/recordings/{id}/audio',
   'GET /api/v1/exports/{id}/file',
+  'GET /api/v1/phonebook/export',
+  'POST /api/v1/phonebook/import',
+  // For systems that know nothing of the client.
+  'POST /api/v1/connectors/{id}/inbox',
+  'GET /api/v1/phonebook/phones/{token}/{file}',
   'POST /api/v1/config/sounds',
   'GET /api/v1/config/sounds/{sound}',
   'GET /api/v1/events',
@@ -25,7 +30,7 @@ const OF_A_KIND = new RegExp(
     .join('|')})(?!/\\{extension\\})(?=/|$)`,
 );
 
-/** Calls every function of the groups with what looks like its arguments; gives what was asked for, ids as names. */
+/** Calls every function of the groups with plausible arguments; returns the requested routes, ids as names. */
 function everyRequest(): string[] {
   const asked: string[] = [];
   const rest = createRest((method, address) => {
@@ -39,7 +44,7 @@ function everyRequest(): string[] {
   return asked.map((line) => decodeURIComponent(line).replaceAll(/\{\w\}/g, '{}'));
 }
 
-test('rest - everything under /api/v1 has a function, and no function asks for what is not there', async () => {
+test('rest - everything under /api/v1 has a function, and no function requests an unknown path', async () => {
   const document = await contractDocument<{ paths: Record<string, object> }>('openapi');
   const served = Object.entries(document.paths).flatMap(([address, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${address}`),
@@ -50,11 +55,11 @@ test('rest - everything under /api/v1 has a function, and no function asks for w
   const kinds = Object.keys(CONFIG_KINDS).length;
   assert.equal(wanted.filter((line) => line === 'GET /api/v1/config/{}').length, kinds);
   assert.ok(wanted.length > 30);
-  // A list and one who is found in it are two functions of one path.
+  // A list and its filter by one extension are two functions of one path.
   assert.deepEqual([...new Set(everyRequest())].toSorted(), [...new Set(wanted)].toSorted());
 });
 
-test('rest - what goes into an address is encoded, and what is not given is not sent', async () => {
+test('rest - path parts are encoded, and absent fields are not sent', async () => {
   const asked: unknown[][] = [];
   const rest = createRest((...args) => {
     asked.push(args);

@@ -10,15 +10,15 @@ import type {
   ImportQuery,
 } from '@offhook/contract/config.ts';
 import type { CONFIG_KINDS, ConfigKind } from '@offhook/contract/config-objects.ts';
-import type { Method, Operation } from '@offhook/contract/operation.ts';
-import type { Groups } from '@offhook/contract/operations.ts';
+import type { FileBody, Method, Operation } from '@offhook/contract/operation.ts';
+import type { Groups } from '@offhook/contract/operations/groups.ts';
 import type { Done } from '@offhook/contract/session.ts';
 import { ROUTES } from './routes.ts';
 
 export type { Method };
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
-  /** A repeat with the same key is not run again and gets the first result for 24 hours. */
+  /** For 24 hours a repeat with the same key is not run again and gets the first result. */
   readonly idempotency_key?: string | undefined;
   /** For changes that may take long: `timeout_ms` of the client is their limit. */
   readonly slow?: boolean | undefined;
@@ -62,7 +62,7 @@ type ArgsOf<O> = O extends { readonly path: infer P extends string }
 type MethodOf<O> = O extends { readonly reply: infer S extends z.ZodType }
   ? (...args: ArgsOf<O>) => Promise<z.output<S>>
   : never;
-type HasMethod<O> = O extends { readonly file: true } | { readonly takes: 'audio' }
+type HasMethod<O> = O extends { readonly file: true } | { readonly takes: FileBody }
   ? false
   : O extends { readonly path: `/api/v1/${string}` }
     ? true
@@ -123,7 +123,7 @@ export function createRest(request: Request) {
         session.changePassword({ current_password, new_password }),
       beginOtp: (current_password: string) => session.beginOtp({ current_password }),
       confirmOtp: (otp: string) => session.confirmOtp({ otp }),
-      /** Answers `confirmation_required`; `otp` where the second factor is on. */
+      /** Answers `confirmation_required`; `otp` if the second factor is on. */
       confirm: (password: string, otp?: string) =>
         session.confirm({ password, ...(otp === undefined ? {} : { otp }) }),
       disableOtp: (current_password: string, otp: string) => session.disableOtp({ current_password, otp }),
@@ -150,6 +150,10 @@ export function createRest(request: Request) {
       addNote: (id: string, text: string, options?: RequestOptions) =>
         conversations.addNote(id, { text }, options),
     },
+    /** Outside numbers to be called back. */
+    callbacks: groupOf(request, 'callbacks'),
+    /** Rules that block or allow callers. */
+    callerRules: groupOf(request, 'callerRules'),
     /** `client.audio` downloads their audio. */
     recordings: groupOf(request, 'recordings'),
     /** Prompts and music on hold; `uploadSound` and `soundFile` of the client transfer their bytes. */
@@ -161,6 +165,7 @@ export function createRest(request: Request) {
       replay: (id: number, from: number, to: number, options?: RequestOptions) =>
         webhooks.replay(id, { from, to }, options),
     },
+    connectors: groupOf(request, 'connectors'),
     apiKeys: groupOf(request, 'apiKeys'),
     /** Files of conversations, created in the background; `client.exportFile` downloads one. */
     exports: groupOf(request, 'exports'),
@@ -172,11 +177,15 @@ export function createRest(request: Request) {
         request('GET', at`/api/v1/privacy/exports/${id}/file`, undefined, { signal }),
     },
     audit: groupOf(request, 'audit').list,
+    blockedNetworks: groupOf(request, 'blockedNetworks'),
+    phones: groupOf(request, 'phones'),
     boards: groupOf(request, 'boards'),
     config: createConfigRest(request),
     people: groupOf(request, 'people'),
-    /** Customers, shared and personal. */
+    /** Customers, shared and personal; `importCustomers` of the client imports a file of them. */
     phonebook: groupOf(request, 'phonebook'),
+    /** Address books on other servers that the phonebook follows. */
+    phonebookSources: groupOf(request, 'phonebookSources'),
     /** For supervisors: current state of the trunks. */
     trunks: groupOf(request, 'trunks').list,
     consoleSettings: groupOf(request, 'consoleSettings'),
@@ -185,7 +194,7 @@ export function createRest(request: Request) {
 export type Rest = ReturnType<typeof createRest>;
 
 export type ConfigKinds = typeof CONFIG_KINDS;
-/** A kind of object as its address names it, e.g. `ring-groups`. */
+/** Path segment of a kind of object, e.g. `ring-groups`. */
 export type ConfigPath = ConfigKinds[ConfigKind]['path'];
 export type KindAt<P extends ConfigPath> = {
   [K in ConfigKind]: ConfigKinds[K]['path'] extends P ? K : never;
@@ -206,7 +215,7 @@ export interface ConfigPage<P extends ConfigPath> {
   readonly next_cursor: string | null;
 }
 export interface ConfigPutOptions extends WriteOptions {
-  /** Creates a new object; rejected with `precondition_failed` where it exists. */
+  /** Creates a new object; rejected with `precondition_failed` if it exists. */
   readonly create?: boolean | undefined;
 }
 
@@ -254,7 +263,7 @@ function createConfigRest(request: Request) {
     ): Promise<ConfigChanged<P>> => request('PATCH', of(path) + at`/${key}`, patch, held(options)),
     remove: (path: ConfigPath, key: string, options: WriteOptions = {}): Promise<z.output<typeof Done>> =>
       request('DELETE', of(path) + at`/${key}`, undefined, held(options)),
-    /** Makes all changes or none. */
+    /** Applies all changes or none. */
     change: (
       changes: z.input<typeof ConfigChanges>['changes'],
       how: { readonly if_match?: string } = {},

@@ -63,6 +63,17 @@ export const ROUTES = {
     parked: 'GET /api/v1/parking',
     reportQuality: 'POST /api/v1/calls/:id/quality body',
   },
+  callbacks: {
+    list: 'GET /api/v1/callbacks query',
+    take: 'POST /api/v1/callbacks/:id/take',
+    release: 'POST /api/v1/callbacks/:id/release',
+    close: 'POST /api/v1/callbacks/:id/close body',
+  },
+  callerRules: {
+    list: 'GET /api/v1/caller-rules',
+    create: 'POST /api/v1/caller-rules body',
+    remove: 'DELETE /api/v1/caller-rules/:id',
+  },
   conversations: {
     list: 'GET /api/v1/conversations query',
     changes: 'GET /api/v1/conversations/changes query',
@@ -99,6 +110,20 @@ export const ROUTES = {
     settings: 'GET /api/v1/settings/webhooks',
     setSettings: 'PUT /api/v1/settings/webhooks body',
   },
+  connectors: {
+    files: 'GET /api/v1/connector-files',
+    lookup: 'GET /api/v1/connector-lookup query',
+    list: 'GET /api/v1/connectors',
+    get: 'GET /api/v1/connectors/:id',
+    create: 'POST /api/v1/connectors body',
+    change: 'PATCH /api/v1/connectors/:id body',
+    remove: 'DELETE /api/v1/connectors/:id',
+    test: 'POST /api/v1/connectors/:id/test slow',
+    sync: 'POST /api/v1/connectors/:id/sync',
+    createCustomer: 'POST /api/v1/connectors/:id/customers body slow',
+    entries: 'GET /api/v1/connectors/:id/entries query',
+    retryEntry: 'POST /api/v1/connectors/:id/entries/:entry/retry body',
+  },
   apiKeys: {
     list: 'GET /api/v1/api-keys',
     get: 'GET /api/v1/api-keys/:id',
@@ -125,6 +150,16 @@ export const ROUTES = {
   },
   audit: {
     list: 'GET /api/v1/audit query',
+  },
+  blockedNetworks: {
+    list: 'GET /api/v1/blocked-networks',
+    release: 'DELETE /api/v1/blocked-networks/:id',
+  },
+  phones: {
+    list: 'GET /api/v1/phones query',
+    handOver: 'POST /api/v1/phones/:name/hand-over',
+    assign: 'POST /api/v1/phones/:name/assign body',
+    notify: 'POST /api/v1/phones/:name/notify body',
   },
   boards: {
     list: 'GET /api/v1/boards',
@@ -172,6 +207,13 @@ export const ROUTES = {
     create: 'POST /api/v1/phonebook/customers body',
     replace: 'PUT /api/v1/phonebook/customers/:id body',
     remove: 'DELETE /api/v1/phonebook/customers/:id',
+  },
+  phonebookSources: {
+    list: 'GET /api/v1/phonebook/sources',
+    create: 'POST /api/v1/phonebook/sources body',
+    change: 'PATCH /api/v1/phonebook/sources/:id body',
+    remove: 'DELETE /api/v1/phonebook/sources/:id',
+    sync: 'POST /api/v1/phonebook/sources/:id/sync',
   },
   trunks: {
     list: 'GET /api/v1/trunks',

@@ -58,7 +58,7 @@ export class Session {
     }
     this.#keep(null);
   }
-  /** A request that fails because a new password ended all sessions continues with the session of that reply. */
+  /** A request that failed because a new password ended all sessions is repeated with the session of that reply. */
   renew(signal?: AbortSignal): Promise<LoginResult> {
     return this.#changing === null
       ? this.#renewed(signal)
@@ -91,7 +91,7 @@ export class Session {
       return await request();
     }
   }
-  /** Sends a request, and once more with a renewed session where the session it used is over. */
+  /** Sends a request, and once more with a renewed session if its session is over. */
   async signedIn<T>(
     request: HttpRequest,
     send: (request: HttpRequest, bearer: string | null) => Promise<T>,
@@ -119,7 +119,7 @@ export class Session {
     this.#keep(reply.token);
     return reply;
   }
-  /** One renewal serves all requests that met the end of the session at the same time. */
+  /** One renewal serves all requests whose session ended at the same time. */
   #renewed(signal?: AbortSignal): Promise<LoginResult> {
     if (this.#token?.startsWith(KEY_PREFIX)) {
       return Promise.reject(clientError('not_authenticated', 'this API key is not valid any more'));

@@ -40,7 +40,7 @@ const presence = (extension: string, summary: string) => ({
   since: '2026-03-02T09:15:04.250Z',
 });
 
-test('store - is what the snapshot says and the events after it make of it, and tells who listens which record changed', async (t) => {
+test('store - combines the snapshot with later events, and notifies listeners of the changed record', async (t) => {
   const server = await scriptedStream(t);
   const env = manualEnvironment();
   const store = createClient({ base: server.base, token: 'x', environment: env }).store('presence');
@@ -97,7 +97,7 @@ test('store - is what the snapshot says and the events after it make of it, and 
   assert.deepEqual([...store.keys()], ['1003'], 'after a gap only what the new snapshot holds');
 });
 
-test('store - of named objects holds those and becomes ready with the last of their snapshots', async (t) => {
+test('store - of named objects contains only those and becomes ready with the last of their snapshots', async (t) => {
   const server = await scriptedStream(t);
   const store = createClient({ base: server.base, token: 'x' }).store('presence', { only: ['1001', '1002'] });
   t.after(() => store.close());
@@ -123,7 +123,7 @@ test('store - of named objects holds those and becomes ready with the last of th
   assert.equal(store.get('1002')?.summary, 'dnd');
 });
 
-test('store - of one’s own calls holds after a gap only what the new snapshot holds', async (t) => {
+test('store - of calls/mine contains after a gap only the calls of the new snapshot', async (t) => {
   const server = await scriptedStream(t);
   const store = createClient({ base: server.base, token: 'x' }).store('calls', { only: ['mine'] });
   t.after(() => store.close());
@@ -143,7 +143,7 @@ test('store - of one’s own calls holds after a gap only what the new snapshot 
   assert.deepEqual([...store.keys()], ['b']);
 });
 
-test('store - that may not be had says so to who waits for it', async (t) => {
+test('store - without access rejects ready', async (t) => {
   const server = await scriptedStream(t);
   const errors: Error[] = [];
   const store = createClient({ base: server.base, token: 'x' }).store('agents', {

@@ -8,7 +8,7 @@ const HELLO_MS = 10_000;
 
 export interface LinkListener {
   onFrame(frame: ServerFrame, link: StreamLink): void;
-  /** Once; never after `drop`. `code` is 0 where the client gave the connection up. */
+  /** Called once, never after `drop`. `code` is 0 if the client gave up the connection. */
   onLost(code: number, why: string, link: StreamLink): void;
 }
 export class StreamLink {
@@ -86,7 +86,7 @@ export class StreamLink {
     const quiet = this.#env.now() - (this.#heardAt ?? 0);
     if (this.#asking || quiet > 2 * interval)
       this.#lost(`nothing was heard for ${Math.round(quiet / 1000)} s`);
-    // Below zero where the machine's clock was set back.
+    // Below zero if the machine's clock was set back.
     else if (quiet >= 0 && quiet < interval / 3) this.#wait(interval / 3 - quiet);
     else this.ask();
   }

@@ -10,7 +10,7 @@ type Received = {
 };
 export class StreamPosition {
   #received: Received;
-  /** Before the snapshots that are awaited: a connection lost before them is as if it had not been. */
+  /** Position before the awaited snapshots; a connection lost before them changes nothing. */
   #before: Received;
   readonly #awaited = new Set<string>();
   #serverEpoch = '';
@@ -23,7 +23,7 @@ export class StreamPosition {
     this.#cursor = cursor;
     this.#onCursor = onCursor;
   }
-  /** Where the reader is: every event up to it is processed. */
+  /** Position of the reader: every event up to it is processed. */
   get cursor(): StreamCursor | null {
     return this.#cursor;
   }
@@ -47,7 +47,7 @@ export class StreamPosition {
     this.#before = this.#received;
     for (const topic of topics) this.#awaited.add(topic);
   }
-  /** The place to resume from once the snapshot is processed; null while others are awaited: it would skip them. */
+  /** Position to resume from after the snapshot; null while others are awaited, which it would skip. */
   snapshot(topic: string, seq: number): StreamCursor | null {
     this.#awaited.delete(topic);
     // Events follow from the oldest of several snapshots.

@@ -67,7 +67,7 @@ async function rig(t: TestContext, options: Partial<StreamOptions> = {}) {
   })().catch((error: Error) => {
     failure = error;
   });
-  /** The n-th connection, greeted, with the subscription it asked for answered. */
+  /** The n-th connection, greeted, with its subscription answered. */
   async function subscribed(n: number, cursor: number, epoch = EPOCH): Promise<ScriptedLink> {
     const link = await server.link(n);
     link.send(hello(epoch));
@@ -130,7 +130,7 @@ test('stream - begins with a ticket and the sub-protocol, subscribes, gives snap
   assert.deepEqual(r.stream.cursor, { epoch: EPOCH, seq: 11 });
 });
 
-test('stream - the cursor is what the reader is done with, and a heartbeat moves it on when nothing waits', async (t) => {
+test('stream - the cursor is the reader’s position, and a heartbeat advances it while nothing waits', async (t) => {
   const server = await scriptedStream(t);
   const env = manualEnvironment();
   const kept: number[] = [];
@@ -158,7 +158,7 @@ test('stream - the cursor is what the reader is done with, and a heartbeat moves
   assert.equal((await third).done, true);
 });
 
-test('stream - a cursor kept from before resumes where it was, with its epoch', async (t) => {
+test('stream - a stored cursor resumes at its position, with its epoch', async (t) => {
   const r = await rig(t, { cursor: { epoch: EPOCH, seq: 20 }, snapshot: true });
   const link = await r.subscribed(0, 20);
   assert.deepEqual(link.frames[0], {
@@ -176,7 +176,7 @@ test('stream - a cursor kept from before resumes where it was, with its epoch', 
   await until('the stream to be live', () => r.stream.state === 'live');
 });
 
-test('stream - a connection that is cut is resumed from the last event, and what comes twice is given out once', async (t) => {
+test('stream - a cut connection resumes after the last event, and repeated events are delivered once', async (t) => {
   const r = await rig(t);
   const first = await r.subscribed(0, 1);
   first.send(event(2, 1), event(3, 2));
@@ -237,7 +237,7 @@ test('stream - after a gap the state comes anew, and only then the cursor moves 
   assert.deepEqual(r.states, ['resuming', 'live']);
 });
 
-test('stream - cut before its snapshots came it begins where it began, for they come only then', async (t) => {
+test('stream - cut before its snapshots, it starts again from its old position', async (t) => {
   const r = await rig(t, { topics: ['queues', 'agents'], snapshot: true });
   const shown = (topic: string, cursor: number): ServerFrame => ({ op: 'snapshot', topic, cursor, data: [] });
   const first = await r.subscribed(0, 7);
@@ -263,7 +263,7 @@ test('stream - cut before its snapshots came it begins where it began, for they 
   assert.deepEqual(fourth.frames[0], { ...resumed, id: 's4' });
 });
 
-test('stream - without snapshots a gap is said and the stream goes on after it', async (t) => {
+test('stream - without snapshots a gap is reported and the stream goes on after it', async (t) => {
   const r = await rig(t, { cursor: { epoch: EPOCH, seq: 5 } });
   const link = await r.subscribed(0, 5);
   link.send({ op: 'gap', from: 5, to: 90, reason: 'cursor_outdated' }, event(91, 90));
@@ -320,7 +320,7 @@ test('stream - a socket that went dead while the machine slept is noticed by the
   assert.equal((second.frames[0] as { cursor?: number }).cursor, 2);
 });
 
-test('stream - who is quiet for a third of a heartbeat is asked, and given up where no answer comes', async (t) => {
+test('stream - a server that is silent for a third of a heartbeat is pinged, and dropped without an answer', async (t) => {
   const r = await rig(t);
   const link = await r.subscribed(0, 1);
   await until('the stream to be live', () => r.stream.state === 'live');
@@ -337,7 +337,7 @@ test('stream - who is quiet for a third of a heartbeat is asked, and given up wh
   assert.equal(r.stream.state, 'stale');
 });
 
-test('stream - what answered late, because this tab slept, is heard all the same', async (t) => {
+test('stream - a late answer, because this tab slept, still counts', async (t) => {
   const r = await rig(t);
   const link = await r.subscribed(0, 1);
   await until('the stream to be live', () => r.stream.state === 'live');
@@ -348,7 +348,7 @@ test('stream - what answered late, because this tab slept, is heard all the same
   assert.equal(r.stream.state, 'live');
 });
 
-test('stream - who is quiet is found out too where the clock was set back', async (t) => {
+test('stream - a silent server is found also if the clock was set back', async (t) => {
   const r = await rig(t);
   await r.subscribed(0, 1);
   await until('the stream to be live', () => r.stream.state === 'live');
@@ -357,7 +357,7 @@ test('stream - who is quiet is found out too where the clock was set back', asyn
   assert.equal(r.stream.state, 'stale');
 });
 
-test('stream - a ticket that does not come is asked for anew, at once where the network came back', async (t) => {
+test('stream - a missing ticket is requested again, at once after a network change', async (t) => {
   const asked: AbortSignal[] = [];
   const env = manualEnvironment();
   const session = {
@@ -382,7 +382,7 @@ test('stream - a ticket that does not come is asked for anew, at once where the 
   assert.equal(asked[1]?.aborted, true);
 });
 
-test('stream - told that the network came or went, it asks at once', async (t) => {
+test('stream - on a network change it pings at once', async (t) => {
   const r = await rig(t);
   const link = await r.subscribed(0, 1);
   await until('the stream to be live', () => r.stream.state === 'live');
@@ -423,7 +423,7 @@ test('stream - attempts are spread by chance over a time that doubles up to eigh
   assert.deepEqual(r.env.waits, [250], 'after a good connection the first wait is short again');
 });
 
-test('stream - a planned restart says when to come back', async (t) => {
+test('stream - a planned restart gives the time to reconnect', async (t) => {
   const r = await rig(t);
   const link = await r.subscribed(0, 1);
   link.send({ op: 'reconnect', after_ms: 4_321 });
@@ -483,7 +483,7 @@ test('stream - a subscription that is refused ends the loop with its code; one t
   assert.equal((r.failure as { code?: string } | null)?.code, 'forbidden');
 });
 
-test('stream - no ticket for want of the right closes it; for want of a server it is asked for again', async (t) => {
+test('stream - without the right to a ticket it closes; without a server it asks again', async (t) => {
   const server = await scriptedStream(t);
   const env = manualEnvironment();
   const problem = (status: number, code: string) => ({ status, code, detail: code });
@@ -553,7 +553,7 @@ test('stream - leaving the loop closes the connection', async (t) => {
   await until('the socket to be closed', () => link.closedBy === 1000);
 });
 
-test('stream - what is no frame, and frames it does not know, do no harm', async (t) => {
+test('stream - invalid and unknown frames do no harm', async (t) => {
   const r = await rig(t);
   const first = await r.subscribed(0, 1);
   first.text('{"op":"new_in_2030","x":1}');
@@ -566,7 +566,7 @@ test('stream - what is no frame, and frames it does not know, do no harm', async
   await r.heard(2);
 });
 
-test('stream - commands travel on it, and their results come back to who asked', async (t) => {
+test('stream - commands run on it, and their results reach the caller', async (t) => {
   const r = await rig(t);
   const link = await r.subscribed(0, 1);
   await until('the stream to be live', () => r.stream.state === 'live');
@@ -599,7 +599,7 @@ test('stream - commands travel on it, and their results come back to who asked',
   await assert.rejects(bad, { name: 'OffhookError', status: 403, code: 'forbidden', message: 'why not' });
 });
 
-test('stream - a command whose result did not come is not known and never sent again', async (t) => {
+test('stream - a command without a result has an unknown outcome and is never repeated', async (t) => {
   const r = await rig(t);
   const link = await r.subscribed(0, 1);
   await until('the stream to be live', () => r.stream.state === 'live');
@@ -618,7 +618,7 @@ test('stream - a command whose result did not come is not known and never sent a
   assert.equal(second.frames.filter((f) => f.op === 'command').length, 1, 'only the new one');
 });
 
-test('stream - a command without a stream has a connection of its own, and is not sent where there is none', async (t) => {
+test('stream - a command without a stream has its own connection, and is not sent without one', async (t) => {
   const server = await scriptedStream(t);
   const env = manualEnvironment();
   const client = createClient({ base: server.base, token: 'x', environment: env });
@@ -641,8 +641,8 @@ test('stream - a command without a stream has a connection of its own, and is no
   await assert.rejects(never, { code: 'not_sent' });
 });
 
-test('stream - whatever is cut, doubled or left out on the way, each event is heard exactly once and in order', async (t) => {
-  // What the scripted server does before each event it sends.
+test('stream - whatever is cut, doubled or skipped on the way, each event is delivered once and in order', async (t) => {
+  // Actions of the scripted server before each event.
   const step = fc.constantFrom('send', 'send', 'send', 'double', 'cut', 'skip', 'restart', 'slow');
   const script = fc.array(step, { minLength: 5, maxLength: 40 });
   await fc.assert(

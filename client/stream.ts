@@ -21,11 +21,11 @@ export type StreamState = 'connecting' | 'live' | 'resuming' | 'stale' | 'closed
 export interface StreamOptions {
   /** e.g. `queues`, `queues/support`, `calls/mine`; none for a stream that only carries commands. */
   readonly topics: readonly string[];
-  /** True: the state of each topic comes first, and again after a gap. */
+  /** True to receive the state of each topic first, and again after a gap. */
   readonly snapshot?: boolean;
-  /** A stored cursor: the events after it come first. */
+  /** A stored cursor; the events after it come first. */
   readonly cursor?: StreamCursor | null;
-  /** Called with each cursor whose events are processed: the loop has asked for the next item. */
+  /** Called with each cursor whose events are processed, that is, when the loop requests the next item. */
   readonly onCursor?: (cursor: StreamCursor) => void;
   readonly onState?: (state: StreamState, why: string) => void;
   /**
@@ -48,7 +48,7 @@ export interface EventStream extends AsyncIterable<StreamItem> {
   command(action: string, data?: object, options?: CommandOptions): Promise<unknown>;
   close(): void;
 }
-/** What the stream needs from the client. */
+/** Parts of the client that the stream needs. */
 export interface StreamSession {
   readonly base: string;
   /** One ticket for one upgrade. */
@@ -57,7 +57,7 @@ export interface StreamSession {
   renew(): Promise<unknown>;
 }
 const BACKOFF_MS = 500;
-/** People look at a page that is not live, so a returned service is found within seconds. */
+/** Short, because a person may be looking at a page that is not live. */
 const BACKOFF_MAX_MS = 8_000;
 /** Limit for a ticket: after a network failure the browser may send the request on a dead connection and wait indefinitely. */
 const TICKET_MS = 5_000;
@@ -242,7 +242,7 @@ class Stream implements EventStream {
     this.#attempt += 1;
     this.#stopWaiting = this.#env.after(ms ?? this.#env.random() * most, () => void this.#connect());
   }
-  /** The network came or went: a waiting attempt starts now, an open connection is pinged, a ticket request is repeated. */
+  /** On a change of the network: starts a waiting attempt, pings an open connection, repeats a ticket request. */
   #networkChanged(): void {
     this.#link?.ask();
     this.#giveUpTicket?.();
@@ -348,7 +348,7 @@ class Stream implements EventStream {
     }
     this.#items.push({ item, at: this.#position.event(item.seq, item.check) });
   }
-  /** Events go on after `to`; requested snapshots come first. */
+  /** Events continue after `to`; requested snapshots come first. */
   #gap({ from, to, reason }: ServerFrame & { op: 'gap' }, link: StreamLink): void {
     this.#awaitSnapshots();
     const at = this.#position.gap(to);

@@ -25,7 +25,7 @@ export const AgentState = z.enum([
   'available',
 ]);
 export type AgentState = z.infer<typeof AgentState>;
-/** What the agent is engaged in, as the engine reports it; wrap-up is ours. */
+/** Engagement of the agent, as the engine reports it; the wrap-up is the service's own. */
 export const Engagement = z.enum([
   'idle',
   'offered',
@@ -39,7 +39,7 @@ export type Engagement = z.infer<typeof Engagement>;
 /** State that starts at the next release point: the end of a call, or of its wrap-up. */
 export const PendingState = z.enum(['ready', 'not_ready', 'logged_out']);
 export type PendingState = z.infer<typeof PendingState>;
-/** Who changed the readiness; `system` for reasons nobody chose. */
+/** Source of the readiness; `system` for reasons that no person chose. */
 export const ReadinessSource = z.enum(['agent', 'supervisor', 'system', 'schedule']);
 export type ReadinessSource = z.infer<typeof ReadinessSource>;
 /**
@@ -65,13 +65,13 @@ export const AgentSummary = z.object({
   pending: PendingState.nullable(),
   pending_reason: z.string().nullable(),
   engagement: Engagement,
-  /** The queue, call and offer of the engagement, where it has one. */
+  /** The queue, call and offer of the engagement, if any. */
   queue: z.string().nullable(),
   call_id: z.string().nullable(),
   offer_id: z.string().nullable(),
   /** Time at which the offer or the wrap-up ends. */
   deadline: z.string().nullable(),
-  /** For a call that comes from no queue. */
+  /** Direction of a call outside the queues. */
   direction: z.enum(['in', 'out']).nullable(),
   /** True after too many unanswered offers, until the agent is ready again. */
   not_responding: z.boolean(),
@@ -131,7 +131,7 @@ export const AgentReply = z.object({
 });
 export type AgentReply = z.infer<typeof AgentReply>;
 
-/** Path of everything about one agent. */
+/** Path of an agent's operations. */
 export const AgentPath = z.strictObject({
   extension: z.string().regex(/^[0-9]{1,20}$/, 'not an extension'),
 });

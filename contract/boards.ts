@@ -34,7 +34,7 @@ const Metrics = z
   .max(BOARD_METRICS.length)
   .refine(unique, 'a figure is named twice');
 const Level = z.number().min(0).max(1_000_000).nullable();
-/** Level at which a figure is coloured. The display decides how far the figure must return before the colour goes. */
+/** Level at which a figure is coloured. The display decides how far the figure must return to lose the colour. */
 export const BoardThreshold = z
   .strictObject({
     metric: BoardMetric,
@@ -137,7 +137,7 @@ export const NewDisplayKey = z
   })
   .meta({ id: 'NewDisplayKey' });
 export type NewDisplayKey = z.output<typeof NewDisplayKey>;
-/** A key for a display on a wall: it opens its board, and nothing else. */
+/** A key for a display on a wall; it gives access only to its board. */
 export const DisplayKey = z
   .object({
     id: z.int(),

@@ -14,7 +14,7 @@ export const CallPath = z.strictObject({ id: CallRef });
 export const ToNumber = numberOf(/^\+?[0-9*#]{1,32}$/, 'not a number: digits, and a + in front');
 const Extension = z.string().regex(/^[0-9]{1,20}$/, 'not an extension');
 
-/** The devices of an extension by their place. */
+/** Devices of an extension, by place of use. */
 export const DEVICES = ['all', 'desk', 'web', 'mobile'] as const;
 export const Device = z.enum(DEVICES);
 export type Device = z.infer<typeof Device>;
@@ -83,7 +83,7 @@ export const PickupRequest = z.strictObject({
   leg_id: LegId.describe('Ringing leg; any of the call by default.'),
 });
 export type PickupRequest = z.infer<typeof PickupRequest>;
-/** For any ring at an extension, where the call id is not known. */
+/** For a ring at an extension without a known call id. */
 export const ExtensionPath = z.strictObject({ extension: Extension });
 export const OwnDeviceChoice = z.strictObject(OwnDevice);
 export type OwnDeviceChoice = z.infer<typeof OwnDeviceChoice>;
@@ -100,7 +100,7 @@ export const ListenRequest = z.strictObject({
 });
 export type ListenRequest = z.infer<typeof ListenRequest>;
 
-/** Which leg: the own one, where it is not given. */
+/** The leg; by default the caller's own. */
 export const LegChoice = z.strictObject({
   leg_id: LegId.describe('Leg of the command; the caller’s own by default.'),
 });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { LegDisposition } from './conversations.ts';
 import { CallDirection, Placed } from './directions.ts';
+import { CallCustomer } from './phonebook.ts';
 
 export const Leg = z
   .object({
@@ -35,6 +36,9 @@ export const Call = z
     extensions: z.array(z.string()).describe('Every extension that has or had a leg in it.'),
     customer_disposition: LegDisposition.optional().describe(
       'How the customer’s leg of an outgoing call was answered so far, as in `call.ended`; `answered` from the answer on. Absent without an outside number, and while undecided.',
+    ),
+    customer: CallCustomer.optional().describe(
+      'Customer of the outside party, the first one of several. Absent without an outside number, and while no shared customer has it.',
     ),
     parties: z
       .array(z.object({ extension: z.string().nullable(), number: z.string(), name: z.string() }))

@@ -4,7 +4,7 @@ import type { ConfigKind } from './config-objects.ts';
 import { PAGE_FIELDS } from './paging.ts';
 
 const Kind = z.enum(Object.keys(CONFIG_KINDS) as [ConfigKind, ...ConfigKind[]]);
-/** A kind as the paths of its objects name it. */
+/** Path segment of a kind of object. */
 const Path = z.enum(Object.values(CONFIG_KINDS).map(({ path }) => path) as [string, ...string[]]);
 const NUMBER = /^[1-9]\d{0,14}$/;
 const Comment = z
@@ -52,7 +52,7 @@ export const ObjectSummary = z.object({
 });
 export type ObjectSummary = z.infer<typeof ObjectSummary>;
 
-/** What `restart` of an apply may request for files that take effect only at a restart of the engine. */
+/** Values of `restart` of an apply, for files that take effect only at a restart of the engine. */
 export const RestartWish = z
   .enum(['no', 'when_convenient'])
   .default('no')
@@ -167,7 +167,7 @@ export const DriftFile = z
   })
   .meta({ id: 'ConfigDriftFile' });
 export type DriftFile = z.infer<typeof DriftFile>;
-/** Files on the disk that differ from what was written. */
+/** Files on the disk that differ from those written. */
 export const DriftReply = z.object({
   success: z.literal(true),
   checked_at: z.string().nullable(),

@@ -1,6 +1,6 @@
 /**
- * The objects the configuration of an exchange consists of. A schema here is what the API takes and what is stored; secrets are
- * optional, are taken and never given back, and where one is missing the stored one stays.
+ * Objects of the configuration. The schemas are those of the API and of the store; secrets are
+ * optional, accepted and never returned; a missing one keeps the stored value.
  */
 import { z } from 'zod';
 import { LEVELS } from './ids.ts';
@@ -12,7 +12,7 @@ export const Slug = z.string().regex(/^[a-z0-9](?:[a-z0-9_-]{0,38}[a-z0-9])?$/, 
 export const OwnNumber = z.string().regex(/^[1-9][0-9]{1,9}$/, 'not 2 to 10 digits, the first not 0');
 /** An outside number, or a prefix of one. */
 export const Outside = numberOf(/^\+?[0-9]{1,32}$/, 'not 1 to 32 digits, with or without a + in front');
-/** What people read: one line of any script, with nothing in it that a file of the engine or a page could take for its own. */
+/** Text for people: one line of any script, without characters that a file of the engine or a page would interpret. */
 export const Title = z
   .string()
   .max(80)
@@ -20,6 +20,13 @@ export const Title = z
     /^(?=.{1,80}$)[\p{L}\p{N}.'’()&/+_-][\p{L}\p{M}\p{N}\p{Join_Control}.'’()&/+_-]*(?: [\p{L}\p{M}\p{N}\p{Join_Control}.'’()&/+_-]+)*$/u,
     "not 1 to 80 letters, digits, single spaces or . ' ( ) & / + _ -",
   );
+/** Address, floor and room, as people who come to help read it. */
+const Location = z
+  .string()
+  .trim()
+  .min(1)
+  .max(160)
+  .regex(/^[^\p{Cc}\p{Cf}]*$/u, 'holds a control character');
 const DisplayName = z
   .string()
   .max(64)
@@ -44,17 +51,18 @@ const KEYS = {
   music_class: Slug,
   prompt: Slug,
   trunk: Slug,
+  phone_layout: Slug,
   service: z.string().regex(/^[0-9*#]{1,20}$/, 'not a service number'),
 } as const;
 type NamedKind = keyof typeof KEYS;
 /**
- * Schemas that refer to another object, by the field `by` of theirs or as a whole. Kept beside the schemas, because their
+ * Schemas that refer to another object, by their field `by` or as a whole. Kept beside the schemas, because their
  * metadata is published.
  */
 export const REFERENCES = z.registry<{ readonly kind: NamedKind; readonly by?: string }>();
 const ref = (kind: NamedKind): z.ZodString => KEYS[kind].clone().register(REFERENCES, { kind });
 
-/** A sound: an uploaded prompt, or one that comes with the engine. */
+/** A sound: an uploaded prompt, or one supplied with the engine. */
 export const SoundRef = z.union([
   z.strictObject({ prompt: Slug }).register(REFERENCES, { kind: 'prompt', by: 'prompt' }),
   z.strictObject({
@@ -101,8 +109,10 @@ export const Destination = z
   .meta({ id: 'ConfigDestination' });
 export type Destination = z.output<typeof Destination>;
 
+/** Encryption of media by keys in the signalling (SDES); `offered` also accepts calls without. */
+const Srtp = z.enum(['off', 'offered', 'required']).default('off');
 const Recording = z.enum(['never', 'always']).default('never');
-/** Cost class of an outside number, which decides who may call it; emergency numbers are open to everybody. */
+/** Cost class of an outside number, for call permissions; all extensions may call emergency numbers. */
 export const ROUTE_CLASSES = [
   'emergency',
   'local',
@@ -141,6 +151,9 @@ export const ExtensionConfig = z
     caller_id: Outside.nullable()
       .default(null)
       .describe('Number shown outside; null for that of the trunk, or the extension itself.'),
+    location: Location.nullable()
+      .default(null)
+      .describe('Where its phone is, for emergency calls from a network without a location.'),
     pickup_group: Slug.nullable().default(null),
     call_permission: z
       .array(RouteClass)
@@ -150,6 +163,7 @@ export const ExtensionConfig = z
       .describe(
         'Classes of outbound routes its phones may use; by default all but `international` and `premium`.',
       ),
+    srtp: Srtp.describe('Encrypted media of its desk phones; browsers and apps always encrypt.'),
   })
   .meta({ id: 'ExtensionConfig' });
 
@@ -385,7 +399,10 @@ export const TrunkConfig = z
         'Host name or address; requests from it belong to this trunk. The address of this machine is rejected in any spelling; a name is not resolved.',
       ),
     port: z.int().min(1).max(65535).default(5060),
-    transport: z.enum(['udp', 'tcp']).default('udp'),
+    transport: z
+      .enum(['udp', 'tcp', 'tls'])
+      .default('udp')
+      .describe('With `tls` its certificate must be of a known authority and for `host`.'),
     username: z
       .string()
       .regex(/^[A-Za-z0-9+._-]{1,64}$/, 'not 1 to 64 of A-Z a-z 0-9 + . _ -')
@@ -416,6 +433,7 @@ export const TrunkConfig = z
       .nullable()
       .default(30)
       .describe('Limit of calls in both directions; null for none.'),
+    srtp: Srtp.describe('Encrypted media.'),
   })
   .meta({ id: 'TrunkConfig' });
 export const InboundRouteConfig = z
@@ -428,6 +446,12 @@ export const InboundRouteConfig = z
       .describe('The number that was called, as received; null for any.'),
     prefix: z.boolean().default(false).describe('`number` is a prefix.'),
     caller: Outside.nullable().default(null).describe('Only calls whose caller number begins with this.'),
+    owner_seconds: Seconds(5, 120)
+      .nullable()
+      .default(null)
+      .describe(
+        'How long the owner of the calling customer is rung before the call goes on to `to`; at once where the customer has no owner, or the owner has no free phone, does not want calls or forwards them. Null: no owner is rung.',
+      ),
     to: Destination,
   })
   .refine((r) => !r.prefix || r.number !== null, {
@@ -464,6 +488,59 @@ export const OutboundRouteConfig = z
   })
   .meta({ id: 'OutboundRouteConfig' });
 
+/** Classes that a call limit can cover; emergency calls have none. */
+export const LIMITED_CLASSES = RouteClass.exclude(['emergency']);
+const Most = (max: number) => z.int().min(1).max(max).nullable().default(null);
+export const CallLimitConfig = z
+  .strictObject({
+    name: Slug,
+    title: Title,
+    classes: z
+      .array(LIMITED_CLASSES)
+      .min(1)
+      .max(ROUTE_CLASSES.length)
+      .refine((d) => new Set(d).size === d.length, 'one of them twice')
+      .default(['international', 'premium'])
+      .describe('Classes of outbound routes whose calls are counted.'),
+    extensions: z
+      .array(ref('extension'))
+      .max(1_000)
+      .refine((d) => new Set(d).size === d.length, 'one of them twice')
+      .default([])
+      .describe('Extensions whose calls are counted; empty for all.'),
+    shared: z
+      .boolean()
+      .default(false)
+      .describe('True: one count for all these extensions; false: each extension has a count of its own.'),
+    max_calls: Most(1_000).describe('Calls at the same time.'),
+    calls_per_hour: Most(100_000).describe("Answered calls in an hour of the site's clock."),
+    calls_per_day: Most(100_000).describe("Answered calls on a day of the site's zone."),
+    minutes_per_hour: Most(100_000).describe(
+      'Talk time in an hour. A call belongs to the hour and day in which it began.',
+    ),
+    minutes_per_day: Most(1_000_000).describe('Talk time on a day.'),
+    max_minutes: z
+      .int()
+      .min(1)
+      .max(1_440)
+      .default(120)
+      .describe(
+        'Longest call; it is ended then. A call reserves as many minutes of `minutes_per_hour` and `minutes_per_day`, or what is left of them, and returns those it did not use.',
+      ),
+    countries: z
+      .array(z.string().regex(/^\+[1-9][0-9]{0,5}$/, 'not a + and 1 to 6 digits, the first not 0'))
+      .max(300)
+      .refine((d) => new Set(d).size === d.length, 'one of them twice')
+      .default([])
+      .describe(
+        'Beginnings of the numbers that may be called, such as `+49`; empty for all. Numbers of the classes `international` and `premium`, and those dialled with `+` or `00`, must begin with one of them.',
+      ),
+    hours: ref('time_condition')
+      .nullable()
+      .default(null)
+      .describe('Calls only while this time condition is open; null for any time.'),
+  })
+  .meta({ id: 'CallLimitConfig' });
 export const FeatureCodeConfig = z
   .strictObject({
     id: z
@@ -500,7 +577,139 @@ export const SettingsConfig = z
   })
   .meta({ id: 'SettingsConfig' });
 
-/** Every kind of object: its schema, and the field that names it. */
+const Address = z.union([z.ipv4(), z.ipv6()]);
+/** An address that other machines can send to: not unspecified, loopback or multicast. */
+const Reachable = Address.refine(
+  (ip) => !/^(?:0|127|2[2-5][0-9])\.|^::1?$|^ff/i.test(ip),
+  'not an address that others can reach',
+);
+const Net = z.union([z.cidrv4(), z.cidrv6()]);
+const Port = z.int().min(1).max(65535);
+const MediaPorts = z
+  .strictObject({ from: z.int().min(1024).max(65532), to: z.int().min(1027).max(65535) })
+  .refine((r) => r.to - r.from >= 3, { path: ['to'], message: 'fewer than four ports' });
+export const NetworkConfig = z
+  .strictObject({
+    name: z.literal('site').default('site'),
+    external_address: Reachable.nullable()
+      .default(null)
+      .describe(
+        'Address of this machine as phones and trunks outside `local_nets` see it; null without NAT.',
+      ),
+    external_media_address: Reachable.nullable()
+      .default(null)
+      .describe('The same for media; null for `external_address`.'),
+    local_nets: z
+      .array(Net)
+      .max(100)
+      .default([])
+      .describe('Networks such as 192.168.0.0/16 that reach this machine by its own address.'),
+    rtp_ports: MediaPorts.nullable()
+      .default(null)
+      .describe('UDP ports for media; null for `OFFHOOK_RTP_PORTS`.'),
+    ice_hosts: z
+      .array(
+        z.strictObject({
+          local: Reachable,
+          external: Reachable,
+          keep_local: z
+            .boolean()
+            .default(true)
+            .describe('Browsers are offered the local address too, to which TURN relays.'),
+        }),
+      )
+      .max(20)
+      .default([])
+      .describe('Own addresses that browsers and mobile apps outside reach by another one (1:1 NAT).'),
+    tls_port: Port.nullable()
+      .default(null)
+      .describe('Port of SIP over TLS at the address of `OFFHOOK_SIP_LISTEN`; null for none.'),
+    turn_port: Port.nullable()
+      .default(null)
+      .describe(
+        'Port of the TURN server for browsers and mobile apps, UDP and TCP at the address of `OFFHOOK_SIP_LISTEN`, usually 3478; null for none.',
+      ),
+    turn_tls_port: Port.nullable()
+      .default(null)
+      .describe('Port of TURN over TLS with the certificate of SIP; null for none.'),
+    turn_relay_ports: MediaPorts.nullable()
+      .default(null)
+      .describe('UDP ports from which relayed media reaches the engine; null for 49152 to 65535.'),
+    turn_nets: z
+      .array(Net)
+      .max(100)
+      .default([])
+      .describe(
+        'Networks that media may be relayed to beside the engine itself, which is all that phones need.',
+      ),
+    locations: z
+      .array(z.strictObject({ net: Net, location: Location }))
+      .max(500)
+      .default([])
+      .describe(
+        'Where the phones of a network are, for emergency calls; the smallest network with the address of the phone counts, before the location of the extension.',
+      ),
+  })
+  .meta({ id: 'NetworkConfig' });
+
+/** Longest list of keys that a phone layout can have. */
+const MOST_KEYS = 60;
+export const PhoneLayoutConfig = z
+  .strictObject({
+    name: Slug,
+    title: Title,
+    keys: z
+      .array(
+        z.strictObject({
+          does: z
+            .enum(['extension', 'speed_dial', 'parking_slot', 'queue'])
+            .describe(
+              '`extension` shows a person and calls or picks up; `parking_slot` shows a parked call and takes it; `queue` shows waiting callers.',
+            ),
+          value: z
+            .string()
+            .regex(/^[+*#0-9a-z_-]{1,40}$/, 'not 1 to 40 of 0-9 + * # a-z _ -')
+            .describe('The extension, number, slot, or name of the queue.'),
+          label: DisplayName.nullable().default(null).describe('Null for the name of what it shows.'),
+        }),
+      )
+      .max(MOST_KEYS)
+      .default([])
+      .describe('Keys behind those of the lines, in this order.'),
+  })
+  .meta({ id: 'PhoneLayoutConfig' });
+export const PHONE_LANGUAGES = ['en', 'de', 'tr', 'es', 'fr', 'it', 'nl', 'pl', 'pt', 'ru'] as const;
+export const PhoneConfig = z
+  .strictObject({
+    name: Slug,
+    title: Title.nullable().default(null),
+    vendor: Slug.describe('Folder of its templates, such as `yealink`.'),
+    mac: z
+      .string()
+      .overwrite((mac) => mac.replaceAll(/[:.-]/g, '').toLowerCase())
+      .regex(/^[0-9a-f]{12}$/, 'not 12 hexadecimal digits')
+      .nullable()
+      .default(null)
+      .describe('Null: the first phone that fetches with its token.'),
+    extensions: z
+      .array(ref('extension'))
+      .min(1)
+      .max(6)
+      .refine((d) => new Set(d).size === d.length, 'one of them twice')
+      .describe('Its lines, in this order.'),
+    layout: ref('phone_layout').nullable().default(null),
+    language: z.enum(PHONE_LANGUAGES).default('en'),
+    transport: z
+      .enum(['udp', 'tcp', 'tls'])
+      .default('udp')
+      .describe('Of SIP; `tls` needs `tls_port` of the network, and encrypts media as its extensions say.'),
+    token: secret(z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'not 43 of A-Z a-z 0-9 _ -')).describe(
+      'Part of the address at which it fetches its configuration. Generated by default.',
+    ),
+  })
+  .meta({ id: 'PhoneConfig' });
+
+/** Every kind of object: its schema and its key field. */
 export const CONFIG_KINDS = {
   extension: { schema: ExtensionConfig, key: 'extension', path: 'extensions' },
   queue: { schema: QueueConfig, key: 'name', path: 'queues' },
@@ -516,14 +725,20 @@ export const CONFIG_KINDS = {
   trunk: { schema: TrunkConfig, key: 'name', path: 'trunks' },
   inbound_route: { schema: InboundRouteConfig, key: 'name', path: 'inbound-routes' },
   outbound_route: { schema: OutboundRouteConfig, key: 'name', path: 'outbound-routes' },
+  call_limit: { schema: CallLimitConfig, key: 'name', path: 'call-limits' },
   feature_code: { schema: FeatureCodeConfig, key: 'id', path: 'feature-codes' },
   pause_reason: { schema: PauseReasonConfig, key: 'id', path: 'pause-reasons' },
   service: { schema: ServiceConfig, key: 'number', path: 'services' },
+  phone: { schema: PhoneConfig, key: 'name', path: 'phones' },
+  phone_layout: { schema: PhoneLayoutConfig, key: 'name', path: 'phone-layouts' },
   settings: { schema: SettingsConfig, key: 'name', path: 'settings' },
+  network: { schema: NetworkConfig, key: 'name', path: 'network' },
 } as const;
 export type ConfigKind = keyof typeof CONFIG_KINDS;
 /** A stored object of one kind, including its secrets. */
 export type ConfigBody<K extends ConfigKind> = z.output<(typeof CONFIG_KINDS)[K]['schema']>;
+/** Kinds with at most one object in a site, with the key `site`. */
+export const SINGLE_KINDS: ReadonlySet<ConfigKind> = new Set<ConfigKind>(['settings', 'network']);
 export const KINDS = Object.keys(CONFIG_KINDS) as readonly ConfigKind[];
 /** Fields that are accepted and never returned. */
 export const CONFIG_SECRETS: Readonly<Record<ConfigKind, readonly string[]>> = Object.fromEntries(

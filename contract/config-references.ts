@@ -19,7 +19,7 @@ interface Schema {
 const fieldOf = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 
-/** Literals choose the option of a union; without any, the names of its fields do. */
+/** Selects the option of a union by its literals, else by the names of its fields. */
 function fits(option: Schema, value: unknown): boolean {
   const fields = Object.entries(option._zod.def.shape ?? {});
   const literals = fields.filter(([, field]) => field._zod.def.type === 'literal');
@@ -27,7 +27,7 @@ function fits(option: Schema, value: unknown): boolean {
     ? literals.every(([name, field]) => field._zod.def.values?.includes(fieldOf(value, name)))
     : fields.every(([name]) => fieldOf(value, name) !== undefined);
 }
-/** Null for a schema that refers to nothing. */
+/** Null for a schema without references. */
 function readerOf(schema: Schema): Reader | null {
   const reference = REFERENCES.get(schema as never);
   if (reference !== undefined) {
@@ -64,7 +64,7 @@ const READERS = new Map(
   Object.entries(CONFIG_KINDS).map(([kind, { schema }]) => [kind, readerOf(schema as unknown as Schema)]),
 );
 
-/** What an object refers to, in the order of its fields. O(its references). */
+/** References of an object, in the order of its fields. O(its references). */
 export const referencesOf = (object: {
   readonly kind: ConfigKind;
   readonly body: unknown;

@@ -1,4 +1,4 @@
-/** Where a call would go, and why: asked of the configuration, not of the engine. */
+/** The route test: the way of a call through the configuration, without the engine. */
 import { z } from 'zod';
 import { OwnNumber, Slug } from './config-objects.ts';
 

@@ -1,4 +1,4 @@
-/** Which changes of the configuration set or show secrets, so that a person has to confirm the session first. */
+/** Finds configuration changes that set or show secrets, which need a confirmed session. */
 import { CONFIG_SECRETS } from './config-objects.ts';
 import type { ConfigKind } from './config-objects.ts';
 

@@ -5,18 +5,19 @@ import type { ConfigBody, ConfigKind } from './config-objects.ts';
 import { PAGE_FIELDS } from './paging.ts';
 import { NewPassword } from './session.ts';
 
-/** Limit of objects of one kind, unless it is 1,000. */
+/** Limit of extensions, and of phones; 1,000 of every other kind. */
 export const MAX_EXTENSIONS = 20_000;
 export const MAX_OBJECTS = 1_000;
-export const maxObjects = (kind: ConfigKind): number => (kind === 'extension' ? MAX_EXTENSIONS : MAX_OBJECTS);
+export const maxObjects = (kind: ConfigKind): number =>
+  kind === 'extension' || kind === 'phone' ? MAX_EXTENSIONS : MAX_OBJECTS;
 /** Limits of one request: changes, bytes, and bytes of a document. */
 export const MAX_CHANGES = 25_000;
 export const MAX_CONFIG_BYTES = 24 * 1024 * 1024;
-/** Limit of findings, uses and differences in one reply; their total number is beside them. */
+/** Limit of findings, uses and differences in one reply, which also has their total number. */
 export const MAX_NAMED = 200;
 
 export const Kind = z.enum(KINDS as [ConfigKind, ...ConfigKind[]]).meta({ id: 'ConfigKind' });
-/** The name of an object in an address; one that no object can have is not found. */
+/** Key of an object in a path; an impossible key is answered with `not_found`. */
 export const ConfigKeyPath = z.strictObject({ key: z.string().min(1).max(100) });
 const Etag = z.string().describe('Changes with every change of it, also of its secrets.');
 
@@ -25,7 +26,7 @@ export const ConfigUse = z
   .object({ kind: Kind, key: z.string(), path: z.string() })
   .meta({ id: 'ConfigUse' });
 export type ConfigUse = z.output<typeof ConfigUse>;
-/** One thing that is wrong. */
+/** One error in the configuration. */
 export const ConfigFinding = z
   .object({
     kind: Kind,
@@ -59,7 +60,7 @@ const envelope = {
   pending: Pending.nullable().describe('Difference from the applied object, or from the draft.'),
   secrets_set: z.array(z.string()).describe('Names of its stored secrets.'),
 };
-/** Each by its name. */
+/** Secrets by field. */
 const Secrets = z.record(z.string(), z.string());
 
 /** Schemas of every kind. */
@@ -160,7 +161,7 @@ const ifMatch = z
   .optional()
   .describe('Etag of the object; rejected where it has changed.');
 const key = z.string().min(1).max(100);
-/** One of several changes, as the requests of the same names. */
+/** One of several changes, like the request of the same name. */
 export const ConfigChange = z
   .discriminatedUnion('op', [
     z.strictObject({ op: z.literal('create'), kind: Kind, object: fields }),

@@ -4,7 +4,7 @@ import { z } from 'zod';
 export const LINK_PLACEHOLDERS = ['number', 'name', 'conversation', 'queue'] as const;
 
 const PLACEHOLDER = /\{([^{}]*)\}/g;
-/** The host must be literal, so that no caller's data decides where a page leads. */
+/** The host must be literal, so that a caller's data cannot choose the target. */
 const LINK = /^https?:\/\/[^\s/?#{}@\\\p{Cc}]+(?:[/?#][^\s\\\p{Cc}]*)?$/iu;
 
 export const CrmLink = z
@@ -29,7 +29,7 @@ export const SecondFactorLevel = z
   .enum(['off', 'user', 'agent', 'supervisor', 'admin'])
   .meta({ id: 'SecondFactorLevel' });
 export type SecondFactorLevel = z.infer<typeof SecondFactorLevel>;
-/** What an administrator sets for the console. */
+/** Settings of the console by an administrator. */
 export const ConsoleSettings = z
   .strictObject({
     crm_link: CrmLink.nullable(),

@@ -1,4 +1,4 @@
-/** Queries for conversations, and what people add to them. */
+/** Queries for conversations, and their notes, outcomes and quality reports. */
 import { z } from 'zod';
 import {
   CONVERSATION_FILTERS,
@@ -25,7 +25,7 @@ const Id = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,32}:[A-Za-z0-9_.@-]{1,160}$/, 'not the id of a conversation')
   .describe('Id of the conversation, or of any call of it.');
-/** Text by people: may contain line breaks, but no other control characters. */
+/** Text typed by persons: line breaks are allowed, other control characters are not. */
 const text = (min: number, max: number) =>
   z
     .string()

@@ -53,7 +53,15 @@ export const Participant = z
     extension: z.string().nullable().describe('Null for a party that is not one of our extensions.'),
     number: z.string().describe('As received; empty where none was given.'),
     number_e164: z.string().nullable().describe('`+4930…`; null for an internal or unreadable number.'),
-    name: z.string().describe("The directory's name, else what the engine showed."),
+    name: z
+      .string()
+      .describe("The directory's name, else the customer's in what is read, else what the engine showed."),
+    customer_id: z
+      .int()
+      .optional()
+      .describe(
+        'Its customer in the phonebook as it is now: a personal one of the reader, else the newest shared one with its number. Absent where there is none, and in events.',
+      ),
     trunk: z.string().nullable().describe('The trunk it came or went over.'),
   })
   .meta({ id: 'Participant' });
@@ -77,6 +85,8 @@ export const Segment = z
     service: z.string().nullable().describe('e.g. `voicemail`, `echo`, `menu`, `conference`.'),
   })
   .meta({ id: 'Segment' });
+/** `class`: the class of the route is not permitted to the extension; others: rules of a call limit. */
+export const RefusalReason = z.enum(['class', 'hours', 'country', 'calls', 'budget']);
 export const ConversationLeg = z
   .object({
     leg_id: z.string(),
@@ -104,6 +114,15 @@ export const ConversationLeg = z
       .enum(['this_leg', 'other_side', 'exchange', 'engine_lost'])
       .nullable()
       .describe('Side that hung up; null while it lasts.'),
+    refused: z
+      .object({
+        at: Moment,
+        reason: RefusalReason,
+        call_limit: z.string().nullable().describe('Null for `class`.'),
+        extension: z.string().describe('Extension that the call counts for.'),
+      })
+      .optional()
+      .describe('Why a call to a number outside was not placed; absent where none was refused.'),
     segments: z.array(Segment),
   })
   .meta({ id: 'ConversationLeg' });
@@ -182,7 +201,7 @@ export const ConversationNote = z
     text: z.string(),
   })
   .meta({ id: 'ConversationNote' });
-/** A figure that was not measured is null. */
+/** Null for a figure that was not measured. */
 export const QUALITY_FIGURES = {
   codec: z
     .string()

@@ -4,7 +4,7 @@ import { z } from 'zod';
 export const LANGUAGES = ['en', 'tr', 'de'] as const;
 export type Language = (typeof LANGUAGES)[number];
 
-/** When sending the same request again can help. */
+/** When a repeat of the same request can succeed. */
 export type Retry = 'never' | 'later' | 'after_change';
 export interface ErrorRow {
   readonly status: number;
@@ -50,6 +50,11 @@ export const ERRORS = {
   otp_already_on: { status: 409, retry: 'after_change', title: 'The second factor is already on' },
   name_taken: { status: 409, retry: 'after_change', title: 'This name is in use' },
   webhook_disabled: { status: 409, retry: 'after_change', title: 'This webhook is disabled' },
+  wrong_entry_state: {
+    status: 409,
+    retry: 'after_change',
+    title: 'The entry of the connector is not in a state for this',
+  },
   replay_running: { status: 409, retry: 'later', title: 'A replay is under way' },
   limit_reached: { status: 409, retry: 'after_change', title: 'The limit is reached' },
   not_in_queue: { status: 409, retry: 'after_change', title: 'The agent is not a member of the queue' },
@@ -62,6 +67,8 @@ export const ERRORS = {
   },
   file_not_ready: { status: 409, retry: 'later', title: 'The file is not ready yet' },
   in_use: { status: 409, retry: 'after_change', title: 'This is still in use' },
+  callback_taken: { status: 409, retry: 'later', title: 'Another person calls this number back' },
+  callback_closed: { status: 409, retry: 'never', title: 'The callback is closed' },
   call_gone: { status: 409, retry: 'never', title: 'The call or this leg has ended' },
   wrong_call_state: { status: 409, retry: 'after_change', title: 'The call is not in a state for this' },
   no_audio: { status: 409, retry: 'after_change', title: 'There is no audio to play' },
@@ -75,6 +82,11 @@ export const ERRORS = {
   file_gone: { status: 410, retry: 'never', title: 'The file no longer exists' },
   precondition_failed: { status: 412, retry: 'after_change', title: 'Changed by another request meanwhile' },
   body_too_large: { status: 413, retry: 'after_change', title: 'The body is larger than this path allows' },
+  answer_too_large: {
+    status: 413,
+    retry: 'after_change',
+    title: 'The answer is larger than a tool may give',
+  },
   sound_too_large: { status: 413, retry: 'after_change', title: 'The upload is larger than 20 MB' },
   sound_too_long: { status: 413, retry: 'after_change', title: 'The sound is too long' },
   not_audio: { status: 415, retry: 'after_change', title: 'This audio format is not supported' },
@@ -109,7 +121,7 @@ export const Problem = z
     error: z.string(),
     request_id: z.string().optional(),
     otp_required: z.literal(true).optional(),
-    /** Result per queue where an action succeeded only partly and could not be undone. */
+    /** Result per queue of an action that succeeded only partly and could not be undone. */
     queues: z.array(z.object({ queue: z.string(), ok: z.boolean(), detail: z.string() })).optional(),
     /** Findings of a configuration, at most 200 of `findings_total`. */
     findings: z
@@ -118,7 +130,7 @@ export const Problem = z
     findings_total: z.int().optional(),
     /** Objects that reference the one to delete, with their fields. */
     used_by: z.array(z.object({ kind: z.string(), key: z.string(), path: z.string() })).optional(),
-    /** The current etag, where the object was changed meanwhile. */
+    /** The current etag, if the object has changed since. */
     etag: z.string().optional(),
   })
   .meta({ id: 'Problem', description: 'RFC 9457 problem; `code` is a row of /docs/errors.' });

@@ -1,11 +1,16 @@
 import { z } from 'zod';
 import { AgentSummary, PendingState } from './agents.ts';
+import { BlockedNetwork } from './blocked-networks.ts';
+import { CallerRule, RuleAction } from './caller-rules.ts';
 import { Call } from './calls.ts';
 import { ConfigApply, ConfigProblem, DriftFile } from './config-applies.ts';
-import { ConversationEvent, LegDisposition } from './conversations.ts';
+import { RouteClass } from './config-objects.ts';
+import { ConversationEvent, LegDisposition, RefusalReason } from './conversations.ts';
 import { CallDirection, Placed } from './directions.ts';
 import { Presence } from './extensions.ts';
 import { ParkedCall, SlotFreed } from './parking.ts';
+import { CallbackChange } from './callbacks.ts';
+import { CallCustomer, PhonebookChange } from './phonebook.ts';
 import { QueueStats } from './wallboard.ts';
 
 const Party = z.object({ number: z.string(), name: z.string() });
@@ -42,6 +47,9 @@ const LegLeftReason = z
     'How a ring ended that this leg did not answer, as `disposition` of the leg in the history: `answered_elsewhere`: another device took what rang here; `busy`; `rejected`: declined; `no_answer`: the ring time was over; `unreachable`, `congestion`, `failed`: the device, or the network to it, could not take the call; `diverted`: the device sent it on; `canceled` (`cancelled_by_caller` in the history): the caller hung up or was moved. Other ends: `transferred`: it transferred the call; `engine_lost`: the engine lost it, or it ended while the service was not connected; `hangup`: every other end.',
   );
 const FirstParty = Party.describe("Party of the call's first leg.");
+const KnownCustomer = CallCustomer.optional().describe(
+  'Customer of the outside party, as in the live call. Absent while none is known.',
+);
 const QueueCaller = z.object({ call_id: z.string(), queue: z.string(), leg_id: z.string(), caller: Party });
 const Waited = {
   waited_seconds: z.int(),
@@ -80,11 +88,22 @@ export const EVENT_DATA = {
   'call.started': CallRef.extend({ leg: Leg, dialled: z.string(), placed: Placed.optional() }).describe(
     'The first leg of a call was created.',
   ),
-  'call.ringing': CallRef.extend({ leg: Leg, caller: FirstParty, placed: Placed.optional() }).describe(
-    'A leg rings.',
-  ),
-  'call.answered': CallRef.extend({ leg: Leg, caller: FirstParty, placed: Placed.optional() }).describe(
-    'A leg was answered.',
+  'call.ringing': CallRef.extend({
+    leg: Leg,
+    caller: FirstParty,
+    placed: Placed.optional(),
+    customer: KnownCustomer,
+  }).describe('A leg rings.'),
+  'call.answered': CallRef.extend({
+    leg: Leg,
+    caller: FirstParty,
+    placed: Placed.optional(),
+    customer: KnownCustomer,
+  }).describe('A leg was answered.'),
+  'call.customer': CallRef.extend({
+    customer: CallCustomer.nullable().describe('Null: none is known any more.'),
+  }).describe(
+    "The customer of a live call became known, changed in the phonebook, or is not known any more. Shared customers only. An extension that begins to hear the call later receives it in `call.ringing` or in the call's state.",
   ),
   'call.joined': CallRef.extend({ leg: Leg }).describe(
     'A further leg of a live call was answered: the consulted party of a transfer, or its target.',
@@ -114,6 +133,40 @@ export const EVENT_DATA = {
   'call.parked': CallRef.extend({ leg: Leg, slot: z.string() }).describe(
     'A leg was parked on a numbered slot where anybody can take it.',
   ),
+  'call.refused': CallRef.omit({ direction: true })
+    .extend({
+      extension: z.string().describe('Extension that the call counts for.'),
+      number: z.string().describe('Number outside that was not called.'),
+      class: RouteClass,
+      reason: RefusalReason,
+      call_limit: z.string().nullable().describe('Null for the reason `class`.'),
+      refused_at: z.iso.datetime().describe('Earlier than the event where the service was down.'),
+    })
+    .describe(
+      'The engine did not place a call to a number outside: `class`: not permitted to the extension; `hours`, `country`, `calls` (at the same time), `budget` (calls or minutes): a rule of a call limit. Read from the call records, so that it follows after the service was down; an event can come twice.',
+    ),
+  'call.blocked': CallRef.omit({ direction: true })
+    .extend({
+      number: z.string().describe('Number of the caller as it arrived; empty for a hidden one.'),
+      by: z.enum(['rule', 'customer']),
+      blocked_at: z.iso.datetime().describe('Earlier than the event where the service was down.'),
+    })
+    .describe(
+      'The engine rejected the call of a caller that a rule or its customer blocks. Read from the call records, as `call.refused`.',
+    ),
+  'call.emergency': CallRef.omit({ direction: true })
+    .extend({
+      extension: z.string().nullable().describe('Null where no extension is responsible for the call.'),
+      name: z.string().nullable().describe('Of the person with the extension.'),
+      number: z.string(),
+      location: z.string().nullable().describe('Of the network of the phone, else of the extension.'),
+      address: z.string().nullable().describe('Address that the phone signals from.'),
+      callback_number: z.string().nullable().describe('Number shown to who is called.'),
+      called_at: z.iso.datetime().describe('Earlier than the event where the service was down.'),
+    })
+    .describe(
+      'The engine sends a call to an emergency number over a trunk. Read from the call records, as `call.refused`.',
+    ),
   'call.left': CallRef.extend({
     leg: Leg,
     cause: z.int().nullable().describe('Of Q.850, as the engine gives it; null where it gives none.'),
@@ -186,15 +239,21 @@ export const EVENT_DATA = {
     .describe(
       'The call records of a time in which the service heard nothing of the engine are read: each wait that ended in it was told by `queue.caller_settled`.',
     ),
-  'queue.caller_joined': QueueCaller.extend({ position: z.int(), joined_at: z.string() }).describe(
-    'A caller joined a queue.',
-  ),
+  'queue.caller_joined': QueueCaller.extend({
+    position: z.int(),
+    joined_at: z.string(),
+    customer: KnownCustomer,
+  }).describe('A caller joined a queue.'),
   'queue.caller_left': QueueCaller.extend({
     ...Waited,
     reason: LeftReason,
   }).describe('A caller left a queue without giving up: it was answered, or the queue sent it elsewhere.'),
-  'queue.caller_changed': QueueCaller.extend({ position: z.int(), priority: z.int().nullable() }).describe(
-    'A caller got another priority, or another place than those before it who left make for it.',
+  'queue.caller_changed': QueueCaller.extend({
+    position: z.int(),
+    priority: z.int().nullable(),
+    customer: KnownCustomer,
+  }).describe(
+    'A caller got another priority, or another place than those before it who left make for it, or its customer became known or changed.',
   ),
   'queue.caller_abandoned': QueueCaller.extend({ ...Waited, position: z.int() }).describe(
     'A caller hung up before an agent answered.',
@@ -285,6 +344,21 @@ export const EVENT_DATA = {
       extension: z.string().nullable(),
     })
     .describe('Result of a command; events it caused carry its id as `caused_by`.'),
+  'callback.changed': CallbackChange.describe(
+    'Callbacks of a person or a queue were opened, taken, released or closed.',
+  ),
+  'phonebook.changed': PhonebookChange.describe(
+    'Customers were stored or deleted. One that a person shares is `deleted` for that person and `created` for everyone.',
+  ),
+  'phonebook.callers_changed': z
+    .object({
+      change: z.enum(['created', 'deleted']),
+      id: z.int(),
+      action: RuleAction,
+      match: CallerRule.shape.match,
+      extension: z.null().describe('Rules are for the whole site.'),
+    })
+    .describe('A rule that blocks or allows callers was created or deleted.'),
   'config.progress': z
     .object({ apply: ConfigApply })
     .describe('An apply changed its state; carries the whole apply.'),
@@ -324,6 +398,22 @@ export const EVENT_DATA = {
     .describe(
       'The database of the site lost its newest writes: its log was cut or removed, or an older copy was put in its place. Read again what you keep of people, history and settings. Found at the start of the service.',
     ),
+  'network.blocked': z
+    .object({
+      network: z.string(),
+      reason: BlockedNetwork.shape.reason,
+      requests: z.int(),
+      until: z.iso.datetime(),
+    })
+    .describe('A network is blocked because of refused SIP requests: the engine rejects all that it sends.'),
+  'network.released': z
+    .object({
+      network: z.string(),
+      why: z
+        .enum(['released', 'over'])
+        .describe('`released`: by a person or for another network; `over`: its time.'),
+    })
+    .describe('A network is not blocked any more.'),
   'engine.link_up': z
     .object({ node: z.string(), boot_id: z.string() })
     .describe('The service is connected to the engine; what is shown is fresh after `engine.resynced`.'),
@@ -349,7 +439,7 @@ export type DomainEvent = {
     readonly subject: string;
     readonly at: number;
     readonly observed: 'live' | 'resync';
-    /** ActionID of the causing command, where known. */
+    /** ActionID of the causing command, if known. */
     readonly caused_by?: string;
     readonly data: EventData<T>;
   };

@@ -5,7 +5,7 @@ import { numberOf } from './numbers.ts';
 export const PHONE_KINDS = ['desk', 'softphone', 'mobile'] as const;
 export const PhoneKind = z.enum(PHONE_KINDS);
 export type PhoneKind = z.infer<typeof PhoneKind>;
-/** Which own devices ring: all, one kind, or two kinds. */
+/** Own devices that ring: all, one kind, or two kinds. */
 export const PHONE_MODES = [
   'all',
   ...PHONE_KINDS,

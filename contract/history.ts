@@ -14,6 +14,10 @@ export const HistoryCall = z.object({
   direction: z.enum(['in', 'out', 'missed']),
   party: z.string(),
   party_name: z.string(),
+  customer_id: z
+    .int()
+    .optional()
+    .describe('Customer with this number in the phonebook, whose name `party_name` is. Absent without one.'),
   duration: z.int(),
   billsec: z.int(),
   ring_sec: z.int(),

@@ -4,7 +4,7 @@ type Brand<T, B extends string> = T & { readonly [brand]: B };
 
 /** One engine instance, e.g. `ast1`. */
 export type NodeId = Brand<string, 'NodeId'>;
-/** What people dial, always a string of digits on the wire. */
+/** A dialled number of the site, always a string of digits on the wire. */
 export type Extension = Brand<string, 'Extension'>;
 /** `<node>:<engine channel id>`. */
 export type ChannelId = Brand<string, 'ChannelId'>;

@@ -1,13 +1,14 @@
 import { z } from 'zod';
 
 /**
- * What an API key may do; each scope reaches no further than a supervisor's rights, within the key's objects. The two of the
- * configuration do; these and those of the phonebook are about all of the site, and reject a key that is limited to some objects.
+ * Permissions of an API key. Each scope is limited to a supervisor's rights and the key's objects, except the two of the
+ * configuration, which exceed these rights. Those and the phonebook's cover the whole site and reject a limited key.
  */
 export const SCOPES = [
   'directory:read',
   'phonebook:read',
   'phonebook:write',
+  'phonebook:phones',
   'history:read',
   'history:write',
   'recordings:read',
@@ -21,6 +22,8 @@ export const SCOPES = [
   'config:write',
   'system:read',
   'webhooks:manage',
+  'mcp:read',
+  'mcp:write',
 ] as const;
 export const Scope = z.enum(SCOPES);
 export type Scope = z.infer<typeof Scope>;
@@ -51,7 +54,7 @@ export const NewApiKey = z.strictObject({
   expires_at: Expiry.default(null),
 });
 export type NewApiKey = z.output<typeof NewApiKey>;
-/** Body of `PATCH /api/v1/api-keys/:id`; what is not named stays. */
+/** Body of `PATCH /api/v1/api-keys/:id`; absent fields stay unchanged. */
 export const ApiKeyChange = z.strictObject({
   name: Name.optional(),
   scopes: Scopes.optional(),
@@ -74,7 +77,7 @@ export const ApiKey = z
     extensions: z.array(z.string()).nullable(),
     board: z.int().nullable().describe('Wallboard of a display key, which is created and revoked there.'),
     created_at: z.string(),
-    /** Extension of the person who made it. */
+    /** Extension of the person who created it. */
     created_by: z.string(),
     expires_at: z.string().nullable(),
     /** Accurate to about a minute. */

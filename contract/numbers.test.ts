@@ -5,7 +5,7 @@ import { TimeConditionConfig } from './config-objects.ts';
 import { FeaturesRequest } from './features.ts';
 import { bareNumber } from './numbers.ts';
 
-test('numbers - what people write between digits goes, anything else stays and is refused', () => {
+test('numbers - separators are removed, other characters stay and are rejected', () => {
   for (const [written, bare] of [
     ['+90 (532) 111-22-33', '+905321112233'],
     ['+90\u00a0532\u202f111\u201122\u201133', '+905321112233'],

@@ -1,4 +1,4 @@
-/** Numbers as people and address books write them, and as they are dialled. */
+/** Conversion of numbers from common spellings to the dialled form. */
 import { z } from 'zod';
 
 /** Spaces, hyphens and dashes, brackets, dots and slashes; no line breaks and no control characters. */

@@ -1,4 +1,4 @@
-/** The shape of an operation; `operations/<area>.ts` holds one for every endpoint. */
+/** Type of an operation; `operations/<area>.ts` holds one for every endpoint. */
 import type { z } from 'zod';
 import type { ErrorCode } from './errors.ts';
 import type { Level } from './ids.ts';
@@ -6,6 +6,11 @@ import type { Scope } from './keys.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** A body without a schema: a file, or a message whose signature covers its bytes. */
+export type FileBody = 'audio' | 'customers' | 'message';
+export const isFileBody = (takes: string | undefined): takes is FileBody =>
+  takes === 'audio' || takes === 'customers' || takes === 'message';
 
 /** Refusals of every command that the engine confirms. */
 export const COMMAND_ERRORS = [
@@ -34,10 +39,10 @@ export interface Operation {
   readonly action?: string;
   /** Another name of the command. */
   readonly alias?: string;
-  /** A command may omit `extension`: it is then the caller's own. */
+  /** A command may omit `extension`, which then is the caller's own. */
   readonly own?: true;
 
-  /** Actions of the audit trail that a success is recorded as; none where it changes nothing of weight. */
+  /** Audit actions of a success; none for operations without a relevant change. */
   readonly audit?: string | readonly string[];
 
   readonly level: Level;
@@ -47,17 +52,17 @@ export interface Operation {
   readonly identify?: true;
   /** On a public endpoint: the handler reads the session itself. */
   readonly credential?: true;
-  /** Open to a person who still has to set up a second factor that the site requires. */
+  /** Allowed before a person has set up the second factor that the site requires. */
   readonly setup?: true;
-  /** Takes a password: a repeat is proven again, so `Idempotency-Key` has no effect. */
+  /** The body has a password, which every repeat must prove again: `Idempotency-Key` has no effect. */
   readonly proves?: true;
   /**
-   * Requires a person to have confirmed the session in the last five minutes: always, or where this is true of the body, which
-   * is not validated yet. Then it can refuse with `confirmation_required`.
+   * Requires a session confirmed in the last five minutes: always, or if this returns true for the body, which
+   * is not validated yet. Otherwise it refuses with `confirmation_required`.
    */
   readonly confirm?: true | ((body: unknown, headers?: Headers) => boolean);
   /**
-   * Rate limit of writes that other clients are notified of: `own` is of oneself and bounded for every person; `any` is not
+   * Rate limit of writes that other clients are notified of: `own` concerns the caller and is bounded for every person; `any` is not
    * bounded for supervisors, who write many at once. API keys have neither limit.
    */
   readonly paced?: 'own' | 'any';
@@ -68,32 +73,35 @@ export interface Operation {
 
   readonly params?: z.ZodObject;
   readonly query?: z.ZodType;
-  /** A strict object under `/api/v1`; omitted where a write takes no fields. */
+  /** A strict object under `/api/v1`; omitted for a write without fields. */
   readonly body?: z.ZodType;
-  /** The handler validates the body, and names each finding. */
+  /** The handler validates the body and reports each finding. */
   readonly unchecked?: true;
   /**
    * `form`: form encoding beside JSON, unknown fields ignored. `merge_patch`: its type beside JSON. `audio`: a sound and nothing
-   * else, which has no schema.
+   * else, which has no schema. `customers`: a CSV or vCard file and nothing else.
+   * `message`: JSON or a form as another system sends it, which the handler reads.
    */
-  readonly takes?: 'form' | 'merge_patch' | 'audio';
-  /** Bytes the body may have by REST; 64 KiB. A frame has its own limit. */
+  readonly takes?: 'form' | 'merge_patch' | FileBody;
+  /** Most bytes of a REST body, 64 KiB by default. A frame has its own limit. */
   readonly bodyBytes?: number;
-  /** Body of a success; omitted where the endpoint is no request and reply. */
+  /** Body of a success; omitted for an endpoint that is not request and reply. */
   readonly reply?: z.ZodType;
-  /** Status of a success; 200. */
+  /** Status of a success; 200 by default. */
   readonly status?: 200 | 201 | 202;
   /** Bodies of other statuses that are no errors. */
   readonly others?: Readonly<Record<number, z.ZodType>>;
   /** The reply is sent as a file. */
   readonly file?: true;
-  /** Media types of the reply where it is not JSON. */
+  /** Media types of a reply that is not JSON. */
   readonly produces?: readonly string[];
+  /** Not a tool of the MCP server: only a person may run it, or its reply has a secret. */
+  readonly tool?: false;
   /** Replies carry an `ETag`. `held`: reads `If-None-Match`. `match`: reads `If-Match`. `replace`: reads both. */
   readonly etag?: 'sent' | 'held' | 'match' | 'replace';
   /** Takes WebSocket upgrades. */
   readonly upgrade?: true;
-  /** Codes it can refuse with beside those that its level, its body and being a command imply. */
+  /** Error codes beside those implied by its level, its body and its action. */
   readonly errors: readonly ErrorCode[];
 }
 /** Operations by the name of the client's method. */

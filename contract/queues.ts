@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { CallCustomer } from './phonebook.ts';
 
 const Party = z.object({ number: z.string(), name: z.string() });
-/** Machine name of a queue, and the id by which its visit is known while a caller waits. */
+/** Machine name of a queue. */
 export const QueueName = z.string().regex(/^[a-z0-9_-]{1,64}$/, 'not the name of a queue');
 const CallerId = z
   .string()
@@ -34,6 +35,9 @@ export const QueueCaller = z
     priority: z.int().nullable().describe('Null until the engine has reported it.'),
     joined_at: z.string(),
     caller: Party,
+    customer: CallCustomer.optional().describe(
+      'Customer of its call. Absent while none is known, and for a display that does not show callers in full.',
+    ),
   })
   .meta({ id: 'QueueCaller' });
 export type QueueCaller = z.infer<typeof QueueCaller>;

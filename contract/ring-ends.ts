@@ -1,11 +1,11 @@
 /**
- * How a ring ended at a device that did not get the call, with the same meaning in the stream, the history and every client.
+ * How an unanswered ring ended at a device, with the same meaning in the stream, the history and every client.
  */
 import type { LegDisposition } from './conversations.ts';
 
 export type RingEnd = Exclude<LegDisposition, 'answered' | 'blocked'>;
 
-/** Which of several failed rings represents them all: one that rang to its end outweighs the others. */
+/** Ends of rings, heaviest first: of several rings the heaviest represents all. */
 const WEIGHT: readonly LegDisposition[] = [
   'answered',
   'cancelled_by_caller',
@@ -43,7 +43,7 @@ export const ringEndOfCause = (cause: number | null): RingEnd => OF_CAUSE.get(ca
 export interface RingFacts {
   /** Another device picked up this ring. */
   readonly picked_up: boolean;
-  /** The device sent the call on to another number. */
+  /** The device forwarded the call to another number. */
   readonly diverted: boolean;
   /** The device ended the ring by itself: declined, busy, or with a fault. */
   readonly itself: boolean;
@@ -78,5 +78,5 @@ const OF_REASON = new Map<string, LegDisposition>([
   ['hangup', 'answered'],
   ['transferred', 'answered'],
 ]);
-/** Disposition of a called leg from the `reason` of its `call.left`; null where the engine lost it. */
+/** Disposition of a called leg from the `reason` of its `call.left`; null if the engine lost it. */
 export const dispositionOfReason = (reason: string): LegDisposition | null => OF_REASON.get(reason) ?? null;

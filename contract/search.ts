@@ -26,16 +26,16 @@ export const fold = (text: string): string => {
   return plain === '' ? lower.trim() : plain;
 };
 
-/** Digits of a number written for people, with its leading plus; null where the text is no number. */
+/** Digits of a number in any spelling, with its leading plus; null if the text is no number. */
 export const digitsOf = (text: string): string | null =>
   /^\+?[\s()./-]*\d[\d\s()./-]*$/.test(text.trim()) ? text.replace(/[\s()./-]/g, '') : null;
 
-/** What a search compares: folded texts, one per line so that no word matches across two, and numbers as digits. */
+/** Search data: folded texts, one per line so that no word matches across two, and numbers as digits. */
 export interface Searched {
   readonly text: string;
   readonly numbers: readonly string[];
 }
-/** `null` is nothing. */
+/** Ignores null. */
 export const searched = (
   texts: readonly (string | null)[],
   numbers: readonly (string | null)[],

@@ -30,8 +30,8 @@ export const CLOSE_CODES = {
 export const Topic = z
   .string()
   .regex(
-    /^(presence(\/\d{1,20})?|calls(\/mine)?|parking|queues(\/[a-z0-9_-]{1,64})?|agents(\/\d{1,20})?|history(\/mine)?|config|system)$/,
-    'not a topic; topics are presence, calls, parking, queues, agents, history, config and system, some with /<extension>, /<queue> or /mine',
+    /^(presence(\/\d{1,20})?|calls(\/mine)?|parking|queues(\/[a-z0-9_-]{1,64})?|agents(\/\d{1,20})?|history(\/mine)?|phonebook\/(shared|mine)|config|system)$/,
+    'not a topic; topics are presence, calls, parking, queues, agents, history, phonebook/shared, phonebook/mine, config and system, some with /<extension>, /<queue> or /mine',
   );
 export type Topic = z.infer<typeof Topic>;
 
@@ -45,7 +45,7 @@ export const ClientFrame = z.discriminatedUnion('op', [
     snapshot: z.boolean().optional(),
     /** Newest seq the client has; later events are sent first. */
     cursor: z.int().min(0).optional(),
-    /** Epoch of the cursor, where the client stored it; another epoch is answered with a gap. */
+    /** Epoch of the cursor, if the client stored it; another epoch is answered with a gap. */
     epoch: z.string().max(64).optional(),
     /** `<seq>:<check>` of the newest event the client has; a journal with another event there answers with a gap. */
     check: Check.optional(),

@@ -37,7 +37,7 @@ export const DEFAULT_SERVICE_LEVEL: ServiceLevel = {
   flow_outs: 'counted',
 };
 
-/** A rate from 0 to 1; null where the denominator is 0. */
+/** A rate from 0 to 1; null if the denominator is 0. */
 const Rate = z.number().nullable();
 /**
  * Sums of one queue over a span: visits in the interval of the join, handled time in that of its end. A visit has one
@@ -87,7 +87,7 @@ export const QueueSums = z.object({
   staffed_seconds: z.int(),
 });
 export type QueueSums = z.infer<typeof QueueSums>;
-/** Figures over a span; every rate is computed from the sums and says by which formula. */
+/** Figures over a span; every rate is computed from the sums and names its formula. */
 const Figures = z.object({
   from: z
     .string()
@@ -228,7 +228,7 @@ const Head = {
   stale: z.boolean().describe('True while the link to the engine is down.'),
   gaps: z.array(Gap).describe('Periods without data; with any, the figures are too low.'),
 };
-/** Figures of a queue; with its current state where the span includes the present. */
+/** Figures of a queue; with its current state if the span includes the present. */
 const QueueReport = z.object({
   ...QueueFigures.shape,
   day: z.string().nullable(),

@@ -138,6 +138,7 @@ export const config = area({
     path: '/api/v1/config/import',
     tag: 'config',
     audit: 'config.imported',
+    tool: false,
     level: 'admin',
     scope: 'config:write',
     confirm: true,
