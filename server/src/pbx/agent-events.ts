@@ -1,11 +1,11 @@
-/** How a change of an agent is told. */
+/** Emits the events of changed agents. */
 import type { AgentSummary } from '@offhook/contract/agents.ts';
 import type { EventData, EventType } from '@offhook/contract/events.ts';
 import { derive, isAtRest, loggedOut } from './agent-state.ts';
 import { emit } from './state.ts';
 import type { Agent, State, Turn } from './state.ts';
 
-/** Tells what became of every agent this step touched: its changes in queues, and what else its summary shows. */
+/** Emits one event for each queue change of an agent touched in this step, then those for its changed summary. */
 export function tellAgents(s: State, t: Turn): void {
   for (let place = 0; place < t.agents.size; place++) {
     const extension = t.agents.extension(place);
@@ -18,7 +18,7 @@ export function tellAgents(s: State, t: Turn): void {
     agent.summary = next;
     const gone = agent.members.length === 0 && !s.site.agents.has(extension);
     if (gone) s.agents.delete(extension);
-    // What this shows was told when it was new.
+    // An unchanged summary was already published.
     if (next === before && notes.length === 0) continue;
     for (const note of notes) {
       const { type, queue } = note;
@@ -34,7 +34,7 @@ export function tellAgents(s: State, t: Turn): void {
 }
 
 type Kind = Extract<EventType, `agent.${string}`>;
-/** Each change of the summary leads to one kind of event, which carries it. */
+/** Each change of the summary leads to one kind of event, which carries the whole summary. */
 function tellDifference(s: State, t: Turn, agent: Agent, next: AgentSummary, noted: boolean): boolean {
   const was = agent.told ?? loggedOut(agent.extension, next.name, t.at);
   if (next.session === 'logged_out') return false;
@@ -104,7 +104,7 @@ function tellDifference(s: State, t: Turn, agent: Agent, next: AgentSummary, not
   if (noted || sameSummary(was, next)) return false;
   return sayReadiness();
 }
-/** The name and the longest time are the directory's, and no news of the agent. */
+/** Ignores the name and the longest time: both come from the directory and are no change of the agent. */
 const sameSummary = (a: AgentSummary, b: AgentSummary): boolean =>
   a.state === b.state &&
   a.since === b.since &&

@@ -10,7 +10,7 @@ const WHO = '1002';
 const iface = `Local/${WHO}@queue-agent`;
 const paused = (reason: string): Partial<QueueMember> => ({ paused: true, paused_reason: reason });
 const agent = (scene: Scene): AgentSummary => scene.view.agent(WHO)!.summary;
-/** Agent events since the last look: type, queue, and the state each carries. */
+/** Agent events since the last call: type, queue, and the state in each. */
 function news(scene: Scene): string[] {
   const told = scene.told.splice(0).filter((e) => e.type.startsWith('agent.'));
   return told.map((e) => {
@@ -53,11 +53,11 @@ function offer(s: Scene, queue: string, id = 'c') {
     },
   };
 }
-/** The system holds 1002 back in both queues, or lets it go. */
+/** Pauses 1002 for its wrap-up in both queues, or ends that pause. */
 const held = (s: Scene, on: boolean): void => {
   for (const queue of ['support', 'sales']) s.member(queue, WHO, on ? paused('wrapup') : {});
 };
-/** A model that begins again from what was told. */
+/** A model restored from published events. */
 function restarted(s: Scene, told: Scene['told']): Scene {
   const model = createModel();
   model.restore(null, told);
@@ -66,7 +66,7 @@ function restarted(s: Scene, told: Scene['told']): Scene {
   return next;
 }
 
-test('pbx agent - login, ready and pause: what each event carries is the agent after it', () => {
+test('pbx agent - login, ready and pause: each event carries the state after it', () => {
   const s = new Scene();
   s.member('support', WHO, paused('login'));
   assert.deepEqual(news(s), ['logged_in support = not_ready', 'not_ready support = not_ready']);
@@ -110,7 +110,7 @@ test('pbx agent - offered with its deadline, then answered, not answered, reject
   assert.equal(agent(s).deadline, null);
 });
 
-test('pbx agent - a ringing that the agent’s side ends early is refused, though the queue says no answer', () => {
+test('pbx agent - a ringing that the agent’s side ends early is rejected, though the queue reports no answer', () => {
   const outcomes = (ms: number, said?: number): string[] => {
     const s = scene();
     const ringing = offer(s, 'support');
@@ -142,7 +142,7 @@ test('pbx agent - held and retrieved; without wrap-up the agent is ready at the 
 });
 
 for (const reason of ['agent', 'caller', 'transfer'] as const) {
-  test(`pbx agent - released by ${reason}: wrap-up until the queue's own time from then, told once`, () => {
+  test(`pbx agent - released by ${reason}: wrap-up until the queue's own time from then, published once`, () => {
     const s = scene();
     const call = offer(s, 'sales');
     call.answer();
@@ -156,7 +156,7 @@ for (const reason of ['agent', 'caller', 'transfer'] as const) {
     s.told.splice(0);
     assert.deepEqual([agent(s).queue, agent(s).call_id], ['sales', 'ast1:c']);
     held(s, true);
-    assert.deepEqual(news(s), [], 'held back by the system is nobody’s pause');
+    assert.deepEqual(news(s), [], 'a wrap-up pause is no pause of the agent');
     assert.equal(s.view.extension(WHO)?.summary, 'available');
     held(s, false);
     assert.deepEqual(news(s), ['ready = available'], 'let go in every queue is the end of it');
@@ -164,7 +164,7 @@ for (const reason of ['agent', 'caller', 'transfer'] as const) {
   });
 }
 
-test('pbx agent - the wrap-up tells how long the agent was connected; a hang-up is as good as a release', () => {
+test('pbx agent - the wrap-up carries the time connected; a hang-up counts like a release', () => {
   const s = scene();
   const call = offer(s, 'sales');
   call.answer();
@@ -178,7 +178,7 @@ test('pbx agent - the wrap-up tells how long the agent was connected; a hang-up 
   assert.equal(s.told.filter((e) => e.type === 'agent.wrap_up').length, 1);
 });
 
-test('pbx agent - extended, and over by a decision of the house', () => {
+test('pbx agent - a decision extends or ends the wrap-up', () => {
   const s = scene();
   const call = offer(s, 'sales');
   call.answer();
@@ -194,7 +194,7 @@ test('pbx agent - extended, and over by a decision of the house', () => {
   assert.deepEqual(news(s), [], 'there is none to extend');
 });
 
-test('pbx agent - paused in a call: it waits for the end of call and wrap-up, a newer choice takes its place', () => {
+test('pbx agent - a pause during a call takes effect after call and wrap-up; a newer choice replaces it', () => {
   const s = scene();
   const call = offer(s, 'sales');
   call.answer();
@@ -243,7 +243,7 @@ test('pbx agent - paused in a call: it waits for the end of call and wrap-up, a 
   assert.equal(agent(s).state, 'available');
 });
 
-test('pbx agent - ready again in the same call: nothing waits any more', () => {
+test('pbx agent - ready again in the same call: no change is pending', () => {
   const s = scene();
   const call = offer(s, 'support');
   call.answer();
@@ -315,7 +315,7 @@ test('pbx agent - a call of its own: busy, with its direction; a wrap-up goes be
   assert.deepEqual(news(s), ['busy_other = busy_other']);
 });
 
-test('pbx agent - not responding: shown until the agent is ready, and over when it says something else', () => {
+test('pbx agent - not responding until the agent is ready or signs out', () => {
   const s = scene();
   s.decide({ type: 'agent.not_responding', extension: WHO, missed: 3 });
   assert.deepEqual(news(s), ['not_responding = not_responding']);
@@ -346,7 +346,7 @@ test('pbx agent - unreachable outranks all but a call, and a wrap-up goes on aft
   assert.deepEqual(news(s), ['wrap_up_extended sales = wrap_up']);
 });
 
-test('pbx agent - the link is lost and comes back: nothing of the agent changes, nothing is told', () => {
+test('pbx agent - a lost link that returns changes no agent and publishes nothing', () => {
   const s = scene();
   s.member('support', WHO, paused('lunch'));
   const before = agent(s);
@@ -367,7 +367,7 @@ test('pbx agent - the link is lost and comes back: nothing of the agent changes,
   assert.deepEqual(agent(s), before);
 });
 
-/** What the engine shows of 1002 in both queues, idle, with the devices it has. */
+/** Queue rows of 1002 in the engine's snapshot, idle, with its devices. */
 const queuesOf = (fields: Partial<QueueMember> = {}) => ({
   queues: ['support', 'sales'].map((name) => ({
     name,
@@ -381,7 +381,7 @@ const queuesOf = (fields: Partial<QueueMember> = {}) => ({
   })),
 });
 
-test('pbx agent - begun again in a wrap-up: the deadline stays, and nothing is told twice', () => {
+test('pbx agent - restored in a wrap-up: the deadline stays, and no event is repeated', () => {
   const s = new Scene({ empty: true });
   s.send({ type: 'engine.snapshot', why: 'connect', snapshot: snapshot(queuesOf()) });
   const call = offer(s, 'sales');
@@ -411,7 +411,7 @@ test('pbx agent - begun again in a wrap-up: the deadline stays, and nothing is t
   assert.equal(agent(lost).state, 'wrap_up');
 });
 
-test('pbx agent - found paused in two queues, it has been away since the first of them', () => {
+test('pbx agent - found paused in two queues, it is absent since the first pause', () => {
   for (const [support, sales] of [
     [5_000, 7_000],
     [7_000, 5_000],
@@ -427,7 +427,7 @@ test('pbx agent - found paused in two queues, it has been away since the first o
   }
 });
 
-test('pbx agent - begun again in a call: it is the same call; one that ended meanwhile left the rest of its wrap-up', () => {
+test('pbx agent - restored in a call: it is the same call; one that ended meanwhile leaves the rest of its wrap-up', () => {
   const s = new Scene({ empty: true });
   s.send({ type: 'engine.snapshot', why: 'connect', snapshot: snapshot(queuesOf()) });
   offer(s, 'sales').answer();
@@ -466,7 +466,7 @@ test('pbx agent - begun again in a call: it is the same call; one that ended mea
   assert.deepEqual([agent(long).state, agent(long).pending], ['not_ready', null]);
 });
 
-test('pbx agent - unreachable and not responding are still known after a new begin', () => {
+test('pbx agent - unreachable and not responding survive a restart', () => {
   const s = new Scene({ empty: true });
   const away = {
     ...queuesOf(paused('no_answer')),

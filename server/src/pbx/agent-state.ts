@@ -1,4 +1,4 @@
-/** What an agent is and does, derived from facts and from what the house decided. */
+/** State and engagement of an agent, derived from the engine's facts and the service's decisions. */
 import type { AgentState, AgentSummary, ReadinessSource } from '@offhook/contract/agents.ts';
 import { LOGIN, LOGOUT, NO_ANSWER, WRAP_UP, isSystemReason } from './agent-reasons.ts';
 import { rfc3339, rfc3339OrNull } from '../core/clock.ts';
@@ -7,7 +7,7 @@ import type { LiveAgent } from '../ports/live.ts';
 import { firstOffer } from './queue-state.ts';
 import type { Agent, AgentNote, Channel, Doing, Pauses, State, Talk, Turn } from './state.ts';
 
-/** The agent is looked at again when this step is done. O(1); who is no agent costs nothing then. */
+/** Marks the agent for review at the end of this step. O(1); an extension that is no agent costs nothing more. */
 export function touchAgent(t: Turn, extension: string): void {
   t.agents.add(extension);
 }
@@ -15,7 +15,7 @@ export function noteAgent(t: Turn, extension: string, note: AgentNote): void {
   t.agents.note(extension, note);
 }
 
-/** A member whom the system holds back for its wrap-up is no paused one for anybody outside. */
+/** A pause that only holds a member back for its wrap-up is not shown as a pause. */
 export const isPaused = (member: QueueMember): boolean => member.paused && member.paused_reason !== WRAP_UP;
 const reasonOf = (member: QueueMember): string =>
   member.paused_reason === '' ? 'not_ready' : member.paused_reason;
@@ -23,17 +23,17 @@ const becomesReady = ({ intended }: Agent, { queue }: QueueMember): boolean => {
   const change = intended.get(queue);
   return change?.together === true && change.reason === '';
 };
-/** O(its memberships) after one of them was paused, unpaused, added or removed, else O(1). */
+/** O(memberships) after a membership was paused, unpaused, added or removed, else O(1). */
 function pausesOf(agent: Agent): Pauses {
   if (agent.pauses !== null) return agent.pauses;
-  // One queue confirmed that the agent is ready: the pauses that the same change is about to end count no more.
+  // Once one queue confirmed the change to ready, pauses that the same change is about to end no longer count.
   const confirmed = agent.members.some((row) => !row.paused && becomesReady(agent, row));
   let shown: QueueMember | null = null;
   let chosen: QueueMember | null = null;
   let leaves = false;
   let heldBack = false;
   let openSomewhere = false;
-  // Of several pauses that of the first queue by name, which no order of events and no repeated pause changes.
+  // Of several pauses the first queue by name wins, so neither event order nor a repeated pause changes the result.
   const firstOf = (first: QueueMember | null, row: QueueMember): QueueMember =>
     first === null || row.queue < first.queue ? row : first;
   for (const row of agent.members) {
@@ -47,7 +47,7 @@ function pausesOf(agent: Agent): Pauses {
   }
   return (agent.pauses = { shown, chosen, leaves, heldBack, openSomewhere });
 }
-/** Why an agent is paused somewhere; empty while it is nowhere. */
+/** Reason of the agent's shown pause; empty while no queue has it paused. */
 export function notReadyReason(s: State, extension: string): string {
   const agent = s.agents.get(extension);
   return agent === undefined ? '' : shownReason(agent);
@@ -89,7 +89,7 @@ export const loggedOut = (extension: string, name: string, since: number): Agent
 });
 
 /**
- * What an agent does, in this order of precedence:
+ * Engagement of an agent, in this order of precedence:
  *
  *   talking | held (a queue call; a device that talks is reached) > unreachable > offered > wrap_up > busy_other > idle
  */
@@ -124,7 +124,10 @@ function isHeld(s: State, extension: string, talk: Talk): boolean {
   }
   return false;
 }
-/** A leg that keeps the agent busy: not one that only rings, dials a feature code, or is left of the call it was released from. */
+/**
+ * Leg that keeps the agent busy; legs that only ring, dial a feature code or remain of the released call do
+ * not count.
+ */
 function otherLeg(s: State, agent: Agent): Channel | null {
   let stays = false;
   let found: Channel | null = null;
@@ -147,16 +150,17 @@ function settleWrap(s: State, t: Turn, agent: Agent): void {
   const { heldBack: holds, openSomewhere } = pausesOf(agent);
   const freed = wrap.held && !holds && openSomewhere;
   const rings = s.offersOf.has(agent.extension);
-  // What an engine that was restarted lost comes back; who leaves by itself has done with it.
+  // Memberships lost in a restart of the engine are restored, so only a live event ends the wrap-up of an
+  // agent that left.
   const left = agent.members.length === 0 && t.observed === 'live' && agent.summary.session === 'logged_in';
   if (freed || rings || left || s.talks.has(agent.extension)) agent.wrap = null;
   else if (holds && !wrap.held) agent.wrap = { ...wrap, held: true };
 }
 
-/** While one of these lasts, a new choice of the agent waits for its end. */
+/** A new choice of the agent takes effect only after the last of these ends. */
 const BUSY: ReadonlySet<string> = new Set(['talking', 'held', 'offered', 'wrap_up']);
 
-/** Who made the agent ready or not, as the house said; a pause that nobody spoke of is the agent's own, by phone. */
+/** Source of the readiness, from the intended change; a pause without one was set by the agent on a phone. */
 function sourceOf(agent: Agent, reason: string, queue: string | undefined): ReadinessSource | null {
   if (isSystemReason(reason)) return 'system';
   const told = queue === undefined ? [...agent.intended.values()][0] : agent.intended.get(queue);
@@ -166,7 +170,7 @@ function sourceOf(agent: Agent, reason: string, queue: string | undefined): Read
 function settleReadiness(t: Turn, agent: Agent, busy: boolean): void {
   const out = agent.summary.session === 'logged_out';
   if (agent.members.length === 0) {
-    // Since when counts from the login on, which sets it.
+    // `readiness.since` starts at the login.
     if (!out) agent.readiness = { reason: '', since: t.at, source: null };
     agent.pending = null;
     return;
@@ -185,7 +189,7 @@ function settleReadiness(t: Turn, agent: Agent, busy: boolean): void {
   const source = (waited?.reason ?? '') === reason ? (waited?.source ?? null) : null;
   agent.readiness = { reason, since, source: source ?? sourceOf(agent, reason, row?.queue) };
 }
-/** A pause begins in each queue at its own moment; the agent has been away since the first of them, whichever came first. */
+/** Start of the agent's absence: its earliest pause with this reason, since each queue pauses at its own moment. */
 function begunAt(agent: Agent, reason: string): number | null {
   let begun: number | null = null;
   for (const row of agent.members) {
@@ -194,7 +198,7 @@ function begunAt(agent: Agent, reason: string): number | null {
   }
   return begun;
 }
-/** What its rows say that does not count before the call and the wrap-up are over. */
+/** Readiness that the memberships show and that takes effect after the call and the wrap-up. */
 function pendingOf(agent: Agent): Agent['pending'] {
   const { pending, readiness } = agent;
   const { leaves, chosen: row } = pausesOf(agent);
@@ -223,7 +227,7 @@ function stateOf(agent: Agent, doing: Doing): AgentState {
   return agent.readiness.reason === '' ? 'available' : 'not_ready';
 }
 
-/** Logged out and with nothing left of before: whatever it does on the phone is not an agent's. */
+/** True for a logged-out agent with nothing left to report; its calls are not those of an agent. */
 export const isAtRest = (s: State, agent: Agent): boolean =>
   agent.members.length === 0 &&
   agent.wrap === null &&
@@ -233,7 +237,7 @@ export const isAtRest = (s: State, agent: Agent): boolean =>
   agent.summary.state === 'logged_out' &&
   agent.summary.pending === null &&
   agent.summary.name === (s.site.names.get(agent.extension) ?? agent.extension);
-/** Looks at one agent again: the same summary where it shows nothing new. O(its legs), and `pausesOf`. */
+/** Derives the agent's summary; returns the same object if nothing shown changed. O(its legs) and `pausesOf`. */
 export function derive(s: State, t: Turn, agent: Agent): AgentSummary {
   const before = agent.summary;
   if (agent.away && s.extensions.get(agent.extension)?.reachability !== 'offline') agent.away = false;
@@ -315,7 +319,7 @@ function readinessOf(s: State, agent: Agent, fresh: boolean): AgentSummary['read
   return Object.freeze({ ready, reason: ready ? null : reason, since, source, until });
 }
 
-/** The engine does not tell that a call of a queue began, only that one is over. */
+/** The engine reports only the end of a member's queue call, so `in_call` follows our own talk. */
 export function asTalking(s: State, member: QueueMember): QueueMember {
   const talk = member.extension === null ? undefined : s.talks.get(member.extension);
   const in_call = member.in_call || (talk?.queue === member.queue && talk.interface === member.interface);

@@ -52,7 +52,7 @@ test('pbx agents - over several queues: one agent, readiness from the first paus
   assert.equal(since(scene), scene.at);
 });
 
-test('pbx agents - who is in no queue and in no list is no agent', () => {
+test('pbx agents - an extension without queue and list is no agent', () => {
   const scene = new Scene();
   assert.equal(scene.view.agent('1001'), undefined);
   assert.deepEqual(scene.view.agent('1003')?.members, []);
@@ -83,7 +83,7 @@ function inQueueCall(scene: Scene): void {
   assert.equal(scene.view.agent('1002')?.summary.engagement, 'talking');
 }
 
-test('pbx agents - talking, held, talking, released while the device still says in use', () => {
+test('pbx agents - talking, held, talking, and released while the device still reports in use', () => {
   const scene = new Scene();
   inQueueCall(scene);
   const inCall = () =>
@@ -117,7 +117,7 @@ for (const [who, id] of [
   ['the agent’s leg', 'd'],
   ['the caller', '1'],
 ] as const) {
-  test(`pbx agents - where the release is never told, the hangup of ${who} frees the agent`, () => {
+  test(`pbx agents - without a release event, the hangup of ${who} frees the agent`, () => {
     const scene = new Scene();
     inQueueCall(scene);
     scene.device('1002', 'NOT_INUSE');
@@ -137,7 +137,7 @@ test('pbx agents - the engine’s own count frees the agent too, once it had cou
   assert.equal(scene.view.agent('1002')?.summary.engagement, 'idle');
 });
 
-test('pbx agents - a release that was never told is found by a snapshot, though the member looks the same', () => {
+test('pbx agents - a snapshot finds a missed release, though the member row is unchanged', () => {
   const scene = new Scene();
   inQueueCall(scene);
   scene.device('1002', 'NOT_INUSE');
@@ -162,7 +162,7 @@ test('pbx agents - paused for several reasons: the first queue’s by name is sh
   assert.equal(scene.view.extension('1002')?.summary, 'lunch');
 });
 
-test('pbx agents - no device left to reach: unreachable, told once, and only of who is logged in', () => {
+test('pbx agents - without a reachable device: unreachable, published once, only for agents signed in', () => {
   const scene = new Scene();
   scene.member('support', '1002');
   for (const e of ['1002', '1002-web', '1002-mobile']) scene.device(e, 'NOT_INUSE');
@@ -292,7 +292,7 @@ const afterConsult = (at: number, talks: boolean): Parameters<Scene['snapshot']>
 });
 
 for (const order of ORDERS) {
-  test(`pbx agents - asked by another agent who joins the calls, ${order}: talks on until the own leg ends`, () => {
+  test(`pbx agents - asked by another agent who joins the calls, ${order}: it talks until its own leg ends`, () => {
     const scene = consulted(order);
     const began = scene.told.find((e) => e.type === 'agent.talking')?.at ?? 0;
     scene.at = began + 59_000;
@@ -307,7 +307,7 @@ for (const order of ORDERS) {
     assert.deepEqual(wrapUps(scene.told), [['sales', 61]]);
   });
 
-  test(`pbx agents - asked by another agent who joins the calls, ${order}: begun again, it is the same talk`, () => {
+  test(`pbx agents - asked by another agent who joins the calls, ${order}: restored, it is the same talk`, () => {
     const before = consulted(order);
     const began = before.told.find((e) => e.type === 'agent.talking')?.at ?? 0;
     before.model.committed(before.told);
@@ -332,7 +332,7 @@ for (const order of ORDERS) {
       assert.deepEqual(wrapUps(scene.told), [['sales', 62]]);
       const over = again();
       over.snapshot(afterConsult(before.at, false));
-      assert.deepEqual(wrapUps(over.told), [['sales', 60]], 'the engine says nothing of that end');
+      assert.deepEqual(wrapUps(over.told), [['sales', 60]], 'the engine does not report that end');
     }
   });
 }

@@ -10,8 +10,9 @@ import { secondsBetween } from './state.ts';
 import type { Agent, Channel, Offer, State, Talk, Turn } from './state.ts';
 
 /**
- * An agent is an extension over all its queues. This file takes in what the engine says of its memberships and queue calls
- * and what the house decided; agent-state.ts derives what it is and does from that when the step is done.
+ * An agent is an extension over all its queues. This file applies the engine's facts on memberships and queue
+ * calls and the service's decisions; agent-state.ts derives the agent's state from them at the end of the
+ * step.
  */
 export function agentOf(s: State, t: Turn, extension: string): Agent {
   const known = s.agents.get(extension);
@@ -40,7 +41,7 @@ export const newAgent = (s: State, extension: string, at: number): Agent => ({
   view: null,
 });
 
-/** The directory shows why an agent is not ready, so its presence follows. */
+/** Presence follows, because the directory shows why an agent is not ready. */
 function refreshShown(s: State, t: Turn, agent: Agent): void {
   const shown = notReadyReason(s, agent.extension);
   if (shown === agent.shown) return;
@@ -49,8 +50,8 @@ function refreshShown(s: State, t: Turn, agent: Agent): void {
 }
 
 /**
- * Since when a member is paused: when the house says so its time, else our own event time, since the engine's moves with
- * every repeated pause. Only where a snapshot shows a pause that nobody told us of is the engine's all there is.
+ * Start of a member's pause: the service's own time, else our event time, since the engine's moves with every
+ * repeated pause. The engine's time is used only for a pause first seen in a snapshot.
  */
 function pausedAt(s: State, t: Turn, member: QueueMember, before: Before | undefined): number | null {
   if (!member.paused) return member.paused_at;
@@ -66,7 +67,7 @@ interface Before {
   readonly since: number | null;
 }
 
-/** But for since when it is paused, which the engine moves. */
+/** Ignores `paused_at`, which the engine moves with every repeated pause. */
 const sameMember = (a: QueueMember, b: QueueMember): boolean =>
   a.state === b.state &&
   a.in_call === b.in_call &&
@@ -113,7 +114,7 @@ export function memberSeen(s: State, t: Turn, said: QueueMember): void {
   refreshShown(s, t, agent);
   countTalk(s, t, member);
 }
-/** What a member's row says that the one before it did not. */
+/** Notes the changes of a queue member since its previous row. */
 function noteMember(
   t: Turn,
   extension: string,
@@ -168,7 +169,7 @@ export function beginTalk(s: State, t: Turn, offer: Offer): void {
   s.talks.set(extension, { ...place, since: t.at, counted, transfer: null });
   touchAgent(t, extension);
 }
-/** `stays`: its leg goes on without the queue call, after a transfer. */
+/** `stays`: the agent's leg goes on without the queue call, after a transfer. */
 function endTalk(s: State, t: Turn, extension: string, stays = false): void {
   const talk = s.talks.get(extension);
   if (talk === undefined) return;
@@ -181,7 +182,7 @@ function endTalk(s: State, t: Turn, extension: string, stays = false): void {
   agent.released = stays ? null : callOfTalk(s, talk);
   beginWrapUp(s, t, agent, talk);
 }
-/** A call whose end nobody saw ended when the engine says so. */
+/** Starts the wrap-up; a talk whose end was missed ended at the engine's `last_call_at`. */
 export function beginWrapUp(
   s: State,
   t: Turn,
@@ -199,9 +200,9 @@ export function beginWrapUp(
   agent.wrap = { queue, call, since, deadline, talk_seconds, told: false, held: false };
 }
 
-/** The engine's word that the queue call is over is not the end of the talk. */
+/** True while the talk outlives the queue call that the engine has ended. */
 export const talksOn = ({ transfer }: Talk): boolean => transfer === 'unknown' || transfer === 'joined';
-/** What the engine counts: a member whose call is over has no talk, and one found in a call has. */
+/** Follows the engine's count: a member out of its call ends its talk, a member in a call begins one on a resync. */
 function countTalk(s: State, t: Turn, member: QueueMember): void {
   const { extension } = member;
   if (extension === null) return;
@@ -213,8 +214,9 @@ function countTalk(s: State, t: Turn, member: QueueMember): void {
   } else if (own && !talksOn(talk) && (talk.counted || t.observed === 'resync')) endTalk(s, t, extension);
 }
 /**
- * `by` passed a call on. The engine then releases every agent in it, before or after it says so: one who passed it on is free;
- * one whose call was joined with another by somebody else talks on, until the own leg ends.
+ * `by` transferred a call. The engine releases every agent in it before or after it reports the transfer: the
+ * agent who transferred is free; an agent whose call another party joined with a second one talks until its
+ * own leg ends.
  */
 export function callPassedOn(
   s: State,
@@ -231,7 +233,7 @@ export function callPassedOn(
     else if (talk.transfer === null) s.talks.set(extension, { ...talk, transfer: 'own' });
   }
 }
-/** The leg with which somebody talks, in `call` rather than in another. */
+/** Leg with which the extension talks, preferably in `call`. */
 function talkingLeg(s: State, extension: string, call: CallId | null): Channel | undefined {
   let leg: Channel | undefined;
   for (const id of s.legsOf.get(extension) ?? []) {
@@ -241,7 +243,7 @@ function talkingLeg(s: State, extension: string, call: CallId | null): Channel |
   }
   return leg;
 }
-/** A snapshot shows an agent in a queue call that we did not see begin: the call is where its leg is. */
+/** Adds a talk that only a snapshot shows; its call is that of the agent's leg. */
 function foundTalking(s: State, t: Turn, at: Pick<Talk, 'queue' | 'interface'>, extension: string): void {
   const resumed = s.agents.get(extension)?.resumed ?? null;
   const call = resumed === null ? null : callOfTalk(s, resumed);
@@ -260,7 +262,7 @@ function foundTalking(s: State, t: Turn, at: Pick<Talk, 'queue' | 'interface'>, 
   });
   touchAgent(t, extension);
 }
-/** The calls the journal left agents in, and that the engine no longer knows, are over. */
+/** Closes talks that the journal has open and the engine no longer reports. */
 export function closeResumed(s: State, t: Turn): void {
   for (const agent of s.agents.values()) {
     const { extension, members, resumed } = agent;
@@ -268,12 +270,12 @@ export function closeResumed(s: State, t: Turn): void {
       const { queue, transfer } = resumed;
       const call = callOfTalk(s, resumed);
       const row = members.find((m) => m.queue === queue);
-      // Of one whose calls were joined the engine knows no queue call, whether it talks or not.
+      // The engine counts no queue call for an agent whose call was joined with another, even while it talks.
       if (transfer === 'joined' && talkingLeg(s, extension, call)?.call === call)
         foundTalking(s, t, { queue, interface: row?.interface ?? '' }, extension);
       else beginWrapUp(s, t, agent, resumed);
     }
-    // A snapshot is the truth at rest: a leg that is still there is a call.
+    // After a snapshot every leg that exists is a call, also one left of a released call.
     if (resumed !== null || agent.released !== null) touchAgent(t, extension);
     agent.resumed = null;
     agent.released = null;
@@ -289,7 +291,7 @@ export function agentReleased(s: State, t: Turn, queue: string, iface: string, s
     s.talks.set(extension, { ...talk, transfer: 'unknown' });
   else endTalk(s, t, extension, stays);
 }
-/** Somebody else than the caller is with the agent: the caller's place was taken before the engine said by whom. */
+/** True if another party than the caller is with the agent: the transfer happened before the engine reported it. */
 function hasCompany(s: State, extension: string, talk: Talk): boolean {
   const local = talk.agent === null ? undefined : s.channels.get(talk.agent);
   const own = local?.pair == null ? [] : (s.pairs.get(local.pair) ?? []);
@@ -303,7 +305,7 @@ function hasCompany(s: State, extension: string, talk: Talk): boolean {
     );
   });
 }
-/** The talk of a member that has left the queue meanwhile. */
+/** Extension with a talk for a member that has left the queue since. */
 function talkerOf(s: State, queue: string, iface: string): string | null {
   for (const [extension, talk] of s.talks) {
     if (talk.queue === queue && talk.interface === iface) return extension;
@@ -311,7 +313,7 @@ function talkerOf(s: State, queue: string, iface: string): string | null {
   return null;
 }
 
-/** A channel is gone: the agent whose call that was is free, also where the engine never says so. */
+/** A channel is gone: frees the agent whose call it was, also where the engine never reports the release. */
 export function releaseChannel(s: State, t: Turn, ch: Channel): void {
   if (ch.extension !== null) touchAgent(t, ch.extension);
   if (s.talks.size === 0) return;
@@ -320,7 +322,7 @@ export function releaseChannel(s: State, t: Turn, ch: Channel): void {
     if (talk !== undefined && !hasLegIn(s, ch.extension, talk)) endTalk(s, t, ch.extension);
   }
   if (ch.call === null) return;
-  // Where the caller is gone, only agents with a leg in this very call can be concerned.
+  // A gone caller concerns only agents with a leg in the same call.
   for (const id of s.calls.get(ch.call)?.channels ?? []) {
     const extension = s.channels.get(id)?.extension ?? null;
     const talk = extension === null ? undefined : s.talks.get(extension);
@@ -335,7 +337,7 @@ function hasLegIn(s: State, extension: string, talk: Talk): boolean {
   return false;
 }
 
-/** A decision of the house about an agent; of somebody who is none, nothing comes. */
+/** Applies a decision of the service; ignored for an extension that is no agent. */
 export function agentDecided(s: State, t: Turn, input: AgentInput): void {
   const agent = s.agents.get(input.extension);
   if (agent === undefined) return;

@@ -54,7 +54,7 @@ test('pbx calls - a plain call is started, rings, is answered once and ends once
 const left = (events: readonly DomainEvent[]): string[] =>
   ofType(events, 'call.left').map(({ data }) => `${data.leg.extension} ${data.reason} ${data.cause}`);
 
-test('pbx calls - why a leg left: its device ended the ring, another answered, the caller gave up, or its time was over', () => {
+test('pbx calls - reason of a left leg: its device ended the ring, another answered, the caller gave up, or its time was over', () => {
   const scene = new Scene();
   scene.created('1', { endpoint: '1001', dialled: '300' });
   const ring = (id: string, endpoint: string): void => {
@@ -178,12 +178,12 @@ test('pbx calls - an internal pair keeps its call open while legs come and go', 
   scene.created('4', { endpoint: '1002', of: '1' });
   scene.hangup('4');
   scene.hangup('1');
-  assert.deepEqual(types(scene.told), ['call.started', 'call.left'], 'of the other leg nothing was told');
+  assert.deepEqual(types(scene.told), ['call.started', 'call.left'], 'the other leg has no event');
   scene.hangup('2');
   assert.deepEqual(types(scene.told), ['call.started', 'call.left', 'call.ended']);
 });
 
-test('pbx calls - a call linked to one that was never told keeps its own id', () => {
+test('pbx calls - a call linked to an unpublished one keeps its own id', () => {
   const scene = new Scene();
   scene.created('1', { endpoint: '1001' });
   scene.created('2', { kind: 'local', pair: 'p' });
@@ -222,7 +222,7 @@ test('pbx calls - a number that plays something first is not answered until two 
   assert.deepEqual(types(scene.told), ['call.started']);
 });
 
-test('pbx calls - hold and retrieve, each told once', () => {
+test('pbx calls - hold and retrieve are each published once', () => {
   const scene = new Scene();
   talking(scene);
   scene.told.length = 0;
@@ -301,7 +301,7 @@ for (const linkedFirst of [true, false]) {
       scene.view.calls().map((c) => [c.id, c.legs.map((l) => l.extension)]),
       [[call('1'), ['1001', '1003']]],
     );
-    // A channel that still names the old call belongs to the one that goes on.
+    // A channel that still names the old call belongs to the merged one.
     scene.created('7', { endpoint: '1004', of: '5' });
     scene.hangup('7');
     scene.hangup('1');
@@ -411,7 +411,7 @@ test('pbx calls - parked and taken back by another', () => {
   assert.equal(ofType(scene.told, 'call.parked')[0]?.data.slot, '701');
 });
 
-test('pbx calls - who meets in a conference is answered, and stays in a call of its own', () => {
+test('pbx calls - a party that meets others in a conference is answered and keeps its own call', () => {
   const scene = new Scene();
   for (const [id, endpoint] of [
     ['1', '1001'],
@@ -432,7 +432,7 @@ test('pbx calls - who meets in a conference is answered, and stays in a call of 
   assert.equal(scene.view.calls().length, 3);
 });
 
-test('pbx calls - what comes under an id after its hangup is not believed', () => {
+test('pbx calls - facts under an id after its hangup are ignored', () => {
   const scene = new Scene();
   scene.hangup('1');
   scene.created('1', { endpoint: '1001' });
@@ -442,7 +442,7 @@ test('pbx calls - what comes under an id after its hangup is not believed', () =
   assert.deepEqual(scene.view.calls(), []);
 });
 
-test('pbx calls - a leg that comes after its call ended is a call of its own, with an id never used before', () => {
+test('pbx calls - a leg that comes after its call ended is a new call with an id never used before', () => {
   const scene = new Scene();
   scene.created('1', { endpoint: '1001' });
   scene.hangup('1');
@@ -466,7 +466,7 @@ const who = (events: readonly DomainEvent[]) =>
       : [],
   );
 
-test('pbx calls - every event of a call names all who have or had a leg in it, and who calls', () => {
+test('pbx calls - every event of a call names all extensions that have or had a leg in it, and the caller', () => {
   const scene = new Scene();
   scene.created('1', { endpoint: 'trunk', dialled: '1002', caller: { number: '0305550', name: 'Ann' } });
   scene.created('2', { endpoint: '1002', of: '1' });
@@ -512,7 +512,7 @@ test('pbx calls - the direction follows the endpoints that a call meets', () => 
   ]);
 });
 
-test('pbx calls - a call that was joined into another is told to the people of both', () => {
+test('pbx calls - a merged call is published to the people of both calls', () => {
   const scene = new Scene();
   talking(scene);
   scene.created('5', { endpoint: '1002-web', dialled: '1003' });

@@ -2,11 +2,12 @@ import type { Call as WireCall } from '@offhook/contract/calls.ts';
 import type { CallDirection } from '@offhook/contract/directions.ts';
 import type { CallId, ChannelId } from '@offhook/contract/ids.ts';
 import { weightiest } from '@offhook/contract/ring-ends.ts';
-import type { LiveCall, LiveLeg, LiveSide } from '../ports/live.ts';
+import type { CustomerFound, LiveCall, LiveLeg, LiveSide } from '../ports/live.ts';
 import {
   callRef,
   customerAfter,
   customerSoFar,
+  knownCustomer,
   legLeft,
   legParty,
   legRef,
@@ -41,7 +42,7 @@ function directionWith(call: Call, leg: Channel): CallDirection {
     case 'internal':
       return isOurs ? 'internal' : 'out';
     case 'in':
-      // The first leg of a call that was told before is the trunk we knew.
+      // The first leg of a call resumed from the journal was a trunk.
       return isOurs || call.extensions.length > 0 || call.first_leg === null ? 'in' : 'transit';
     case 'transit':
       return isOurs ? 'in' : 'transit';
@@ -60,7 +61,7 @@ function directionOfBoth(kept: Call, lost: Call): CallDirection | null {
   return kept.direction === 'transit' && lost.extensions.length > 0 ? 'in' : kept.direction;
 }
 
-/** A leg now belongs to another extension than before. */
+/** Updates the call of a leg whose extension changed. */
 export function ownerChanged(s: State, ch: Channel): void {
   const call = ch.call === null ? undefined : s.calls.get(ch.call);
   if (call === undefined || ch.extension === null) return;
@@ -69,7 +70,7 @@ export function ownerChanged(s: State, ch: Channel): void {
   touchCall(s, call.id);
 }
 
-/** A leg of this channel's component other than itself: over bridges that do not hold, and across internal pairs. */
+/** Finds another leg of this channel's component: over bridges that do not hold and across internal pairs. */
 export function legBeside(s: State, start: Channel): Channel | null {
   const seen = new Set<ChannelId>([start.id]);
   const todo: Channel[] = [start];
@@ -94,16 +95,16 @@ function* neighbours(s: State, ch: Channel): Generator<ChannelId> {
   if (ch.pair !== null) yield* s.pairs.get(ch.pair) ?? [];
   if (ch.bridge !== null && !ch.holding) yield* s.bridges.get(ch.bridge) ?? [];
 }
-/** The leg a fact about this channel is about: itself, or the leg behind an internal pair. */
+/** The leg that a fact about this channel concerns: the channel itself, or the leg behind an internal pair. */
 export const legOf = (s: State, ch: Channel): Channel | null =>
   ch.kind === 'endpoint' ? ch : legBeside(s, ch);
 
-/** The call a channel that names `raw` belongs to; opened when there is none. */
+/** The call of a channel that names `raw`; opened if there is none. */
 export function callFor(s: State, t: Turn, raw: CallId, channel: ChannelId, created_at: number): Call {
   const id = s.aliases.get(raw) ?? raw;
   const known = s.calls.get(id);
   if (known !== undefined) return known;
-  // An id is never told to start twice: what comes after its end is a call of its own under the channel's id.
+  // An id is never reported as started twice: a channel after the call's end opens a call under the channel's own id.
   let own = id;
   if (s.ended.has(id)) own = channel as string as CallId;
   const open = s.calls.get(own);
@@ -122,6 +123,7 @@ export function callFor(s: State, t: Turn, raw: CallId, channel: ChannelId, crea
     aliases: own === raw ? [] : [raw],
     cause: null,
     customer: null,
+    known: null,
     ring: null,
     transfer: '',
   };
@@ -155,11 +157,11 @@ export function joinCall(s: State, t: Turn, call: Call, ch: Channel): void {
   }
 }
 
-/** The number of a call that the engine places for somebody: its internal pair was there before any leg. */
+/** Number dialled by a call that the service originates: its internal pair exists before any leg. */
 const placedTo = (s: State, call: Call): string =>
   call.channels.map((id) => s.channels.get(id)?.dialled).find(Boolean) ?? '';
 
-/** Takes a channel that is gone out of its call; the last one ends it. */
+/** Removes a gone channel from its call; the last one ends the call. */
 export function leaveCall(s: State, t: Turn, ch: Channel, code: number | null, text: string): void {
   const call = ch.call === null ? undefined : s.calls.get(ch.call);
   if (call === undefined) return;
@@ -195,7 +197,7 @@ export function endCall(s: State, t: Turn, id: CallId, reason: 'hangup' | 'engin
   });
 }
 
-/** Joins the call `from` into `into`; exactly one goes on, and it is one that was told to start if either was. */
+/** Merges the call `from` into `into`; exactly one remains, a started one if either was. */
 export function mergeCalls(s: State, t: Turn, from: CallId, into: CallId): void {
   let lost = s.calls.get(from);
   let kept = s.calls.get(into);
@@ -209,6 +211,7 @@ export function mergeCalls(s: State, t: Turn, from: CallId, into: CallId): void 
     channels: [...kept.channels, ...lost.channels],
     first_leg: kept.first_leg ?? lost.first_leg,
     customer: weightiest([kept.customer, lost.customer]),
+    known: kept.known ?? lost.known,
     ring: kept.ring ?? lost.ring,
     direction: directionOfBoth(kept, lost),
     extensions: lost.extensions.reduce(withExtension, kept.extensions),
@@ -236,17 +239,19 @@ export function mergeCalls(s: State, t: Turn, from: CallId, into: CallId): void 
       into: toldOf(s, merged),
     });
   }
+  // Readers of only one of the calls do not know the other call's customer.
+  if (merged.started && kept.known !== lost.known) emit(t, ...customerEvent(merged));
   const leg = answeredNow ? lost.channels.map((id) => s.channels.get(id)).find(isLegChannel) : undefined;
   if (leg !== undefined) tellLeg(s, t, 'call.answered', leg);
 }
-/** A call with those of its legs that events have named, each of which `call.left` will name again. */
+/** A call with only those legs that events have named, each of which `call.left` will name again. */
 function toldOf(s: State, call: Call): WireCall {
   const view = callView(s, call);
   return wireCall({ ...view, legs: view.legs.filter(({ id }) => s.toldLegs.has(id)) });
 }
 const isLegChannel = (ch: Channel | undefined): ch is Channel => ch?.kind === 'endpoint';
 
-/** Merges the younger into the older, as the engine itself does with channels that meet. */
+/** Merges the younger call into the older, as the engine does with channels that meet. */
 export function mergeByAge(s: State, t: Turn, a: CallId, b: CallId): void {
   const [x, y] = [s.calls.get(a), s.calls.get(b)];
   if (x === undefined || y === undefined || x === y) return;
@@ -255,7 +260,7 @@ export function mergeByAge(s: State, t: Turn, a: CallId, b: CallId): void {
   else mergeCalls(s, t, x.id, y.id);
 }
 
-/** The engine now names another call for this channel: its whole call goes over to that one. */
+/** The engine now names another call for this channel: merges the channel's whole call into that one. */
 export function relink(s: State, t: Turn, ch: Channel, raw: CallId): void {
   if (ch.call === null) return;
   const target = s.aliases.get(raw) ?? raw;
@@ -264,7 +269,7 @@ export function relink(s: State, t: Turn, ch: Channel, raw: CallId): void {
     mergeCalls(s, t, ch.call, target);
     return;
   }
-  // The other call is over or was never seen: this one goes on, and answers to that name too.
+  // The other call is over or was never seen: this one stays and gets that id as an alias.
   const call = s.calls.get(ch.call);
   if (call !== undefined) alsoKnownAs(s, call, raw);
 }
@@ -286,8 +291,8 @@ export function answerCall(s: State, t: Turn, leg: Channel): void {
 }
 
 /**
- * Looks whether this channel, which just met others, made its call an answered one, or brought a leg that rang into one that
- * was. In a conference the one it met is in a call of its own, which is then answered too.
+ * Reports the call as answered, or its ringing leg as joined, when this channel has just met others. In a
+ * conference the met leg is in a call of its own, which is then answered too.
  */
 export function checkAnswered(s: State, t: Turn, ch: Channel): void {
   const leg = legOf(s, ch);
@@ -296,7 +301,7 @@ export function checkAnswered(s: State, t: Turn, ch: Channel): void {
   if (!leg.met || !other.met) firstMet(s, t, ch, leg, other);
   checkPeers(s, t, ch);
 }
-/** Looks whether two legs are alone with each other now. */
+/** Publishes a change of party where two legs are now alone with each other. */
 export function checkPeers(s: State, t: Turn, ch: Channel): void {
   if (ch.bridge === null || ch.holding || s.bridges.get(ch.bridge)?.size !== 2) return;
   const leg = legOf(s, ch);
@@ -339,7 +344,7 @@ export function transferred(
   });
 }
 
-/** Two calls become one by hand (attended transfer, pickup). Returns the call that goes on. */
+/** Merges two calls after an attended transfer or a pickup. Returns the remaining call. */
 export function joinByHand(
   s: State,
   t: Turn,
@@ -353,6 +358,18 @@ export function joinByHand(
   const merged = first === second ? null : id === first ? second : first;
   return { id, merged };
 }
+
+/** Stores the phonebook's customer of this call; returns the call only if that changed. */
+export function customerFound(s: State, { call: id, customer }: CustomerFound): Call | undefined {
+  const call = s.calls.get(s.aliases.get(id as CallId) ?? (id as CallId));
+  if (call === undefined || !call.started || JSON.stringify(call.known) === JSON.stringify(customer)) return;
+  const known = { ...call, known: customer };
+  s.calls.set(call.id, known);
+  touchCall(s, call.id);
+  return known;
+}
+export const customerEvent = (call: Call) =>
+  ['call.customer', `calls/${call.id}`, { ...callRef(call), customer: call.known }] as const;
 
 export function callView(s: State, call: Call): LiveCall {
   const known = s.callViews.get(call.id);
@@ -371,6 +388,7 @@ export function callView(s: State, call: Call): LiveCall {
     started_at: call.started_at,
     answered_at: call.answered_at,
     ...customerSoFar(s, call),
+    ...knownCustomer(call),
     legs: Object.freeze(legs),
   });
   s.callViews.set(call.id, view);

@@ -78,7 +78,7 @@ export const extensionOf = (s: State, ch: Pick<EngineChannel, 'kind' | 'endpoint
     ? (s.site.endpoints.get(ch.endpoint)?.extension ?? null)
     : null;
 
-/** The two halves of an internal pair belong to one call, whatever the engine linked so far. */
+/** Merges the calls of both halves of an internal pair. */
 function pair(s: State, t: Turn, ch: Channel, key: string): void {
   const others = s.pairs.get(key) ?? [];
   s.pairs.set(key, [...others, ch.id]);
@@ -104,13 +104,13 @@ export function channelState(
   if (said.state !== ch.state) stateReached(s, t, next);
 }
 
-/** The events that a channel's state alone leads to: its leg rings, or the engine answered it by itself. */
+/** Emits what the channel's state alone decides: its leg rings, or the engine answered it as a service. */
 export function stateReached(s: State, t: Turn, ch: Channel): void {
   if (ch.kind !== 'endpoint' || ch.call === null) return;
   if (ch.state === 'ringing' && !ch.rang) {
     const leg = setChannel(s, t, ch, { rang: true });
     const call = s.calls.get(ch.call);
-    // Not a queue rings now, though one did before.
+    // No channel of the call waits in a queue any more, so this ring is not one of a queue.
     if (call !== undefined && call.ring !== null && !call.channels.some((id) => s.visits.has(id)))
       s.calls.set(call.id, { ...call, ring: null });
     tellLeg(s, t, 'call.ringing', leg);
@@ -129,7 +129,7 @@ export function channelParty(
   if (ch !== undefined) setChannel(s, t, ch, { caller: said.caller, connected: said.connected });
 }
 
-/** A channel took over another's part (pickup, transfer): same id, another device behind it. */
+/** A channel took over another's part (pickup, transfer): same id, another device. */
 export function channelRenamed(s: State, t: Turn, id: ChannelId, described: EngineChannel): void {
   const ch = s.channels.get(id);
   if (ch === undefined) return;
@@ -150,7 +150,7 @@ export function channelRenamed(s: State, t: Turn, id: ChannelId, described: Engi
   if (key !== null && ch.pair !== key) pair(s, t, next, key);
   if (ch.extension !== null && ch.extension !== extension) touchAgent(t, ch.extension);
 }
-/** A helper that becomes a real channel joins the call that its id names; one that stops being real leaves it. */
+/** A helper that becomes a real channel joins the call of its id; a channel that becomes a helper leaves its call. */
 function changeKind(s: State, t: Turn, ch: Channel): void {
   if (ch.kind === 'other') {
     leaveCall(s, t, ch, null, '');
@@ -189,14 +189,14 @@ export function channelRecordingPaused(s: State, t: Turn, id: ChannelId, on: boo
   }
 }
 
-/** Of who waits in a queue it says who gave up, of what rings that its device ended it. */
+/** Marks who hung up: a waiting caller that gave up, or a device that ended its own ring. */
 export function channelEnding(s: State, id: ChannelId): void {
   const ch = s.channels.get(id);
   if (ch === undefined || (ch.queued === null && (ch.kind !== 'endpoint' || ch.state === 'up'))) return;
   s.channels.set(id, { ...ch, ending: true });
 }
 
-/** The channel is gone for good: nothing that comes later under its id is believed. */
+/** Removes an ended channel; later facts under its id are ignored. */
 export function channelGone(s: State, t: Turn, id: ChannelId, code: number | null, text: string): void {
   s.gone.add(id, t.at);
   const ch = s.channels.get(id);
@@ -228,7 +228,7 @@ export function bridgeLeft(s: State, t: Turn, bridge: BridgeId, id: ChannelId): 
   if (ch === undefined || ch.bridge !== bridge) return;
   unbridge(s, ch);
   setChannel(s, t, ch, { bridge: null, holding: false });
-  // Who passed its call on leaves after the new side came.
+  // In a transfer the old party leaves the bridge after the new one entered.
   const [left] = s.bridges.get(bridge) ?? [];
   const there = left === undefined ? undefined : s.channels.get(left);
   if (there !== undefined) checkPeers(s, t, there);

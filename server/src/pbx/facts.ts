@@ -2,10 +2,12 @@ import type { AgentSummary } from '@offhook/contract/agents.ts';
 import type { LegDisposition } from '@offhook/contract/conversations.ts';
 import type { CallDirection } from '@offhook/contract/directions.ts';
 import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
+import type { CallCustomer } from '@offhook/contract/phonebook.ts';
 import { dispositionOfReason, weightiest } from '@offhook/contract/ring-ends.ts';
 
 /**
- * What is open in the journal, reduced from its committed events: enough for the next snapshot to yield differences only.
+ * Everything open in the journal, reduced from its committed events: enough for the next snapshot to yield
+ * only differences.
  */
 export interface ToldCall {
   started_at: number;
@@ -13,8 +15,10 @@ export interface ToldCall {
   direction: CallDirection;
   extensions: readonly string[];
   aliases: string[];
-  /** How the customer of an outgoing call took it, by the events so far. */
+  /** How the customer of an outgoing call answered, by the events so far. */
   customer: LegDisposition | null;
+  /** The customer from the phonebook. */
+  known: CallCustomer | null;
   /** Legs that an event named and none has reported as left, by id. */
   legs: Map<string, ToldLeg['leg']>;
 }
@@ -67,16 +71,17 @@ export interface OpenFacts {
 }
 export const memberKey = (queue: string, extension: string): string => `${queue}\n${extension}`;
 
-/** The call of an event; events of the first release carry only its id. */
+/** Reference to a call; events of the first release carry only its id. */
 type OfCall = Pick<EventData<'call.started'>, 'call_id'> &
   Partial<Pick<EventData<'call.started'>, 'direction' | 'extensions'>>;
-/** Defaults for what events and checkpoints of the first release lack. */
-const NO_ONE: Pick<ToldCall, 'direction' | 'extensions' | 'customer'> = {
+/** Defaults for what events and checkpoints of earlier versions lack. */
+const NO_ONE: Pick<ToldCall, 'direction' | 'extensions' | 'customer' | 'known'> = {
   direction: 'internal',
   extensions: [],
   customer: null,
+  known: null,
 };
-/** More ended calls than the engine may still report. */
+/** More than the ended calls that the engine may still report. */
 const MAX_ENDED = 1000;
 
 export const noFacts = (): OpenFacts => ({
@@ -114,6 +119,11 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
     case 'call.parked':
     case 'call.left':
       return reduceCall(facts, event);
+    case 'call.customer': {
+      const call = facts.calls.get(event.data.call_id);
+      if (call !== undefined) call.known = event.data.customer;
+      return;
+    }
     case 'call.ended':
       return endCall(facts, event.data);
     case 'queue.caller_joined': {
@@ -164,7 +174,7 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
   }
 }
 
-/** An event of a call that goes on: it names the call's direction and extensions, and mostly a leg. */
+/** An event of an ongoing call: it carries the call's direction and extensions, and mostly a leg. */
 type CallEvent = Extract<
   DomainEvent,
   { readonly data: { readonly leg: ToldLeg['leg'] } } | { readonly type: 'call.transferred' }
@@ -176,7 +186,7 @@ function reduceCall(facts: OpenFacts, event: CallEvent): void {
   if (event.type === 'call.started') {
     const { leg } = event.data;
     const legs = new Map([[leg.leg_id, leg]]);
-    const fresh = { started_at: event.at, answered_at: null, aliases: [], customer: null };
+    const fresh = { started_at: event.at, answered_at: null, aliases: [], customer: null, known: null };
     calls.set(data.call_id, { ...fresh, direction, extensions, legs });
     return;
   }
@@ -203,6 +213,7 @@ function endCall(
     into.started_at = Math.min(into.started_at, call.started_at);
     into.answered_at ??= call.answered_at;
     into.customer = weightiest([into.customer, call.customer]);
+    into.known ??= call.known;
     into.direction = joined?.direction ?? into.direction;
     into.extensions = [...new Set([...into.extensions, ...call.extensions])].toSorted();
   }
@@ -215,7 +226,7 @@ function endCall(
   }
 }
 
-/** How the customer of an outgoing call took it by this event; null if the event does not show it. */
+/** Disposition of the customer of an outgoing call by this event; null if the event does not show it. */
 function customerIn({ type, data }: DomainEvent): LegDisposition | null {
   if (type !== 'call.answered' && type !== 'call.joined' && type !== 'call.left') return null;
   if (data.direction !== 'out' || data.leg.extension !== null) return null;
@@ -242,7 +253,7 @@ function noteJoined(facts: OpenFacts, call: ToldCall, data: EventData<'call.tran
   }
 }
 
-/** Text of the journal's checkpoint. `keep`: whether an extension still exists. */
+/** Text for the journal's checkpoint. `keep`: whether an extension still exists. */
 export function writeFacts(facts: OpenFacts, keep: (extension: string) => boolean): string {
   return JSON.stringify({
     version: 1,

@@ -36,7 +36,7 @@ const move: fc.Arbitrary<Move> = fc.record({
   b: fc.nat(50),
 });
 const anyFlow = fc.array(move, { minLength: 5, maxLength: 80, size: 'max' });
-/** Agents who are logged in from the start, and little beside queue calls. */
+/** Agents signed in from the start, with few calls outside the queues. */
 const QUEUE_MOVES =
   'join_queue offer offer accept accept hangup release hold pause reject abandon blind attended device logout login dial answer'.split(
     ' ',
@@ -56,7 +56,7 @@ const queueFlow = fc
   ]);
 const flow = fc.oneof(anyFlow, queueFlow);
 
-/** What happens to frames on their way; the numbers say where. */
+/** Damage to frames; the numbers are positions. */
 const damage = fc.record({
   drop: fc.array(fc.nat(2000), { maxLength: 20 }),
   twice: fc.array(fc.nat(2000), { maxLength: 20 }),
@@ -107,7 +107,7 @@ function stream(moves: readonly Move[], how: Damage): EngineEvent[] {
   return [...ordered, sim.snapshotEvent()];
 }
 
-/** A leg leaves the call it was last told to be in, and only while it is there. */
+/** A leg leaves only the call that it was last published in, and only while it is there. */
 function assertLegs(legs: Map<string, string>, e: DomainEvent): void {
   if (e.type === 'call.left') {
     const { call_id, leg } = e.data;
@@ -139,11 +139,11 @@ function assertCallsClosed(told: readonly DomainEvent[]): void {
       const { call_id, extensions } = e.data;
       assert.deepEqual(extensions, [...new Set(extensions)].toSorted());
       for (const before of heard.get(call_id) ?? []) {
-        assert.ok(extensions.includes(before), `${e.type} of ${call_id} is no longer told to ${before}`);
+        assert.ok(extensions.includes(before), `${e.type} of ${call_id} is no longer published to ${before}`);
       }
       heard.set(call_id, extensions);
       const own = 'leg' in e.data ? e.data.leg.extension : null;
-      assert.ok(own === null || extensions.includes(own), `${e.type} is not told to ${own}`);
+      assert.ok(own === null || extensions.includes(own), `${e.type} is not published to ${own}`);
     }
     if (e.type === 'call.started') {
       assert.ok(!all.has(e.data.call_id), `${e.data.call_id} started twice`);
@@ -227,7 +227,7 @@ function assertConsistent(s: State): void {
     assert.ok(s.queues.get(visit.queue)?.callers.includes(visit));
   }
 }
-/** What a snapshot tells, as the model holds it; times, names of calls and open offers left out. */
+/** State of a snapshot as the model holds it, without times, names of calls and open offers. */
 function shown(model: PbxModel, offered: ReadonlySet<string | null>) {
   const { state: s, view } = model;
   return {
@@ -263,7 +263,7 @@ function shown(model: PbxModel, offered: ReadonlySet<string | null>) {
       const { devices, reachability, activity, summary } = view.extension(e) ?? {};
       return { e, devices, reachability, activity, summary };
     }),
-    // A wrap-up and a talk that went on in a joined call are not the engine's, and hide what it shows.
+    // A wrap-up, and a talk that outlives a joined call, are not the engine's and hide its state.
     agents: PHONES.filter((e) => !offered.has(e)).map((e) => [e, view.agent(e)?.summary.engagement]),
   };
 }
@@ -307,7 +307,7 @@ test('pbx invariants - frames lost, doubled and late: every call, visit and offe
   );
 });
 
-test('pbx invariants - after a snapshot the state is that of a model that knows only the snapshot', () => {
+test('pbx invariants - after a snapshot the state equals that of a model built from the snapshot alone', () => {
   fc.assert(
     fc.property(flow, damage, (moves, how) => {
       const { model, take } = begin();
@@ -322,7 +322,7 @@ test('pbx invariants - after a snapshot the state is that of a model that knows 
           if (wrap !== null) offered.add(extension);
         for (const [extension, talk] of model.state.talks) if (talksOn(talk)) offered.add(extension);
         assert.deepEqual(shown(model, offered), shown(fresh, offered));
-        // What is not in a snapshot is asked for nowhere, so a second one finds nothing.
+        // Nothing missing in a snapshot is kept, so a second one finds no difference.
         assert.deepEqual(take(e), []);
       }
     }),
@@ -330,7 +330,7 @@ test('pbx invariants - after a snapshot the state is that of a model that knows 
   );
 });
 
-/** What a reader knows of each agent from events alone; who was never told of is logged out. */
+/** State of each agent folded from events; an agent without events is logged out. */
 function folded(told: readonly DomainEvent[]): Map<string, AgentSummary> {
   const agents = new Map<string, AgentSummary>();
   for (const e of told) if ('agent' in e.data) agents.set(e.data.extension, e.data.agent);
@@ -341,7 +341,7 @@ function assertAgentsTold(told: readonly DomainEvent[], model: PbxModel): void {
   for (const { extension, summary } of model.view.agents()) {
     const read = known.get(extension);
     if (read !== undefined) assert.deepEqual(read, summary);
-    else assert.equal(summary.session, 'logged_out', `${extension} was never told of`);
+    else assert.equal(summary.session, 'logged_out', `${extension} has no event`);
   }
 }
 test('pbx invariants - folding agent events gives the agents as they are shown, at any moment', () => {
@@ -374,7 +374,7 @@ test('pbx invariants - the same events give the same domain events', () => {
   );
 });
 
-test('pbx invariants - begun again from what the journal holds at any moment, every end is still told once', () => {
+test('pbx invariants - restored from the journal at any moment, every end is still published once', () => {
   fc.assert(
     fc.property(flow, damage, fc.nat(400), fc.boolean(), (moves, how, kill, fromText) => {
       const events = stream(moves, how);
@@ -388,7 +388,7 @@ test('pbx invariants - begun again from what the journal holds at any moment, ev
       } else second.restore(null, first.told);
       second.step(SITE);
       const told = [...first.told];
-      // The rest comes behind a snapshot, as after every start.
+      // After a start the rest follows a snapshot.
       const last = events.at(-1);
       for (const e of [...events.slice(at).filter((x) => x.type === 'engine.snapshot'), last]) {
         if (e !== undefined) told.push(...second.step(e));
@@ -429,7 +429,7 @@ test('pbx invariants - when all is over nothing is left but tombstones, and thes
   );
 });
 
-test('pbx invariants - tombstones go with event time, also where nobody ever hangs up again', () => {
+test('pbx invariants - tombstones expire by event time, also without further hangups', () => {
   const { model, take } = begin();
   for (let i = 0; i < 200_000; i++) {
     take({ at: T0 + i * 10, type: 'channel.hungup', id: `ast1:${i}` as never, cause: 16, cause_text: '' });

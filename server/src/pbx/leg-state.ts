@@ -4,7 +4,7 @@ import { touchCall } from './calls.ts';
 import type { Channel, State, Turn } from './state.ts';
 
 /**
- * What a leg does, from what its channel does:
+ * State of a leg, derived from its channel:
  *
  *   initiated --rings--> alerting --up--> connected <--hold--> held
  *        \--waits in a queue--> queued --/        \--parked--> parked
@@ -19,7 +19,7 @@ export function legState(ch: Omit<Channel, 'leg' | 'leg_since'>): LiveLeg['state
 
 export const isHeld = (ch: Pick<Channel, 'held' | 'held_here'>): boolean => ch.held || ch.held_here;
 
-/** Replaces one channel; leg state, call view and agent follow. */
+/** Replaces one channel and updates the leg state, the call view and the agent. */
 export function setChannel(s: State, t: Turn, ch: Channel, patch: Partial<Channel>): Channel {
   const next: { -readonly [K in keyof Channel]: Channel[K] } = { ...ch, ...patch };
   const leg = legState(next);

@@ -3,12 +3,13 @@ import type { EventData } from '@offhook/contract/events.ts';
 import { LEFT_REASON, ringEndOf, weightiest } from '@offhook/contract/ring-ends.ts';
 import type { RingEnd } from '@offhook/contract/ring-ends.ts';
 import type { CallId, ChannelId } from '@offhook/contract/ids.ts';
+import type { CallCustomer } from '@offhook/contract/phonebook.ts';
 import type { EngineEventOf, Party } from '../ports/engine.ts';
 import type { ToldLeg } from './facts.ts';
 import { emit } from './state.ts';
 import type { Call, Channel, State, Turn } from './state.ts';
 
-/** Who is on a leg: an extension of ours by the directory's name, anyone else as the engine knows them. */
+/** Party on a leg: an extension by the directory's name, any other as the engine reports it. */
 export function legParty(s: State, ch: Channel): Party {
   if (ch.extension === null) return ch.caller;
   return { number: ch.extension, name: s.site.names.get(ch.extension) ?? ch.caller.name };
@@ -22,7 +23,10 @@ export const callRef = (call: Call) => ({
   direction: call.direction ?? 'internal',
   extensions: [...call.extensions],
 });
-/** Who is on the first leg, or on `leg` where that is gone. */
+/** Customer field of a call that the phonebook knows. */
+export const knownCustomer = ({ known }: Call): { readonly customer?: CallCustomer } =>
+  known === null ? {} : { customer: known };
+/** Party on the first leg, or on `leg` if the first is gone. */
 const callerOf = (s: State, call: Call, leg: Channel): Party =>
   legParty(s, (call.first_leg === null ? undefined : s.channels.get(call.first_leg)) ?? leg);
 
@@ -36,7 +40,7 @@ type LegEvent =
   | 'call.recording_stopped'
   | 'call.recording_paused'
   | 'call.recording_resumed';
-/** Tells something about one leg of a call. */
+/** Emits an event about one leg of its call. */
 export function tellLeg(s: State, t: Turn, type: LegEvent, leg: Channel): void {
   const call = leg.call === null ? undefined : s.calls.get(leg.call);
   if (call === undefined) return;
@@ -44,11 +48,11 @@ export function tellLeg(s: State, t: Turn, type: LegEvent, leg: Channel): void {
   const subject = `calls/${call.id}`;
   if (type === 'call.ringing' || type === 'call.answered') {
     const placed = call.placed === undefined ? {} : { placed: call.placed };
-    emit(t, type, subject, { ...data, caller: callerOf(s, call, leg), ...placed });
+    emit(t, type, subject, { ...data, caller: callerOf(s, call, leg), ...placed, ...knownCustomer(call) });
   } else emit(t, type, subject, data);
 }
 
-/** Two legs are alone with each other: each that talked to another one before is told of. */
+/** Two legs are alone with each other: emits `call.party_changed` for each that talked to another one before. */
 export function legsMet(s: State, t: Turn, a: Channel, b: Channel): void {
   for (const [leg, party] of [
     [a, b],
@@ -64,14 +68,14 @@ export function legsMet(s: State, t: Turn, a: Channel, b: Channel): void {
   }
 }
 
-/** An event names this leg: from now on readers know it, until `call.left` or the end of its call. */
+/** Remembers that an event names this leg, until its `call.left` or the end of its call. */
 export function nowTold<T extends ToldLeg>(s: State, data: T): T {
   s.toldLegs.set(data.leg.leg_id as ChannelId, data);
   return data;
 }
 const ANSWERED_ELSEWHERE = 26;
 const SENT_ON = 23;
-/** Why a leg leaves a call that goes on: how its ring ended by the rule of the history, or who passed the call on. */
+/** Why a leg leaves an ongoing call: the end of its ring by the rule of the history, or a transfer. */
 function leftReason(
   s: State,
   call: Call,
@@ -82,10 +86,10 @@ function leftReason(
   if (!ch.rang || ch.state === 'up' || how !== undefined) return how ?? 'hangup';
   return LEFT_REASON[ringEnd(s, call, ch, cause)];
 }
-/** How a leg that leaves without an answer ended, by the rule of the history. */
+/** How the ring of an unanswered leg ended, by the rule of the history. */
 function ringEnd(s: State, call: Call, ch: Channel, cause: number | null): RingEnd {
   const dial = s.leaving.get(ch.id)?.dial;
-  // A queue gives the cause of an answer elsewhere to every ring that it takes back.
+  // The queue sets this cause on every ring that it cancels, not only after an answer elsewhere.
   const queued = call.ring !== null;
   const elsewhere = cause === ANSWERED_ELSEWHERE;
   return ringEndOf({
@@ -97,10 +101,10 @@ function ringEnd(s: State, call: Call, ch: Channel, cause: number | null): RingE
     gave_up: queued ? call.ring === 'gave_up' : dial === 'CANCEL',
   });
 }
-/** Whether the channel is the leg of a customer whom an outgoing call is for. */
+/** True for the outside leg of an outgoing call. */
 const isCustomer = (call: Call, ch: Channel): boolean =>
   call.direction === 'out' && ch.kind === 'endpoint' && ch.extension === null;
-/** How the customer of an outgoing call took it so far; left out for every other call, and while nothing is decided. */
+/** Customer disposition of an outgoing call so far; absent for other calls and while undecided. */
 export function customerSoFar(s: State, call: Call): { readonly customer_disposition?: LegDisposition } {
   const answered = call.channels.some((id) => {
     const ch = s.channels.get(id);
@@ -109,7 +113,7 @@ export function customerSoFar(s: State, call: Call): { readonly customer_disposi
   const customer = answered ? 'answered' : call.customer;
   return customer === null || call.direction !== 'out' ? {} : { customer_disposition: customer };
 }
-/** How the customer of an outgoing call took it, once this leg is gone: a leg outside counts whether it rang or not. */
+/** Customer disposition of an outgoing call once this leg is gone; an outside leg counts whether it rang or not. */
 export function customerAfter(
   s: State,
   t: Turn,
@@ -119,17 +123,17 @@ export function customerAfter(
 ): LegDisposition | null {
   if (!isCustomer(call, ch)) return call.customer;
   if (ch.state === 'up') return 'answered';
-  // How a leg ended that only a snapshot misses is not known.
+  // A snapshot does not show how a missing leg ended.
   return t.observed === 'resync' ? call.customer : weightiest([call.customer, ringEnd(s, call, ch, cause)]);
 }
-/** A leg is gone from a call that goes on: told once, and only where it was told to be there. */
+/** Emits `call.left` for a leg gone from an ongoing call, once, and only if an event has named the leg. */
 export function legLeft(s: State, t: Turn, call: Call, ch: Channel, cause: number | null): void {
-  // A snapshot's are told at its end, when it is clear which calls go on.
+  // After a snapshot `closeToldLegs` emits these, once it is clear which calls go on.
   if (t.observed === 'resync' || !s.toldLegs.delete(ch.id)) return;
   const reason = leftReason(s, call, ch, cause);
   emit(t, 'call.left', `calls/${call.id}`, { ...callRef(call), leg: legRef(s, ch), cause, reason });
 }
-/** After a snapshot: legs that were told and are not in their call any more. */
+/** After a snapshot: emits `call.left` for legs that events have named and that are no longer in their call. */
 export function closeToldLegs(s: State, t: Turn): void {
   for (const [id, { call_id, leg }] of s.toldLegs) {
     const call = s.calls.get(s.aliases.get(call_id as CallId) ?? (call_id as CallId));
@@ -141,7 +145,7 @@ export function closeToldLegs(s: State, t: Turn): void {
     emit(t, 'call.left', `calls/${call.id}`, { ...callRef(call), leg, cause: null, reason });
   }
 }
-/** How the dialling of a device ended; the first word counts. */
+/** Stores how the dialling of a device ended; the first report counts. */
 export function legDialEnded(s: State, { to, status }: EngineEventOf<'dial.ended'>): void {
   const ch = s.channels.get(to);
   if (ch?.kind === 'endpoint' && ch.state !== 'up' && !s.leaving.has(to)) s.leaving.set(to, { dial: status });

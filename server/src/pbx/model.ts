@@ -5,7 +5,17 @@ import type { LiveAgent, LiveModel, ModelInput, ModelView } from '../ports/live.
 import { tellAgents } from './agent-events.ts';
 import { agentView } from './agent-state.ts';
 import { agentDecided, agentReleased, callPassedOn, memberRemoved, memberSeen, newAgent } from './agents.ts';
-import { callById, callList, joinByHand, legById, relink, sideOf, transferred } from './calls.ts';
+import {
+  callById,
+  callList,
+  customerEvent,
+  customerFound,
+  joinByHand,
+  legById,
+  relink,
+  sideOf,
+  transferred,
+} from './calls.ts';
 import {
   bridgeEntered,
   bridgeLeft,
@@ -33,10 +43,12 @@ import {
   callerJoined,
   callerLeft,
   callerTaken,
+  callersOf,
   offerAccepted,
   offerCreated,
   offerDialEnded,
   offerTimeout,
+  tellPlace,
 } from './queues.ts';
 import { queueList, queueView } from './queue-view.ts';
 import { applySite } from './site.ts';
@@ -48,12 +60,13 @@ import { Touched } from './touched.ts';
 
 const NO_FEATURES: ModelView['features'] = new Map();
 const NOTHING: readonly DomainEvent[] = Object.freeze([]);
-/** What says nothing about how fresh the engine's facts are. */
+/** Inputs that do not show how fresh the engine's facts are. */
 const NO_FACTS: ReadonlySet<ModelInput['type']> = new Set([
   'site.changed',
   'engine.link',
   'operation.sent',
   'caller.taken',
+  'call.customer',
   'agent.intended',
   'agent.not_responding',
   'agent.absent',
@@ -62,13 +75,13 @@ const NO_FACTS: ReadonlySet<ModelInput['type']> = new Set([
 ]);
 
 export interface PbxModel extends LiveModel {
-  /** What is inside, for tests and for counting. */
+  /** Internal state, for tests and metrics. */
   readonly state: Readonly<State>;
 }
 
 /**
- * The live model of one engine: deterministic, synchronous, without a clock of its own. The same events give the same
- * domain events; what an event does not touch costs nothing.
+ * Live model of one engine: deterministic, synchronous, without a clock of its own. Equal inputs give equal
+ * domain events; entities that an input does not touch cost nothing.
  */
 export function createModel(): PbxModel {
   let s = emptyState();
@@ -120,7 +133,12 @@ export function createModel(): PbxModel {
       const isFact = !NO_FACTS.has(event.type);
       if (isFact && event.at > s.as_of) s.as_of = event.at;
       apply(s, t, event);
-      // Before the first facts, what was told is all that is known of an agent.
+      for (let i = 0, made = t.out.length; i < made; i += 1) {
+        const one = t.out[i]!;
+        if (one.type !== 'call.customer') continue;
+        for (const waiting of callersOf(s, one.data.call_id as CallId)) tellPlace(s, t, ...waiting);
+      }
+      // Before the first facts an agent is known only from the journal.
       if (isFact || s.synced) tellAgents(s, t);
       attribute(s, t.out);
       return t.out.length === 0 ? NOTHING : t.out;
@@ -138,10 +156,10 @@ export function createModel(): PbxModel {
   };
 }
 
-/** An empty state that knows the site and what was told. */
+/** Empty state with the site and everything the journal left open. */
 function begin(before: State, facts: OpenFacts): State {
   const presence_version = before.presence_version + RING + 1;
-  // What people say of themselves is the house's own, which no journal need tell.
+  // The status that persons set comes from the service and survives a restart of the engine.
   const s: State = { ...emptyState(), presence_version, as_of: before.as_of, said: before.said };
   for (const [id, told] of facts.calls) {
     const aliases = told.aliases as CallId[];
@@ -158,6 +176,7 @@ function begin(before: State, facts: OpenFacts): State {
       aliases,
       cause: null,
       customer: told.customer,
+      known: told.known,
       ring: null,
       transfer: '',
     });
@@ -296,6 +315,10 @@ function apply(s: State, t: Turn, event: ModelInput): void {
       return callerJoined(s, t, event.caller);
     case 'queue.caller_left':
       return callerLeft(s, t, event.queue, event.channel);
+    case 'call.customer': {
+      const call = customerFound(s, event);
+      return call === undefined ? undefined : emit(t, ...customerEvent(call));
+    }
     case 'caller.taken':
       return callerTaken(s, t, event.channel, event.why);
     case 'queue.caller_abandoned':
@@ -333,7 +356,7 @@ function linkChanged(s: State, t: Turn, event: EngineEventOf<'engine.link'>): vo
 }
 function snapshotTaken(s: State, t: Turn, event: EngineEventOf<'engine.snapshot'>): void {
   const { node, boot_id, restarted } = event.snapshot;
-  // A wrap-up outlives the engine, which may have forgotten that it holds somebody back for it.
+  // A wrap-up outlives the engine, which may have lost the member's pause for it.
   if (restarted === true) {
     for (const agent of s.agents.values())
       if (agent.wrap !== null) agent.wrap = { ...agent.wrap, held: false };
@@ -342,7 +365,7 @@ function snapshotTaken(s: State, t: Turn, event: EngineEventOf<'engine.snapshot'
   tellAgents(s, t);
   s.live = true;
   const differences = t.out.length;
-  // Anti-entropy that finds nothing is no news; a connect always is.
+  // A periodic resync without differences emits no event; a connect always does.
   if (event.why === 'resync' && differences === 0) return;
   emit(t, 'engine.resynced', `engine/${node}`, {
     node,

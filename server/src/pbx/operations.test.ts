@@ -29,18 +29,18 @@ const setUp = () => {
   return { scene, expect, hold, by };
 };
 
-test('pbx operations - what one leads to carries its id, as often as it said and no more', () => {
+test('pbx operations - expected events carry its id, as often as expected and no more', () => {
   const { scene, expect, hold, by } = setUp();
   expect('op-1', [{ type: 'call.held', leg: chan('1') }]);
   assert.deepEqual(by(hold(true, '2')), [null], 'another leg');
   assert.deepEqual(by(hold(true)), ['op-1']);
   assert.deepEqual([...scene.view.ledTo('op-1')], ['call.held']);
   assert.deepEqual(by(hold(false)), [null], 'another type');
-  assert.deepEqual(by(hold(true)), [null], 'it was told once already');
+  assert.deepEqual(by(hold(true)), [null], 'it was published already');
   assert.deepEqual([...scene.view.ledTo('op-none')], []);
 });
 
-test('pbx operations - by call, also when that goes on under another id; the newest takes it', () => {
+test('pbx operations - found by call, also under a merged id; the newest matches', () => {
   const { scene, expect, hold, by } = setUp();
   expect('old', [{ type: 'call.held', call: chan('1'), times: 2 }]);
   expect('new', [{ type: 'call.held', call: chan('1') }]);
@@ -54,7 +54,7 @@ test('pbx operations - by call, also when that goes on under another id; the new
   assert.deepEqual(by(hold(true)), ['old'], 'the call has another id now');
 });
 
-test('pbx operations - a transfer is the doing of who made it, though another of the same call was sent later', () => {
+test('pbx operations - a transfer is attributed to its own operation, even after a later one on the same call', () => {
   const { scene, expect, by } = setUp();
   const transferred = (extension: string, to: string): ExpectedEvent => ({
     type: 'call.transferred',
@@ -78,7 +78,7 @@ test('pbx operations - a transfer is the doing of who made it, though another of
   assert.deepEqual([...scene.view.ledTo('op-2')], []);
 });
 
-test('pbx operations - what an agent does by the same fact is its doing too', () => {
+test('pbx operations - agent events of the same fact carry its id too', () => {
   const scene = new Scene();
   scene.member('support', '1002');
   scene.created('1', { endpoint: 'trunk', dialled: '1002' });
@@ -128,7 +128,7 @@ test('pbx operations - a leg is recorded until the last of its recordings ended'
   assert.deepEqual(recording(true), ['call.recording_started']);
 });
 
-test('pbx operations - a recording is paused and goes on, each told once; its end is the end of the pause', () => {
+test('pbx operations - a recording is paused and resumed, each published once; its end ends the pause', () => {
   const { scene } = setUp();
   const told = (type: 'channel.recording' | 'channel.recording_paused', on: boolean) =>
     scene.send({ type, id: chan('1'), on }).map((e) => e.type);
@@ -144,7 +144,7 @@ test('pbx operations - a recording is paused and goes on, each told once; its en
   assert.equal(scene.view.leg(chan('1'))?.recording_paused, false);
 });
 
-test('pbx operations - a hold of ours and one of the device are one hold for everybody else', () => {
+test('pbx operations - a hold by the service and one by the device are published as one hold', () => {
   const { scene, hold } = setUp();
   const ours = (held: boolean) =>
     scene.send({ type: 'channel.held', id: chan('1'), held, by: 'operation' }).map((e) => e.type);
@@ -158,7 +158,7 @@ test('pbx operations - a hold of ours and one of the device are one hold for eve
   );
 });
 
-test('pbx operations - a hold of ours outlives a snapshot that shows it, and a restart tells it no second time', () => {
+test('pbx operations - a hold by the service survives a snapshot that shows it, and a restart does not repeat it', () => {
   const { scene } = setUp();
   const channels = [
     channel('1', { endpoint: '1001', state: 'up' }),

@@ -4,10 +4,10 @@ import type { ExpectedEvent, OperationEvent } from '../ports/live.ts';
 import type { State } from './state.ts';
 
 export const NO_EVENTS: ReadonlySet<EventType> = new Set();
-/** More than can be under way at once; the oldest are forgotten beyond it. */
+/** More than can be under way at once; beyond it the oldest are dropped. */
 const MOST = 1_000;
 
-/** From now on the events that this operation is expected to lead to carry its id. */
+/** Attributes the events that this operation is expected to cause to its id from now on. */
 export function operationSent(s: State, event: OperationEvent): void {
   for (const [id, open] of s.operations) {
     if (open.until >= event.at && s.operations.size < MOST) break;
@@ -18,8 +18,8 @@ export function operationSent(s: State, event: OperationEvent): void {
 }
 
 /**
- * Writes into what one fact led to which operation it is the doing of; what an agent does by the same fact is it too.
- * O(operations under way), nothing where none is.
+ * Sets `caused_by` on the events of one fact; agent events of the same fact get the same id. O(operations
+ * under way).
  */
 export function attribute(s: State, out: DomainEvent[]): void {
   if (s.operations.size === 0) return;
@@ -32,7 +32,7 @@ export function attribute(s: State, out: DomainEvent[]): void {
   }
 }
 
-/** The newest operation that waits for such an event: an older one may still wait for something like it. */
+/** Matches the newest operation that expects the event; an older one may still wait for a similar one. */
 function takeExpected(s: State, event: DomainEvent): string | null {
   for (const [id, open] of [...s.operations].reverse()) {
     if (event.at > open.until) {

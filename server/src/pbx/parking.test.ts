@@ -5,7 +5,7 @@ import { createModel } from './model.ts';
 import { Scene, bridge, call, chan, channel, node, types } from '../../test/support/model-scene.ts';
 
 const SLOT = { slot: '701', lot: 'default' };
-/** 1001 talks to 1002, who parks the call on 701. */
+/** 1001 talks to 1002, which parks the call on 701. */
 function parked(scene = new Scene()): Scene {
   scene.created('1', { endpoint: '1001', dialled: '1002' });
   scene.created('2', { endpoint: '1002', of: '1' });
@@ -33,7 +33,7 @@ const told = (scene: Scene, from = 0) =>
 const waiting = [channel('1', { endpoint: '1001', state: 'up', dialled: '1002' })];
 const bridged = [{ bridge: bridge('lot'), channel: chan('1'), holding: true }];
 const row = (id: string, slot = '701') => ({ channel: chan(id), slot, lot: 'default', since: 0 });
-/** A service that begins again from the journal of this one. */
+/** A service restored from the journal of this one. */
 function again(before: Scene, events: readonly DomainEvent[] = before.told): Scene {
   const journal = createModel();
   journal.committed(events);
@@ -44,7 +44,7 @@ function again(before: Scene, events: readonly DomainEvent[] = before.told): Sce
   return scene;
 }
 
-test('pbx parking - a slot names who parked the call where the end of that leg comes first', () => {
+test('pbx parking - a slot names the extension that parked the call even if that leg ended first', () => {
   const scene = new Scene();
   scene.created('1', { endpoint: '1001', dialled: '1002' });
   scene.created('2', { endpoint: '1002', of: '1' });
@@ -59,7 +59,7 @@ test('pbx parking - a slot names who parked the call where the end of that leg c
   assert.equal(scene.view.parked()[0]?.by, '1002');
 });
 
-test('pbx parking - a slot shows who waits, since when and who parked the call, until it is freed', () => {
+test('pbx parking - a slot shows its call, since when and by which extension, until it is freed', () => {
   const ends = [
     [{ type: 'channel.unparked', id: chan('1'), slot: '701', reason: 'retrieved' }, 'picked_up'],
     [{ type: 'channel.unparked', id: chan('1'), slot: '701', reason: 'timeout' }, 'timed_out'],
@@ -109,7 +109,7 @@ test('pbx parking - a call that takes an occupied slot ends the one before it', 
   ]);
 });
 
-test('pbx parking - a service that begins again takes the slots from the engine and reports none twice', () => {
+test('pbx parking - a restarted service takes the slots from the engine and reports none twice', () => {
   const before = parked();
   const scene = again(before);
   assert.equal(scene.view.parked()[0]?.by, '1002', 'shown as of the journal');
@@ -123,7 +123,7 @@ test('pbx parking - a service that begins again takes the slots from the engine 
   assert.deepEqual(told(scene), [['701', 'picked_up', 'live']]);
 });
 
-test('pbx parking - what happened while nobody listened is reported by the next snapshot', () => {
+test('pbx parking - changes while the service was away are reported by the next snapshot', () => {
   const talks = [...waiting, channel('3', { endpoint: '1003', of: '1', state: 'up', dialled: '701' })];
   const together = ['1', '3'].map((id) => ({ bridge: bridge('c'), channel: chan(id), holding: false }));
   for (const [snapshot, reason] of [
@@ -154,7 +154,7 @@ test('pbx parking - an engine that was restarted has no parked calls any more', 
   assert.deepEqual(told(scene, from), [['701', 'engine_lost', 'resync']]);
 });
 
-test('pbx parking - a slot that changed hands while nobody listened ends the one before, then shows the new one', () => {
+test('pbx parking - a slot that changed hands while the service was away ends the old one, then shows the new one', () => {
   const other = channel('3', { endpoint: '1003', state: 'up', dialled: '1002' });
   const lot = (id: string) => ({ bridge: bridge('lot'), channel: chan(id), holding: true });
   const talk = ['1', '4'].map((id) => ({ bridge: bridge('c'), channel: chan(id), holding: false }));
@@ -178,7 +178,7 @@ test('pbx parking - a slot that changed hands while nobody listened ends the one
   }
 });
 
-/** Legs on slots as the events say; throws where an event does not fit the one before it. */
+/** Legs on slots by the events; throws if an event contradicts an earlier one. */
 function slotsOf(events: readonly DomainEvent[]): ReadonlyMap<string, string> {
   const slots = new Map<string, string>();
   for (const { type, data } of events) {
@@ -193,12 +193,12 @@ function slotsOf(events: readonly DomainEvent[]): ReadonlyMap<string, string> {
   return slots;
 }
 
-test('pbx parking - each call on a slot ends by one event, whatever was missed and however often the service began again', () => {
+test('pbx parking - each call on a slot ends by one event, whatever was missed and however often the service restarted', () => {
   const slots = ['701', '702', '703'];
   for (let seed = 1; seed <= 150; seed += 1) {
     let state = seed;
     const chance = (n: number): number => (state = (state * 48_271) % 2_147_483_647) % n;
-    /** What is true in the engine: who is there, and on which slot. */
+    /** Truth in the engine: the channels, and their slots. */
     const there = new Map<string, string | null>();
     let scene = new Scene();
     const events: DomainEvent[] = [];
@@ -224,7 +224,7 @@ test('pbx parking - each call on a slot ends by one event, whatever was missed a
         there.delete(who);
         if (listening) scene.hangup(who);
       } else if (kind === 3 && who !== undefined && !waits) {
-        // The engine gives a slot once: an event of the one before it was lost.
+        // The engine gives a slot to one call at a time: an event of the previous one was lost.
         if (on !== undefined) there.set(on, null);
         park(who, slot);
       } else if (kind === 4 && waits) {
@@ -260,7 +260,7 @@ test('pbx parking - each call on a slot ends by one event, whatever was missed a
       }
       slotsOf([...events, ...scene.told]);
     }
-    // All hang up, told live where the service listens.
+    // All hang up, reported live if the service listens.
     if (listening) for (const id of there.keys()) scene.hangup(id);
     else scene.snapshot();
     assert.deepEqual([...slotsOf([...events, ...scene.told])], [], `seed ${seed}`);

@@ -14,11 +14,11 @@ export function channelParked(s: State, t: Turn, { channel, slot, lot, since }: 
   const next = setChannel(s, t, ch, { slot });
   const leg = legOf(s, next);
   const before = s.parked.get(slot);
-  // The event of its end was missed, because the engine gives a slot to one call at a time.
+  // A slot holds one call at a time, so the end of the previous call was missed.
   if (before !== undefined && before.leg !== leg?.id) freeMissed(s, t, slot, before.leg);
   const call = leg?.call == null ? undefined : s.calls.get(leg.call);
   if (leg === null || call === undefined) return;
-  // The journal told of it before a restart.
+  // Already published before a restart.
   if (s.parked.get(slot)?.leg === leg.id) return;
   for (const other of s.channels.values()) {
     if (other.slot === slot && other.id !== channel) setChannel(s, t, other, { slot: null });
@@ -42,7 +42,7 @@ export function channelUnparked(
   freeSlot(s, t, slot, FREED[reason]);
 }
 
-/** After the channels and bridges of a snapshot: slots that are occupied, and those that are so no longer. */
+/** Applies the slots of a snapshot; runs after its channels and bridges. */
 export function seeParked(s: State, t: Turn, rows: EngineSnapshot['parked']): void {
   const slots = new Map(rows?.map((row) => [row.channel, row.slot]));
   for (const row of rows ?? []) channelParked(s, t, row);
@@ -55,7 +55,7 @@ export function seeParked(s: State, t: Turn, rows: EngineSnapshot['parked']): vo
   for (const { slot, leg } of s.parked.values()) {
     if (occupied.has(slot)) continue;
     const ch = s.channels.get(leg);
-    // Where the engine does not list its slots, the journal is believed while the call waits.
+    // If the engine does not list its slots, the journal's slot is kept while the call waits.
     if (rows === undefined && ch?.holding === true && ch.slot === null) setChannel(s, t, ch, { slot });
     else freeMissed(s, t, slot, leg);
   }

@@ -45,7 +45,7 @@ test('pbx presence - before any fact everything is unknown, shown as offline', (
   assert.equal(scene.view.extension('999'), undefined);
 });
 
-test('pbx presence - a phone the engine has no word of is not there, once it said what it knows', () => {
+test('pbx presence - after a snapshot, a phone missing in it is unavailable', () => {
   const scene = new Scene({ empty: true });
   scene.snapshot({ devices: [{ endpoint: '1001', state: 'NOT_INUSE' }] });
   const reach = (extension: string) => scene.view.extension(extension)?.reachability;
@@ -56,7 +56,7 @@ test('pbx presence - a phone the engine has no word of is not there, once it sai
   assert.deepEqual([reach('1001'), reach('2001'), reach('2002')], ['online', 'offline', 'online']);
 });
 
-test('pbx presence - told only where something a person sees changed; since counts the change, not the event', () => {
+test('pbx presence - published only for visible changes; since is the time of the change, not of the event', () => {
   const scene = new Scene();
   const changed = () => scene.told.filter((e) => e.type === 'presence.changed').length;
   scene.device('1001', 'NOT_INUSE');
@@ -92,7 +92,7 @@ test('pbx presence - the reason of a pause is in the summary, behind the call an
   assert.equal(summary(), 'available');
 });
 
-test('pbx presence - a reader that lies too far behind, or ahead, must take all', () => {
+test('pbx presence - a reader that lags too far behind, or is ahead, must reload everything', () => {
   const scene = new Scene();
   const start = scene.view.presence_version;
   assert.deepEqual(scene.view.changedSince(start), []);
@@ -107,7 +107,7 @@ test('pbx presence - a reader that lies too far behind, or ahead, must take all'
   assert.deepEqual(scene.view.changedSince(scene.view.presence_version - 4)?.toSorted(), ['1001', '1002']);
 });
 
-test('pbx presence - the site changes: who is new is read from what the engine said, who is gone is gone', () => {
+test('pbx presence - a changed site: new extensions take the engine’s known states, removed ones disappear', () => {
   const scene = new Scene();
   scene.device('2001', 'INUSE');
   scene.device('1001', 'INUSE');
@@ -120,7 +120,7 @@ test('pbx presence - the site changes: who is new is read from what the engine s
   assert.ok(changed.includes('2001') && changed.includes('1001') && !changed.includes('1002'));
 });
 
-test('pbx presence - a leg belongs to an extension from the moment the site says so', () => {
+test('pbx presence - a leg belongs to an extension from the site’s change on', () => {
   const scene = new Scene();
   scene.created('1', { endpoint: '2001-web' });
   assert.equal(scene.view.calls()[0]?.legs[0]?.extension, null);
@@ -137,7 +137,7 @@ const words = (scene: Scene): unknown[] =>
     e.type === 'presence.changed' ? [`${e.data.extension} ${e.data.personal}`] : [],
   );
 
-test('pbx presence - who does not want to be disturbed says so, whatever the devices do, and only then', () => {
+test('pbx presence - do not disturb is shown whatever the devices do, and only while it is on', () => {
   const scene = new Scene();
   scene.device('1001', 'NOT_INUSE');
   scene.told.length = 0;
@@ -150,7 +150,7 @@ test('pbx presence - who does not want to be disturbed says so, whatever the dev
   assert.deepEqual(words(scene), ['1001 dnd']);
   const forwarded = { ...dnd(true, 2), forward: '1002' };
   scene.send({ type: 'extension.features', extension: '1001', features: forwarded });
-  assert.deepEqual(words(scene), ['1001 dnd'], 'a forward is shown to nobody');
+  assert.deepEqual(words(scene), ['1001 dnd'], 'a forward is not shown');
   assert.equal(scene.view.features.get('1001')?.forward, '1002');
   scene.send({ type: 'extension.features', extension: '1001', features: dnd(false, 3) });
   assert.deepEqual(words(scene), ['1001 dnd', '1001 not_set']);
@@ -158,7 +158,7 @@ test('pbx presence - who does not want to be disturbed says so, whatever the dev
   assert.deepEqual(words(scene).length, 2);
 });
 
-test('pbx presence - a snapshot says it for everybody, and what was told holds until there is one', () => {
+test('pbx presence - a snapshot sets do not disturb for all; until then the journal’s value holds', () => {
   const scene = new Scene();
   const devices = [{ endpoint: '1001', state: 'NOT_INUSE' as const }];
   scene.snapshot({ devices, features: new Map([['1001', dnd(true)]]) });
@@ -174,7 +174,7 @@ test('pbx presence - a snapshot says it for everybody, and what was told holds u
   const again = new Scene({ model: next, empty: true });
   again.snapshot({ devices, features: new Map([['1001', dnd(true)]]) }, 'connect');
   const of1001 = (): unknown[] => words(again).filter((word) => String(word).startsWith('1001'));
-  assert.deepEqual(of1001(), [], 'told once');
+  assert.deepEqual(of1001(), [], 'published once');
   again.snapshot({ devices, features: new Map() });
   assert.deepEqual(of1001(), ['1001 not_set']);
 });
@@ -182,7 +182,7 @@ test('pbx presence - a snapshot says it for everybody, and what was told holds u
 const says = (scene: Scene, people: readonly (readonly [string, Said | null])[]): readonly DomainEvent[] =>
   scene.model.step({ type: 'presence.said', at: scene.at, people: new Map(people) });
 
-test('pbx presence - what a person says comes behind do not disturb and calls, and before the reason of a pause', () => {
+test('pbx presence - a person’s status ranks behind do not disturb and calls, and before the reason of a pause', () => {
   const scene = new Scene();
   scene.device('1002', 'NOT_INUSE');
   scene.member('support', '1002', { paused: true, paused_reason: 'lunch' });
@@ -210,7 +210,7 @@ test('pbx presence - what a person says comes behind do not disturb and calls, a
   assert.deepEqual(seen(), ['not_set', null, 'ringing']);
 });
 
-test('pbx presence - what people say is kept when the model begins anew, and as told until the house says it', () => {
+test('pbx presence - persons’ statuses survive a restart of the engine, and come from the journal until the service reports them', () => {
   const scene = new Scene();
   const until = scene.at + 60_000;
   const devices = [{ endpoint: '1001', state: 'NOT_INUSE' as const }];

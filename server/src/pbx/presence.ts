@@ -8,10 +8,10 @@ import type { ToldPresence } from './facts.ts';
 import { emit } from './state.ts';
 import type { State, Turn } from './state.ts';
 
-/** How many changes a reader may lie behind before it must take all. */
+/** Most changes that a reader may lag behind before it must reload everything. */
 export const RING = 8192;
 
-/** Where several devices of one kind differ, the one that says most is shown. */
+/** Of several devices of one kind the highest weight is shown. */
 const WEIGHT: Readonly<Record<DeviceState, number>> = {
   UNKNOWN: 0,
   INVALID: 1,
@@ -25,7 +25,7 @@ const WEIGHT: Readonly<Record<DeviceState, number>> = {
 };
 const REACHABLE = WEIGHT.NOT_INUSE;
 
-/** What the devices say together (domain.md section 4). No device state yet at all is `unknown`. */
+/** Reachability over all devices (domain.md section 4); `unknown` before the first device state. */
 export function reachabilityOf(states: readonly DeviceState[]): Reachability {
   let unknown = states.length > 0;
   for (const state of states) {
@@ -50,7 +50,7 @@ export function activityOf(states: readonly DeviceState[]): Activity {
   if (held) return 'on_hold';
   return busy ? 'busy' : 'idle';
 }
-/** One word for lists: in call, ringing, the person's word, the agent's reason, available, offline. */
+/** Summary for lists; precedence: do not disturb, ringing, in call, own status, pause reason, available, offline. */
 export function summaryOf(
   live: Pick<LiveExtension, 'reachability' | 'activity' | 'personal'>,
   notReady: string,
@@ -81,7 +81,7 @@ export function dropExtension(s: State, extension: string): void {
   if (s.extensions.delete(extension)) bumpPresence(s, extension);
 }
 
-/** What the person says. Until the engine and the house have told, what the journal says is all that is known of it. */
+/** Status and do not disturb of a person; from the journal until the engine and the service have reported them. */
 function saidBy(s: State, extension: string): Pick<LiveExtension, 'personal' | 'note' | 'expires_at'> {
   const told = s.toldPresence.get(extension);
   const dnd = s.features === null ? told?.personal === 'dnd' : s.features.get(extension)?.dnd === true;
@@ -95,11 +95,11 @@ function asSaid(told: ToldPresence | undefined): Said {
   return {
     personal: personal === 'dnd' ? 'not_set' : personal,
     note,
-    // One of the first release has none.
+    // Missing in events of the first release.
     expires_at: expires_at == null ? null : Date.parse(expires_at),
   };
 }
-/** The house says what people say of themselves; the first time of everybody. */
+/** Stores the status that persons set; the first report refreshes every extension. */
 export function presenceSaid(s: State, t: Turn, people: PresenceSaid['people']): void {
   const first = s.said === null;
   s.said ??= new Map();
@@ -109,7 +109,7 @@ export function presenceSaid(s: State, t: Turn, people: PresenceSaid['people']):
   }
   for (const extension of first ? s.site.devices.keys() : people.keys()) refreshPresence(s, t, extension);
 }
-/** What the engine keeps of everybody now. */
+/** Stores the features of all extensions, as the engine has them. */
 export function featuresSeen(s: State, t: Turn, now: ReadonlyMap<string, ExtensionFeatures>): void {
   const before = s.features;
   if (before === null) {
@@ -133,7 +133,7 @@ const sameFeatures = (a: ExtensionFeatures | undefined, b: ExtensionFeatures): b
   a.ring_seconds === b.ring_seconds &&
   a.devices === b.devices;
 
-/** Looks again at one extension's devices and its agent's readiness; O(its devices). */
+/** Updates one extension from its devices and its agent's readiness; O(its devices). */
 export function refreshPresence(s: State, t: Turn, extension: string): void {
   const endpoints = s.site.devices.get(extension);
   if (endpoints === undefined) return;
@@ -195,7 +195,7 @@ export function refreshPresence(s: State, t: Turn, extension: string): void {
   touchAgent(t, extension);
 }
 
-/** `presence.changed`, where the journal's newest word on this extension is another one. */
+/** Emits `presence.changed` if the journal's last one for this extension differs. */
 export function tellPresence(s: State, t: Turn, live: LiveExtension): void {
   const { extension, reachability, activity, personal, note, summary } = live;
   const expires_at = rfc3339OrNull(live.expires_at);
@@ -227,7 +227,7 @@ export function tellPresence(s: State, t: Turn, live: LiveExtension): void {
 
 const reached = (state: DeviceState): boolean | null =>
   state === 'UNKNOWN' ? null : state !== 'UNAVAILABLE' && state !== 'INVALID';
-/** False where it was known. */
+/** Stores a device state; false if it did not change. */
 export function deviceSeen(s: State, t: Turn, endpoint: string, state: DeviceState): boolean {
   const before = s.devices.get(endpoint);
   if (before?.state === state) return false;

@@ -1,4 +1,3 @@
-/** Access to the queues and offers of the model, below everything that changes them. */
 import type { OfferId, CallId } from '@offhook/contract/ids.ts';
 import type { Offer, Queue, State } from './state.ts';
 

@@ -1,7 +1,7 @@
-/** Queues as readers are given them. */
 import type { LiveOffer, LiveQueue } from '../ports/live.ts';
 import { asTalking } from './agent-state.ts';
 import { callOf } from './queue-state.ts';
+import { customerIn } from './queues.ts';
 import type { Offer, Queue, State } from './state.ts';
 
 const offerView = (s: State, offer: Offer): LiveOffer => {
@@ -25,6 +25,7 @@ export function queueView(s: State, queue: Queue): LiveQueue {
           call: s.channels.get(visit.channel)?.call ?? '',
           party: visit.caller,
           moves: visit.moves,
+          ...customerIn(s, s.channels.get(visit.channel)),
         }),
       ),
     ),

@@ -95,7 +95,7 @@ test('pbx queues - an answered call: joined, offered, left as answered, accepted
   assert.deepEqual([waited_seconds, ring_seconds, extension, member], [7, 3, '1002', '1002']);
 });
 
-test('pbx queues - ring all: the one who answers is accepted, the other’s offer canceled', () => {
+test('pbx queues - ring all: the answered offer is accepted, the other one canceled', () => {
   const scene = new Scene();
   waiting(scene);
   ring(scene, '1002');
@@ -129,7 +129,7 @@ test('pbx queues - an offer that is still open when another is accepted is cance
   assert.equal((last(scene, 'queue.caller_left') as { reason: string }).reason, 'answered');
 });
 
-test('pbx queues - nobody answers: the offer times out once, and the caller who leaves was not answered', () => {
+test('pbx queues - no answer: the offer times out once, and the caller that leaves was not answered', () => {
   const scene = new Scene();
   waiting(scene);
   ring(scene, '1002');
@@ -148,7 +148,7 @@ test('pbx queues - nobody answers: the offer times out once, and the caller who 
   assert.equal(scene.view.calls().length, 1);
 });
 
-test('pbx queues - a busy agent rejected; the engine’s later word for it changes nothing', () => {
+test('pbx queues - a busy agent rejects; the engine’s later report of it changes nothing', () => {
   const scene = new Scene();
   waiting(scene);
   ring(scene, '1002');
@@ -175,7 +175,7 @@ test('pbx queues - the caller gives up: abandoned once, the ringing canceled, no
   ]);
 });
 
-test('pbx queues - where the frames of leaving were lost, the hangup is an abandon', () => {
+test('pbx queues - if the frames of leaving were lost, the hangup is an abandon', () => {
   const scene = new Scene();
   waiting(scene);
   scene.hangup('1');
@@ -184,7 +184,7 @@ test('pbx queues - where the frames of leaving were lost, the hangup is an aband
   assert.deepEqual(scene.view.queue('support')?.callers, []);
 });
 
-test('pbx queues - the caller hangs up after an agent answered and before the engine said so: not an abandon', () => {
+test('pbx queues - the caller hangs up after an agent answered and before the engine reports it: not an abandon', () => {
   const scene = new Scene();
   waiting(scene);
   ring(scene, '1002');
@@ -194,7 +194,7 @@ test('pbx queues - the caller hangs up after an agent answered and before the en
   assert.equal(last(scene, 'queue.caller_abandoned'), undefined);
 });
 
-test('pbx queues - positions follow those who leave and those who get in before', () => {
+test('pbx queues - positions follow callers that leave and callers that enter before', () => {
   const scene = new Scene();
   for (const id of ['1', '2', '3']) scene.created(id, { endpoint: 'trunk' });
   join(scene, '1', 1);
@@ -211,7 +211,7 @@ test('pbx queues - positions follow those who leave and those who get in before'
   assert.equal(types(only(scene.told, 'queue')).filter((t) => t === 'queue.caller_left').length, 2);
 });
 
-test('pbx queues - what was offered while nobody told us is told when it is accepted; twice is once', () => {
+test('pbx queues - a missed offer is published when it is accepted; a repetition once', () => {
   const scene = new Scene();
   waiting(scene);
   accepted(scene, '1002');
@@ -223,7 +223,7 @@ test('pbx queues - what was offered while nobody told us is told when it is acce
 const taken = (scene: Scene, id: string, why: 'moved' | 'placed' | 'withdrawn' | null): unknown =>
   scene.model.step({ type: 'caller.taken', at: scene.at, channel: chan(id), why });
 
-test('pbx queues - nobody got the caller: who did not hang up did not abandon, and the outcome says why', () => {
+test('pbx queues - without an answer and a hangup it is no abandon, and the outcome has the reason', () => {
   const outcome = (
     before: (scene: Scene) => void,
     how: (scene: Scene, id: string) => unknown = unserved,
@@ -282,7 +282,7 @@ test('pbx queues - nobody got the caller: who did not hang up did not abandon, a
   );
 });
 
-test('pbx queues - a long wait is no timeout where callers may wait for ever', () => {
+test('pbx queues - a long wait is no timeout in a queue without a limit', () => {
   const scene = new Scene();
   scene.created('1', { endpoint: 'trunk' });
   join(scene, '1', 1, 'sales');
@@ -297,7 +297,7 @@ test('pbx queues - a long wait is no timeout where callers may wait for ever', (
   assert.equal(reason(scene), 'other');
 });
 
-test('pbx queues - a caller whom an agent answered without an offer we know left as answered', () => {
+test('pbx queues - a caller answered without a known offer left as answered', () => {
   const scene = new Scene();
   waiting(scene);
   dialEnded(scene, '1002', 'ANSWER');
@@ -305,7 +305,7 @@ test('pbx queues - a caller whom an agent answered without an offer we know left
   assert.equal(reason(scene), 'answered');
 });
 
-test('pbx queues - a caller who is moved has two visits, each with one outcome', () => {
+test('pbx queues - a moved caller has two visits, each with one outcome', () => {
   const scene = new Scene();
   waiting(scene);
   taken(scene, '1', 'moved');
@@ -325,7 +325,7 @@ test('pbx queues - a caller who is moved has two visits, each with one outcome',
   );
 });
 
-test('pbx queues - a queue shows who waits with call, party and priority, and its open offers', () => {
+test('pbx queues - a queue shows its callers with call, party and priority, and its open offers', () => {
   const scene = new Scene();
   waiting(scene);
   ring(scene, '1002');
@@ -352,7 +352,7 @@ test('pbx queues - a queue shows who waits with call, party and priority, and it
   assert.deepEqual(scene.view.queue('support')?.offers, []);
 });
 
-test('pbx queues - a snapshot shows priorities and the places they lead to, each change told once', () => {
+test('pbx queues - a snapshot shows priorities and the resulting positions, each change published once', () => {
   const scene = new Scene();
   for (const id of ['1', '2', '3']) {
     scene.created(id, { endpoint: 'trunk' });
@@ -397,7 +397,7 @@ test('pbx queues - a snapshot shows priorities and the places they lead to, each
   assert.deepEqual(scene.snapshot(shown(['3', 10], ['2', 20], ['1', 5])), []);
 });
 
-test('pbx queues - another place in its queue is the same visit: one event, and it waits since it came', () => {
+test('pbx queues - another position in its queue is the same visit: one event, and the wait counts from the join', () => {
   const scene = new Scene();
   waiting(scene);
   scene.created('2', { endpoint: 'trunk' });
@@ -424,7 +424,7 @@ test('pbx queues - another place in its queue is the same visit: one event, and 
   assert.equal(reason(scene), 'other', 'the engine counts the longest wait from the new place on');
 });
 
-test('pbx queues - on the way to another place: hung up is abandoned, not come back is left, a snapshot brings it back', () => {
+test('pbx queues - during a change of position: hung up is abandoned, not joined again is left, a snapshot brings it back', () => {
   const away = (): Scene => {
     const scene = new Scene();
     waiting(scene);

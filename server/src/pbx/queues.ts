@@ -1,5 +1,6 @@
 import type { EventData } from '@offhook/contract/events.ts';
 import type { CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
+import type { CallCustomer } from '@offhook/contract/phonebook.ts';
 import { rfc3339 } from '../core/clock.ts';
 import type { EngineEventOf, QueueCaller } from '../ports/engine.ts';
 import { touchAgent } from './agent-state.ts';
@@ -7,7 +8,7 @@ import { beginTalk } from './agents.ts';
 import { legOf } from './calls.ts';
 import type { ToldVisit } from './facts.ts';
 import { setChannel } from './leg-state.ts';
-import { legParty } from './legs.ts';
+import { knownCustomer, legParty } from './legs.ts';
 import { callOf, offersOf, queueOf, touchQueue } from './queue-state.ts';
 import { addTo, emit, secondsBetween, takeFrom, waitedBetween } from './state.ts';
 import type { Channel, Offer, Queue, State, Turn, Visit } from './state.ts';
@@ -17,16 +18,16 @@ import type { Channel, Offer, Queue, State, Turn, Visit } from './state.ts';
  *
  *   joined --leaves, an agent had answered-> caller_left (answered)
  *          --leaves on its own-------------> caller_left (key)
- *          --nobody got it: it hung up-----> caller_abandoned
- *                           we took it-----> caller_left (moved | withdrawn)
- *                           it waited long-> caller_left (timeout)
- *                           anything else--> caller_left (other)
+ *          --no agent: it hung up----------> caller_abandoned
+ *                      taken out-----------> caller_left (moved | withdrawn)
+ *                      waited too long-----> caller_left (timeout)
+ *                      anything else-------> caller_left (other)
  *          --its channel dies--------------> caller_abandoned
- *          --we give it another place------> still the same visit once it joined again, else caller_left (other)
+ *          --gets another position---------> the same visit once it joined again, else caller_left (other)
  *          --missing in a snapshot---------> caller_left (answered | moved | withdrawn | engine_lost | other)
  *
- * The engine says that a caller left before it says which agent got it. It calls everyone whom nobody got abandoned, and says
- * that before it says that the caller left; whether somebody hung up is what tells those who gave up.
+ * The engine reports that a caller left before it names the agent. It reports every unanswered caller as abandoned, and
+ * that before its leaving; only a hang-up shows that the caller gave up.
  */
 export function callerJoined(s: State, t: Turn, caller: QueueCaller): void {
   const ch = s.channels.get(caller.channel);
@@ -65,11 +66,12 @@ export function callerJoined(s: State, t: Turn, caller: QueueCaller): void {
     ...visitRef(visit, ch),
     position: place + 1,
     joined_at: rfc3339(visit.joined_at),
+    ...customerIn(s, ch),
   });
 }
 const placeIn = (queue: Queue, caller: QueueCaller): number =>
   Math.min(Math.max(caller.position - 1, 0), queue.callers.length);
-/** Back in its queue, at the place it was given: the visit goes on. */
+/** The caller joined its queue again at the new position: the visit goes on. */
 function placedAnew(s: State, t: Turn, open: Visit, caller: QueueCaller): void {
   const visit = changeVisit(s, open, {
     entered_at: caller.joined_at,
@@ -84,19 +86,35 @@ function placedAnew(s: State, t: Turn, open: Visit, caller: QueueCaller): void {
   queue.callers.splice(placeIn(queue, caller), 0, visit);
   tellPlace(s, t, queue, visit);
 }
-function tellPlace(s: State, t: Turn, queue: Queue, visit: Visit): void {
+export function tellPlace(s: State, t: Turn, queue: Queue, visit: Visit): void {
   const ch = s.channels.get(visit.channel);
   if (ch === undefined) return;
   emit(t, 'queue.caller_changed', `queues/${queue.name}`, {
     ...visitRef(visit, ch),
     position: queue.callers.indexOf(visit) + 1,
     priority: visit.priority,
+    ...customerIn(s, ch),
   });
 }
-/** Why a supervisor's hand ended the visit; being given another place ends none. */
+/** Waiting callers of this call, with their queues; marks the queues changed, since the call's customer changed. */
+export function* callersOf(s: State, call: CallId): Generator<readonly [queue: Queue, visit: Visit]> {
+  for (const id of s.calls.get(call)?.channels ?? []) {
+    const visit = s.visits.get(id);
+    const queue = visit === undefined ? undefined : s.queues.get(visit.queue);
+    if (visit === undefined || queue === undefined) continue;
+    touchQueue(s, queue);
+    yield [queue, visit];
+  }
+}
+/** Customer field of the channel's call, if the phonebook knows it. */
+export const customerIn = (s: State, ch: Channel | undefined): { readonly customer?: CallCustomer } => {
+  const call = ch?.call == null ? undefined : s.calls.get(ch.call);
+  return call === undefined ? {} : knownCustomer(call);
+};
+/** Why a supervisor ended the visit; a change of position does not end it. */
 export const takenFor = ({ taken }: Visit): 'moved' | 'withdrawn' | null =>
   taken === 'placed' ? null : taken;
-/** It left the queue only for another place in it: true, and the visit waits for it to join again. */
+/** True if the caller left only for another position: the visit then waits for it to join again. */
 export function leftForPlace(s: State, visit: Visit): boolean {
   if (visit.taken !== 'placed') return false;
   if (!visit.away) changeVisit(s, visit, { away: true });
@@ -109,7 +127,7 @@ const visitRef = (visit: Visit, ch: Channel) => ({
   caller: visit.caller,
 });
 
-/** A visit that the journal left open and the engine knows no more. */
+/** Closes a visit that the journal has open and the engine no longer reports. */
 export function closeTold(s: State, t: Turn, visit: ToldVisit, reason: Left): void {
   s.toldVisits.delete(visit.leg);
   emit(t, 'queue.caller_left', `queues/${visit.queue}`, {
@@ -140,7 +158,7 @@ export function callerTaken(s: State, t: Turn, channel: ChannelId, why: Visit['t
   else changeVisit(s, visit, { taken: why });
 }
 
-/** Priorities and places as the engine holds them; whoever does not simply follow those before it is told. */
+/** Applies the engine's priorities and positions; emits an event for each caller out of its usual order. */
 export function orderCallers(s: State, t: Turn, queue: Queue, told: readonly QueueCaller[]): void {
   const moved: Visit[] = [];
   const wanted: Visit[] = [];
@@ -153,7 +171,7 @@ export function orderCallers(s: State, t: Turn, queue: Queue, told: readonly Que
     }
     const changed = changeVisit(s, visit, { priority: caller.priority });
     wanted.push(changed);
-    // One whose priority was not known before had none.
+    // An unknown priority counts as none.
     if ((visit.priority ?? 0) !== (caller.priority ?? 0)) moved.push(changed);
   }
   const { callers } = queue;
@@ -196,9 +214,12 @@ export function callerLeft(s: State, t: Turn, queue: string, channel: ChannelId)
   else if (s.channels.get(channel)?.ending === true) abandon(s, t, visit, null);
   else if (!leftForPlace(s, visit)) closeVisit(s, t, visit, unanswered(s, t, visit) ?? 'key');
 }
-/** The engine counts whole seconds from the one in which the caller joined, and says a little later that it did. */
+/**
+ * The engine counts whole seconds from the second of the join and reports the join later, so its timeout
+ * seems early.
+ */
 const EARLY_MS = 1_500;
-/** Why nobody got a caller who has not hung up; null where nothing tells. */
+/** Why no agent answered a caller that has not hung up; null if unknown. */
 function unanswered(s: State, t: Turn, visit: Visit): Left | null {
   const taken = takenFor(visit);
   if (taken !== null) return taken;
@@ -229,7 +250,7 @@ function abandon(s: State, t: Turn, visit: Visit, said: number | null): void {
     position: said ?? position,
   });
 }
-/** The caller's channel is gone: what its visit still wants to hear is said now. */
+/** The caller's channel is gone: closes its visit. */
 export function closeVisitOf(s: State, t: Turn, ch: Channel): void {
   const visit = s.visits.get(ch.id);
   if (visit === undefined) return;
@@ -239,8 +260,8 @@ export function closeVisitOf(s: State, t: Turn, ch: Channel): void {
 }
 
 /**
- * An offer is closed once: accepted | timeout | rejected (busy, or the agent's side ended the ringing before its time) | canceled
- * (the caller gave up, another agent took it, or the ringing stopped for a reason we were not told).
+ * An offer is closed once: accepted | timeout | rejected (busy, or the agent's side ended the ringing early)
+ * | canceled (the caller gave up, another agent answered, or the ringing stopped for an unknown reason).
  */
 type Outcome = 'accepted' | 'timeout' | 'rejected' | 'canceled';
 interface OfferPlace {
@@ -306,7 +327,7 @@ export function closeOffer(s: State, t: Turn, offer: Offer, how: Outcome, second
   const ref = offerRef(s, offer);
   const subject = `queues/${offer.queue}`;
   const [waited, rang] = seconds ?? [0, secondsBetween(offer.created_at, t.at)];
-  // The queue calls it no answer too where a device refused: it knows only the member that stands before the devices.
+  // The queue also reports no answer where a device refused: it sees only the member, not the devices behind it.
   const early = rang + 1 < (s.site.queues.get(offer.queue)?.ring_seconds ?? 0);
   const outcome = how === 'timeout' && early ? 'rejected' : how;
   if (outcome === 'accepted') {
@@ -319,7 +340,7 @@ export function closeOffer(s: State, t: Turn, offer: Offer, how: Outcome, second
   if (offer.extension !== null) touchAgent(t, offer.extension);
 }
 
-/** What the legs that rang for it are told of when they are gone (legs.ts). */
+/** Stores how the ring ended for the `call.left` of the legs that rang (legs.ts). */
 function noteRing(s: State, offer: Offer, how: Outcome | 'created'): void {
   const call = s.calls.get(callOf(s, offer) as CallId);
   if (call === undefined) return;
@@ -348,7 +369,7 @@ export function offerTimeout(s: State, t: Turn, e: EngineEventOf<'offer.timeout'
   if (offer !== undefined) closeOffer(s, t, offer, 'timeout', [0, e.ring_seconds]);
 }
 
-/** How the ringing of one agent ended, told by the dial before app_queue's own event where there is one. */
+/** How the ringing of one agent ended; the dial's event comes before that of app_queue, if any. */
 export function offerDialEnded(s: State, t: Turn, e: EngineEventOf<'dial.ended'>): void {
   const { from, to: agent, status } = e;
   const visit = from === null ? undefined : s.visits.get(from);
@@ -366,7 +387,7 @@ const DIAL_OUTCOME: Readonly<Record<string, Outcome>> = {
   CHANUNAVAIL: 'timeout',
 };
 
-/** The caller or the agent's channel is gone: the offers between them are over. */
+/** The caller's or the agent's channel is gone: cancels the offers between them. */
 export function cancelOffersOf(s: State, t: Turn, channel: ChannelId): void {
   if (!s.offersOf.has(channel)) return;
   for (const offer of offersOf(s, channel)) closeOffer(s, t, offer, 'canceled');

@@ -122,15 +122,15 @@ const STORIES: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 for (const [name, lines] of Object.entries(STORIES)) {
-  test(`pbx recordings - ${name} tells its story`, () => {
+  test(`pbx recordings - ${name} gives its events`, () => {
     assert.deepEqual(story(play(name).told), lines);
   });
 }
 
-test('pbx recordings - after an attended transfer each side is told who is there now', () => {
+test('pbx recordings - after an attended transfer each side gets its new party', () => {
   const parties = play('attended-transfer').told.flatMap((e) =>
     e.type === 'call.party_changed' ? [`${e.data.leg.extension} talks to ${e.data.party.extension}`] : [],
   );
-  // Who passes it on spoke to the other one first, on the same channel.
+  // The extension that transfers spoke to the new party first, on the same channel.
   assert.deepEqual(parties.sort(), ['1001 talks to 1004', '1003 talks to 1004', '1004 talks to 1001']);
 });

@@ -36,7 +36,7 @@ function indexOf(event: SiteEvent): SiteIndex {
   };
 }
 
-/** Who owns which endpoint changed: presence, legs and agents follow; what the engine said stays. */
+/** Applies a changed directory: presence, legs and agents follow; the engine's facts are kept. */
 export function applySite(s: State, t: Turn, event: SiteEvent): void {
   const before = s.site;
   s.site = indexOf(event);
@@ -50,7 +50,7 @@ export function applySite(s: State, t: Turn, event: SiteEvent): void {
     if (extension !== null) addTo(s.legsOf, extension, ch.id);
     ownerChanged(s, setChannel(s, t, ch, { extension }));
   }
-  // A leg shows its person's name, which is the directory's.
+  // A leg shows the name from the directory.
   for (const call of s.calls.values()) touchCall(s, call.id);
   for (const endpoint of s.site.endpoints.keys()) {
     if (s.synced && !s.devices.has(endpoint)) deviceSeen(s, t, endpoint, 'UNAVAILABLE');

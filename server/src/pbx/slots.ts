@@ -11,7 +11,6 @@ type FreedReason = EventData<'parking.slot_freed'>['reason'];
 export const parkedList = (s: State): readonly LiveParked[] =>
   [...s.parked.values()].toSorted((a, b) => Number(a.slot) - Number(b.slot));
 
-/** What the journal says of a slot. */
 export const readParked = (told: EventData<'parking.slot_occupied'>): LiveParked => ({
   slot: told.slot,
   lot: told.lot,
@@ -22,7 +21,7 @@ export const readParked = (told: EventData<'parking.slot_occupied'>): LiveParked
   by: told.parked_by,
 });
 
-/** The leg takes the slot; whom it talked to last has parked it. */
+/** Puts the leg on the slot; the extension that it last talked to parked it. */
 export function occupySlot(
   s: State,
   t: Turn,
@@ -34,7 +33,7 @@ export function occupySlot(
   emit(t, 'parking.slot_occupied', `parking/${place.slot}`, wireParked(parked));
 }
 
-/** Reported once for each call on a slot. */
+/** Emits `parking.slot_freed` once for each call on a slot. */
 export function freeSlot(s: State, t: Turn, slot: string, reason: FreedReason): void {
   const parked = s.parked.get(slot);
   if (parked === undefined) return;

@@ -26,7 +26,7 @@ const support = (members: ReturnType<typeof member>[], ...callers: string[]) => 
     priority: 0,
   })),
 });
-/** A model that begins again from what another one told. */
+/** A model restored from the events of another one. */
 function again(before: Scene): Scene {
   const model = createModel();
   before.model.committed(before.told);
@@ -36,7 +36,7 @@ function again(before: Scene): Scene {
   return scene;
 }
 
-test('pbx snapshot - what was missed is told as resync, with how many differences', () => {
+test('pbx snapshot - missed facts are published as resync, with the number of differences', () => {
   const scene = new Scene();
   scene.created('1', { endpoint: '1001' });
   scene.created('2', { endpoint: 'trunk' });
@@ -77,13 +77,13 @@ test('pbx snapshot - what was missed is told as resync, with how many difference
   assert.equal(scene.view.agent('1003')?.members[0]?.paused_at, T0, 'the engine’s time is all there is');
 });
 
-test('pbx snapshot - one that finds nothing is no news; after a connect it is', () => {
+test('pbx snapshot - one without differences emits no event, but a connect does', () => {
   const scene = new Scene();
   assert.deepEqual(scene.snapshot(), []);
   assert.deepEqual(types(scene.snapshot({}, 'connect')), ['engine.resynced']);
 });
 
-test('pbx snapshot - the link goes down: told once, nothing ends, not live until the next snapshot', () => {
+test('pbx snapshot - the link goes down: published once, no call ends, not live until the next snapshot', () => {
   const scene = new Scene();
   scene.created('1', { endpoint: '1001' });
   const link = (up: boolean) =>
@@ -95,13 +95,13 @@ test('pbx snapshot - the link goes down: told once, nothing ends, not live until
   assert.equal(scene.view.calls().length, 1);
   assert.deepEqual(types(link(true)), ['engine.link_up']);
   assert.equal(scene.view.live, false);
-  assert.equal(scene.view.as_of, asOf, 'what is known is not newer for that');
+  assert.equal(scene.view.as_of, asOf, 'as_of stays unchanged');
   scene.snapshot({ channels: [channel('1', { endpoint: '1001' })] }, 'connect');
   assert.equal(scene.view.live, true);
   assert.equal(scene.view.calls().length, 1);
 });
 
-test('pbx snapshot - a channel that is there lives, whatever was told of it', () => {
+test('pbx snapshot - a channel that exists lives, whatever the journal has of it', () => {
   const scene = new Scene();
   scene.created('1', { endpoint: '1001' });
   scene.hangup('1');
@@ -112,7 +112,7 @@ test('pbx snapshot - a channel that is there lives, whatever was told of it', ()
   assert.notEqual(started[0], started[1]);
 });
 
-test('pbx snapshot - a caller who was put through while we were away was answered', () => {
+test('pbx snapshot - a caller connected while the service was away was answered', () => {
   const scene = new Scene();
   scene.created('1', { endpoint: 'trunk' });
   scene.snapshot({ channels: [channel('1', { endpoint: 'trunk' })], queues: [support([], '1')] });
@@ -126,7 +126,7 @@ test('pbx snapshot - a caller who was put through while we were away was answere
   assert.ok(types(told).includes('call.answered'));
 });
 
-test('pbx snapshot - begun again: a call that was joined into another is still known by its old name', () => {
+test('pbx snapshot - restored: a merged call is still known by its old id', () => {
   const before = new Scene();
   before.created('1', { endpoint: '1001' });
   before.created('2', { endpoint: '1002' });
@@ -140,7 +140,7 @@ test('pbx snapshot - begun again: a call that was joined into another is still k
   assert.ok(!types(scene.told).includes('call.started'));
 });
 
-test('pbx snapshot - begun again: how the customer took an outgoing call is still known at its end', () => {
+test('pbx snapshot - restored: the disposition of the customer of an outgoing call is known at its end', () => {
   for (const [plays, expected] of [
     [[], 'busy'],
     [['up'], 'answered'],
@@ -160,7 +160,7 @@ test('pbx snapshot - begun again: how the customer took an outgoing call is stil
   }
 });
 
-test('pbx snapshot - begun again: a customer who talks meanwhile has answered, one who is lost is not known', () => {
+test('pbx snapshot - restored: a customer that talks meanwhile has answered, one that is lost is unknown', () => {
   for (const [state, expected] of [
     ['up', 'answered'],
     ['ringing', undefined],
@@ -178,7 +178,7 @@ test('pbx snapshot - begun again: a customer who talks meanwhile has answered, o
   }
 });
 
-test('pbx snapshot - begun again right after two calls became one: their people still hear of it', () => {
+test('pbx snapshot - restored right after a merge of two calls: the people of both still get events', () => {
   const before = new Scene();
   before.created('1', { endpoint: '1001' });
   before.created('2', { endpoint: '1002', of: '1' });
@@ -197,7 +197,7 @@ test('pbx snapshot - begun again right after two calls became one: their people 
   );
 });
 
-test('pbx snapshot - begun again after an answered call went into one that rings: since when it is answered', () => {
+test('pbx snapshot - restored after an answered call was merged into a ringing one: the time of the answer is kept', () => {
   const before = new Scene();
   before.created('1', { endpoint: 'trunk' });
   before.created('2', { endpoint: '1002' });
@@ -215,7 +215,7 @@ test('pbx snapshot - begun again after an answered call went into one that rings
   );
 });
 
-test('pbx snapshot - begun again: the id of a call that ended is not told a second time', () => {
+test('pbx snapshot - restored: the id of an ended call is not started a second time', () => {
   const before = new Scene();
   before.created('1', { endpoint: '1001' });
   before.hangup('1');
@@ -227,7 +227,7 @@ test('pbx snapshot - begun again: the id of a call that ended is not told a seco
   );
 });
 
-test('pbx snapshot - begun again: presence that did not change is not told, and keeps its since', () => {
+test('pbx snapshot - restored: unchanged presence is not published, and keeps its since', () => {
   const before = new Scene();
   before.device('1001', 'NOT_INUSE');
   before.device('1002', 'INUSE');
@@ -247,7 +247,7 @@ test('pbx snapshot - begun again: presence that did not change is not told, and 
   );
 });
 
-test('pbx snapshot - begun again: who had a leg in a call, and its direction, are still known', () => {
+test('pbx snapshot - restored: the extensions of a call and its direction are still known', () => {
   const before = new Scene();
   before.created('1', { endpoint: 'trunk' });
   before.created('2', { endpoint: '1002', of: '1' });
@@ -264,7 +264,7 @@ const left = (scene: Scene): string[] =>
   scene.told.flatMap((e) =>
     e.type === 'call.left' ? [`${e.observed} ${e.data.leg.leg_id} ${e.data.reason}`] : [],
   );
-/** A call of three, of whom two were told. */
+/** A call of three legs, two of them published. */
 function three(): Scene {
   const scene = new Scene();
   scene.created('1', { endpoint: 'trunk' });
@@ -276,19 +276,19 @@ function three(): Scene {
 const ofThree = (...ids: string[]) =>
   ids.map((id) => channel(id, { endpoint: id === '1' ? 'trunk' : `100${id}`, of: '1' }));
 
-test('pbx snapshot - who left a call that goes on is told once, whoever was told of', () => {
+test('pbx snapshot - a leg that left an ongoing call is published once, if it was published before', () => {
   const scene = three();
   scene.snapshot({ channels: ofThree('1') });
   scene.snapshot({ channels: ofThree('1') });
   assert.deepEqual(left(scene), [`resync ${chan('2')} engine_lost`]);
 });
-test('pbx snapshot - of a call that is over only its end is told', () => {
+test('pbx snapshot - of an ended call only its end is published', () => {
   const scene = three();
   scene.snapshot();
   assert.deepEqual(left(scene), []);
   assert.equal(types(scene.told).filter((type) => type === 'call.ended').length, 1);
 });
-test('pbx snapshot - begun again: who left meanwhile is told, who left before is not, nor who is still there', () => {
+test('pbx snapshot - restored: legs that left meanwhile are published; earlier ones and present ones are not', () => {
   const before = three();
   before.created('4', { endpoint: '1004', of: '1' });
   before.state('4', 'ringing');
@@ -303,7 +303,7 @@ test('pbx snapshot - begun again: who left meanwhile is told, who left before is
   once.hangup('1');
   assert.deepEqual(left(once), [`live ${chan('1')} hangup`]);
 });
-test('pbx snapshot - begun again from what the first release wrote: nobody is known to have been told', () => {
+test('pbx snapshot - restored from the first release’s checkpoint: no leg counts as published', () => {
   const before = three();
   before.model.committed(before.told);
   const text = JSON.parse(before.model.checkpoint());
@@ -315,7 +315,7 @@ test('pbx snapshot - begun again from what the first release wrote: nobody is kn
   assert.equal(scene.view.calls().length, 1);
 });
 
-test('pbx snapshot - begun again: a caller who waits in another queue by now has left the first', () => {
+test('pbx snapshot - restored: a caller that waits in another queue by now has left the first', () => {
   const before = new Scene();
   before.created('1', { endpoint: 'trunk' });
   before.send({
@@ -334,7 +334,7 @@ test('pbx snapshot - begun again: a caller who waits in another queue by now has
   );
 });
 
-test('pbx snapshot - begun again: a caller who talks by now was answered, one who hears an announcement was not', () => {
+test('pbx snapshot - restored: a caller that talks by now was answered, one that hears an announcement was not', () => {
   const before = new Scene();
   before.created('1', { endpoint: 'trunk' });
   const caller = { queue: 'support', channel: chan('1'), position: 1, joined_at: before.at, priority: null };
@@ -352,7 +352,7 @@ test('pbx snapshot - begun again: a caller who talks by now was answered, one wh
   assert.deepEqual([reasons(true), reasons(false)], [['answered'], ['other']]);
 });
 
-test('pbx snapshot - a call is found by its id and by the id of one that was joined into it', () => {
+test('pbx snapshot - a call is found by its id and by the id of a merged one', () => {
   const scene = new Scene();
   scene.created('1', { endpoint: '1001', dialled: '1002' });
   scene.created('2', { endpoint: '1002' });

@@ -29,8 +29,8 @@ import { queueOf, touchQueue } from './queue-state.ts';
 import type { Queue, State, Turn } from './state.ts';
 
 /**
- * The engine's whole state replaces ours; the differences come out as events that say `resync`. Order matters: who is there
- * and where, before who is not, so that a call that went on while we were away never ends.
+ * Replaces the model's state by the engine's and emits the differences as `resync`. Present channels are
+ * applied before missing ones, so that a call that went on during the gap never ends.
  */
 export function applySnapshot(s: State, t: Turn, snapshot: EngineSnapshot): void {
   const present = new Set(snapshot.channels.map((c) => c.id));
@@ -133,7 +133,7 @@ function dropMembers(s: State, t: Turn, queue: Queue, gone: (iface: string) => b
 }
 function seeDevices(s: State, t: Turn, snapshot: EngineSnapshot): void {
   const states = new Map<string, DeviceState>();
-  // The engine lists no phone that was never there since it started.
+  // The engine does not list phones that have not registered since it started.
   for (const endpoint of s.site.endpoints.keys()) states.set(endpoint, 'UNAVAILABLE');
   for (const { endpoint, state } of snapshot.devices) states.set(endpoint, state);
   const changed = new Set<string>();
@@ -152,7 +152,7 @@ function seeDevices(s: State, t: Turn, snapshot: EngineSnapshot): void {
   for (const extension of changed) refreshPresence(s, t, extension);
 }
 
-/** A snapshot does not say which channel is on hold; the device does, where it has only the one. */
+/** A snapshot does not show which channel is on hold; the device state does if the device has only one channel. */
 function seeHeld(s: State, t: Turn, here: readonly ChannelId[]): void {
   const heldHere = new Set(here);
   const legs = new Map<string, number>();
@@ -165,13 +165,13 @@ function seeHeld(s: State, t: Turn, here: readonly ChannelId[]): void {
     const clear = onHold || legs.get(ch.endpoint) === 1;
     if (clear && ch.held !== onHold) setChannel(s, t, ch, { held: onHold });
     const held_here = heldHere.has(ch.id);
-    // What was told before a restart is not told again.
+    // A hold from before the restart was already published.
     if (s.synced) channelHeld(s, t, ch.id, held_here, 'operation');
     else if (held_here) setChannel(s, t, s.channels.get(ch.id) ?? ch, { held_here });
   }
 }
 
-/** What the journal left open and the engine no longer knows is closed now. */
+/** Closes visits, memberships and talks that the journal has open and the engine no longer reports. */
 function closeAllTold(s: State, t: Turn): void {
   for (const visit of s.toldVisits.values()) {
     const leg = s.channels.get(visit.leg as ChannelId);

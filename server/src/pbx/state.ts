@@ -2,6 +2,7 @@ import type { AgentSummary, PendingState, ReadinessSource } from '@offhook/contr
 import type { LegDisposition } from '@offhook/contract/conversations.ts';
 import type { CallDirection, Placed } from '@offhook/contract/directions.ts';
 import type { DomainEvent, EventData, EventType } from '@offhook/contract/events.ts';
+import type { CallCustomer } from '@offhook/contract/phonebook.ts';
 import type { BridgeId, CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
 import type { EndpointKind } from '../ports/directory.ts';
 import type { EngineChannel, ExtensionFeatures, Party, QueueMember } from '../ports/engine.ts';
@@ -22,7 +23,7 @@ import type { ToldLeg, ToldMember, ToldPresence, ToldVisit } from './facts.ts';
 import { Tombstones } from '../core/tombstones.ts';
 import type { Touched } from './touched.ts';
 
-/** A channel as the engine describes it, with what the events after it said. */
+/** A channel as the engine describes it, updated by its later events. */
 export interface Channel extends Omit<EngineChannel, 'call'> {
   /** The call it belongs to after all merges; null for a helper. */
   readonly call: CallId | null;
@@ -34,7 +35,7 @@ export interface Channel extends Omit<EngineChannel, 'call'> {
   readonly held: boolean;
   /** By an operation of ours. */
   readonly held_here: boolean;
-  /** How many are written at once: each begins and ends by itself. */
+  /** Number of recordings that run at once. */
   readonly recordings: number;
   readonly recording_paused: boolean;
   readonly digits: LiveLeg['digits'];
@@ -43,9 +44,9 @@ export interface Channel extends Omit<EngineChannel, 'call'> {
   /** True once it met another leg. */
   readonly met: boolean;
   readonly slot: string | null;
-  /** The queue it waits in. */
+  /** Name of the queue in which it waits. */
   readonly queued: string | null;
-  /** True once somebody hangs it up. */
+  /** True once a hangup was requested for it. */
   readonly ending: boolean;
   readonly rang: boolean;
   readonly leg: LiveLeg['state'];
@@ -62,42 +63,44 @@ export interface Call {
   /** Legs and halves of internal pairs, oldest first. */
   readonly channels: readonly ChannelId[];
   readonly first_leg: ChannelId | null;
-  /** What the first leg dialled. */
+  /** Number dialled by the first leg. */
   readonly dialled: string;
   readonly placed?: Placed;
   /** Null until the first leg. */
   readonly direction: CallDirection | null;
   /** Extensions that have or had a leg in it, sorted. */
   readonly extensions: readonly string[];
-  /** Other ids under which the engine still speaks of this call. */
+  /** Ids of merged calls, under which the engine still reports this one. */
   readonly aliases: readonly CallId[];
-  /** Of the first leg where that is gone, else of the newest leg that is. */
+  /** Of the first leg once it is gone, else of the newest gone leg. */
   readonly cause: { readonly code: number | null; readonly text: string; readonly of: ChannelId } | null;
-  /** How the customer of an outgoing call took it, by those of its legs that are gone; null while none is. */
+  /** Disposition of the customer of an outgoing call by the legs that are gone; null while undecided. */
   readonly customer: LegDisposition | null;
-  /** How the newest ring for its caller in a queue stands or ended; null where no queue has rung anybody for it. */
+  /** The customer from the phonebook. */
+  readonly known: CallCustomer | null;
+  /** State or end of the newest ring for its caller in a queue; null if no queue has rung an agent for it. */
   readonly ring: 'rings' | 'answered' | 'timeout' | 'gave_up' | null;
-  /** The newest transfer, so that a frame that comes twice is told once. */
+  /** The newest transfer, so that a repeated frame is published once. */
   readonly transfer: string;
 }
 
-/** A caller who waits. */
+/** A waiting caller. */
 export interface Visit {
   readonly queue: string;
   readonly channel: ChannelId;
   readonly leg: string;
   readonly caller: Party;
   readonly joined_at: number;
-  /** Since when the engine counts its wait: from its newest place on. */
+  /** Start of the wait as the engine counts it: from its newest position on. */
   readonly entered_at: number;
   readonly priority: number | null;
-  /** True once a member answered: it leaves for that. */
+  /** True once a member answered; the caller then leaves for that. */
   readonly answered: boolean;
-  /** Why a supervisor takes it out; null while nobody does. */
+  /** How a supervisor takes it out; null for none. */
   readonly taken: CallerTaken['why'];
-  /** It left for another place in this queue and is not back yet. */
+  /** True while it has left for another position in this queue and has not joined again. */
   readonly away: boolean;
-  /** How often it was given another place. */
+  /** Number of changes of its position. */
   readonly moves: number;
 }
 export interface Queue {
@@ -107,7 +110,7 @@ export interface Queue {
   /** In order of position. */
   readonly callers: Visit[];
   readonly offers: Set<OfferId>;
-  /** What readers are given, until the queue changes. */
+  /** Cached view for readers; null after a change. */
   view: LiveQueue | null;
 }
 /** One ring of one agent for one caller. */
@@ -133,7 +136,10 @@ export interface Talk {
   readonly since: number;
   /** True once the engine itself counted the member as in this call. */
   readonly counted: boolean;
-  /** How the call was passed on: by the agent, joined with another by somebody else, or not known yet; null while it was not. */
+  /**
+   * How the call was transferred: by the agent, joined with another call by another party, or not known yet;
+   * null if not.
+   */
   readonly transfer: 'own' | 'joined' | 'unknown' | null;
 }
 /** The time after a queue call; ours, not the engine's. */
@@ -143,37 +149,37 @@ export interface WrapUp {
   readonly since: number;
   readonly deadline: number;
   readonly talk_seconds: number;
-  /** True once `agent.wrap_up` left, which says it only once. */
+  /** True once `agent.wrap_up` was emitted, which happens once. */
   readonly told: boolean;
-  /** True once the engine showed that it holds the agent back for it. */
+  /** True once the engine showed the member paused for it. */
   readonly held: boolean;
 }
-/** What an agent is in the middle of, with what belongs to it. */
+/** Engagement of an agent with its details. */
 export type Doing = Pick<AgentSummary, 'engagement' | 'queue' | 'call_id' | 'offer_id' | 'direction'> & {
   readonly deadline: number | null;
 };
-/** What the rows of one agent say together. */
+/** Summary of an agent's memberships. */
 export interface Pauses {
-  /** The pause that is shown; null while nothing but a wrap-up holds it back anywhere. */
+  /** The pause that is shown; null if at most a wrap-up holds the agent back. */
   readonly shown: QueueMember | null;
-  /** The pause somebody chose: neither a login nor a logout is one. */
+  /** The pause that a person chose, without those of a login or logout. */
   readonly chosen: QueueMember | null;
   readonly leaves: boolean;
-  /** For its wrap-up, in some queue. */
+  /** True if a queue has it paused for its wrap-up. */
   readonly heldBack: boolean;
   readonly openSomewhere: boolean;
 }
 export interface Agent {
   readonly extension: string;
-  /** Its row in each queue, the very object that the queue has. */
+  /** Its member row in each queue, the same object as in the queue. */
   readonly members: QueueMember[];
-  /** Null once a row was paused, unpaused, added or removed, until they are looked at again. */
+  /** Cache of `pausesOf`; null after a membership was paused, unpaused, added or removed. */
   pauses: Pauses | null;
-  /** Why it is paused somewhere, as the directory shows it; empty while it is nowhere. */
+  /** Pause reason that the directory shows; empty while not paused. */
   shown: string;
-  /** As it counts: while a call goes on, what was before it. An empty reason is ready. */
+  /** The effective readiness: during a call the one before it. An empty reason means ready. */
   readiness: { readonly reason: string; readonly since: number; readonly source: ReadinessSource | null };
-  /** What its rows say and what counts only after the call. */
+  /** Readiness that takes effect after the call. */
   pending: {
     readonly to: PendingState;
     readonly reason: string | null;
@@ -182,15 +188,15 @@ export interface Agent {
   wrap: WrapUp | null;
   /** The call it was released from while its leg is still there. */
   released: CallId | null;
-  /** The queue call it was told to be in by the journal, until a snapshot says what became of it. */
+  /** The queue call that the journal left it in, until the first snapshot. */
   resumed: Pick<Talk, 'queue' | 'call' | 'since' | 'transfer'> | null;
   /** No device could be reached for longer than the grace. */
   away: boolean;
-  /** `held` once the engine holds it back for that. */
+  /** `held` once the engine has it paused for that. */
   not_responding: 'no' | 'told' | 'held';
   /** Offers in a row that led to `not_responding`. */
   missed: number;
-  /** By queue: whose the next change is. */
+  /** Source of the next expected change, by queue. */
   readonly intended: Map<
     string,
     {
@@ -201,11 +207,11 @@ export interface Agent {
     }
   >;
   summary: AgentSummary;
-  /** The journal's newest word on it; null before the first. */
+  /** Its summary in the newest event; null before the first. */
   told: AgentSummary | null;
   view: LiveAgent | null;
 }
-/** A change of one agent in one queue that this step leads to. */
+/** Change of one agent in one queue in this step. */
 export type AgentNote =
   | { readonly type: 'agent.logged_in' | 'agent.logged_out' | 'agent.ready'; readonly queue: string }
   | {
@@ -217,7 +223,7 @@ export type AgentNote =
 
 export interface OpenOperation {
   readonly until: number;
-  /** What is still to come, and how often. */
+  /** Expected events still to come, and how often. */
   readonly left: { readonly event: ExpectedEvent; times: number }[];
   readonly led: Set<EventType>;
 }
@@ -234,7 +240,7 @@ export interface SiteIndex {
   readonly services: ReadonlySet<string>;
 }
 
-/** Everything the model knows. Entities are frozen or readonly and replaced one at a time. */
+/** Complete state of the model. Entities are frozen or readonly and replaced one at a time. */
 export interface State {
   live: boolean;
   link: 'unknown' | 'up' | 'down';
@@ -251,14 +257,14 @@ export interface State {
   readonly callViews: Map<CallId, LiveCall>;
   callList: readonly LiveCall[] | null;
   readonly aliases: Map<CallId, CallId>;
-  /** Legs that an event of a call has named, until one says that they left or the call's end. */
+  /** Legs that an event has named, until their `call.left` or the end of their call. */
   readonly toldLegs: Map<ChannelId, ToldLeg>;
-  /** Why a leg is about to leave, where a fact before its end says so. */
+  /** Why a leg is about to leave, known from a fact before its end. */
   readonly leaving: Map<ChannelId, { readonly how?: 'transferred'; readonly dial?: string }>;
-  /** The leg that each leg talks to, or talked to last; its extension outlives its channel, whose end may come before a parking event. */
+  /** Last leg that each leg talked to; its extension is kept, since its channel may end before the parking event. */
   readonly peers: Map<ChannelId, { readonly id: ChannelId; readonly extension: string | null }>;
   readonly ended: Tombstones<CallId>;
-  /** By slot, as the journal says. */
+  /** By slot; begins with the journal's. */
   readonly parked: Map<string, LiveParked>;
   readonly queues: Map<string, Queue>;
   queueList: readonly LiveQueue[] | null;
@@ -271,19 +277,19 @@ export interface State {
   readonly talks: Map<string, Talk>;
   readonly devices: Map<string, LiveDevice>;
   readonly extensions: Map<string, LiveExtension>;
-  /** Null until the engine has told; replaced as a whole. */
+  /** Null until the engine reports them; replaced as a whole. */
   features: ReadonlyMap<string, ExtensionFeatures> | null;
   presence_version: number;
   /** Extension of each version, `version % length`. */
   readonly presenceRing: string[];
-  /** What the journal says of members and presence; compared with, never shown. */
+  /** Members and presence in the journal, for comparison only. */
   readonly toldMembers: Map<string, ToldMember>;
   readonly toldPresence: Map<string, ToldPresence>;
-  /** What people say of themselves, by extension; null until the house has told. */
+  /** Status that persons set, by extension; null until the service reports it. */
   said: Map<string, Said> | null;
   /** By leg. */
   readonly toldVisits: Map<string, ToldVisit>;
-  /** Operations whose doing is still to be seen, oldest first. */
+  /** Operations that still expect events, oldest first. */
   readonly operations: Map<string, OpenOperation>;
 }
 
@@ -337,7 +343,7 @@ export const emptyState = (): State => ({
   operations: new Map(),
 });
 
-/** One step: when the fact happened, how it is known, and the events it leads to. */
+/** One step: time of the fact, how it was observed, and its events. */
 export interface Turn {
   readonly at: number;
   readonly observed: 'live' | 'resync';
@@ -354,18 +360,18 @@ export function addTo<K, V>(map: Map<K, Set<V>>, key: K, value: V): void {
   if (set === undefined) map.set(key, new Set([value]));
   else set.add(value);
 }
-/** Takes out of a set in a map of sets, and the set out of the map when it is empty. */
+/** Removes from a set in a map of sets, and the set itself when it is empty. */
 export function takeFrom<K, V>(map: Map<K, Set<V>>, key: K, value: V): void {
   const set = map.get(key);
   if (set === undefined || !set.has(value)) return;
-  // A set whose last one is deleted is made smaller first, for nothing.
+  // Dropping the set avoids the shrinking that deleting its last value costs.
   if (set.size === 1) map.delete(key);
   else set.delete(value);
 }
 /** Whole seconds between two moments, never negative. */
 export const secondsBetween = (from: number, to: number): number =>
   Math.max(0, Math.floor((to - from) / 1000));
-/** How long a caller waited, as the end of its visit says it. */
+/** Waiting time in the fields of a visit's end event. */
 export const waitedBetween = (from: number, to: number) => ({
   waited_seconds: secondsBetween(from, to),
   waited_ms: Math.max(0, Math.floor(to - from)),

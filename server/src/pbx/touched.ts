@@ -1,12 +1,12 @@
 import type { AgentNote } from './state.ts';
 
 const NO_NOTES: readonly AgentNote[] = Object.freeze([]);
-/** Up to so many are looked through; a snapshot or a new site touches thousands. */
+/** Up to this size a linear search is cheaper; a snapshot or a new site touches thousands. */
 const FEW = 8;
 
 /**
- * Agents to look at again when a step is done, each once and in the order in which they were first touched, with what
- * happened to them in their queues. One for all steps: a map that is filled and emptied costs more than most steps.
+ * Agents to derive at the end of a step, each once and in the order of their first touch, with their queue
+ * notes. Shared by all steps: filling and emptying a map costs more than most steps.
  */
 export class Touched {
   readonly #extensions: string[] = [];

@@ -19,7 +19,7 @@ const legOf = (leg: LiveLeg): Leg => ({
   recording_paused: leg.recording_paused,
 });
 
-/** In order of what a call does where its legs do several things; two that talk come before all. */
+/** Precedence where the legs differ; two talking legs come first. */
 const STATES: readonly Call['state'][] = ['parked', 'queued', 'alerting', 'held', 'connected', 'initiated'];
 function stateOf({ legs }: LiveCall): Call['state'] {
   const talking = legs.filter((leg) => leg.state === 'connected' || leg.state === 'held');
@@ -34,7 +34,6 @@ function partiesOf({ legs }: LiveCall): Call['parties'] {
   }
   return [...parties.values()];
 }
-/** A call as the wire shows it. */
 export const wireCall = (call: LiveCall): Call => ({
   call_id: call.id,
   state: stateOf(call),
@@ -45,10 +44,10 @@ export const wireCall = (call: LiveCall): Call => ({
   answered_at: rfc3339OrNull(call.answered_at),
   extensions: [...call.extensions],
   ...(call.customer_disposition === undefined ? {} : { customer_disposition: call.customer_disposition }),
+  ...(call.customer === undefined ? {} : { customer: call.customer }),
   parties: partiesOf(call),
   legs: call.legs.map(legOf),
 });
-/** A parked call as the wire shows it. */
 export const wireParked = ({ slot, lot, call, leg, party, since, by }: LiveParked): ParkedCall => ({
   slot,
   lot,

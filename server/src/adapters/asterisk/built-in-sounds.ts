@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import type { AsteriskProgram } from './instance.ts';
+import type { AsteriskProgram } from './conf/instance.ts';
 
 /** Upper limit of sounds returned; no language pack of the engine has as many. */
 const MOST = 5_000;

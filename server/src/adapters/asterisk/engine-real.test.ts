@@ -8,7 +8,7 @@ import { systemClock } from '../../core/clock.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { silent } from '../../core/log.ts';
 import type { EngineEvent, EngineEventOf, EngineEventType } from '../../ports/engine.ts';
-import { AmiConnection } from './ami/connection.ts';
+import type { AmiConnection } from './ami/connection.ts';
 import { MAX_LINE_BYTES } from './ami/codec.ts';
 import { company, extension, queue } from '../../../test/support/rendered-company.ts';
 import { startTestEngine } from '../../../test/support/throwaway-engine.ts';
@@ -68,17 +68,7 @@ describe('real engine', () => {
   ): Promise<EngineEventOf<T>> =>
     until(what, () => of(type).find(holds), { seen: () => seen.slice(-10).map((e) => e.type) });
   const pid = (): number => findLiving(exchange.instance)!.pid;
-  const dial = (): Promise<AmiConnection> =>
-    AmiConnection.open({
-      host: '127.0.0.1',
-      port: exchange.instance.ami_port,
-      ...exchange.instance.ami_actions,
-      events: 'off',
-      awaitBoot: false,
-      clock: systemClock,
-      log: silent,
-      signal: stop.signal,
-    });
+  const dial = (): Promise<AmiConnection> => exchange.ami(stop.signal);
 
   before(async () => {
     exchange = await startTestEngine(site);

@@ -1,17 +1,22 @@
 import type { ChannelId } from '@offhook/contract/ids.ts';
 import type {
   CallVerbs,
+  CallerRuleVerbs,
+  CustomerVerbs,
   Engine,
   EngineStatus,
   ExtensionFeatures,
   FeatureVerbs,
+  PhoneVerbs,
   QueueVerbs,
   SipRefusal,
 } from '../../ports/engine.ts';
 import { callerActions } from './actions/callers.ts';
 import { callActions } from './actions/calls.ts';
+import { storeActions } from './actions/customers.ts';
 import { featureActions } from './actions/features.ts';
 import { memberActions } from './actions/members.ts';
+import { phoneActions } from './actions/phones.ts';
 import { memberOf } from './events/names.ts';
 import type { SystemEvent } from './events/system.ts';
 import { FactFlow } from './fact-flow.ts';
@@ -28,7 +33,8 @@ export interface AsteriskEngineOptions extends LinkOptions {
   /** Limit of events that wait for the consumer; 200,000. */
   readonly buffer?: number;
 }
-export interface AsteriskEngine extends Engine, CallVerbs, QueueVerbs, FeatureVerbs {
+export interface AsteriskEngine
+  extends Engine, CallVerbs, QueueVerbs, FeatureVerbs, CustomerVerbs, CallerRuleVerbs, PhoneVerbs {
   /** For support: the last unreadable frames, newest last. */
   malformed(): readonly string[];
   /** Places a test call, which stream, history and live view leave out. */
@@ -102,8 +108,10 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
       await requireActions().action('Ping', {}, { ms });
     },
     ...memberActions(requireActions),
+    ...phoneActions(requireActions),
     ...callActions(requireActions),
     ...featureActions(requireActions, toldFeatures),
+    ...storeActions(requireActions, (work) => link.aside(work)),
     ...callerActions(requireActions, (id: ChannelId) => flow.known.channel(id)?.name),
     memberOf,
     close: () => link.close(),

@@ -1,7 +1,7 @@
 import type { ExtensionFeatures } from '../../ports/engine.ts';
 import { FEATURES_OFF } from '../../ports/engine.ts';
 import type { AmiConnection } from './ami/connection.ts';
-import { readFeatures } from './features-store.ts';
+import { readFeatures } from './actions/features-store.ts';
 
 /** More extensions than people change at once; beyond it all are read. */
 const MOST = 200;

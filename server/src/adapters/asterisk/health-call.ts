@@ -8,20 +8,12 @@ import type { Clock } from '../../ports/clock.ts';
 import { ACTION_MS } from './ami/connection.ts';
 import type { AmiConnection } from './ami/connection.ts';
 import type { Frame } from './ami/frame.ts';
-import { conf } from './conf/text.ts';
-import type { ConfText } from './conf/text.ts';
+import { HEALTH_CONTEXT } from './conf/call-contexts.ts';
 import { H } from './events/headers.ts';
 
 /** Prefix of the ids of its channels, by which events and call records are left out. */
 const PREFIX = 'health-';
 const UP = 6;
-const CONTEXT = 'health';
-export const healthContext: ConfText = conf`
-[health]
-exten => s,1,Answer()
- same => n,Hangup()
-exten => near,1,Hangup()
-`;
 /** True for the id of a channel of a test call. */
 export const isHealthCall = (uniqueid: string | undefined): boolean => uniqueid?.startsWith(PREFIX) ?? false;
 /**
@@ -53,8 +45,8 @@ export function createHealthCalls(actions: () => AmiConnection, clock: Clock): H
         const answer = await actions().action(
           'Originate',
           {
-            Channel: `Local/s@${CONTEXT}/n`,
-            Context: CONTEXT,
+            Channel: `Local/s@${HEALTH_CONTEXT}/n`,
+            Context: HEALTH_CONTEXT,
             Exten: 'near',
             Priority: '1',
             Timeout: String(ms),

@@ -156,6 +156,17 @@ export class EngineLink {
       );
     return actions;
   }
+  /** Runs `work` on a connection of its own, so that no command waits behind a long list. Throws as `requireActions`. */
+  async aside<T>(work: (ami: AmiConnection) => Promise<T>): Promise<T> {
+    this.requireActions();
+    const { target, over } = this.#session!;
+    const ami = await this.#openActions({ target }, over.signal);
+    try {
+      return await work(ami);
+    } finally {
+      ami.close();
+    }
+  }
   /** Resolves once a snapshot has shown the effect of every timed-out command; throws `engine_unavailable` after `ms`. */
   async settled(ms: number): Promise<void> {
     if (this.#session === null) this.requireActions();

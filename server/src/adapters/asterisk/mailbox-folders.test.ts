@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import type { Instance } from './instance.ts';
+import type { Instance } from './conf/instance.ts';
 import { KEPT_DAYS, moveMailboxes } from './mailbox-folders.ts';
 
 async function spool(): Promise<

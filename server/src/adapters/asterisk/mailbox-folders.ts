@@ -1,15 +1,15 @@
 /** Voicemail belongs to the person it was left for, not to the number: a later holder of the number does not hear it. */
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { missing } from '../../core/files.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { MailboxOwner } from '../../ports/engine-config.ts';
-import type { Instance } from './instance.ts';
+import type { Instance } from './conf/instance.ts';
 
 const DAY_MS = 86_400_000;
 /** Days for which messages of a deleted person are kept, in case an earlier version restores the person. */
 export const KEPT_DAYS = 30;
 const NUMBER = /^[1-9][0-9]{1,9}$/;
-const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
 /**
  * Moves the folders of mailboxes with another or no owner aside, and restores those of an owner who has the number again. Can
@@ -26,16 +26,9 @@ export async function moveMailboxes(
   for (const { number, from } of moves) {
     if (from === null) continue;
     await mkdir(aside, { recursive: true, mode: 0o750 });
-    await rename(path.join(here, number), path.join(aside, `${number}-${from}`)).catch((error: unknown) => {
-      if (!isMissing(error)) throw error;
-    });
+    await rename(path.join(here, number), path.join(aside, `${number}-${from}`)).catch(missing);
   }
-  const kept = new Set(
-    await readdir(aside).catch((error: unknown) => {
-      if (isMissing(error)) return [];
-      throw error;
-    }),
-  );
+  const kept = new Set((await readdir(aside).catch(missing)) ?? []);
   for (const { number, to } of moves) {
     const own = `${number}-${to}`;
     if (!kept.delete(own)) continue;

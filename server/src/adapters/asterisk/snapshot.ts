@@ -21,7 +21,7 @@ import { holderOf } from './events/hold.ts';
 import { bornAt, channelState, describeChannel } from './events/names.ts';
 import { parkedRow } from './events/parking.ts';
 import { memberRow } from './events/queue-member.ts';
-import { readFeatures } from './features-store.ts';
+import { readFeatures } from './actions/features-store.ts';
 
 /*
  * Ping               Response: Success, Ping: Pong, Timestamp

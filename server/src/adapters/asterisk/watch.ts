@@ -3,20 +3,11 @@ import { open, stat } from 'node:fs/promises';
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { EngineWatch, Finding } from '../../ports/engine-site.ts';
 import { askSip } from './sip-probe.ts';
 
-export interface Finding {
-  readonly ok: boolean;
-  readonly detail: string;
-}
-export const WATCHED = ['sip', 'call', 'call_records', 'task_queues'] as const;
-export type WatchedThing = (typeof WATCHED)[number];
-export interface EngineWatch {
-  finding(what: WatchedThing): Finding;
-  /** Length of the engine's fullest task queue. */
-  readonly waitingTasks: number;
-  close(): Promise<void>;
-}
+const WATCHED = ['sip', 'call', 'call_records', 'task_queues'] as const;
+type WatchedThing = (typeof WATCHED)[number];
 export interface EngineWatchOptions {
   /** False while the link to the engine is down; the checks pause then. */
   readonly up: () => boolean;
@@ -90,7 +81,7 @@ export function watchEngine(options: EngineWatchOptions): EngineWatch {
   const { signal } = stop;
   const DOWN: Finding = { ok: false, detail: 'the engine is not up' };
   const UNTRIED: Finding = { ok: false, detail: 'not tried yet' };
-  const found = new Map<WatchedThing, Finding>();
+  const found = new Map<string, Finding>();
   let waitingTasks = 0;
   const put = (what: WatchedThing, finding: Finding): void => {
     const before = found.get(what);
@@ -166,6 +157,7 @@ export function watchEngine(options: EngineWatchOptions): EngineWatch {
     repeat('task_queues', TASKS_EVERY_MS, tasks),
   ].map((loop) => loop.catch(() => undefined));
   return {
+    checks: WATCHED,
     finding: (what) => found.get(what) ?? UNTRIED,
     get waitingTasks() {
       return waitingTasks;

@@ -5,7 +5,7 @@ import { memoryPlace, openMemoryJournal } from './journal-store.ts';
 import type { MemoryPlace } from './journal-store.ts';
 
 function memory(place: MemoryPlace = memoryPlace()): JournalPlace {
-  /** A copy is not the seal itself: what a file system notes of its files stays behind. */
+  /** A copied seal is not exact: the file system's own metadata is lost. */
   const copied = (all: MemoryPlace): MemoryPlace => {
     const copy = structuredClone(all);
     return { ...copy, seal: copy.seal === null ? null : { ...copy.seal, exact: false } };

@@ -12,9 +12,13 @@ interface Sleeper {
   wake(): void;
 }
 /** Runs every callback that is ready now, however long its chain of promises. */
-const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const callbacks = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-export function createVirtualClock(start = Date.UTC(2026, 10, 21, 9)): VirtualClock {
+/** `settle` resolves once the work of a moment is done; then the clock advances. */
+export function createVirtualClock(
+  start = Date.UTC(2026, 10, 21, 9),
+  settle: () => Promise<void> = callbacks,
+): VirtualClock {
   let now = start;
   const sleeping = new Set<Sleeper>();
   return {

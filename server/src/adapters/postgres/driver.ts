@@ -64,7 +64,7 @@ const asResult = <R>({ rows, command, affected }: Answer): QueryResult<R> => ({
   rows: rows as R[],
   ...(WRITES.includes(command) ? { numAffectedRows: BigInt(affected) } : {}),
 });
-/** Hand-written SQL counts as a read only if its first word proves it. */
+/** Hand-written SQL is a read only if it starts with `select`. */
 const isRead = (query: CompiledQuery): boolean =>
   query.query.kind === 'SelectQueryNode' ||
   (query.query.kind === 'RawNode' && /^\s*select\b/i.test(query.sql));
@@ -139,7 +139,7 @@ class PostgresDriver implements Driver {
   }
 }
 
-/** With `slow`, a transaction may take as long as changing a large table needs. */
+/** `slow` removes the limit, for transactions that change large tables. */
 export const kyselyOver = (
   link: Link,
   ready: () => Promise<void>,

@@ -2,11 +2,11 @@ import { DatabaseError } from 'pg';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 
 /**
- * SQLSTATEs, or their first two letters, that say "not now" rather than "wrong": the connection, resources, an
- * administrator's stop, the system, a lock or deadlock, a server that only reads, and an account or database that is not as it must be.
+ * SQLSTATEs, or their first two letters, of temporary refusals: connection, resources, an administrator's stop, system
+ * errors, a lock or deadlock, a read-only server, and a missing account or database.
  */
 const NOT_NOW = /^(?:08|28|53|57|58|25006|3D000|3F000|40001|40P01|42501|55P03|XX00)/;
-/** Those of them that end the connection. */
+/** States that end the connection. */
 const LOST = /^(?:08|57P)/;
 
 const stateOf = (error: unknown): string | undefined =>

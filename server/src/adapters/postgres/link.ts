@@ -95,7 +95,7 @@ export class Link {
       throw busy ? refusal(`${this.place}: all ${READERS} sessions are busy`, error) : this.#failed(error);
     }
   }
-  /** Requires a turn in `writes`. */
+  /** Call it only with the lock of `writes`. */
   async writer(): Promise<Client> {
     if (this.#writer !== undefined) return this.#writer;
     this.#rested();

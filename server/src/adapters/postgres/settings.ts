@@ -7,7 +7,7 @@ const CONNECT_MS = 1_500;
 /** Limit after which the server ends a statement, and limit for a lock. */
 const STATEMENT_MS = 3_000;
 const LOCK_MS = 2_000;
-/** Limit after which a server that did not even report the ended statement counts as lost. */
+/** Limit after which a server that did not report the end of a statement counts as lost. */
 export const ANSWER_MS = 3_400;
 const IDLE_TRANSACTION_MS = 60_000;
 

@@ -37,7 +37,7 @@ const unavailable =
 
 storeConformance('postgres', async () => openPostgresStore(await server.createDatabase()));
 
-test('postgres store - a second service on the same records may not write, and is told who does; then it may', async () => {
+test('postgres store - a second service on the same database may not write, and its error names the first; later it may', async () => {
   const url = await server.createDatabase();
   const [first, second] = [openPostgresStore(url), openPostgresStore(url)];
   const add = (store: typeof first, id: number) =>
@@ -54,15 +54,15 @@ test('postgres store - a second service on the same records may not write, and i
   await second.close();
 });
 
-test('postgres store - a commit nobody answered is settled before the next write: it happened once or not at all', async () => {
+test('postgres store - an unanswered commit is settled before the next write: it happened once or not at all', async () => {
   const store = openPostgresStore(await server.createDatabase());
   await store.migrate('test', [item]);
-  /** As an ingestion does: what is there already is not stored again. */
+  /** Stores a row once, as ingestion does. */
   const storeOnce = (id: number) =>
     store.transaction<Tables, void>(async (trx) => {
       const known = await trx.selectFrom('item').select('id').where('id', '=', id).execute();
       if (known.length === 0) await trx.insertInto('item').values({ id, name: 'a' }).execute();
-      // The commit meets a server that stands still.
+      // The commit meets a frozen server.
       if (id % 2 === 0 && !frozen) server.freeze();
       frozen = true;
     });
@@ -87,7 +87,7 @@ test('postgres store - a commit nobody answered is settled before the next write
   await store.close();
 });
 
-test('postgres store - an account or a database that is wrong is told without the password, and does not end anything', async () => {
+test('postgres store - a wrong account or database is reported without the password, and the store stays usable', async () => {
   const url = await server.createDatabase();
   const wrong = new URL(url);
   wrong.password = 'wrong';
@@ -103,7 +103,7 @@ test('postgres store - an account or a database that is wrong is told without th
   }
 });
 
-test('postgres store - opened while it is away: nothing is read before its tables are made, and then all is as ever', async () => {
+test('postgres store - opened while the server is down: nothing is read before its tables exist, then all works', async () => {
   const url = await server.createDatabase();
   await server.kill();
   const store = openPostgresStore(url);
@@ -115,7 +115,7 @@ test('postgres store - opened while it is away: nothing is read before its table
   await store.close();
 });
 
-test('postgres store - a transaction that went on after a failed statement keeps nothing, and says so', async () => {
+test('postgres store - a transaction that continued after a failed statement stores nothing, and fails', async () => {
   const store = openPostgresStore(await server.createDatabase());
   await store.migrate('test', [item]);
   const work = store.transaction<Tables, void>(async (trx) => {
@@ -127,7 +127,7 @@ test('postgres store - a transaction that went on after a failed statement keeps
   await store.close();
 });
 
-test('postgres store - a feature that the move does not know keeps nothing here', async () => {
+test('postgres store - a feature unknown to the move may not store anything', async () => {
   const store = openPostgresStore(await server.createDatabase(), { features: ['history'] });
   await store.migrate('history', [item]);
   await assert.rejects(store.migrate('guests', [item]), /guests is not in RECORDS/);

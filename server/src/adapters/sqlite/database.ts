@@ -89,13 +89,13 @@ export function checkDatabase(file: string): void {
   }
 }
 /**
- * Refuses the store of a build before 0.1.0 and changes no file of its folder: nothing is locked and no log is opened. A file
- * that cannot be read is refused when it is opened. Throws `store_older`.
+ * Rejects the store of a build before 0.1.0 without changing its folder: no lock, no log. An unreadable file is rejected
+ * at opening. Throws `store_older`.
  */
 export function refuseOlder(file: string): void {
   if (fs.statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return;
   const url = pathToFileURL(file);
-  // A reader of a file that has a log makes an index beside it, unless it is told that nobody writes.
+  // A read-only connection creates an index beside an existing log, unless the file is declared immutable.
   if ((fs.statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0) url.search = '?immutable=1';
   if (stepsOf(url).some(isUnreleased)) throw olderStore(path.dirname(file));
 }

@@ -74,7 +74,7 @@ const asResult = <R>({ rows, changes, lastInsertRowid }: ReturnType<Connection['
   lastInsertRowid === undefined
     ? { rows: rows as R[] }
     : { rows: rows as R[], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
-/** Hand-written SQL counts as a read only if its first word proves it. */
+/** Hand-written SQL is a read only if it starts with `select`. */
 const isRead = (query: CompiledQuery): boolean =>
   query.query.kind === 'SelectQueryNode' ||
   (query.query.kind === 'RawNode' && /^\s*select\b/i.test(query.sql));

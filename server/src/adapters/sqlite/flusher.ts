@@ -13,10 +13,10 @@ export interface Flusher {
 }
 
 /**
- * `synchronous=FULL` done outside of SQLite: a commit is in the write-ahead log once its call returns, and on the disk once
- * the log is flushed. SQLite itself flushes the log's header when the log begins anew, and the log before its pages go
- * into the database (`synchronous=NORMAL`), so the order on the disk is the same. SQLite holds no lock on the log's file: a
- * second descriptor of it takes none away.
+ * Performs `synchronous=FULL` outside of SQLite: a commit is in the write-ahead log once its call returns, and on the
+ * disk once the log is flushed. SQLite flushes the log's header when the log restarts, and the log before its pages go
+ * into the database (`synchronous=NORMAL`), so the order on the disk is the same. SQLite holds no lock on the log's file,
+ * so a second descriptor releases none.
  */
 export function createFlusher(file: string): Flusher {
   const log = `${file}-wal`;

@@ -63,8 +63,8 @@ test('sqlite journal - a checkpoint of the first release is read', () => {
 });
 
 /**
- * A process that appends three rows at a time up to `most` and then waits, killed after the head it last said is 300 or more. With
- * 300 all it committed is sealed.
+ * A process that appends three rows at a time up to `most` and then waits, killed after it printed a head of 300 or more.
+ * With 300, all its commits are sealed.
  */
 async function killedWhileAppending(
   file: string,
@@ -82,7 +82,7 @@ async function killedWhileAppending(
        for (;;) {
          journal.append(nextRows(journal, 3));
          process.stdout.write(journal.head() + '\\n');
-         // Before the write-ahead log begins anew, so that its end is the newest commit.
+         // Stops before the write-ahead log restarts, so that its end is the newest commit.
          if (journal.head() >= ${most}) await new Promise(() => setInterval(() => {}, 1_000));
          await new Promise((r) => setImmediate(r));
        }`,
@@ -102,7 +102,7 @@ async function killedWhileAppending(
   return { epoch, acknowledged };
 }
 
-test('sqlite journal - groups that were committed survive kill -9, under the same epoch', async () => {
+test('sqlite journal - committed groups survive kill -9, under the same epoch', async () => {
   const file = newFile();
   const { epoch, acknowledged } = await killedWhileAppending(file);
   const journal = openSqliteJournal(file);
@@ -127,7 +127,7 @@ for (const [what, cut] of Object.entries({
     return bytes;
   },
 })) {
-  test(`sqlite journal - killed, and its write-ahead log ${what}: a new epoch after every number given out`, async () => {
+  test(`sqlite journal - killed, and its write-ahead log ${what}: a new epoch after every assigned number`, async () => {
     const file = newFile();
     const { epoch, acknowledged } = await killedWhileAppending(file, 300);
     const wal = `${file}-wal`;

@@ -1,8 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
+import type { StatementSync } from 'node:sqlite';
 import type { Log } from '../../core/log.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { randomBytes } from '../../core/chance.ts';
 import { isForeign, openEpoch } from '../../core/epoch.ts';
 import type { Seal } from '../../core/epoch.ts';
 import { silent } from '../../core/log.ts';
@@ -26,13 +27,13 @@ const CHECKED_ROWS = 20_000;
 const CHECKED_AT_ONCE = 1_000;
 
 /**
- * The journal in its own SQLite file. A committed group survives the death of the process at once. A power cut can take
- * the newest groups with it (`synchronous=NORMAL`: no flush inside the event loop for each group), and then their
- * numbers would be given out again: so the log takes a new epoch when the machine went down without a clean close, and
- * whenever the seal beside it (`seal.ts`) does not show that this is the log that was read from last, as far as it was
- * read: after a restore, a cut, a copy, an exchange (ADR 0017). A damaged file, one of another `site` and one of a newer
- * version are moved aside, named in the log, and a new log with a new epoch begins: the service must not stay down for its history of events.
- * Throws `store_unavailable` where the file cannot be opened now.
+ * The journal in its own SQLite file. A committed group survives the death of the process. A power cut can lose the
+ * newest groups (`synchronous=NORMAL`: no flush inside the event loop for each group), whose numbers would then be
+ * assigned again. So the log takes a new epoch after the machine went down without a clean close, and whenever the seal
+ * beside it (`seal.ts`) does not prove that this is the log that was read last, up to the read position: after a restore,
+ * a cut, a copy, an exchange (ADR 0017). A damaged file, one of another `site` and one of a newer version are moved aside
+ * and named in the log, and a new log with a new epoch begins, so that the service can start. Throws `store_unavailable`
+ * if the file cannot be opened now.
  */
 export function openSqliteJournal(file: string, options: { log?: Log; site?: string } = {}): JournalStore {
   const { log = silent, site } = options;
@@ -61,7 +62,7 @@ export function openSqliteJournal(file: string, options: { log?: Log; site?: str
     if (site !== undefined) {
       db.run('insert into meta (key, value) values (?, ?) on conflict (key) do nothing', ['site', site]);
     }
-    const store = journalOn(db, file, seal, log);
+    const store = new SqliteJournal(db, file, seal, log);
     db.exec('pragma busy_timeout=0');
     return store;
   } catch (error) {
@@ -72,7 +73,7 @@ export function openSqliteJournal(file: string, options: { log?: Log; site?: str
 }
 
 function open(file: string): Connection {
-  // Nothing runs yet that waiting could delay; afterwards the caller waits for a lock.
+  // Nothing else runs yet, so waiting for a lock is harmless; afterwards the caller waits.
   const db = new Connection(file, { lockWaitMs: 2_000 });
   try {
     db.exec('pragma journal_mode=wal');
@@ -108,189 +109,253 @@ function unusable(db: Connection, seal: Seal | null, site: string | undefined): 
   return isOurs && !isForeign(log, seal) ? null : 'foreign';
 }
 
-function journalOn(db: Connection, file: string, seal: SealFile, log: Log): JournalStore {
+/** State of a log at opening, and its epoch from now on. */
+interface Opened {
+  readonly id: string;
+  readonly epoch: string;
+  readonly began: number;
+  readonly head: number;
+  readonly first: number;
+  readonly last: number;
+  /** The newest trimmed row and its check, with which the next row is compared. */
+  readonly trimmed: { readonly seq: number; readonly check: string };
+}
+const number = (value: unknown): number => (typeof value === 'number' ? value : 0);
+const putMeta = (db: Connection) =>
+  db.prepare(
+    'insert into meta (key, value) values (?, ?) on conflict (key) do update set value = excluded.value',
+  );
+/** The check of a row, of the newest trimmed row too; null for an unknown one. */
+const checksOf = (db: Connection) => {
+  const row = db.prepare('select at, json from journal where seq = ?');
+  return {
+    at: (seq: number): number => number(row.get(seq)?.['at']),
+    check(seq: number, trimmed: Opened['trimmed']): string | null {
+      const found = row.get(seq);
+      if (found !== undefined) return checkOf(String(found['json']));
+      return seq === trimmed.seq ? trimmed.check : null;
+    },
+  };
+};
+
+/** Decides on the epoch and marks the log as open on this machine. */
+function openLog(db: Connection, file: string, seal: SealFile, log: Log): Opened {
   const machine = bootOfMachine();
   const meta = metaOf(db);
   const inode = String(fs.statSync(file).ino);
   const lost = meta.has('open_on') && meta.get('open_on') !== machine;
   const replaced = meta.has('inode') && meta.get('inode') !== inode;
-  const number = (value: unknown): number => (typeof value === 'number' ? value : 0);
   const edge = db.run('select min(seq) as first, max(seq) as last from journal', []).rows[0];
-  const row = db.prepare('select at, json from journal where seq = ?');
-  /** The newest trimmed row and its check, with which the next row is compared. */
-  let trimmed = { seq: Number(meta.get('trimmed') ?? 0), check: meta.get('trimmed_check') ?? '' };
-  const lastRow = number(edge?.['last']);
-  const checkAt = (seq: number): string | null => {
-    const found = row.get(seq);
-    if (found !== undefined) return checkOf(String(found['json']));
-    return seq === trimmed.seq ? trimmed.check : null;
-  };
+  const [first, last] = [number(edge?.['first']), number(edge?.['last'])];
+  const rows = checksOf(db);
+  const trimmed = { seq: Number(meta.get('trimmed') ?? 0), check: meta.get('trimmed_check') ?? '' };
   const before = meta.get('epoch') ?? null;
-  const id = meta.get('id') ?? randomBytes(9).toString('base64url');
+  const id = meta.get('id') ?? randomBytes(9, 'journal').toString('base64url');
+  const began = Number(meta.get('began') ?? 1);
+  const doubt = lost
+    ? 'the machine went down before the log was closed'
+    : replaced
+      ? 'the file was replaced'
+      : null;
   const kept = {
     epoch: before,
     id,
-    began: Number(meta.get('began') ?? 1),
-    head: Math.max(lastRow, trimmed.seq, Number(meta.get('began') ?? 1) - 1),
-    checkAt,
-    newestAt: number(row.get(lastRow)?.['at']),
-    doubt: lost
-      ? 'the machine went down before the log was closed'
-      : replaced
-        ? 'the file was replaced'
-        : null,
+    began,
+    head: Math.max(last, trimmed.seq, began - 1),
+    checkAt: (seq: number) => rows.check(seq, trimmed),
+    newestAt: rows.at(last),
+    doubt,
   };
   const opened = openEpoch(kept, seal.kept, Date.now());
-  const { epoch, began } = opened;
-  if (before !== null || seal.kept !== null) {
-    if (opened.why !== null) {
-      log.warn(
-        { file, epoch, before, head: kept.head, seq: began, why: opened.why },
-        'journal has a new epoch; cursors of the old one are void',
-      );
-    }
+  if ((before !== null || seal.kept !== null) && opened.why !== null) {
+    log.warn(
+      { file, epoch: opened.epoch, before, head: kept.head, seq: opened.began, why: opened.why },
+      'journal has a new epoch; cursors of the old one are void',
+    );
   }
-  const put = db.prepare(
-    'insert into meta (key, value) values (?, ?) on conflict (key) do update set value = excluded.value',
-  );
+  const put = putMeta(db);
   db.exec('begin immediate');
-  put.run('epoch', epoch);
+  put.run('epoch', opened.epoch);
   put.run('id', id);
-  put.run('began', String(began));
+  put.run('began', String(opened.began));
   put.run('inode', inode);
   if (machine !== null) put.run('open_on', machine);
   db.exec('commit');
-  // Only now that the mark is on the disk; where a lost tail could not be noticed, every group goes on being flushed.
+  // After the mark is on the disk; if a lost tail could not be detected, every group stays flushed.
   if (machine !== null) db.exec('pragma synchronous=normal');
+  return { id, epoch: opened.epoch, began: opened.began, head: opened.head, first, last, trimmed };
+}
 
-  const insert = db.prepare(
-    'insert into journal (seq, type, subject, at, topics, json) values (?, ?, ?, ?, ?, ?)',
-  );
-  const select = db.prepare(
-    'select seq, type, subject, at, topics, json from journal where seq > ? order by seq limit ?',
-  );
-  const pages = db.prepare(
-    'select (page_count - freelist_count) * page_size as used from pragma_page_count, pragma_freelist_count, pragma_page_size',
-  );
-  let { head } = opened;
-  let tail = number(edge?.['first']) || head + 1;
-  let check = (head < began ? '' : checkAt(head)) || firstCheck(epoch);
-  const damaged = (rows: readonly JournalRow[], after: number): number | null =>
-    newestDamaged(rows, after, { epoch, began, checkAt });
-  const giveUp = (last: number): void => {
-    trimmed = { seq: last, check: checkAt(last) ?? '' };
-    tail = last + 1;
-    db.exec('begin immediate');
-    db.run('delete from journal where seq <= ?', [last]);
-    put.run('trimmed', String(last));
-    put.run('trimmed_check', trimmed.check);
-    db.exec('commit');
-  };
-  const giveUpDamaged = (last: number): void => {
-    log.error({ file, seq: last }, 'a row of the journal is damaged; it and all before it are given up');
+class SqliteJournal implements JournalStore {
+  readonly #db: Connection;
+  readonly #file: string;
+  readonly #seal: SealFile;
+  readonly #log: Log;
+  readonly #id: string;
+  readonly epoch: string;
+  readonly began: number;
+  readonly #checks: ReturnType<typeof checksOf>;
+  readonly #put: StatementSync;
+  readonly #insert: StatementSync;
+  readonly #select: StatementSync;
+  readonly #pages: StatementSync;
+  #trimmed: Opened['trimmed'];
+  #head: number;
+  #tail: number;
+  #check: string;
+
+  constructor(db: Connection, file: string, seal: SealFile, log: Log) {
+    const { id, epoch, began, head, first, last, trimmed } = openLog(db, file, seal, log);
+    this.#db = db;
+    this.#file = file;
+    this.#seal = seal;
+    this.#log = log;
+    this.#id = id;
+    this.epoch = epoch;
+    this.began = began;
+    this.#checks = checksOf(db);
+    this.#put = putMeta(db);
+    this.#insert = db.prepare(
+      'insert into journal (seq, type, subject, at, topics, json) values (?, ?, ?, ?, ?, ?)',
+    );
+    this.#select = db.prepare(
+      'select seq, type, subject, at, topics, json from journal where seq > ? order by seq limit ?',
+    );
+    this.#pages = db.prepare(
+      'select (page_count - freelist_count) * page_size as used from pragma_page_count, pragma_freelist_count, pragma_page_size',
+    );
+    this.#trimmed = trimmed;
+    this.#head = head;
+    this.#tail = first || head + 1;
+    this.#check = (head < began ? '' : this.#checks.check(head, trimmed)) || firstCheck(epoch);
+    this.#checkNewest(last);
+    seal.write(id, epoch, head, this.#check);
+  }
+  head(): number {
+    return this.#head;
+  }
+  tail(): number {
+    return this.#tail;
+  }
+  check(): string {
+    return this.#check;
+  }
+  append(rows: readonly JournalRow[]): void {
+    const db = this.#db;
+    let next = this.#head;
+    for (const row of rows) {
+      if (row.seq !== ++next) throw new Error(`journal: seq ${row.seq} where ${next} must follow`);
+    }
     try {
-      giveUp(last);
+      db.exec('begin immediate');
+      for (const row of rows) this.#insert.run(row.seq, row.type, row.subject, row.at, row.topics, row.json);
+      db.exec('commit');
     } catch (error) {
       if (db.inTransaction) db.exec('rollback');
-      log.warn({ file, err: error }, 'damaged rows stay in the file and are not read');
+      throw unavailable(error, this.#file);
     }
-  };
-  for (let at = Math.max(tail - 1, lastRow - CHECKED_ROWS); ;) {
-    const rows = select.all(at, CHECKED_AT_ONCE) as unknown as JournalRow[];
-    const bad = damaged(rows, at);
-    if (bad !== null) giveUpDamaged(bad);
-    const last = rows.at(-1);
-    if (last === undefined) break;
-    at = last.seq;
+    this.#head = next;
+    this.#check = checkOf(rows.at(-1)?.json ?? '') || this.#check;
+    this.#seal.write(this.#id, this.epoch, this.#head, this.#check);
   }
-  seal.write(id, epoch, head, check);
-  return {
-    epoch,
-    began,
-    head: () => head,
-    tail: () => tail,
-    check: () => check,
-    append(rows) {
-      let next = head;
-      for (const row of rows) {
-        if (row.seq !== ++next) throw new Error(`journal: seq ${row.seq} where ${next} must follow`);
-      }
-      try {
-        db.exec('begin immediate');
-        for (const row of rows) insert.run(row.seq, row.type, row.subject, row.at, row.topics, row.json);
-        db.exec('commit');
-      } catch (error) {
-        if (db.inTransaction) db.exec('rollback');
-        throw unavailable(error, file);
-      }
-      head = next;
-      check = checkOf(rows.at(-1)?.json ?? '') || check;
-      seal.write(id, epoch, head, check);
-    },
-    read(after, limit) {
-      const from = Math.max(after, tail - 1);
-      let rows: JournalRow[];
-      let bad: number | null;
-      try {
-        rows = select.all(from, limit) as unknown as JournalRow[];
-        bad = damaged(rows, from);
-      } catch (error) {
-        throw unavailable(error, file);
-      }
-      if (bad === null) return rows;
-      giveUpDamaged(bad);
-      throw new ServiceError('store_unavailable', `journal: row ${bad} is damaged and was given up`);
-    },
-    trim(below) {
-      const last = Math.min(below - 1, head);
-      if (last < tail) return;
-      const was = { tail, trimmed };
-      try {
-        giveUp(last);
-      } catch (error) {
-        if (db.inTransaction) db.exec('rollback');
-        ({ tail, trimmed } = was);
-        throw unavailable(error, file);
-      }
-    },
-    bytes() {
-      try {
-        const { used } = pages.get() as { used: number };
-        return used;
-      } catch (error) {
-        throw unavailable(error, file);
-      }
-    },
-    saveCheckpoint(seq, text) {
-      try {
-        put.run('checkpoint', `${seq} ${text}`);
-      } catch (error) {
-        throw unavailable(error, file);
-      }
-    },
-    checkpoint() {
-      const kept = db.run("select value from meta where key = 'checkpoint'", []).rows[0]?.['value'];
-      if (typeof kept !== 'string') return null;
-      const read = readCheckpoint(kept);
-      // After a power cut it can be ahead of the remaining rows; its content was published nonetheless.
-      return { seq: Math.min(read.seq, head), text: read.text };
-    },
-    close() {
-      try {
-        // Flushed before the mark is removed, so that "closed cleanly" is never true of a log whose end is not on the disk.
-        db.exec('pragma wal_checkpoint(truncate)');
-        db.exec("pragma synchronous=full; delete from meta where key = 'open_on'");
-      } catch (error) {
-        log.warn({ file, err: error }, 'journal closed without its mark');
-      }
-      db.close();
-      try {
-        seal.close();
-      } catch (error) {
-        log.warn({ file, err: error }, 'the seal of the journal was not flushed');
-      }
-    },
-  };
+  read(after: number, limit: number): JournalRow[] {
+    const from = Math.max(after, this.#tail - 1);
+    const { rows, bad } = this.#try(() => {
+      const found = this.#select.all(from, limit) as unknown as JournalRow[];
+      return { rows: found, bad: this.#damaged(found, from) };
+    });
+    if (bad === null) return rows;
+    this.#giveUpDamaged(bad);
+    throw new ServiceError('store_unavailable', `journal: row ${bad} is damaged and was given up`);
+  }
+  trim(below: number): void {
+    const last = Math.min(below - 1, this.#head);
+    if (last < this.#tail) return;
+    const [tail, trimmed] = [this.#tail, this.#trimmed];
+    try {
+      this.#giveUp(last);
+    } catch (error) {
+      if (this.#db.inTransaction) this.#db.exec('rollback');
+      this.#tail = tail;
+      this.#trimmed = trimmed;
+      throw unavailable(error, this.#file);
+    }
+  }
+  bytes(): number {
+    return this.#try(() => (this.#pages.get() as { used: number }).used);
+  }
+  saveCheckpoint(seq: number, text: string): void {
+    this.#try(() => this.#put.run('checkpoint', `${seq} ${text}`));
+  }
+  checkpoint(): { readonly seq: number; readonly text: string } | null {
+    const kept = this.#db.run("select value from meta where key = 'checkpoint'", []).rows[0]?.['value'];
+    if (typeof kept !== 'string') return null;
+    const read = readCheckpoint(kept);
+    // After a power cut it can be ahead of the remaining rows; its content was published nonetheless.
+    return { seq: Math.min(read.seq, this.#head), text: read.text };
+  }
+  close(): void {
+    try {
+      // Flushed before the mark is removed, so that "closed cleanly" is never true of a log whose end is not on the disk.
+      this.#db.exec('pragma wal_checkpoint(truncate)');
+      this.#db.exec("pragma synchronous=full; delete from meta where key = 'open_on'");
+    } catch (error) {
+      this.#log.warn({ file: this.#file, err: error }, 'journal closed without its mark');
+    }
+    this.#db.close();
+    try {
+      this.#seal.close();
+    } catch (error) {
+      this.#log.warn({ file: this.#file, err: error }, 'the seal of the journal was not flushed');
+    }
+  }
+
+  #try<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw unavailable(error, this.#file);
+    }
+  }
+  #damaged(rows: readonly JournalRow[], after: number): number | null {
+    const { epoch, began } = this;
+    const checkAt = (seq: number): string | null => this.#checks.check(seq, this.#trimmed);
+    return newestDamaged(rows, after, { epoch, began, checkAt });
+  }
+  /** Compares the checks of the newest rows, from `last` back. */
+  #checkNewest(last: number): void {
+    for (let at = Math.max(this.#tail - 1, last - CHECKED_ROWS); ;) {
+      const rows = this.#select.all(at, CHECKED_AT_ONCE) as unknown as JournalRow[];
+      const bad = this.#damaged(rows, at);
+      if (bad !== null) this.#giveUpDamaged(bad);
+      const newest = rows.at(-1);
+      if (newest === undefined) return;
+      at = newest.seq;
+    }
+  }
+  #giveUp(last: number): void {
+    const db = this.#db;
+    this.#trimmed = { seq: last, check: this.#checks.check(last, this.#trimmed) ?? '' };
+    this.#tail = last + 1;
+    db.exec('begin immediate');
+    db.run('delete from journal where seq <= ?', [last]);
+    this.#put.run('trimmed', String(last));
+    this.#put.run('trimmed_check', this.#trimmed.check);
+    db.exec('commit');
+  }
+  #giveUpDamaged(last: number): void {
+    const file = this.#file;
+    this.#log.error(
+      { file, seq: last },
+      'a row of the journal is damaged; it and all before it are given up',
+    );
+    try {
+      this.#giveUp(last);
+    } catch (error) {
+      if (this.#db.inTransaction) this.#db.exec('rollback');
+      this.#log.warn({ file, err: error }, 'damaged rows stay in the file and are not read');
+    }
+  }
 }
 
 /** `<seq> <text>`; the first release wrote the two as JSON. */

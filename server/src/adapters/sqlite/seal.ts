@@ -26,7 +26,7 @@ export function openSeal(file: string): SealFile {
   const kept = readSeal(file);
   const descriptor = fs.openSync(file, fs.constants.O_RDWR | fs.constants.O_CREAT, 0o600);
   const { ino } = fs.fstatSync(descriptor);
-  /** The file system's clock, where it is another machine's, less ours. */
+  /** Clock of the file system, if on another machine, minus ours. */
   let skew: number | undefined;
 
   let written = '';

@@ -38,7 +38,7 @@ const unavailable = (error: unknown): boolean =>
 
 storeConformance('sqlite', () => openSqliteStore(newFile()));
 
-test('sqlite store - a lock held by another program is waited for, without freezing, and then said', async () => {
+test('sqlite store - a write waits for the lock of another program without blocking, then fails', async () => {
   const file = newFile();
   const store = await openSqliteStore(file);
   await store.migrate('test', [item]);
@@ -71,7 +71,7 @@ test('sqlite store - a lock held by another program is waited for, without freez
   }
 });
 
-test('sqlite store - a write that is wrong is refused at once: trying again is for locks only', async () => {
+test('sqlite store - an invalid write fails at once: retries are for locks only', async () => {
   const store = await openSqliteStore(newFile());
   await store.migrate('test', [item]);
   const add = () => store.db<Tables>().insertInto('item').values({ id: 1, name: 'a' }).execute();
@@ -82,7 +82,7 @@ test('sqlite store - a write that is wrong is refused at once: trying again is f
   await store.close();
 });
 
-test('sqlite store - a full disk refuses writes, keeps reads and what was there, and takes writes again', async () => {
+test('sqlite store - a full disk refuses writes, keeps reads and data, and accepts writes again', async () => {
   const store = await openSqliteStore(newFile());
   await store.migrate('test', [item]);
   const db = store.db<Tables>();
@@ -105,7 +105,7 @@ test('sqlite store - a full disk refuses writes, keeps reads and what was there,
   await store.close();
 });
 
-test('sqlite store - writes that come together share their flushes, and each has its own outcome', async (t) => {
+test('sqlite store - concurrent writes share their flushes, and each has its own result', async (t) => {
   const store = await openSqliteStore(newFile());
   await store.migrate('test', [item]);
   const db = store.db<Tables>();
@@ -125,7 +125,7 @@ test('sqlite store - writes that come together share their flushes, and each has
   const results = await Promise.allSettled(
     Array.from({ length: 40 }, (_, i) => {
       if (i % 10 === 3) return addTwo(i * 10, () => assert.fail('thought better of it'));
-      // The number of the one before.
+      // The number of the previous one.
       if (i % 10 === 7) return addTwo((i - 1) * 10);
       return i % 2 === 0 ? addTwo(i * 10) : add(i * 10);
     }),
@@ -147,7 +147,7 @@ test('sqlite store - writes that come together share their flushes, and each has
   await store.close();
 });
 
-test('sqlite store - a write is acknowledged only once its flush has ended', async (t) => {
+test('sqlite store - a write is acknowledged only after its flush', async (t) => {
   const store = await openSqliteStore(newFile());
   await store.migrate('test', [item]);
   const flushes: (() => void)[] = [];
@@ -178,7 +178,7 @@ test('sqlite store - a write is acknowledged only once its flush has ended', asy
   await store.close();
 });
 
-test('sqlite store - a disk that cannot be flushed is said to everyone who waits, and tried again', async (t) => {
+test('sqlite store - a failed flush is reported to all waiting writes, and retried', async (t) => {
   const store = await openSqliteStore(newFile());
   await store.migrate('test', [item]);
   const add = (id: number) => store.db<Tables>().insertInto('item').values({ id, name: 'a' }).execute();
@@ -191,7 +191,7 @@ test('sqlite store - a disk that cannot be flushed is said to everyone who waits
   await store.close();
 });
 
-test('sqlite store - what was acknowledged survives kill -9', async () => {
+test('sqlite store - acknowledged writes survive kill -9', async () => {
   const file = newFile();
   const child = spawn(
     process.execPath,
@@ -229,7 +229,7 @@ test('sqlite store - what was acknowledged survives kill -9', async () => {
   await store.close();
 });
 
-test('sqlite store - a damaged file is refused by name and left as it is', async () => {
+test('sqlite store - a damaged file is refused by name and left unchanged', async () => {
   for (const damage of ['header', 'middle'] as const) {
     const file = newFile();
     const store = await openSqliteStore(file);
@@ -253,7 +253,7 @@ test('sqlite store - a damaged file is refused by name and left as it is', async
   }
 });
 
-test('sqlite - what was deleted or changed is nowhere in the files once it is forgotten', async () => {
+test('sqlite - deleted or changed data is nowhere in the files after forget', async () => {
   const file = newFile();
   await using closing = new AsyncDisposableStack();
   const store = await openSqliteStore(file);
@@ -291,7 +291,7 @@ test('sqlite - what was deleted or changed is nowhere in the files once it is fo
   assert.ok(!found());
 });
 
-test('sqlite store - the text index holds nothing of a deleted text', async () => {
+test('sqlite store - the text index contains nothing of a deleted text', async () => {
   const file = newFile();
   const store = await openSqliteStore(file);
   const db = store.db<{ word: { id: number; text: string } }>();

@@ -17,7 +17,7 @@ import { openStoreSeal } from './store-seal.ts';
 export interface SqliteStore extends Store {
   /** Commits this store has lost, oldest first. */
   readonly gaps: readonly StoreGap[];
-  /** Stores that the events of the gaps up to this one are in the journal. */
+  /** Marks the gaps up to this one as reported: their events are in the journal. */
   gapTold(id: number): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export async function openSqliteStore(
   let reader: Connection;
   try {
     reader = await whenFree(file, () => new Connection(file, { readOnly: true }));
-    // As every other database has it.
+    // As in other databases.
     for (const connection of [reader, writer]) connection.exec('pragma case_sensitive_like=on');
   } catch (error) {
     writer.close();

@@ -10,7 +10,7 @@ export interface PlacedRow {
 export interface TableReader extends Disposable {
   /** Migrations that ran, by feature. */
   steps(feature: string): readonly string[];
-  /** Rows after a row id, in order; `columns` and `table` are names read from a database. */
+  /** Rows after a row id, in order; `columns` and `table` must come from the database. */
   rows(table: string, columns: readonly string[], after: number, limit: number): readonly PlacedRow[];
   count(table: string): number;
   /** The greatest number ever assigned in the table, 0 for none. */

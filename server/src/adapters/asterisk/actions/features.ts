@@ -7,7 +7,7 @@ import { ListVoid } from '../ami/pending.ts';
 import type { ActionFields } from '../ami/codec.ts';
 import { DND_OFF, DND_ON, KEYS, STORE, dndState } from '../conf/self-service-contexts.ts';
 import { dialled } from '../conf/text.ts';
-import { readFeatures, storedKeys } from '../features-store.ts';
+import { readFeatures, storedKeys } from './features-store.ts';
 
 /*
  * DBPut   Family Key Val

@@ -60,6 +60,7 @@ export class AmiClosed extends Error {
 }
 
 export type ConnectionState = 'connecting' | 'login' | 'booting' | 'up' | 'closed';
+type AmiUser = Pick<AmiOptions, 'user' | 'secret'>;
 export interface AmiOptions {
   readonly host: string;
   readonly port: number;
@@ -112,6 +113,20 @@ export class AmiConnection {
   #turnBegan = 0;
   #inTurn = false;
 
+  /** Opens a connection to an engine of this machine for actions, without events. Rejects with `AmiClosed`. */
+  static forActions(
+    { ami_port, ami_actions }: { readonly ami_port: number; readonly ami_actions: AmiUser },
+    options: Pick<AmiOptions, 'clock' | 'log' | 'signal'>,
+  ): Promise<AmiConnection> {
+    return AmiConnection.open({
+      host: '127.0.0.1',
+      port: ami_port,
+      ...ami_actions,
+      events: 'off',
+      awaitBoot: false,
+      ...options,
+    });
+  }
   /** Connects, signs in and, if requested, waits until the engine has booted. Rejects with `AmiClosed`. */
   static async open(options: AmiOptions): Promise<AmiConnection> {
     const connection = new AmiConnection(options);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
+import { NetworkConfig } from '@offhook/contract/config-objects.ts';
 import { systemClock } from '../../../core/clock.ts';
 import { ServiceError } from '../../../core/errors.ts';
 import { silent } from '../../../core/log.ts';
@@ -23,9 +24,8 @@ import {
 } from '../../../../test/support/rendered-company.ts';
 import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
 import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
-import { AmiConnection } from '../ami/connection.ts';
-import { etcDir } from '../instance.ts';
-import { createEngineConfig } from './engine-config.ts';
+import { etcDir } from '../conf/instance.ts';
+import { AsteriskConfig } from './engine-config.ts';
 import { readBack } from './read-back.ts';
 
 const login = { username: 'site', password: 'a-trunk-secret-of-ours' };
@@ -72,7 +72,7 @@ let config: EngineConfig;
 let good: EngineFiles;
 before(async () => {
   engine = await startTestEngine(site);
-  config = createEngineConfig({
+  config = new AsteriskConfig({
     instance: engine.instance,
     settings: engine.settings,
     program: () => engine.program,
@@ -269,6 +269,31 @@ test('apply/verify - a good change is on the living engine', async () => {
   assert.deepEqual(config.needsRestart(['modules.conf', 'queues.conf']), ['modules.conf']);
 });
 
+test('apply/verify - external addresses and media ports are on the living engine without a restart', async () => {
+  const network = NetworkConfig.parse({
+    external_address: '203.0.113.7',
+    local_nets: ['192.168.0.0/16'],
+    rtp_ports: { from: 31_000, to: 31_099 },
+  });
+  const files = config.render({ ...site, network });
+  const proof = await config.prove(files);
+  assert.deepEqual(proof.problems, []);
+  const names = await config.write(files);
+  for (const name of ['pjsip.conf', 'pjsip_shared.conf', 'rtp.conf']) assert.ok(names.includes(name), name);
+  assert.deepEqual(config.needsRestart(names), []);
+  const before = await config.verify(proof, names);
+  assert.ok(
+    before.some((p) => p.object === 'transport transport-udp' && p.words.includes('203.0.113.7')),
+    JSON.stringify(before),
+  );
+  await config.reload(names);
+  assert.deepEqual(await config.verify(proof, names), []);
+  assert.match(await engine.cli('rtp show settings'), /Port start: +31000\s+Port end: +31099/);
+  await config.write(good);
+  await config.reload(names);
+  assert.deepEqual(await config.verify(await config.prove(good), names), []);
+});
+
 test('apply/prove - what is wrong in a hand-written file is found, and it is kept as it is', async () => {
   const file = path.join(etcDir(engine.instance), 'custom', 'queues.conf');
   await writeFile(file, '[night]\nstrategy = everybody\n');
@@ -292,16 +317,7 @@ test('apply/prove - what is wrong in a hand-written file is found, and it is kep
 });
 
 test('apply/read-back - endpoints that are asked for one by one show the same as their lists', async () => {
-  const { ami_port: port, ami_actions: account } = engine.instance;
-  const ami = await AmiConnection.open({
-    host: '127.0.0.1',
-    port,
-    ...account,
-    events: 'off',
-    awaitBoot: false,
-    clock: systemClock,
-    log: silent,
-  });
+  const ami = await engine.ami();
   try {
     const asked = { ami, console: (text: string) => engine.cli(text) };
     const kinds = new Set(['endpoint', 'auth', 'aor', 'identify'] as const);
@@ -326,7 +342,7 @@ test('apply/engine-config - a proof that takes over what it knows of phones is t
   const wantedOf = (proof: unknown): [string, string][] =>
     [...(proof as { wanted: Map<string, string> }).wanted].toSorted(([a], [b]) => (a < b ? -1 : 1));
   const fresh = () =>
-    createEngineConfig({
+    new AsteriskConfig({
       instance: engine.instance,
       settings: engine.settings,
       program: () => engine.program,

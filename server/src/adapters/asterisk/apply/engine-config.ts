@@ -1,33 +1,41 @@
 /**
  * The engine's side of an apply: proves files on a throw-away engine, writes them, reloads the live engine and reads it back.
  */
-import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import { ServiceError, messageOf } from '../../../core/errors.ts';
+import { ServiceError } from '../../../core/errors.ts';
 import type { Log } from '../../../core/log.ts';
+import type { Certificates } from '../../../ports/certificates.ts';
 import type { Clock } from '../../../ports/clock.ts';
-import type { EngineConfig, EngineFiles, EngineProblem, Proof } from '../../../ports/engine-config.ts';
+import type { Site } from '../../../ports/site.ts';
+import type {
+  EngineConfig,
+  EngineFiles,
+  EngineProblem,
+  FileOnDisk,
+  Proof,
+} from '../../../ports/engine-config.ts';
 import { AmiConnection } from '../ami/connection.ts';
 import { ListVoid } from '../ami/pending.ts';
 import { hiddenSecrets } from '../conf/hidden.ts';
 import { renderSite } from '../conf/render.ts';
+import { TURN_FILE } from '../conf/turn-file.ts';
 import { diskOf, handWrittenFiles, readFileOf, writeFiles } from '../conf/write.ts';
-import { etcDir } from '../instance.ts';
-import type { AsteriskProgram, Instance, InstanceSettings } from '../instance.ts';
+import { etcDir } from '../conf/instance.ts';
+import type { AsteriskProgram, Instance, InstanceSettings } from '../conf/instance.ts';
 import { consoleFile } from '../process/console-log.ts';
 import { engineCommand } from '../process/control.ts';
+import type { TurnServer } from '../turn/server.ts';
 import { compare, withWords } from './compare.ts';
+import { handshakeProblem, hostsOf, securedTransports } from './handshake.ts';
 import { readProblems } from './log-words.ts';
-import { FILE_OF, kindOf, readMeant } from './meant.ts';
-import type { Kind, Meant, Objects } from './meant.ts';
-import { isSamePhone, phoneSections, sectionsOf } from './phone-sections.ts';
-import type { PhoneSections } from './phone-sections.ts';
+import { FILE_OF } from './meant.ts';
+import type { Kind, Objects } from './meant.ts';
+import { sectionsOf } from './phone-sections.ts';
+import { ALL_KINDS, Prover, namesOf, unknownApplications } from './prover.ts';
+import type { FullProof } from './prover.ts';
 import { readApplications, readBack } from './read-back.ts';
 import type { Asked } from './read-back.ts';
 import { needsRestart, ownerOf, reloadParts } from './reload.ts';
-import { slicesOf } from './slices.ts';
-import type { Slice } from './slices.ts';
-import { DidNotBoot, startShadow } from './shadow.ts';
 
 export interface EngineConfigOptions {
   readonly instance: Instance;
@@ -36,26 +44,16 @@ export interface EngineConfigOptions {
   readonly program: () => AsteriskProgram | null;
   readonly clock: Clock;
   readonly log: Log;
+  /** Keeps the certificate of SIP over TLS; without it none is rendered. */
+  readonly certificates?: Certificates;
+  /** The TURN server beside the engine; without it the file for it is only written. */
+  readonly turn?: Pick<TurnServer, 'prepare' | 'take'>;
   /** Limit of a proof; 60 s. */
   readonly prove_ms?: number;
 }
-interface FullProof extends Proof {
-  readonly wanted: Objects;
-  readonly meant: Meant;
-  readonly phones: PhoneSections;
-}
 
-const PROVE_MS = 60_000;
 /** From this many endpoints on, each is read individually, because the engine's own list takes longer. */
 const MANY = 6_000;
-/** Number of kept proofs, so that the way back to the previous files needs no engine. */
-const KEPT = 4;
-const ALL_KINDS: ReadonlySet<Kind> = new Set(Object.keys(FILE_OF) as Kind[]);
-/** An engine creates a registration only if it can send it, so registrations are checked in the live engine. */
-const PROVEN: ReadonlySet<Kind> = new Set([...ALL_KINDS].filter((kind) => kind !== 'registration'));
-const PHONES: ReadonlySet<Kind> = new Set(['endpoint', 'auth', 'aor']);
-/** Throw-away engines at once. */
-const ENGINES = 2;
 const SIP: readonly Kind[] = ['endpoint', 'auth', 'aor', 'identify', 'registration'];
 
 /** Kinds of objects defined in any of these files. */
@@ -65,56 +63,131 @@ function kindsOf(names: readonly string[]): ReadonlySet<Kind> {
   const sip = owners.has('pjsip_shared.conf') || names.includes('custom/pjsip.conf');
   return new Set([...ALL_KINDS].filter((kind) => owners.has(FILE_OF[kind]) || (sip && SIP.includes(kind))));
 }
-const namesOf = (objects: Objects, kind: Kind): string[] =>
-  [...objects.keys()].filter((key) => key.startsWith(`${kind} `)).map((key) => key.slice(kind.length + 1));
 
-/** Steps that use an application of no loaded module: the engine accepts them, and they fail during a call. */
-function unknownApplications(meant: Meant, known: ReadonlySet<string>): EngineProblem[] {
-  const problems: EngineProblem[] = [];
-  for (const [key, value] of meant.objects) {
-    if (kindOf(key) !== 'dialplan' || !value.includes('(') || key.endsWith(',hint')) continue;
-    const app = value.slice(0, value.indexOf('('));
-    if (!known.has(app.toLowerCase()))
-      problems.push({
-        object: key,
-        file: FILE_OF.dialplan,
-        words: `there is no application ${JSON.stringify(app)}`,
-      });
-  }
-  return problems;
-}
-
-export function createEngineConfig(options: EngineConfigOptions): EngineConfig {
-  const { instance, settings, clock } = options;
-  const log = options.log.child({ part: 'engine-config' });
-  const etc = etcDir(instance);
-  const proofs = new Map<string, FullProof>();
+export class AsteriskConfig implements EngineConfig {
+  readonly #options: EngineConfigOptions;
+  readonly #log: Log;
+  readonly #etc: string;
+  readonly #prover: Prover;
   /** End of the engine's log when it was last asked to reload files. */
-  let logFrom: number | null = null;
+  #logFrom: number | null = null;
+  readonly hidden = hiddenSecrets;
+  readonly needsRestart = needsRestart;
 
-  const needProgram = (): AsteriskProgram => {
-    const program = options.program();
+  constructor(options: EngineConfigOptions) {
+    const { clock, instance, prove_ms } = options;
+    this.#options = options;
+    this.#log = options.log.child({ part: 'engine-config' });
+    this.#etc = etcDir(instance);
+    this.#prover = new Prover({ home: instance.folder, clock, prove_ms });
+  }
+  get ready(): boolean {
+    return this.#options.program() !== null;
+  }
+  render(site: Site): EngineFiles {
+    const { instance, settings } = this.#options;
+    return renderSite(site, instance, this.#needProgram(), settings);
+  }
+  onDisk(names: Iterable<string>): Promise<readonly FileOnDisk[]> {
+    return diskOf(this.#etc, names);
+  }
+  read(name: string, backup: boolean = false): Promise<string | null> {
+    return readFileOf(this.#etc, name, backup);
+  }
+  async certify(files: EngineFiles): Promise<void> {
+    const secured = securedTransports(files.get('pjsip.conf') ?? '');
+    if (secured.length > 0 || /^cert=/m.test(files.get(TURN_FILE) ?? ''))
+      await this.#options.certificates?.ensure(hostsOf(secured));
+  }
+  async prove(files: EngineFiles, signal?: AbortSignal): Promise<Proof> {
+    const program = this.#needProgram();
+    const all = new Map([...files, ...(await this.#handWritten())]);
+    await this.certify(files);
+    await this.#options.turn?.prepare(files.get(TURN_FILE) ?? '', signal);
+    return await this.#prover.prove(all, program, signal);
+  }
+  write(files: EngineFiles): Promise<readonly string[]> {
+    return writeFiles(this.#etc, files);
+  }
+  async reload(names: readonly string[], signal?: AbortSignal): Promise<void> {
+    const { instance, clock } = this.#options;
+    if (needsRestart(names).length === names.length) return;
+    this.#logFrom = await stat(consoleFile(instance)).then(
+      (s) => s.size,
+      () => 0,
+    );
+    await this.#withEngine(signal, ({ ami }) =>
+      reloadParts(ami, names, { clock, ...(signal ? { signal } : {}) }),
+    );
+  }
+  async verify(
+    proof: Proof,
+    names: readonly string[],
+    signal?: AbortSignal,
+  ): Promise<readonly EngineProblem[]> {
+    const { wanted, meant } = proof as FullProof;
+    const kinds = kindsOf(names);
+    const turn = names.includes(TURN_FILE) ? ((await this.#options.turn?.take(signal)) ?? null) : null;
+    if (turn !== null) return [{ object: 'network site', file: TURN_FILE, words: turn }];
+    if (kinds.size === 0) return [];
+    const many = namesOf(wanted, 'endpoint').length > MANY;
+    const found = await this.#withEngine(signal, async (asked) => {
+      const phones = kinds.has('endpoint') || kinds.has('auth') || kinds.has('aor');
+      const endpoints = phones ? await this.#changedEndpoints(names, many, wanted) : [];
+      if (kinds.has('identify')) endpoints.push(...meant.identified);
+      const held = await readBack(asked, { kinds, endpoints }, many);
+      const steps = kinds.has('dialplan') ? unknownApplications(meant, await readApplications(asked)) : [];
+      return [...steps, ...compare(wanted, held, kinds)];
+    });
+    const owners = new Set(names.map(ownerOf));
+    const own = meant.problems.filter((problem) => problem.file !== null && owners.has(problem.file));
+    const said =
+      this.#logFrom === null
+        ? []
+        : (await readProblems(consoleFile(this.#options.instance), this.#logFrom, 'live')).problems;
+    const handshakes = owners.has('pjsip.conf') ? await this.#handshakes(signal) : [];
+    return withWords([...own, ...found, ...handshakes], said);
+  }
+  /** Has the living engine read its certificate again; calls and connections stay. Throws where it shows another one then. */
+  async takeCertificate(signal?: AbortSignal): Promise<void> {
+    if (securedTransports((await this.read('pjsip.conf')) ?? '').length === 0) return;
+    await this.reload(['pjsip.conf'], signal);
+    const [problem] = await this.#handshakes(signal);
+    if (problem !== undefined) throw new ServiceError('invalid_configuration', problem.words);
+  }
+  handWritten(): Promise<readonly FileOnDisk[]> {
+    return handWrittenFiles(this.#etc);
+  }
+
+  /** Problems of the transports by TLS that the files on the disk have. */
+  async #handshakes(signal: AbortSignal | undefined): Promise<readonly EngineProblem[]> {
+    const secured = securedTransports((await this.read('pjsip.conf')) ?? '');
+    const problems = await Promise.all(
+      secured.map((transport) => handshakeProblem(transport, this.#options.clock, signal)),
+    );
+    return problems.filter((problem) => problem !== null);
+  }
+  #needProgram(): AsteriskProgram {
+    const program = this.#options.program();
     if (program === null)
       throw new ServiceError('engine_unavailable', 'the engine’s program is not known yet');
     return program;
-  };
+  }
   /** Hand-written files by the name under which they are included. */
-  async function handWritten(): Promise<EngineFiles> {
+  async #handWritten(): Promise<EngineFiles> {
     const texts = new Map<string, string>();
-    for (const { name } of await handWrittenFiles(etc)) {
-      const text = await readFileOf(etc, name, false);
+    for (const { name } of await handWrittenFiles(this.#etc)) {
+      const text = await readFileOf(this.#etc, name, false);
       if (text !== null) texts.set(name, text);
     }
     return texts;
   }
-  async function withEngine<T>(
-    signal: AbortSignal | undefined,
-    use: (asked: Asked) => Promise<T>,
-  ): Promise<T> {
-    const program = needProgram();
+  async #withEngine<T>(signal: AbortSignal | undefined, use: (asked: Asked) => Promise<T>): Promise<T> {
+    const { instance, clock } = this.#options;
+    const program = this.#needProgram();
     let ami;
     try {
-      const over = { clock, log, ...(signal ? { signal } : {}) };
+      const over = { clock, log: this.#log, ...(signal ? { signal } : {}) };
       // During its start the engine has not loaded everything; only this account is notified when it has.
       const booted = await AmiConnection.open({
         host: '127.0.0.1',
@@ -126,14 +199,7 @@ export function createEngineConfig(options: EngineConfigOptions): EngineConfig {
         ...over,
       });
       booted.close();
-      ami = await AmiConnection.open({
-        host: '127.0.0.1',
-        port: instance.ami_port,
-        ...instance.ami_actions,
-        events: 'off',
-        awaitBoot: false,
-        ...over,
-      });
+      ami = await AmiConnection.forActions(instance, over);
     } catch (error) {
       signal?.throwIfAborted();
       throw new ServiceError('engine_unavailable', 'the engine is not there', { cause: error });
@@ -152,175 +218,16 @@ export function createEngineConfig(options: EngineConfigOptions): EngineConfig {
       ami.close();
     }
   }
-
-  /** What one throw-away engine loaded from its slice, and problems in its log; `known` are marks of unchanged phones. */
-  async function bootSlice(
-    slice: Slice,
-    meant: Meant,
-    known: Objects,
-    program: AsteriskProgram,
-    signal: AbortSignal,
-  ) {
-    await using shadow = await startShadow(slice.files, meant.transports, {
-      home: instance.folder,
-      program,
-      clock,
-      signal,
-    });
-    const held = await readBack(
-      shadow.asked,
-      {
-        kinds: slice.whole ? PROVEN : PHONES,
-        endpoints: slice.endpoints.filter((name) => !known.has(`endpoint ${name}`)),
-      },
-      false,
-    );
-    const applications = slice.whole ? await readApplications(shadow.asked) : null;
-    const { problems } = await readProblems(shadow.log, 0, 'shadow');
-    const steps = applications === null ? [] : unknownApplications(meant, applications);
-    return { held, steps, problems };
-  }
-  /** Known marks of the phones for which the newest proof shows no difference. */
-  function marksOf(names: readonly string[], phones: PhoneSections): Objects {
-    const newest = [...proofs.values()].at(-1);
-    const same = names.filter((name) => newest !== undefined && isSamePhone(name, newest.phones, phones));
-    return new Map(
-      same.flatMap((name) => {
-        const mark = newest!.wanted.get(`endpoint ${name}`) ?? '';
-        return mark === '' ? [] : [[`endpoint ${name}`, mark] as const];
-      }),
-    );
-  }
-  async function boot(files: EngineFiles, program: AsteriskProgram, signal: AbortSignal): Promise<FullProof> {
-    const meant = readMeant(files);
-    const phones = phoneSections(files);
-    const names = namesOf(meant.objects, 'endpoint');
-    const known = marksOf(names, phones);
-    const failed = new AbortController();
-    const over = AbortSignal.any([signal, failed.signal]);
-    const waiting = [...slicesOf(files, names)];
-    const held = new Map<string, string>();
-    const found: EngineProblem[] = [...meant.problems];
-    const said = new Map<string, EngineProblem>();
-    const work = async (): Promise<void> => {
-      for (let slice = waiting.shift(); slice !== undefined; slice = waiting.shift()) {
-        const one = await bootSlice(slice, meant, known, program, over);
-        for (const [key, value] of one.held) held.set(key, value || (known.get(key) ?? ''));
-        found.push(...one.steps);
-        for (const problem of one.problems) said.set(problem.words, problem);
-      }
-    };
-    const workers = Array.from({ length: ENGINES }, () =>
-      work().catch((error: unknown) => {
-        failed.abort(error);
-        throw error;
-      }),
-    );
-    await Promise.allSettled(workers);
-    if (failed.signal.aborted) {
-      const error: unknown = failed.signal.reason;
-      if (!(error instanceof DidNotBoot)) throw error;
-      const words = { object: null, file: null, words: error.message };
-      return { problems: [...meant.problems, words], wanted: new Map(), meant, phones };
-    }
-    found.push(...compare(meant.objects, held, PROVEN));
-    // Objects the engine creates by itself, such as a number's hint from a pattern, are not defined by a file.
-    const wanted = new Map([...meant.objects].map(([key, value]) => [key, value || (held.get(key) ?? '')]));
-    return { problems: withWords(found, [...said.values()]), wanted, meant, phones };
-  }
-
-  async function prove(files: EngineFiles, signal?: AbortSignal): Promise<Proof> {
-    const program = needProgram();
-    const all = new Map([...files, ...(await handWritten())]);
-    const hash = createHash('sha256');
-    for (const name of [...all.keys()].sort()) hash.update(`${name}\0${all.get(name)}\0`);
-    const key = hash.digest('base64url');
-    const before = proofs.get(key);
-    if (before !== undefined) {
-      proofs.delete(key);
-      proofs.set(key, before);
-      return before;
-    }
-    const late = AbortSignal.timeout(options.prove_ms ?? PROVE_MS);
-    const over = signal === undefined ? late : AbortSignal.any([signal, late]);
-    let proof: FullProof;
-    try {
-      proof = await boot(all, program, over);
-    } catch (error) {
-      signal?.throwIfAborted();
-      if (late.aborted)
-        throw new ServiceError('engine_timeout', 'the throw-away engine took too long', { cause: error });
-      if (error instanceof ServiceError) throw error;
-      throw new ServiceError('engine_unavailable', `no throw-away engine could be had: ${messageOf(error)}`, {
-        cause: error,
-      });
-    }
-    if (proof.problems.length === 0) {
-      proofs.set(key, proof);
-      for (const oldest of [...proofs.keys()].slice(0, -KEPT)) proofs.delete(oldest);
-    }
-    return proof;
-  }
-
-  async function verify(
-    proof: Proof,
-    names: readonly string[],
-    signal?: AbortSignal,
-  ): Promise<readonly EngineProblem[]> {
-    const { wanted, meant } = proof as FullProof;
-    const kinds = kindsOf(names);
-    if (kinds.size === 0) return [];
-    const many = namesOf(wanted, 'endpoint').length > MANY;
-    const found = await withEngine(signal, async (asked) => {
-      const phones = kinds.has('endpoint') || kinds.has('auth') || kinds.has('aor');
-      const endpoints = phones ? await changedEndpoints(names, many, wanted) : [];
-      if (kinds.has('identify')) endpoints.push(...meant.identified);
-      const held = await readBack(asked, { kinds, endpoints }, many);
-      const steps = kinds.has('dialplan') ? unknownApplications(meant, await readApplications(asked)) : [];
-      return [...steps, ...compare(wanted, held, kinds)];
-    });
-    const owners = new Set(names.map(ownerOf));
-    const own = meant.problems.filter((problem) => problem.file !== null && owners.has(problem.file));
-    const said =
-      logFrom === null ? [] : (await readProblems(consoleFile(instance), logFrom, 'live')).problems;
-    return withWords([...own, ...found], said);
-  }
   /** Endpoints whose settings are compared: those the last write changed or removed; where there are many, all. */
-  async function changedEndpoints(
-    names: readonly string[],
-    many: boolean,
-    wanted: Objects,
-  ): Promise<string[]> {
+  async #changedEndpoints(names: readonly string[], many: boolean, wanted: Objects): Promise<string[]> {
     const name = FILE_OF.endpoint;
-    const [now, before] = await Promise.all([readFileOf(etc, name, false), readFileOf(etc, name, true)]);
+    const [now, before] = await Promise.all([
+      readFileOf(this.#etc, name, false),
+      readFileOf(this.#etc, name, true),
+    ]);
     const [a, b] = [sectionsOf(now ?? ''), sectionsOf(before ?? '')];
     const changed = [...new Set([...a.keys(), ...b.keys()])].filter((n) => n !== '' && a.get(n) !== b.get(n));
     const all = many || names.includes('pjsip_shared.conf') || names.includes('custom/pjsip.conf');
     return all ? [...new Set([...namesOf(wanted, 'endpoint'), ...changed])] : changed;
   }
-
-  return {
-    get ready() {
-      return options.program() !== null;
-    },
-    render: (site) => renderSite(site, instance, needProgram(), settings),
-    onDisk: (names) => diskOf(etc, names),
-    read: (name, backup = false) => readFileOf(etc, name, backup),
-    prove,
-    write: (files) => writeFiles(etc, files),
-    async reload(names, signal) {
-      if (needsRestart(names).length === names.length) return;
-      logFrom = await stat(consoleFile(instance)).then(
-        (s) => s.size,
-        () => 0,
-      );
-      await withEngine(signal, ({ ami }) =>
-        reloadParts(ami, names, { clock, ...(signal ? { signal } : {}) }),
-      );
-    },
-    verify,
-    handWritten: () => handWrittenFiles(etc),
-    hidden: hiddenSecrets,
-    needsRestart,
-  };
 }

@@ -12,6 +12,7 @@ export const FILE_OF = {
   aor: 'pjsip_aors.conf',
   identify: 'pjsip.conf',
   registration: 'pjsip.conf',
+  transport: 'pjsip.conf',
   queue: 'queues.conf',
   member: 'queues.conf',
   dialplan: 'extensions.conf',
@@ -97,6 +98,8 @@ export const QUEUE_SETTINGS = [
   ['weight', 'Weight', '0'],
   ['servicelevel', 'ServiceLevel', '0'],
 ] as const;
+/** Settings of a transport that a reload takes in. */
+export const TRANSPORT_SETTINGS = ['external_signaling_address', 'external_media_address'] as const;
 function queues(sections: readonly Section[], put: (key: string, value: string) => void): void {
   for (const section of sections) {
     if (section.name === 'general') continue;
@@ -159,6 +162,8 @@ export function readMeant(files: EngineFiles): Meant {
       for (const { key, value } of s.options) put(`feature ${key}`, value.split(',')[0]!.trim());
   const sip = file(FILE_OF.identify);
   const ofType = (type: string): readonly Section[] => sip.filter((s) => lastOf(s, 'type') === type);
+  for (const s of ofType('transport'))
+    put(`transport ${s.name}`, TRANSPORT_SETTINGS.map((key) => `${key}=${lastOf(s, key) ?? ''}`).join(' '));
   const identified = ofType('identify').flatMap((s) => lastOf(s, 'endpoint') ?? []);
   return { objects, problems, identified, transports: ofType('transport').map((s) => s.name) };
 }

@@ -5,7 +5,7 @@ import type { AmiConnection } from '../ami/connection.ts';
 import { ListVoid } from '../ami/pending.ts';
 import { header } from '../ami/frame.ts';
 import type { Frame } from '../ami/frame.ts';
-import { QUEUE_SETTINGS } from './meant.ts';
+import { QUEUE_SETTINGS, TRANSPORT_SETTINGS } from './meant.ts';
 import type { Kind, Objects } from './meant.ts';
 
 export interface Asked {
@@ -103,6 +103,22 @@ const conferences: Reader = async (asked, put) => {
   for (const [kind, command] of profiles)
     await names(asked, command, /^(?!-)(\S+) *$/gm, ([, name]) => put(`${kind} ${name}`, ''));
 };
+const transports: Reader = async (asked, put) => {
+  const found: string[] = [];
+  await names(
+    asked,
+    'pjsip show transports',
+    /^Transport:\s+(\S+)\s+(?:udp|tcp|tls|wss?|flow)\s/gm,
+    ([, name]) => found.push(name!),
+  );
+  for (const name of found) {
+    const shown = await asked.console(`pjsip show transport ${name}`);
+    const settings = new Map(
+      [...shown.matchAll(/^ (\w+) +: (\S*) *$/gm)].map(([, key, value]) => [key, value]),
+    );
+    put(`transport ${name}`, TRANSPORT_SETTINGS.map((key) => `${key}=${settings.get(key) ?? ''}`).join(' '));
+  }
+};
 /** The lists behind each file; a file is read back by all readers of its kinds. */
 const READERS: readonly { readonly kinds: readonly Kind[]; readonly read: Reader }[] = [
   {
@@ -130,6 +146,7 @@ const READERS: readonly { readonly kinds: readonly Kind[]; readonly read: Reader
         REGISTRATION,
       ),
   },
+  { kinds: ['transport'], read: transports },
   {
     kinds: ['queue', 'member'],
     read: (a, put) =>

@@ -3,6 +3,7 @@ import { ServiceError } from '../../../core/errors.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { ACTION_MS } from '../ami/connection.ts';
 import type { AmiConnection } from '../ami/connection.ts';
+import { TURN_FILE } from '../conf/turn-file.ts';
 
 /** In an order in which referenced objects are loaded first. */
 const PARTS: readonly { readonly module: string; readonly files: readonly string[] }[] = [
@@ -16,8 +17,16 @@ const PARTS: readonly { readonly module: string; readonly files: readonly string
   { module: 'features', files: ['features.conf'] },
   {
     module: 'res_pjsip',
-    files: ['pjsip.conf', 'pjsip_shared.conf', 'pjsip_endpoints.conf', 'pjsip_auths.conf', 'pjsip_aors.conf'],
+    files: [
+      'pjsip.conf',
+      'pjsip_shared.conf',
+      'pjsip_endpoints.conf',
+      'pjsip_auths.conf',
+      'pjsip_aors.conf',
+      'pjsip_acl.conf',
+    ],
   },
+  { module: 'res_rtp_asterisk', files: ['rtp.conf'] },
   { module: 'app_queue', files: ['queuerules.conf', 'queues.conf'] },
   { module: 'pbx_config', files: ['extensions.conf'] },
 ];
@@ -27,7 +36,7 @@ const BUSY_MS = { every: 100, most: 60_000 };
 /** Our file that includes a hand-written one. */
 export const ownerOf = (name: string): string => name.replace(/^custom\//, '');
 export const needsRestart = (names: readonly string[]): readonly string[] =>
-  names.filter((name) => !PARTS.some((part) => part.files.includes(ownerOf(name))));
+  names.filter((name) => name !== TURN_FILE && !PARTS.some((part) => part.files.includes(ownerOf(name))));
 
 /**
  * Reloads each part, one after the other. The engine's answer proves nothing, so only a missing answer is an error:

@@ -18,10 +18,10 @@ import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts'
 import { PASSWORD, company, extension, trunk } from '../../../../test/support/rendered-company.ts';
 import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
 import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
-import { celFile } from '../instance.ts';
+import { celFile } from '../conf/instance.ts';
 import { loadInstance } from '../process/instance-file.ts';
 import { findLiving, lives } from '../process/living.ts';
-import { createEngineConfig } from './engine-config.ts';
+import { AsteriskConfig } from './engine-config.ts';
 import { startShadow, sweepShadows } from './shadow.ts';
 
 /** Another exchange, and what it hears. Its address is not that of the phones, which would be taken for it. */
@@ -50,7 +50,7 @@ let engine: TestEngine;
 let config: EngineConfig;
 let files: EngineFiles;
 const make = (prove_ms?: number): EngineConfig =>
-  createEngineConfig({
+  new AsteriskConfig({
     instance: engine.instance,
     settings: engine.settings,
     program: () => engine.program,
@@ -176,7 +176,7 @@ test('apply/reload - of an unchanged set nothing is written and the engine is no
   const now = config.render(site);
   await config.write(now);
   assert.deepEqual(await config.write(now), []);
-  const nobody = createEngineConfig({
+  const nobody = new AsteriskConfig({
     instance: { ...engine.instance, ami_port: await freePort() },
     settings: engine.settings,
     program: () => engine.program,

@@ -8,8 +8,8 @@ import type { EngineFiles } from '../../../ports/engine-config.ts';
 import { AmiConnection } from '../ami/connection.ts';
 import { asteriskConf } from '../conf/engine-files.ts';
 import { managerConf } from '../conf/manager-files.ts';
-import { etcDir } from '../instance.ts';
-import type { AsteriskProgram, Instance } from '../instance.ts';
+import { etcDir } from '../conf/instance.ts';
+import type { AsteriskProgram, Instance } from '../conf/instance.ts';
 import { consoleFile } from '../process/console-log.ts';
 import { engineCommand } from '../process/control.ts';
 import { createInstance, loadInstance } from '../process/instance-file.ts';
@@ -143,16 +143,7 @@ export async function startShadow(
       started = findLiving(instance);
       await engine.release();
     }
-    const ami = await AmiConnection.open({
-      host: '127.0.0.1',
-      port: instance.ami_port,
-      ...instance.ami_actions,
-      events: 'off',
-      awaitBoot: false,
-      clock,
-      log: silent,
-      signal,
-    });
+    const ami = await AmiConnection.forActions(instance, { clock, log: silent, signal });
     const it = instance;
     return {
       log: consoleFile(instance),

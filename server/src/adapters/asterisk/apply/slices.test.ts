@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Instance } from '../instance.ts';
+import type { Instance } from '../conf/instance.ts';
 import { renderSite } from '../conf/render.ts';
 import { company, trunk } from '../../../../test/support/rendered-company.ts';
 import { readMeant } from './meant.ts';

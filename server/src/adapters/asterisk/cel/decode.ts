@@ -8,7 +8,16 @@ import type {
   CallRecordType,
   QueueStatus,
 } from '../../../ports/call-records.ts';
-import { CEL_FIELDS, FORWARDED, QUEUE_LEFT, RECORDING } from '../conf/cel-format.ts';
+import {
+  CALLER_BLOCKED,
+  CEL_FIELDS,
+  EMERGENCY,
+  FORWARDED,
+  QUEUE_LEFT,
+  RECORDING,
+  REFUSED,
+  REJECTED,
+} from '../conf/cel-format.ts';
 import type { CelEvent, CelField } from '../conf/cel-format.ts';
 import { isHealthCall } from '../health-call.ts';
 import { describeChannel } from '../events/names.ts';
@@ -87,6 +96,25 @@ function readTime(text: string): number | null {
 const RECORDING_TEXT =
   /^(extension|queue|ring_group):([A-Za-z0-9_-]{1,64}):(([A-Za-z0-9.-]{1,100})-\d{1,12}\.wav)$/;
 
+/** Written by our own dialplan, but any step of custom/extensions.conf can write a record of this name too. */
+const REFUSED_TEXT =
+  /^(class|hours|country|calls|budget):([a-z0-9_-]{0,40}):(local|national|mobile|international|premium):([0-9]{1,20})$/;
+function refusalOf(text: string): CallRecordFacts['refused'] {
+  const [, reason, limit, kind, extension] = REFUSED_TEXT.exec(text) ?? [];
+  return reason === undefined
+    ? undefined
+    : ({ reason, call_limit: limit || null, class: kind, extension } as CallRecordFacts['refused']);
+}
+
+const EMERGENCY_TEXT = /^([0-9]{0,20}):([+0-9]{0,40}):([0-9A-Fa-f.:[\]]{0,80})$/;
+function emergencyOf(text: string | undefined): CallRecordFacts['emergency'] {
+  const [, extension, callback = '', at = ''] = EMERGENCY_TEXT.exec(text ?? '') ?? [];
+  if (extension === undefined) return undefined;
+  const address = at.replace(/:[0-9]{1,5}$/, '').replace(/[[\]]/g, '');
+  return { extension, callback, address };
+}
+const REJECTED_BY = ['rule', 'customer'] as const;
+
 function readFacts(node: NodeId, f: Fields): CallRecordFacts | null {
   let extra: Record<string, unknown> = {};
   if (f.eventextra.startsWith('{')) {
@@ -121,6 +149,10 @@ function readFacts(node: NodeId, f: Fields): CallRecordFacts | null {
     listens: LISTENING_CONTEXTS.has(f.context) ? true : undefined,
     queue: f.appname === 'Queue' ? f.appdata.split(',', 1)[0] || undefined : undefined,
     recording: recorded === undefined ? undefined : { by, of, file, channel: channelId(node, recorded) },
+    refused: refusalOf(said(REFUSED) ?? ''),
+    emergency: emergencyOf(said(EMERGENCY)),
+    rejected: REJECTED_BY.find((by) => by === said(REJECTED)),
+    blocks_caller: /^[0-9]{1,20}$/.exec(said(CALLER_BLOCKED) ?? '')?.[0],
     queue_status: left !== undefined && Object.hasOwn(QUEUE_STATUS, left) ? QUEUE_STATUS[left] : undefined,
   };
   const known: Record<string, unknown> = {};

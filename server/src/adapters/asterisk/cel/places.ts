@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { FileHandle } from 'node:fs/promises';
+import { missing } from '../../../core/files.ts';
 
 /** A file with records: the one the engine writes, or a rotated one. */
 export interface Place {
@@ -12,14 +13,9 @@ export interface Place {
 }
 
 async function placeAt(file: string): Promise<Place | null> {
-  try {
-    const s = await stat(file, { bigint: true });
-    if (!s.isFile()) return null;
-    return { path: file, inode: Number(s.ino), size: Number(s.size), changed_ns: s.mtimeNs };
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
+  const s = await stat(file, { bigint: true }).catch(missing);
+  if (!s?.isFile()) return null;
+  return { path: file, inode: Number(s.ino), size: Number(s.size), changed_ns: s.mtimeNs };
 }
 
 /** The engine's current file; null while there is none. */
@@ -30,13 +26,7 @@ const PACKED = /\.(gz|bz2|xz|zst|lz4|zip|tmp|swp)$/;
 export async function rotatedPlaces(file: string): Promise<readonly Place[]> {
   const folder = path.dirname(file);
   const base = path.basename(file);
-  let names: string[];
-  try {
-    names = await readdir(folder);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
+  const names = (await readdir(folder).catch(missing)) ?? [];
   const ours = names.filter(
     (n) => /^[.-]/.test(n.slice(base.length)) && n.startsWith(base) && !PACKED.test(n),
   );

@@ -11,7 +11,7 @@ import { silent } from '../../../core/log.ts';
 import type { Log } from '../../../core/log.ts';
 import type { CallRecordBatch, CallRecordCheckpoint, CallRecords } from '../../../ports/call-records.ts';
 import { until } from '../../../../test/support/until.ts';
-import { createCelReader } from './reader.ts';
+import { CelReader } from './reader.ts';
 import type { CelReaderOptions } from './reader.ts';
 import { recordsOf } from '../../../../test/support/call-records.ts';
 
@@ -62,7 +62,7 @@ async function scene(): Promise<Scene> {
     },
     start(options = {}) {
       stop = new AbortController();
-      const reader = createCelReader({
+      const reader = new CelReader({
         file,
         node,
         log: silent,

@@ -20,6 +20,19 @@ export const KEYS = {
 const HOLD = conf`hold`;
 /** Where the other side of a held leg is: its exten is the id of the channel that holds it (events/hold.ts). */
 export const HOLD_CONTEXT = 'held-by';
+/** Where the test call of the service to itself leads (health-call.ts). */
+export const HEALTH_CONTEXT = 'health';
+/** Account with which the doctor registers a phone of its own, and what that phone is connected with. */
+export const DOCTOR = 'doctor';
+export const DOCTOR_EXTEN = 'echo';
+export const healthContext: ConfText = conf`
+[health]
+exten => s,1,Answer()
+ same => n,Hangup()
+exten => near,1,Hangup()
+exten => echo,1,Answer()
+ same => n,Echo()
+`;
 /** Where a number that a person chose is looked for. */
 export const REACH_CONTEXT = 'reach';
 
@@ -64,6 +77,8 @@ ${HOLD} => ${KEYS.hold},peer,Gosub,"held-by,s,1"
 /** What the channels of a phone carry, so that they listen to `KEYS.hold`; and the options of Dial and Queue for the rest. */
 export const phoneFeatures: ConfText = conf`set_var = DYNAMIC_FEATURES=${HOLD}
 `;
+/** Option of every Dial of a phone: what it answers is no order to the engine (forward-contexts.ts). */
+export const ownForward: ConfText = conf`i`;
 export const calledPhone: ConfText = conf`t`;
 export const callingPhone: ConfText = conf`$\{IF($["$\{OFFHOOK_EXTENSION}" = ""]?:T)}`;
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { registerPhone } from '../../../../test/support/phone.ts';
 import type { Phone, PhoneCall } from '../../../../test/support/phone.ts';
-import { openTransport, randomTag } from '../../../../test/support/sip/transport.ts';
+import { openTransport, randomTag } from '../phone/transport.ts';
 import { until } from '../../../../test/support/until.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
 import { NAMES, PASSWORD, company } from '../../../../test/support/rendered-company.ts';
@@ -110,6 +110,7 @@ test('conf/calls - echo, music, blind transfer, parking and both ways of picking
     const other = await two.incoming();
     await other.answer();
     await call.answered();
+    await other.bridged();
     return { call, other };
   };
   const sent_on = await talk();
@@ -157,6 +158,7 @@ test('conf/calls - a transferred caller hears that nobody answers', async () => 
   const other = await two.incoming();
   await other.answer();
   await call.answered();
+  await other.bridged();
   await other.transfer('1002');
   (await silent.incoming()).reject(480);
   await until('the announcement', async () => (await engine.heard('1001')).includes('vm-nobodyavail'));

@@ -92,5 +92,13 @@ export const CEL_APPS = [
 export const QUEUE_LEFT = 'OFFHOOK_QUEUE_LEFT' as ConfText;
 /** `extension:<extension>:<file>`, `queue:<name>:<file>` or `ring_group:<name>:<file>`, written when a call that is recorded by rule is answered. */
 export const RECORDING = 'OFFHOOK_RECORDING' as ConfText;
+/** `<reason>:<call limit>:<class>:<extension>` of a call to a number outside that the dialplan refused. */
+export const REFUSED = 'OFFHOOK_REFUSED' as ConfText;
+/** `rule` or `customer`: what rejects the call of a blocked caller. */
+export const REJECTED = 'OFFHOOK_REJECTED' as ConfText;
+/** `<extension>:<number shown>:<address of the phone>` of a call to an emergency number. */
+export const EMERGENCY = 'OFFHOOK_EMERGENCY' as ConfText;
+/** The extension whose feature code blocked its last caller. */
+export const CALLER_BLOCKED = 'OFFHOOK_CALLER_BLOCKED' as ConfText;
 /** The number that a feature code left for the calls of an extension, on the channel of its caller. */
 export const FORWARDED = 'OFFHOOK_FORWARD' as ConfText;

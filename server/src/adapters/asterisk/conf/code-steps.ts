@@ -9,6 +9,7 @@
  *   the extension to be forwarded to it;
  * - context `pickup-group`: `Gosub(pickup-group,<extension>,1)` leaves the pick-up group of an extension that has one; extensions
  *   in `pickup-everywhere` may pick up every call. Test with `DIALPLAN_EXISTS` before;
+ * - context `may-block`: the extensions that may block callers; `Gosub(block-last,s,1)` blocks the last one of the caller and leaves its digits in `GOSUB_RETVAL`;
  * - context `keep-feature`: `Gosub(keep-feature,s,1(<key>,<value>))` keeps what the caller set for its own calls, an empty value
  *   for nothing, and tells the service.
  */
@@ -171,6 +172,18 @@ export function codeSteps(does: CodeAction, site: Site): readonly DialplanStep[]
       return [{ app: 'Pickup' }, ...nothing];
     case 'pick_up_extension':
       return pickUpExtension;
+    case 'block_caller':
+      return [
+        ...checkCaller,
+        { app: 'GotoIf', data: '${DIALPLAN_EXISTS(may-block,${OFFHOOK_EXTENSION},1)}?:refused' },
+        { app: 'Gosub', data: 'block-last,s,1' },
+        { app: 'GotoIf', data: '${LEN(${GOSUB_RETVAL})}?:refused' },
+        { app: 'Answer' },
+        { app: 'Playback', data: 'privacy-to-blacklist-last-caller' },
+        { app: 'SayDigits', data: '${GOSUB_RETVAL}' },
+        { app: 'Goto', data: 'done' },
+        ...answers,
+      ];
     case 'set': {
       const { setting } = does;
       const kept = setting === 'dnd' ? [keep(setting, '1')] : [...checkNumber, keep(setting, '${EXTEN:3}')];

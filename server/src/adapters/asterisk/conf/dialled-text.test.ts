@@ -159,7 +159,7 @@ test('conf/dialled - every other pattern is made of digits and keys, so that no 
 
 /** Channel values, besides EXTEN, that a caller or phone controls. */
 const CHOSEN =
-  /\$\{(?:CALLERID|CALLERPRES|CONNECTEDLINE|REDIRECTING|DNID|SIPDOMAIN|PJSIP_[A-Z_]+|SHARED|ATTENDEDTRANSFER|OFFHOOK_TO|OFFHOOK_ASKED|D[0-9])\b/;
+  /\$\{(?:CALLERID|CALLERPRES|CONNECTEDLINE|REDIRECTING|DNID|SIPDOMAIN|PJSIP_[A-Z_]+|SHARED|ATTENDEDTRANSFER|OFFHOOK_TO|OFFHOOK_ASKED|DB_RESULT|D[0-9])|\$\{DB\(offhook-customers\b/;
 const number = (name: string): string =>
   `GotoIf($[\${LEN(\${FILTER(0-9,\${${name}})})} > 0 & \${LEN(\${FILTER(0-9,\${${name}})})} + \${LEN(\${FILTER(+,\${${name}:0:1})})} = \${LEN(\${${name}})}]?`;
 /** Prefixes of the steps that may use such a value: filters, and steps behind them. */
@@ -183,6 +183,15 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'GotoIf($[${GROUP_COUNT(${FILTER(0-9+,${CALLERID(num)})}-${OFFHOOK_TO}@alike)} > 20]?circle)',
     'Dial(PJSIP/${OFFHOOK_TO}@trunk-north,',
   ],
+  'find-customer': [
+    'Set(OFFHOOK_FROM_OUTSIDE=${FILTER(0-9+,${CALLERID(num)})})',
+    // The presentation is one of the engine's own words.
+    'Gosub(caller-rule,s,1(${IF($["${CALLERID(num-pres):0:6}" = "prohib" | ${LEN(${OFFHOOK_FROM_OUTSIDE})} = 0]?1:)}))',
+    'GotoIf($["${FILTER(x,${DB(offhook-customers/${OFFHOOK_CUSTOMER}):0:1})}" = "x"]?customer)',
+  ],
+  // The name alone, of the engine's own store; what a Set writes is not read as dialplan.
+  'name-customer': ['Set(CONNECTEDLINE(name,i)=${DB(offhook-customers/${OFFHOOK_CUSTOMER}):11})'],
+  'owner-first': ['Set(OFFHOOK_OWNER=${FILTER(0-9,${DB(offhook-customers/${OFFHOOK_CUSTOMER}):1:10})})'],
   'numbers-1-trunk-north': ['GotoIf(${REGEX("^[+]49" ${CALLERID(num)})}?route-vip,'],
 };
 

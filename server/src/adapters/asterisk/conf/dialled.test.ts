@@ -6,14 +6,12 @@ import { openFarSide, registerPhone } from '../../../../test/support/phone.ts';
 import type { IncomingCall, Phone, PhoneCall } from '../../../../test/support/phone.ts';
 import { farAddress } from '../../../../test/support/far-address.ts';
 import type { FarAddress } from '../../../../test/support/far-address.ts';
-import { openTransport, randomTag } from '../../../../test/support/sip/transport.ts';
-import type { SipTransport } from '../../../../test/support/sip/transport.ts';
-import { methodOf, statusOf } from '../../../../test/support/sip/message.ts';
-import { systemClock } from '../../../core/clock.ts';
-import { silent } from '../../../core/log.ts';
+import { openTransport, randomTag } from '../phone/transport.ts';
+import type { SipTransport } from '../phone/transport.ts';
+import { methodOf, statusOf } from '../phone/message.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
 import { callActions } from '../actions/calls.ts';
-import { AmiConnection } from '../ami/connection.ts';
+import type { AmiConnection } from '../ami/connection.ts';
 import {
   PASSWORD,
   company,
@@ -61,16 +59,7 @@ before(async () => {
       ],
     }),
   );
-  actions = await AmiConnection.open({
-    host: '127.0.0.1',
-    port: engine.instance.ami_port,
-    ...engine.instance.ami_actions,
-    events: 'off',
-    awaitBoot: false,
-    clock: systemClock,
-    log: silent,
-    signal: stop.signal,
-  });
+  actions = await engine.ami(stop.signal);
 });
 after(async () => {
   stop.abort();

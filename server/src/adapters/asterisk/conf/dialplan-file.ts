@@ -1,16 +1,16 @@
 /** The dialplan: what happens when a number is dialled, and what each extension's devices are. */
-import type { Instance } from '../instance.ts';
+import type { Instance } from './instance.ts';
 import type { EndpointKind } from '../../../ports/directory.ts';
-import type { Site, SiteExtension, SiteQueue, SiteService } from '../../../ports/site.ts';
+import type { Site, SiteExtension, SiteParking, SiteQueue, SiteService } from '../../../ports/site.ts';
 import { INTERNAL, REACH, callPlan } from '../../../routing/plan.ts';
 import type { CallPlan } from '../../../routing/plan.ts';
-import { calledPhone, callContexts, callingPhone } from './call-contexts.ts';
+import { calledPhone, callContexts, callingPhone, healthContext, ownForward } from './call-contexts.ts';
+import { customerContexts, namingCustomer } from './customer-contexts.ts';
 import { counted, destinationSteps, numbersOf } from './destinations.ts';
 import { codeContexts } from './code-contexts.ts';
-import { healthContext } from '../health-call.ts';
 import { at, context, exten, hangUp, madeOf } from './dialplan-text.ts';
 import { flowContexts } from './flow-contexts.ts';
-import { forwardContexts, ownForward, watched } from './forward-contexts.ts';
+import { forwardContexts, watched } from './forward-contexts.ts';
 import {
   afterRinging,
   beforeRinging,
@@ -58,6 +58,17 @@ const hint = (number: ConfText, who: ConfText, kinds: readonly EndpointKind[]): 
   return conf`exten => ${number},hint,${devices}
 `;
 };
+/** The lamp of a queue rings while callers wait. */
+const queueHint = (q: SiteQueue): ConfText =>
+  conf`exten => ${dialled(q.number, `queue ${q.name}`)},hint,Queue:${slug(q.name, 'the name of a queue')}
+`;
+/** The lamp of a slot is on while a call is parked there. */
+const slotHints = ({ first_slot, last_slot }: SiteParking): ConfText[] =>
+  Array.from({ length: last_slot - first_slot + 1 }, (_, i) => {
+    const slot = dialled(String(first_slot + i), 'a parking slot');
+    return conf`exten => ${slot},hint,park:${slot}@parkedcalls
+`;
+  });
 /**
  * Leaves in GOSUB_RETVAL every registered address of the devices; an empty place between two & is nothing to Dial.
  * A phone chooses its own address, and a comma or an & in it would be an argument of Dial or another destination: an
@@ -99,7 +110,7 @@ const call = ({ caller, announce, announced, answered }: RecordingSteps): ConfTe
   ]);
 const queueAgent = ({ answered }: RecordingSteps): readonly ConfText[] => [
   conf`Gosub(own-devices,$\{EXTEN},1)`,
-  conf`Dial($\{GOSUB_RETVAL},,${ownForward}${calledPhone}${answered})`,
+  conf`Dial($\{GOSUB_RETVAL},,${ownForward}${calledPhone}${namingCustomer}${answered})`,
   conf`Hangup($\{HANGUPCAUSE})`,
 ];
 
@@ -264,12 +275,15 @@ ${numbersOf(INTERNAL)}${outboundInclude(site)}${joined(
       conf`
 [reach]
 ${numbersOf(REACH)}${outboundInclude(site)}`,
-      trunkContexts(plan, recording),
+      trunkContexts(plan, recording, zone),
       forwardContexts(site),
+      customerContexts(recording),
       selfServiceContexts,
       context(conf`hints`, [
         ...patterns.map((p) => hint(p, EXTEN, KINDS)),
         ...few.map((e) => hint(e.number, e.number, e.kinds)),
+        ...site.queues.map(queueHint),
+        ...site.parking_lots.flatMap(slotHints),
       ]),
     ],
     '',

@@ -1,6 +1,6 @@
 /** The engine's own frame: folders, modules, log, call records, tones. Nothing of it depends on the site. */
-import { logDir } from '../instance.ts';
-import type { AsteriskProgram, Instance } from '../instance.ts';
+import { logDir } from './instance.ts';
+import type { AsteriskProgram, Instance } from './instance.ts';
 import { CEL_APPS, CEL_EVENTS, CEL_FIELDS } from './cel-format.ts';
 import { conf, filePath, joined, slug } from './text.ts';
 import type { ConfText } from './text.ts';

@@ -3,11 +3,11 @@ import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 import type { SiteMailbox } from '../../../ports/site.ts';
 import { activeMembers } from '../../../routing/plan.ts';
 import type { CallPlan, NumberedPlace } from '../../../routing/plan.ts';
-import { calledPhone, callingPhone } from './call-contexts.ts';
+import { calledPhone, callingPhone, ownForward } from './call-contexts.ts';
 import { conferenceSteps } from './conference-file.ts';
+import { namingCustomer } from './customer-contexts.ts';
 import { counted, destinationSteps, toPlace } from './destinations.ts';
 import { at, context, exten, hangUp } from './dialplan-text.ts';
-import { ownForward } from './forward-contexts.ts';
 import { wantsNone } from './self-service-contexts.ts';
 import type { RecordingSteps } from './recording-contexts.ts';
 import { soundStep } from './sounds.ts';
@@ -50,7 +50,7 @@ function ringGroup(g: RingGroup, plan: CallPlan, recording: RecordingSteps): Con
   const add = (m: ConfText): ConfText => conf`Gosub(ring-member,${m},1)`;
   const clear = [conf`Set(OFFHOOK_GROUP=)`, conf`Set(DIALSTATUS=)`];
   const { before, options } = recording.group(g);
-  const ring = conf`ExecIf($\{LEN($\{OFFHOOK_GROUP})}?Dial($\{OFFHOOK_GROUP:1},${seconds},${ownForward}${calledPhone}${callingPhone}${options}))`;
+  const ring = conf`ExecIf($\{LEN($\{OFFHOOK_GROUP})}?Dial($\{OFFHOOK_GROUP:1},${seconds},${ownForward}${calledPhone}${callingPhone}${namingCustomer}${options}))`;
   word(g.strategy, `${what}: strategy`, ['all', 'in_order']);
   const rounds = g.strategy === 'all' ? [[...members.map(add), ring]] : members.map((m) => [add(m), ring]);
   return context(conf`group-${name}`, [

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { registerPhone } from '../../../../test/support/phone.ts';
 import type { Phone } from '../../../../test/support/phone.ts';
 import { until } from '../../../../test/support/until.ts';
-import { etcDir } from '../instance.ts';
+import { etcDir } from './instance.ts';
 import {
   PASSWORD,
   company,
@@ -373,6 +373,7 @@ test('conf/flow - two parking lots keep their calls apart', async () => {
     await other.answer();
     await call.answered();
     call.play('tone');
+    await other.bridged();
     await other.transfer(number);
     await until(`the call in slot ${slot}`, async () =>
       new RegExp(`Space +: +${slot}`).test(await engine.cli(`parking show ${lot}`)),

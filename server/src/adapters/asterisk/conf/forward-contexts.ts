@@ -5,14 +5,13 @@
  */
 import type { Site } from '../../../ports/site.ts';
 import { FORWARDED } from '../../../routing/plan.ts';
+import { ownForward } from './call-contexts.ts';
 import { numbersOf } from './destinations.ts';
 import { context, exten, isNumber } from './dialplan-text.ts';
 import { outboundInclude } from './route-contexts.ts';
 import { conf, dialled, joined } from './text.ts';
 import type { ConfText } from './text.ts';
 
-/** Option of every Dial of a phone. */
-export const ownForward = conf`i`;
 /** Option that notes on the caller's channel where the rung phone wants the call. */
 export const watched = conf`b(watch-forward^s^1($\{CHANNEL}))`;
 /**
@@ -24,7 +23,7 @@ const WATCH = conf`
 [watch-forward]
 exten => s,1,Set(REDIRECTING(to-num,i)=)
  same => n,Set(CHANNEL(hangup_handler_push)=watch-forward,h,1($\{ARG1}))
- same => n,Return()
+ same => n,Goto(name-customer,s,1)
 exten => h,1,GotoIf($\{LEN($\{REDIRECTING(to-num)})}?:over)
  same => n,Set(OFFHOOK_ASKED=$\{REDIRECTING(to-num)})
  same => n,GotoIf(${isNumber(conf`OFFHOOK_ASKED`)}?:asked)

@@ -8,7 +8,7 @@ import type { FarAddress } from '../../../../test/support/far-address.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { recordedIn } from '../../../../test/support/call-records.ts';
-import { celFile } from '../instance.ts';
+import { celFile } from './instance.ts';
 import {
   PASSWORD,
   company,
@@ -162,6 +162,7 @@ test('conf/forward - neither the call of a queue nor one that comes back from pa
   const talk = await agent.incoming();
   await talk.answer();
   await call.answered();
+  await talk.bridged();
   await talk.transfer('700');
   (await agent.incoming()).redirect('Local/601%40services');
   await call.ended();

@@ -1,5 +1,5 @@
 /** The ways into the engine for this service: AMI and the HTTP server for SIP over WebSocket, both on loopback. */
-import type { Instance } from '../instance.ts';
+import type { Instance } from './instance.ts';
 import { conf, objectName, secret, whole } from './text.ts';
 import type { ConfText } from './text.ts';
 

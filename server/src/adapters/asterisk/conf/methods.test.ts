@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { registerPhone } from '../../../../test/support/phone.ts';
 import { freePort } from '../../../../test/support/ports.ts';
-import { openMedia } from '../../../../test/support/sip/media.ts';
-import { header, statusOf, uriOf } from '../../../../test/support/sip/message.ts';
-import { openTransport, randomTag } from '../../../../test/support/sip/transport.ts';
-import type { Dialog, SendOptions, SipTransport } from '../../../../test/support/sip/transport.ts';
+import { openMedia } from '../phone/media.ts';
+import { header, statusOf, uriOf } from '../phone/message.ts';
+import { openTransport, randomTag } from '../phone/transport.ts';
+import type { Dialog, SendOptions, SipTransport } from '../phone/transport.ts';
 import { PASSWORD, company, inboundRoute, trunk } from '../../../../test/support/rendered-company.ts';
 import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
 import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
@@ -101,7 +101,8 @@ test('conf/methods - outside a call every method the exchange does not serve is 
   assert.deepEqual(seen, OUTSIDE);
 });
 
-/** 408 is the test phone's own timeout: the engine does not answer the request. */
+/** 408 is the test phone's own, after this time: the engine does not answer the request. Others are answered within 0.1 s. */
+const UNANSWERED_MS = 8_000;
 const INSIDE: typeof OUTSIDE = [
   ['MESSAGE', ['MESSAGE', text('hello', 'text/plain')], [408]],
   ['INFO of a digit', ['INFO', text('Signal=1\r\nDuration=100\r\n', 'application/dtmf-relay')], [200]],
@@ -127,10 +128,10 @@ test('conf/methods - in a call too, and the call goes on', async () => {
     dialog.target = uriOf(header(answer, 'contact'));
     transport.ack(dialog, dialog.cseq);
     const seen = await Promise.all(
-      INSIDE.map(
-        async ([what, asked]) =>
-          [what, asked, [statusOf(await transport.send(dialog, ...asked).response)]] as const,
-      ),
+      INSIDE.map(async ([what, [method, options]]) => {
+        const sent = transport.send(dialog, method, { ...options, patience_ms: UNANSWERED_MS });
+        return [what, [method, ...(options ? [options] : [])], [statusOf(await sent.response)]] as const;
+      }),
     );
     assert.deepEqual(seen, INSIDE);
     assert.equal(statusOf(await transport.send(dialog, 'OPTIONS').response), 200);

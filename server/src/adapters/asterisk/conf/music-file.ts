@@ -1,6 +1,6 @@
 /** Music on hold: the engine's own, and the classes of the site. */
 import type { Site } from '../../../ports/site.ts';
-import type { Instance } from '../instance.ts';
+import type { Instance } from './instance.ts';
 import { musicLines } from './sounds.ts';
 import { conf, joined, slug } from './text.ts';
 import type { ConfText } from './text.ts';

@@ -23,4 +23,5 @@ export const ordered = (site: Site): Site => ({
   music_classes: byName(site.music_classes),
   prompts: byName(site.prompts),
   trunks: byName(site.trunks),
+  call_limits: byName(site.call_limits),
 });

@@ -1,39 +1,106 @@
 /** Phones: transports, and three endpoints with their credentials and addresses for each extension; media ports. */
 import { isIPv6 } from 'node:net';
 import type { EndpointKind } from '../../../ports/directory.ts';
-import type { SiteExtension, SiteTrunk } from '../../../ports/site.ts';
-import type { InstanceSettings } from '../instance.ts';
+import type { Site, SiteExtension, SiteNetwork } from '../../../ports/site.ts';
+import type { InstanceSettings } from './instance.ts';
 import { phoneFeatures } from './call-contexts.ts';
-import { conf, dialled, displayName, host, joined, objectName, secret, slug, whole } from './text.ts';
+import { ServiceError } from '../../../core/errors.ts';
+import {
+  cidr,
+  conf,
+  dialled,
+  displayName,
+  filePath,
+  host,
+  joined,
+  objectName,
+  secret,
+  slug,
+  whole,
+} from './text.ts';
 import type { ConfText } from './text.ts';
+import { encryption, tlsTransport } from './secure-media.ts';
 import { trunkObjects } from './trunk-files.ts';
 
 const nothing = conf``;
 type PhonePart = 'endpoints' | 'auths' | 'aors';
 const isLoopback = (address: string): boolean => /^(127\.|localhost$|::1$)/.test(address);
-/** Browsers on the same machine can only be reached, and only reach us, over loopback. */
-const mediaOnLoopback = (settings: InstanceSettings): boolean =>
-  isLoopback(settings.web_host ?? settings.sip.host);
+/** Browsers on the same machine can only be reached, and only reach us, over loopback; nothing is relayed there. */
+const mediaOnLoopback = (settings: InstanceSettings, network: SiteNetwork): boolean =>
+  isLoopback(settings.web_host ?? settings.sip.host) &&
+  network.external_address === null &&
+  network.turn_port === null &&
+  network.ice_hosts.length === 0;
 
 /** No ICE filter: Asterisk never offers a loopback address itself, so permitting only those would leave it without any. */
-export function rtpConf(settings: InstanceSettings): ConfText {
+export function rtpConf(settings: InstanceSettings, network: SiteNetwork): ConfText {
+  const { from, to } = network.rtp_ports ?? settings.rtp;
+  const hosts = network.ice_hosts.map(({ local, external, keep_local }) => {
+    const kept = keep_local ? conf`,include_local_address` : nothing;
+    return conf`${host(local, 'a local address')} => ${host(external, 'its external address')}${kept}
+`;
+  });
   return conf`
 [general]
-rtpstart = ${whole(settings.rtp.from, 'the first media port', 1024, 65535)}
-rtpend = ${whole(settings.rtp.to, 'the last media port', 1024, 65535)}
+rtpstart = ${whole(from, 'the first media port', 1024, 65535)}
+rtpend = ${whole(to, 'the last media port', 1024, 65535)}
 strictrtp = yes
 icesupport = yes
-`;
+${
+  hosts.length === 0
+    ? nothing
+    : conf`
+[ice_host_candidates]
+${joined(hosts, '')}`
+}`;
+}
+/** What a transport shows of itself to those outside the local nets; this machine itself is always inside. */
+function outsideOf({ sip }: InstanceSettings, network: SiteNetwork): ConfText {
+  const { external_address: signalling, external_media_address: media, local_nets } = network;
+  const fits = (address: string | null): address is string =>
+    address !== null && isIPv6(address) === isIPv6(sip.host);
+  if (!fits(signalling)) return nothing;
+  const shown = fits(media) ? media : signalling;
+  const nets = [isIPv6(sip.host) ? '::1/128' : '127.0.0.0/8', ...local_nets].map(
+    (net) => conf`local_net = ${cidr(net, 'a local net')}
+`,
+  );
+  return conf`external_signaling_address = ${host(signalling, 'the external address')}
+external_media_address = ${host(shown, 'the external media address')}
+${joined(nets, '')}`;
 }
 
+/** The paths never change: the engine reads files of the same names again at a reload, and no others. */
+function secured(
+  { tls_files }: InstanceSettings,
+  network: SiteNetwork,
+  bind: ConfText,
+  outside: ConfText,
+): ConfText {
+  if (network.tls_port === null) return nothing;
+  if (tls_files === undefined)
+    throw new ServiceError('invalid_request', 'network: SIP over TLS needs the files of a certificate');
+  return conf`[${tlsTransport(network)}]
+type = transport
+protocol = tls
+method = tlsv1_2
+bind = ${bind}:${whole(network.tls_port, 'the TLS port', 1, 65535)}
+cert_file = ${filePath(tls_files.certificate, 'the certificate')}
+priv_key_file = ${filePath(tls_files.key, 'its key')}
+ca_list_file = ${filePath(tls_files.trusted, 'the authorities')}
+verify_server = yes
+${outside}
+`;
+}
 /**
  * After a restart a desk phone is unreachable until it answered for the first time: all are asked within three seconds
  * instead of at some time of the usual minute.
  */
-const transports = (settings: InstanceSettings): ConfText => {
+const transports = (settings: InstanceSettings, network: SiteNetwork): ConfText => {
   const address = host(settings.sip.host, 'the SIP address');
   const bind = isIPv6(address) ? conf`[${address}]` : address;
   const port = whole(settings.sip.port, 'the SIP port', 1, 65535);
+  const outside = outsideOf(settings, network);
   return conf`
 [global]
 type = global
@@ -47,22 +114,25 @@ max_initial_qualify_time = 3
 type = transport
 protocol = udp
 bind = ${bind}:${port}
-
+${outside}
 [transport-tcp]
 type = transport
 protocol = tcp
 bind = ${bind}:${port}
-
-[transport-ws]
+${outside}
+${secured(settings, network, bind, outside)}[transport-ws]
 type = transport
 protocol = ws
 bind = 127.0.0.1
 `;
 };
 
-/** A browser's page can vanish without a goodbye: its call ends when no media comes for two minutes. */
-const templates = (settings: InstanceSettings): ConfText => {
-  const browserMedia = mediaOnLoopback(settings)
+/**
+ * A browser's page can vanish without a goodbye: its call ends when no media comes for two minutes. A page on a busy machine answers
+ * late, and a phone whose answer is too late is not rung for the next minute; one whose connection ended is gone at once.
+ */
+const templates = (settings: InstanceSettings, network: SiteNetwork): ConfText => {
+  const browserMedia = mediaOnLoopback(settings, network)
     ? conf`media_address = 127.0.0.1
 bind_rtp_to_media_address = yes
 `
@@ -107,13 +177,18 @@ default_expiration = 600
 maximum_expiration = 3600
 qualify_frequency = 60
 qualify_timeout = 3.0
+
+[pages](!,addresses)
+qualify_timeout = 15.0
 `;
 };
 
-const TEMPLATE: Record<EndpointKind, ConfText> = {
-  sip: conf`sip`,
-  webrtc: conf`browser`,
-  mobile: conf`browser`,
+const BROWSER = { endpoint: conf`browser`, aor: conf`pages` };
+/** Templates of a device by its kind. */
+const TEMPLATE: Record<EndpointKind, { readonly endpoint: ConfText; readonly aor: ConfText }> = {
+  sip: { endpoint: conf`sip`, aor: conf`addresses` },
+  webrtc: BROWSER,
+  mobile: BROWSER,
 };
 
 /** The sections of its devices: what they are, what they sign in with, where they are. */
@@ -140,10 +215,10 @@ ${groups}`;
     endpoints: joined(
       names.map(
         ({ name, kind }) => conf`
-[${name}](${TEMPLATE[kind]})
+[${name}](${TEMPLATE[kind].endpoint})
 auth = ${name}
 aors = ${name}
-${common}${kind === 'sip' ? mailbox : nothing}`,
+${common}${kind === 'sip' ? conf`${mailbox}${encryption(e.srtp)}` : nothing}`,
       ),
       '',
     ),
@@ -159,8 +234,8 @@ password = ${password}
     ),
     aors: joined(
       names.map(
-        ({ name }) => conf`
-[${name}](addresses)
+        ({ name, kind }) => conf`
+[${name}](${TEMPLATE[kind].aor})
 `,
       ),
       '',
@@ -168,14 +243,32 @@ password = ${password}
   };
 }
 
+/** The account of the doctor: it can register and be called, and whatever it calls is hung up. */
+const doctor = ({ doctor_secret }: InstanceSettings): ConfText =>
+  doctor_secret === undefined
+    ? nothing
+    : conf`
+[doctor](sip)
+context = health
+auth = doctor
+aors = doctor
+
+[doctor](credentials)
+username = doctor
+password = ${secret(doctor_secret, 'the secret of the doctor')}
+
+[doctor](addresses)
+max_contacts = 1
+qualify_frequency = 0
+`;
+
 /**
  * The engine reads a whole file for each type of object and does so again only when the file has changed, so each of the
  * three types there are thousands of has a file of its own (docs/adr/0013). Trunks, templates and what was written by
  * hand are read with every one of them: the engine takes from each file the objects of its type.
  */
 export function pjsipFiles(
-  extensions: readonly SiteExtension[],
-  trunks: readonly SiteTrunk[],
+  { extensions, trunks, network }: Pick<Site, 'extensions' | 'trunks' | 'network'>,
   settings: InstanceSettings,
 ): Readonly<Record<string, ConfText>> {
   const all = extensions.map((e) => phones(e));
@@ -192,13 +285,16 @@ ${
 #tryinclude custom/pjsip.conf
 `;
   return {
-    'pjsip.conf': file(transports(settings), null),
+    'pjsip.conf': file(transports(settings, network), null),
     'pjsip_shared.conf': conf`
-${templates(settings)}
-${trunkObjects(trunks)}`,
+${templates(settings, network)}
+${trunkObjects(trunks, network)}${doctor(settings)}`,
     'pjsip_endpoints.conf': file(nothing, 'endpoints'),
     'pjsip_auths.conf': file(nothing, 'auths'),
     'pjsip_aors.conf': file(nothing, 'aors'),
+    'pjsip_acl.conf': conf`
+#tryinclude ../blocked.conf
+`,
   };
 }
 
@@ -207,4 +303,7 @@ export const sorceryConf: ConfText = conf`
 endpoint = config,pjsip_endpoints.conf,criteria=type=endpoint
 auth = config,pjsip_auths.conf,criteria=type=auth
 aor = config,pjsip_aors.conf,criteria=type=aor
+
+[acl]
+acl = config,pjsip_acl.conf,criteria=type=acl
 `;

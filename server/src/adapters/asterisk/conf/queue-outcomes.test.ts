@@ -5,7 +5,7 @@ import { registerPhone } from '../../../../test/support/phone.ts';
 import type { Phone } from '../../../../test/support/phone.ts';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { recordedIn } from '../../../../test/support/call-records.ts';
-import { celFile } from '../instance.ts';
+import { celFile } from './instance.ts';
 import { company, PASSWORD } from '../../../../test/support/rendered-company.ts';
 import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
 import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';

@@ -32,7 +32,8 @@ export interface RecordingSteps {
   readonly announced: ConfText;
   readonly contexts: ConfText;
 }
-const NOTHING: RecordingSteps = {
+/** Of calls that no rule records. */
+export const NOTHING: RecordingSteps = {
   caller: [],
   queue: () => [],
   group: () => ({ before: [], options: nothing }),

@@ -8,7 +8,7 @@ import { registerPhone } from '../../../../test/support/phone.ts';
 import type { Phone, PhoneCall } from '../../../../test/support/phone.ts';
 import { until } from '../../../../test/support/until.ts';
 import { recordedIn } from '../../../../test/support/call-records.ts';
-import { celFile, recordingsDir } from '../instance.ts';
+import { celFile, recordingsDir } from './instance.ts';
 import { PASSWORD, company, ringGroup } from '../../../../test/support/rendered-company.ts';
 import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
 import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../core/errors.ts';
 import type { Site } from '../../../ports/site.ts';
-import type { AsteriskProgram, Instance, InstanceSettings } from '../instance.ts';
+import type { AsteriskProgram, Instance, InstanceSettings } from './instance.ts';
 import { extensionsConf } from './dialplan-file.ts';
 import { featuresConf } from './call-contexts.ts';
 import * as engine from './engine-files.ts';
@@ -13,6 +13,7 @@ import { confbridgeConf } from './conference-file.ts';
 import { musicConf } from './music-file.ts';
 import { ordered } from './ordered.ts';
 import { parkingConf, queuesConf, voicemailConf } from './service-files.ts';
+import { TURN_FILE, turnConf } from './turn-file.ts';
 import { conf, slug } from './text.ts';
 import type { ConfText } from './text.ts';
 
@@ -115,9 +116,10 @@ export function renderSite(
     'indications.conf': engine.indicationsConf,
     'manager.conf': managerConf(instance),
     'http.conf': httpConf(instance),
-    'rtp.conf': rtpConf(settings),
-    ...pjsipFiles(site.extensions, site.trunks, settings),
+    'rtp.conf': rtpConf(settings, site.network),
+    ...pjsipFiles(site, settings),
     'sorcery.conf': sorceryConf,
+    [TURN_FILE]: turnConf(settings, site.network, instance),
     'queues.conf': queuesConf(site, instance),
     'voicemail.conf': voicemailConf(site, settings),
     'confbridge.conf': confbridgeConf(site.conferences),

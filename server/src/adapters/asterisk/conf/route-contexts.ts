@@ -13,9 +13,14 @@ import type {
   SiteOutboundRoute,
   SiteTrunk,
 } from '../../../ports/site.ts';
+import { EMERGENCY, REFUSED as REFUSED_RECORD } from './cel-format.ts';
 import { callingPhone } from './call-contexts.ts';
+import { findCustomer, ownerFirst } from './customer-contexts.ts';
 import { destinationSteps } from './destinations.ts';
 import { at, cause, context, exten, hangUp, isNumber } from './dialplan-text.ts';
+import { limitSteps } from './limit-contexts.ts';
+import type { LimitSteps } from './limit-contexts.ts';
+import { NOTHING as UNRECORDED } from './recording-contexts.ts';
 import type { RecordingSteps } from './recording-contexts.ts';
 import { conf, dialled, joined, outside, outsidePattern, slug, whole, word } from './text.ts';
 import type { ConfText } from './text.ts';
@@ -44,20 +49,27 @@ const mostOf = (t: SiteTrunk): ConfText =>
  * Sets the caller number shown to the called side only, so that the call records keep the real caller. Option i: redirects
  * (3xx) by the trunk are not followed.
  */
-const dial = (t: SiteTrunk, to: ConfText, shown: ConfText, most: ConfText, more: ConfText): ConfText =>
-  conf`Dial(PJSIP/${to}@${endpointOf(t)},,i${callingPhone}b(over-trunk^s^1(${endpointOf(t)}^${most}^${shown}))${more})`;
+const dial = (
+  t: SiteTrunk,
+  to: ConfText,
+  { shown, most, kind = nothing }: { shown: ConfText; most: ConfText; kind?: ConfText },
+  more: ConfText,
+): ConfText =>
+  conf`Dial(PJSIP/${to}@${endpointOf(t)},,i${callingPhone}b(over-trunk^s^1(${endpointOf(t)}^${most}^${shown}^${kind}^$\{OFFHOOK_BY}))${more})`;
 /**
  * Runs on the trunk's channel before it dials. The count includes this channel, so that two simultaneous calls cannot both
- * take the last free place.
+ * be the last that is allowed.
  */
-const OVER_TRUNK = context(conf`over-trunk`, [
-  exten(conf`s`, [
-    conf`Set(GROUP(calls)=$\{ARG1})`,
-    conf`ExecIf($[$\{ARG2} > 0 & $\{GROUP_COUNT($\{ARG1}@calls)} > $\{ARG2}]?SoftHangup($\{CHANNEL}))`,
-    conf`ExecIf($\{LEN($\{ARG3})}?Set(CONNECTEDLINE(all,i)=<$\{ARG3}>))`,
-    conf`Return()`,
-  ]),
-]);
+const overTrunk = ({ take }: LimitSteps): ConfText =>
+  context(conf`over-trunk`, [
+    exten(conf`s`, [
+      conf`Set(GROUP(calls)=$\{ARG1})`,
+      conf`ExecIf($[$\{ARG2} > 0 & $\{GROUP_COUNT($\{ARG1}@calls)} > $\{ARG2}]?SoftHangup($\{CHANNEL}))`,
+      ...take,
+      conf`ExecIf($\{LEN($\{ARG3})}?Set(CONNECTEDLINE(all,i)=<$\{ARG3}>))`,
+      conf`Return()`,
+    ]),
+  ]);
 const full = (t: SiteTrunk, next: ConfText): readonly ConfText[] =>
   t.max_calls === null
     ? []
@@ -81,69 +93,118 @@ const OVER = conf`Hangup($\{IF($["0$\{HANGUPCAUSE}" = "00"]?${cause('full')}:$\{
 /**
  * Finds the extension responsible for an outbound call: the one that forwards, transfers or dials, never by caller ID. Sets
  * OFFHOOK_BY to the extension, OFFHOOK_OWN to its number shown outside and OFFHOOK_CHOSEN to a number chosen by the API. Returns
- * the cause of a refusal, or nothing if the call is allowed. ARG1 is the context, ARG2 the class, ARG3 the number.
+ * the cause of a refusal, or nothing if the call is allowed; its reason is then in OFFHOOK_REFUSED. ARG1 is the context, ARG2
+ * the class, ARG3 the number as dialled, ARG4 as the first trunk is given it.
  */
-const ASKED = context(conf`outside-asked`, [
-  exten(conf`s`, [
-    conf`Set(OFFHOOK_BY=$\{IF($["$\{OFFHOOK_EXTENSION}" = ""]?$\{OFFHOOK_CONSULT}:$\{OFFHOOK_EXTENSION})})`,
-    conf`GotoIf($["$\{ARG1}" = "forwarded-out"]?forwarded)`,
-    conf`GotoIf($\{LEN($\{BLINDTRANSFER})}?:asked)`,
-    conf`Set(OFFHOOK_OTHER=$\{CUT(BLINDTRANSFER,/,2)})`,
-    conf`Set(OFFHOOK_OTHER=$\{CUT(OFFHOOK_OTHER,-,1)})`,
-    conf`ExecIf($\{REGEX("^[0-9]+$" $\{OFFHOOK_OTHER})}?Set(OFFHOOK_BY=$\{OFFHOOK_OTHER}))`,
-    conf`Goto(asked)`,
-    at(conf`forwarded`, conf`Set(OFFHOOK_BY=$\{OFFHOOK_FORWARDER})`),
-    conf`Set(GROUP(alike)=$\{OFFHOOK_BY}-$\{ARG3})`,
-    conf`GotoIf($[$\{GROUP_COUNT($\{OFFHOOK_BY}-$\{ARG3}@alike)} > ${ALIKE}]?circle)`,
-    at(conf`asked`, conf`Set(OFFHOOK_CHOSEN=)`),
-    conf`Set(OFFHOOK_OWN=)`,
-    conf`ExecIf($["$\{OFFHOOK_BY}" = "$\{OFFHOOK_FOR}" & "$\{OFFHOOK_FROM}" != "$\{OFFHOOK_FOR}"]?Set(OFFHOOK_CHOSEN=$\{OFFHOOK_FROM}))`,
-    conf`GotoIf($["$\{ARG2}" = "emergency"]?may)`,
-    conf`GotoIf($["$\{REGEX("^[0-9]+$" $\{OFFHOOK_BY})}" = "1"]?:forbidden)`,
-    conf`GotoIf($\{DIALPLAN_EXISTS(not-$\{ARG2},$\{OFFHOOK_BY},1)}?forbidden)`,
-    at(conf`may`, conf`GotoIf($\{DIALPLAN_EXISTS(shown-as,$\{OFFHOOK_BY},1)}?:known)`),
-    conf`Gosub(shown-as,$\{OFFHOOK_BY},1)`,
-    conf`Set(OFFHOOK_OWN=$\{GOSUB_RETVAL})`,
-    at(conf`known`, conf`Return()`),
-    at(conf`forbidden`, conf`Return(${cause('rejected')})`),
-    at(conf`circle`, conf`Return(${cause('circle')})`),
+const asked = ({ ask }: LimitSteps): ConfText =>
+  context(conf`outside-asked`, [
+    exten(conf`s`, [
+      conf`Set(OFFHOOK_REFUSED=)`,
+      conf`Set(OFFHOOK_BY=$\{IF($["$\{OFFHOOK_EXTENSION}" = ""]?$\{OFFHOOK_CONSULT}:$\{OFFHOOK_EXTENSION})})`,
+      conf`GotoIf($["$\{ARG1}" = "forwarded-out"]?forwarded)`,
+      conf`GotoIf($\{LEN($\{BLINDTRANSFER})}?:asked)`,
+      conf`Set(OFFHOOK_OTHER=$\{CUT(BLINDTRANSFER,/,2)})`,
+      conf`Set(OFFHOOK_OTHER=$\{CUT(OFFHOOK_OTHER,-,1)})`,
+      conf`ExecIf($\{REGEX("^[0-9]+$" $\{OFFHOOK_OTHER})}?Set(OFFHOOK_BY=$\{OFFHOOK_OTHER}))`,
+      conf`Goto(asked)`,
+      at(conf`forwarded`, conf`Set(OFFHOOK_BY=$\{OFFHOOK_FORWARDER})`),
+      conf`Set(GROUP(alike)=$\{OFFHOOK_BY}-$\{ARG3})`,
+      conf`GotoIf($[$\{GROUP_COUNT($\{OFFHOOK_BY}-$\{ARG3}@alike)} > ${ALIKE}]?circle)`,
+      at(conf`asked`, conf`Set(OFFHOOK_CHOSEN=)`),
+      conf`Set(OFFHOOK_OWN=)`,
+      conf`ExecIf($["$\{OFFHOOK_BY}" = "$\{OFFHOOK_FOR}" & "$\{OFFHOOK_FROM}" != "$\{OFFHOOK_FOR}"]?Set(OFFHOOK_CHOSEN=$\{OFFHOOK_FROM}))`,
+      conf`GotoIf($["$\{ARG2}" = "emergency"]?may)`,
+      conf`GotoIf($["$\{REGEX("^[0-9]+$" $\{OFFHOOK_BY})}" = "1"]?:forbidden)`,
+      conf`GotoIf($\{DIALPLAN_EXISTS(not-$\{ARG2},$\{OFFHOOK_BY},1)}?forbidden)`,
+      ...ask,
+      at(conf`may`, conf`GotoIf($\{DIALPLAN_EXISTS(shown-as,$\{OFFHOOK_BY},1)}?:known)`),
+      conf`Gosub(shown-as,$\{OFFHOOK_BY},1)`,
+      conf`Set(OFFHOOK_OWN=$\{GOSUB_RETVAL})`,
+      at(conf`known`, conf`Return()`),
+      at(conf`forbidden`, conf`Set(OFFHOOK_REFUSED=class::$\{ARG2})`),
+      at(conf`refused`, conf`Return(${cause('rejected')})`),
+      at(conf`circle`, conf`Return(${cause('circle')})`),
+    ]),
+  ]);
+/** Refusals of one extension that are spoken at the same time; a flood of attempts is not to take the media ports. */
+const SPOKEN = whole(2, 'refusals spoken at once', 1, 100);
+/** Speaks why a call does not go out, before it is answered, and ends it with the cause in GOSUB_RETVAL. */
+const REFUSED = context(conf`outside-refused`, [
+  exten(ANY_NUMBER, [
+    conf`GotoIf($\{LEN($\{OFFHOOK_REFUSED})}?:over)`,
+    conf`CELGenUserEvent(${REFUSED_RECORD},$\{OFFHOOK_REFUSED}:$\{OFFHOOK_BY})`,
+    conf`Set(GROUP(refused)=$\{OFFHOOK_BY})`,
+    conf`GotoIf($[$\{GROUP_COUNT($\{OFFHOOK_BY}@refused)} > ${SPOKEN}]?over)`,
+    conf`Set(OFFHOOK_REASON=$\{CUT(OFFHOOK_REFUSED,:,1)})`,
+    conf`Progress()`,
+    conf`GotoIf($["$\{OFFHOOK_REASON}" = "calls"]?calls)`,
+    conf`GotoIf($["$\{OFFHOOK_REASON}" = "budget" | "$\{OFFHOOK_REASON}" = "hours"]?later)`,
+    conf`Playback(feature-not-avail-line,noanswer)`,
+    conf`Goto(over)`,
+    at(conf`later`, conf`Playback(please-try-call-later,noanswer)`),
+    conf`Goto(over)`,
+    at(conf`calls`, conf`Playback(simul-call-limit-reached,noanswer)`),
+    at(conf`over`, conf`Hangup($\{GOSUB_RETVAL})`),
   ]),
 ]);
-/** Caller number shown over this trunk for a call by one of our extensions. */
-function shownOver(t: SiteTrunk): ConfText {
+/** Writes a call for help into the call records; ARG1 is the number shown. The service names the location. */
+const FOR_HELP = context(conf`for-help`, [
+  exten(ANY_NUMBER, [
+    conf`Set(LOCAL(AT)=)`,
+    conf`GotoIf($["$\{CHANNEL(channeltype)}" = "PJSIP"]?:known)`,
+    conf`Set(LOCAL(AT)=$\{CHANNEL(pjsip,remote_addr)})`,
+    at(conf`known`, conf`CELGenUserEvent(${EMERGENCY},$\{OFFHOOK_BY}:$\{ARG1}:$\{AT})`),
+    conf`Return()`,
+  ]),
+]);
+/** Number that a trunk shows for a call by one of our extensions: also the one that is called back after a call for help. */
+function usuallyShown(t: SiteTrunk): ConfText {
   const trunks = ownNumber(t) ?? conf`$\{OFFHOOK_BY}`;
-  const own = t.show_extensions ? conf`$\{IF($\{LEN($\{OFFHOOK_OWN})}?$\{OFFHOOK_OWN}:${trunks})}` : trunks;
-  return conf`$\{IF($\{LEN($\{OFFHOOK_CHOSEN})}?$\{OFFHOOK_CHOSEN}:${own})}`;
+  return t.show_extensions ? conf`$\{IF($\{LEN($\{OFFHOOK_OWN})}?$\{OFFHOOK_OWN}:${trunks})}` : trunks;
 }
+const shownOver = (t: SiteTrunk): ConfText =>
+  conf`$\{IF($\{LEN($\{OFFHOOK_CHOSEN})}?$\{OFFHOOK_CHOSEN}:${usuallyShown(t)})}`;
 
 function outbound(
   route: SiteOutboundRoute,
-  { trunks }: CallPlan,
-  { caller, announce, announced, answered }: RecordingSteps,
+  plan: CallPlan,
+  recording: RecordingSteps,
+  limits: LimitSteps,
 ): ConfText {
   const what = `outbound route ${route.name}`;
   const emergency = isEmergency(route);
+  // No announcement delays a call for help, and no rule records it.
+  const { caller, announce, announced, answered } = emergency ? UNRECORDED : recording;
+  const kind = classOf(route.class, what);
   const label = (i: number): ConfText => (i === route.trunks.length ? conf`over` : conf`way${number(i)}`);
   const ways = route.trunks.flatMap((way, i) => {
-    const t = trunks.get(way.trunk)!;
+    const t = plan.trunks.get(way.trunk)!;
     const most = emergency ? conf`0` : mostOf(t);
     const [first, ...rest] = [
       ...(emergency ? [] : full(t, label(i + 1))),
       ...(i + 1 < route.trunks.length ? [conf`HangupCauseClear()`] : []),
-      dial(t, changed(way, what), shownOver(t), most, conf`${announced}${answered}`),
+      dial(
+        t,
+        changed(way, what),
+        { shown: emergency ? usuallyShown(t) : shownOver(t), most, kind },
+        emergency ? nothing : conf`${announced}${limits.answered(answered)}`,
+      ),
       ...(i + 1 < route.trunks.length ? NEXT : []),
     ];
     return [at(label(i), first!), ...rest];
   });
   const steps = [
     conf`GotoIf(${isNumber(conf`EXTEN`)}?:number)`,
-    conf`Gosub(outside-asked,s,1($\{CONTEXT},${classOf(route.class, what)},${EXTEN}))`,
+    conf`Gosub(outside-asked,s,1($\{CONTEXT},${kind},${EXTEN},${changed(route.trunks[0]!, what)}))`,
     conf`GotoIf($\{LEN($\{GOSUB_RETVAL})}?refused)`,
+    ...(emergency
+      ? [conf`Gosub(for-help,${EXTEN},1(${usuallyShown(plan.trunks.get(route.trunks[0]!.trunk)!)}))`]
+      : []),
     ...caller,
     ...announce,
     ...ways,
     at(conf`over`, OVER),
-    at(conf`refused`, conf`Hangup($\{GOSUB_RETVAL})`),
+    at(conf`refused`, conf`Goto(outside-refused,${EXTEN},1)`),
     at(conf`number`, hangUp('no_number')),
   ];
   return joined(
@@ -152,7 +213,7 @@ function outbound(
   );
 }
 const layerName = (layer: number): ConfText => conf`outbound-${number(layer + 1)}`;
-function outboundContexts(plan: CallPlan, recording: RecordingSteps): ConfText {
+function outboundContexts(plan: CallPlan, recording: RecordingSteps, limits: LimitSteps): ConfText {
   const { site } = plan;
   const layers = outboundLayers(site.outbound_routes);
   const denied = ROUTE_CLASSES.map((name) => ({ class: name }))
@@ -179,12 +240,15 @@ function outboundContexts(plan: CallPlan, recording: RecordingSteps): ConfText {
       ...layers.map((routes, i) =>
         context(
           layerName(i),
-          routes.map((route) => outbound(route, plan, recording)),
+          routes.map((route) => outbound(route, plan, recording, limits)),
         ),
       ),
       ...denied,
       context(conf`shown-as`, shown),
-      ASKED,
+      asked(limits),
+      REFUSED,
+      FOR_HELP,
+      limits.contexts,
     ],
     '',
   );
@@ -200,7 +264,10 @@ const routeContext = (route: SiteInboundRoute): ConfText => conf`route-${slug(ro
 /** Context of an inbound route: leads the call to its destination. */
 const inbound = (route: SiteInboundRoute, plan: CallPlan): ConfText =>
   context(routeContext(route), [
-    exten(ANY_NUMBER, destinationSteps(route.to, plan, `inbound route ${route.name}`, true)),
+    exten(ANY_NUMBER, [
+      ...ownerFirst(route.owner_seconds, `inbound route ${route.name}`),
+      ...destinationSteps(route.to, plan, `inbound route ${route.name}`, true),
+    ]),
   ]);
 /**
  * A call that a destination sends over this trunk, to the number in OFFHOOK_TO. An outside caller keeps its number; a call by
@@ -215,7 +282,7 @@ function sentOver(t: SiteTrunk): ConfText {
     conf`Set(GROUP(alike)=${alike})`,
     conf`GotoIf($[$\{GROUP_COUNT(${alike}@alike)} > ${ALIKE}]?circle)`,
     ...full(t, conf`full`),
-    dial(t, conf`$\{OFFHOOK_TO}`, shown, mostOf(t), nothing),
+    dial(t, conf`$\{OFFHOOK_TO}`, { shown, most: mostOf(t) }, nothing),
     OVER,
     at(conf`full`, hangUp('full')),
     at(conf`circle`, hangUp('circle')),
@@ -240,6 +307,7 @@ function arrivalContexts(t: SiteTrunk, site: Site): ConfText {
       ...(t.max_calls === null
         ? []
         : [conf`GotoIf($[$\{GROUP_COUNT(${endpointOf(t)}@calls)} > ${mostOf(t)}]?full)`]),
+      findCustomer,
       conf`Goto(${nameOf(0)},${EXTEN},1)`,
       at(conf`full`, hangUp('full')),
     ]),
@@ -270,17 +338,18 @@ function arrivalContexts(t: SiteTrunk, site: Site): ConfText {
   );
 }
 
-export function trunkContexts(plan: CallPlan, recording: RecordingSteps): ConfText {
+export function trunkContexts(plan: CallPlan, recording: RecordingSteps, zone: string): ConfText {
   const { site } = plan;
   if (site.trunks.length === 0) return nothing;
+  const limits = limitSteps(plan, zone, recording.answered.length > 0);
   return joined(
     [
       ...site.trunks.map((t) => arrivalContexts(t, site)),
       context(conf`unrouted`, [exten(ANY_NUMBER, [hangUp('unknown')])]),
       ...site.inbound_routes.map((r) => inbound(r, plan)),
       ...site.trunks.map(sentOver),
-      outboundContexts(plan, recording),
-      OVER_TRUNK,
+      outboundContexts(plan, recording, limits),
+      overTrunk(limits),
       NEXT_TRUNK,
     ],
     '',

@@ -43,6 +43,8 @@ const elsewhere = (number: ConfText, asked: ConfText): ConfText =>
 
 /** True in an expression where the extension that is dialled wants no calls. */
 export const wantsNone = conf`$\{LEN(${own(KEYS.dnd)})}`;
+/** True in an expression where an extension forwards every call. */
+export const forwardsAll = (who: ConfText): ConfText => conf`$\{LEN(${kept(who, KEYS.forward)})}`;
 /** Steps before the ringing: a forward of every call goes first, then not wanting any. */
 export const beforeRinging: readonly ConfText[] = [
   elsewhere(own(KEYS.forward), conf``),

@@ -257,6 +257,7 @@ test('conf/self-service - a code acts for who dials it, and nothing of all this 
   await call.answered();
   const [there] = [call];
   assert.equal(there.state, 'up');
+  await call.bridged();
   await call.transfer('*78');
   await until('the refusal', async () => (await engine.heard('1001')).at(-1) === REFUSED);
   assert.deepEqual([await kept('1001'), await kept('1003')], [[], []]);

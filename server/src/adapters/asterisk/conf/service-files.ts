@@ -1,6 +1,6 @@
 /** Queues, voicemail, parking, music: the services behind the numbers. */
 import type { Site, SiteParking, SiteQueue } from '../../../ports/site.ts';
-import type { Instance, InstanceSettings } from '../instance.ts';
+import type { Instance, InstanceSettings } from './instance.ts';
 import { musicClass } from './music-file.ts';
 import { soundOf } from './sounds.ts';
 import { conf, dialled, joined, pin, slug, timeZone, whole, word } from './text.ts';

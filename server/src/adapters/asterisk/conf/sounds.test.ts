@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../core/errors.ts';
-import type { Instance } from '../instance.ts';
+import type { Instance } from './instance.ts';
 import { musicLines, soundGlobals, soundOf, soundPath, soundStep } from './sounds.ts';
 import { company } from '../../../../test/support/rendered-company.ts';
 

@@ -5,8 +5,8 @@
 import type { SoundRef } from '@offhook/contract/config-objects.ts';
 import { ServiceError } from '../../../core/errors.ts';
 import type { Site } from '../../../ports/site.ts';
-import { soundsDir } from '../instance.ts';
-import type { Instance } from '../instance.ts';
+import { soundsDir } from './instance.ts';
+import type { Instance } from './instance.ts';
 import { conf, joined, soundFolder, soundId, soundName } from './text.ts';
 import type { ConfText } from './text.ts';
 

@@ -87,6 +87,16 @@ export const host = rule(
   /^(?=.{1,253}$)(?:[A-Za-z0-9]+(?:[.-]+[A-Za-z0-9]+)*|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*)$/,
   'must be a host name or address',
 );
+/** A network. */
+export const cidr = rule(
+  /^(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*)\/[0-9]{1,3}$/,
+  'must be a network such as 192.168.0.0/16',
+);
+/** A /24 of IPv4 or a /64 of IPv6. */
+export const network = rule(
+  /^(?:(?:[0-9]{1,3}\.){3}0\/24|[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){3}::\/64)$/,
+  'must be a network such as 203.0.113.0/24 or 2001:db8:0:1::/64',
+);
 export const timeZone = rule(
   /^[A-Za-z0-9_+-]+(?:\/[A-Za-z0-9_+-]+){0,2}$/,
   'must be a zone such as Europe/Istanbul',

@@ -6,6 +6,7 @@ import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 import { ServiceError } from '../../../core/errors.ts';
 import { leadsTo } from '../../../routing/plan.ts';
 import type { CallPlan } from '../../../routing/plan.ts';
+import type { Opening } from '../../../routing/site-time.ts';
 import { counted, destinationSteps } from './destinations.ts';
 import { at, context, exten } from './dialplan-text.ts';
 import { clock, conf, joined, slug, timeZone, whole, word } from './text.ts';
@@ -44,16 +45,18 @@ function hours(h: Hours, what: string): readonly ConfText[] {
   ];
 }
 
-function timeCondition(t: TimeCondition, plan: CallPlan, zone: ConfText): ConfText {
-  const name = slug(t.name, 'the name of a time condition');
-  const what = `time condition ${name}`;
+/** The steps of each state of a time condition. */
+type OpeningSteps = Readonly<Record<Opening['is'], readonly ConfText[]>>;
+function openingSteps(
+  t: TimeCondition,
+  { site }: CallPlan,
+  zone: ConfText,
+  { open, closed, holiday }: OpeningSteps,
+): readonly ConfText[] {
+  const what = `time condition ${slug(t.name, 'the name of a time condition')}`;
   for (const key of t.holidays)
-    if (!plan.site.holidays.some((h) => h.name === key))
+    if (!site.holidays.some((h) => h.name === key))
       throw new ServiceError('invalid_request', `${what}: there are no holidays ${JSON.stringify(key)}`);
-  const to = leadsTo(t);
-  const open = destinationSteps(to.open, plan, `${what}: when open`);
-  const closed = destinationSteps(to.closed, plan, `${what}: when closed`);
-  const holiday = destinationSteps(to.holiday, plan, `${what}: on a holiday`);
   const steps: Record<TimeCondition['override'], () => readonly ConfText[]> = {
     open: () => open,
     closed: () => closed,
@@ -70,19 +73,33 @@ function timeCondition(t: TimeCondition, plan: CallPlan, zone: ConfText): ConfTe
       ...holiday,
     ],
   };
-  return context(conf`time-${name}`, [
-    exten(conf`s`, [
-      ...counted,
-      ...steps[
-        word(t.override, `${what}: override`, [
-          'none',
-          'open',
-          'closed',
-        ] as const) as TimeCondition['override']
-      ](),
-    ]),
-  ]);
+  return steps[
+    word(t.override, `${what}: override`, ['none', 'open', 'closed'] as const) as TimeCondition['override']
+  ]();
 }
+function timeCondition(t: TimeCondition, plan: CallPlan, zone: ConfText): ConfText {
+  const name = slug(t.name, 'the name of a time condition');
+  const what = `time condition ${name}`;
+  const to = leadsTo(t);
+  const steps = openingSteps(t, plan, zone, {
+    open: destinationSteps(to.open, plan, `${what}: when open`),
+    closed: destinationSteps(to.closed, plan, `${what}: when closed`),
+    holiday: destinationSteps(to.holiday, plan, `${what}: on a holiday`),
+  });
+  return context(conf`time-${name}`, [exten(conf`s`, [...counted, ...steps])]);
+}
+/** `Gosub(open-<name>,s,1)` leaves 1 in GOSUB_RETVAL while the time condition is open, else nothing. */
+export const openContext = (t: TimeCondition, plan: CallPlan, zone: string): ConfText =>
+  context(conf`open-${slug(t.name, 'the name of a time condition')}`, [
+    exten(
+      conf`s`,
+      openingSteps(t, plan, timeZone(zone, 'the zone'), {
+        open: [conf`Return(1)`],
+        closed: [conf`Return()`],
+        holiday: [conf`Return()`],
+      }),
+    ),
+  ]);
 
 /** Each day is a number `YYYYMMDD`, or for every year a pattern of it. */
 function holidays(h: ConfigBody<'holidays'>): ConfText {

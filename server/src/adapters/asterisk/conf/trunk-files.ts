@@ -1,6 +1,7 @@
 /** Trunks as the engine's objects: who they are, how they are known and where they are reached. */
 import { isIPv6 } from 'node:net';
-import type { SiteTrunk } from '../../../ports/site.ts';
+import type { SiteNetwork, SiteTrunk } from '../../../ports/site.ts';
+import { encryption, tlsTransport } from './secure-media.ts';
 import { conf, foreignSecret, host, joined, loginName, objectName, whole, word } from './text.ts';
 import type { ConfText } from './text.ts';
 
@@ -29,13 +30,14 @@ allow_subscribe = no
 language = en
 `;
 
-function trunk(t: SiteTrunk): ConfText {
+function trunk(t: SiteTrunk, network: SiteNetwork): ConfText {
   const name = endpointOf(t);
   const what = `trunk ${t.name}`;
   const address = host(t.host, `${what}: host`);
-  const transport = word(t.transport, `${what}: transport`, ['udp', 'tcp'] as const);
+  const protocol = word(t.transport, `${what}: transport`, ['udp', 'tcp', 'tls'] as const);
+  const transport = t.transport === 'tls' ? tlsTransport(network) : conf`transport-${protocol}`;
   const at = conf`${isIPv6(address) ? conf`[${address}]` : address}:${whole(t.port, `${what}: port`, 1, 65535)}`;
-  const uri = t.transport === 'tcp' ? conf`${at}\\;transport=tcp` : at;
+  const uri = t.transport === 'udp' ? at : conf`${at}\\;transport=${protocol}`;
   const codecs = t.codecs.map((codec) => word(codec, `${what}: codec`, CODECS));
   const user = t.login === null ? null : loginName(t.login.username, `${what}: user name`);
   const login =
@@ -53,7 +55,7 @@ password = ${foreignSecret(t.login.password, `${what}: password`)}
     : conf`
 [${name}]
 type = registration
-transport = transport-${transport}
+transport = ${transport}
 server_uri = sip:${uri}
 client_uri = sip:${user!}@${at}
 contact_user = ${user!}
@@ -64,7 +66,7 @@ max_retries = 100000
 `;
   return conf`
 [${name}](trunk)
-transport = transport-${transport}
+transport = ${transport}
 context = ${arrivals(t)}
 aors = ${name}
 ${
@@ -74,7 +76,7 @@ ${
 `
 }from_domain = ${address}
 allow = ${joined(codecs, ',')}
-[${name}]
+${encryption(t.srtp)}[${name}]
 type = aor
 contact = sip:${uri}
 qualify_frequency = 20
@@ -85,5 +87,10 @@ endpoint = ${name}
 match = ${address}
 ${login}${registration}`;
 }
-export const trunkObjects = (trunks: readonly SiteTrunk[]): ConfText =>
-  trunks.length === 0 ? nothing : conf`${TEMPLATE}${joined(trunks.map(trunk), '')}`;
+export const trunkObjects = (trunks: readonly SiteTrunk[], network: SiteNetwork): ConfText =>
+  trunks.length === 0
+    ? nothing
+    : conf`${TEMPLATE}${joined(
+        trunks.map((t) => trunk(t, network)),
+        '',
+      )}`;

@@ -236,6 +236,7 @@ test('conf/routes - who transfers or forwards is asked for the permission, not w
   const incoming = await some.incoming();
   await incoming.answer();
   await call.answered();
+  await incoming.bridged();
   await incoming.transfer('0044207946000');
   await call.ended();
   assert.equal(west.seen, 0, 'not allowed to 1001');
@@ -244,6 +245,7 @@ test('conf/routes - who transfers or forwards is asked for the permission, not w
   const there = await three.incoming();
   await there.answer();
   await second.answered();
+  await there.bridged();
   await there.transfer('0044207946000');
   const given = await west.incoming();
   assert.equal(given.party.number, '+49305559');

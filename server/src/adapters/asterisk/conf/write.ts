@@ -1,23 +1,21 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash, randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
+import { appendFile, mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { missing } from '../../../core/files.ts';
 import { ServiceError } from '../../../core/errors.ts';
 import type { FileOnDisk } from '../../../ports/engine-config.ts';
-import { celFile, etcDir } from '../instance.ts';
-import type { Instance } from '../instance.ts';
+import { blockedFile, celFile, etcDir } from './instance.ts';
+import type { Instance } from './instance.ts';
 
 const MODE = 0o640;
 /** Null where there is none. What is no file, such as a folder or a pipe, cannot be read. */
 const read = async (file: string): Promise<Buffer | null> => {
-  try {
-    if (!(await stat(file)).isFile()) throw new Error(`${file} is not a file`);
-    return await readFile(file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
+  const found = await stat(file).catch(missing);
+  if (found === null) return null;
+  if (!found.isFile()) throw new Error(`${file} is not a file`);
+  return await readFile(file).catch(missing);
 };
 const syncFolder = async (folder: string): Promise<void> => {
   const handle = await open(folder, constants.O_RDONLY);
@@ -160,4 +158,5 @@ export async function prepareFolders(instance: Instance): Promise<void> {
   const etc = etcDir(instance);
   for (const folder of [etc, path.join(etc, 'custom')]) await sweepTemporaries(folder);
   await mkdir(path.dirname(celFile(instance)), { recursive: true, mode: 0o750 });
+  await appendFile(blockedFile(instance), '', { mode: MODE });
 }

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { logDir } from '../instance.ts';
-import type { Instance } from '../instance.ts';
+import { logDir } from '../conf/instance.ts';
+import type { Instance } from '../conf/instance.ts';
 
 const LIMIT = 8 * 1024 * 1024;
 const TAIL_BYTES = 16 * 1024;
@@ -10,9 +10,8 @@ const TAIL_LINES = 12;
 /** File for the engine's standard output and error, which must outlive this service. */
 export const consoleFile = (instance: Instance): string => path.join(logDir(instance), 'console.log');
 
-/** Keeps the console file below twice its limit; the engine appends, so truncating it while the engine runs is safe. */
-export function trimConsole(instance: Instance): void {
-  const file = consoleFile(instance);
+/** Keeps a console file below twice its limit; programs append, so truncating it while they run is safe. */
+export function trimConsole(file: string): void {
   try {
     if (fs.statSync(file).size <= LIMIT) return;
     fs.copyFileSync(file, `${file}.1`);
@@ -22,18 +21,18 @@ export function trimConsole(instance: Instance): void {
   }
 }
 
-/** Opens the console file for the engine; `from` is the offset of this run's lines. */
-export function openConsole(instance: Instance): { readonly fd: number; readonly from: number } {
-  fs.mkdirSync(logDir(instance), { recursive: true, mode: 0o700 });
-  trimConsole(instance);
-  const fd = fs.openSync(consoleFile(instance), 'a', 0o600);
+/** Opens the console file of a program; `from` is the offset of this run's lines. */
+export function openConsole(file: string): { readonly fd: number; readonly from: number } {
+  fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  trimConsole(file);
+  const fd = fs.openSync(file, 'a', 0o600);
   return { fd, from: fs.fstatSync(fd).size };
 }
 
 /** The last lines of the console since `from`, only the errors among them where there are any. */
-export function consoleTail(instance: Instance, from: number): string[] {
+export function consoleTail(file: string, from: number): string[] {
   try {
-    const fd = fs.openSync(consoleFile(instance), 'r');
+    const fd = fs.openSync(file, 'r');
     try {
       const { size } = fs.fstatSync(fd);
       // A smaller file was trimmed meanwhile.

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../core/errors.ts';
-import { asteriskConf } from '../instance.ts';
-import type { AsteriskProgram, Instance } from '../instance.ts';
+import { asteriskConf } from '../conf/instance.ts';
+import type { AsteriskProgram, Instance } from '../conf/instance.ts';
 import { run } from '../provision/run.ts';
 
 export interface EngineCommandOptions {

@@ -1,6 +1,6 @@
 import type { Log } from '../../../core/log.ts';
 import type { Clock } from '../../../ports/clock.ts';
-import type { Instance } from '../instance.ts';
+import type { Instance } from '../conf/instance.ts';
 import { engineCommand } from './control.ts';
 import { lives } from './living.ts';
 import type { Living } from './living.ts';
@@ -21,30 +21,41 @@ export function signalTo(target: Living, signal: NodeJS.Signals): void {
   }
 }
 
+async function goneWithin(target: Living, ms: number, clock: Clock): Promise<boolean> {
+  const deadline = clock.now() + ms;
+  while (lives(target)) {
+    if (clock.now() >= deadline) return false;
+    await clock.sleep(25);
+  }
+  return true;
+}
+/** Ends a program by SIGTERM, then SIGKILL. Resolves when it has ended. */
+export async function endBySignal(
+  target: Living,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  term_ms: number = STOP_MS.term,
+): Promise<void> {
+  signalTo(target, 'SIGTERM');
+  if (await goneWithin(target, term_ms, clock)) return;
+  log.warn({ pid: target.pid }, 'the process did not stop in time and is killed');
+  signalTo(target, 'SIGKILL');
+  if (!(await goneWithin(target, STOP_MS.kill, clock)))
+    throw new Error(`process ${target.pid} cannot be ended`);
+}
+
 /** Ends the engine by its own command, then SIGTERM, then SIGKILL. Resolves when it has ended. */
 export async function endEngine(
   target: Living,
   { instance, clock, log }: { readonly instance: Instance; readonly clock: Clock; readonly log: Log },
   { graceful = false, patience_ms = STOP_MS.patience }: StopOptions,
 ): Promise<void> {
-  const goneWithin = async (ms: number): Promise<boolean> => {
-    const deadline = clock.now() + ms;
-    while (lives(target)) {
-      if (clock.now() >= deadline) return false;
-      await clock.sleep(25);
-    }
-    return true;
-  };
   const command = async (text: string): Promise<boolean> =>
     await engineCommand({ command: target.command }, instance, text, { timeout_ms: STOP_MS.command }).then(
       () => true,
       () => false,
     );
-  if (graceful && (await command('core stop gracefully')) && (await goneWithin(patience_ms))) return;
-  if ((await command('core stop now')) && (await goneWithin(STOP_MS.ends))) return;
-  signalTo(target, 'SIGTERM');
-  if (await goneWithin(STOP_MS.term)) return;
-  log.warn({ pid: target.pid }, 'the engine did not stop in time and is killed');
-  signalTo(target, 'SIGKILL');
-  if (!(await goneWithin(STOP_MS.kill))) throw new Error(`engine process ${target.pid} cannot be ended`);
+  if (graceful && (await command('core stop gracefully')) && (await goneWithin(target, patience_ms, clock)))
+    return;
+  if ((await command('core stop now')) && (await goneWithin(target, STOP_MS.ends, clock))) return;
+  await endBySignal(target, { clock, log });
 }

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { systemClock } from '../../../core/clock.ts';
 import { silent } from '../../../core/log.ts';
-import { recordingsDir } from '../instance.ts';
+import { recordingsDir } from '../conf/instance.ts';
 import { createInstance, loadInstance } from './instance-file.ts';
 import { chooseRunDir, makeRunDir } from './run-dir.ts';
 import { EngineProcess } from './supervise.ts';

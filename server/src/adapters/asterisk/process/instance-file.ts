@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
-import { recordingsDir } from '../instance.ts';
-import type { Instance } from '../instance.ts';
+import { recordingsDir } from '../conf/instance.ts';
+import type { Instance } from '../conf/instance.ts';
 import { findLiving } from './living.ts';
 import { chooseRunDir, makeRunDir } from './run-dir.ts';
 

@@ -3,9 +3,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { processStart } from '../../../core/folder-lock.ts';
 import type { Clock } from '../../../ports/clock.ts';
-import { asteriskConf } from '../instance.ts';
-import type { AsteriskProgram, Instance } from '../instance.ts';
-import { openConsole } from './console-log.ts';
+import { asteriskConf } from '../conf/instance.ts';
+import type { AsteriskProgram, Instance } from '../conf/instance.ts';
+import { consoleFile, openConsole } from './console-log.ts';
 import { engineCommand } from './control.ts';
 import { FOREGROUND, lives } from './living.ts';
 import type { Living } from './living.ts';
@@ -28,14 +28,17 @@ function plainEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(kept.flatMap((key) => (process.env[key] ? [[key, process.env[key]]] : [])));
 }
 
-/** Starts the engine in a session of its own, so that neither Ctrl-C nor the end of this service reaches it. */
-export async function launch(program: AsteriskProgram, instance: Instance): Promise<Launched> {
-  makeRunDir(instance.run_dir);
-  const [command = '', ...leading] = program.command;
-  const { fd, from } = openConsole(instance);
+/** Starts a program in a session of its own, so that neither Ctrl-C nor the end of this service reaches it. */
+export async function launchKept(
+  command: readonly string[],
+  marks: readonly string[],
+  { cwd, console }: { readonly cwd: string; readonly console: string },
+): Promise<Launched> {
+  const [program = '', ...leading] = command;
+  const { fd, from } = openConsole(console);
   try {
-    const child = spawn(command, [...leading, '-C', asteriskConf(instance), ...FOREGROUND], {
-      cwd: instance.folder,
+    const child = spawn(program, [...leading, ...marks], {
+      cwd,
       env: plainEnvironment(),
       detached: true,
       stdio: ['ignore', fd, fd],
@@ -51,10 +54,15 @@ export async function launch(program: AsteriskProgram, instance: Instance): Prom
     });
     child.unref();
     const pid = child.pid!;
-    return { living: { pid, start: processStart(pid) ?? '', command: program.command }, ended, from };
+    return { living: { pid, start: processStart(pid) ?? '', command }, ended, from };
   } finally {
     fs.closeSync(fd);
   }
+}
+export function launch(program: AsteriskProgram, instance: Instance): Promise<Launched> {
+  makeRunDir(instance.run_dir);
+  const at = { cwd: instance.folder, console: consoleFile(instance) };
+  return launchKept(program.command, ['-C', asteriskConf(instance), ...FOREGROUND], at);
 }
 
 /** Resolves true when the engine reports that it has booted, false when it ended first. */

@@ -1,8 +1,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { processStart } from '../../../core/folder-lock.ts';
-import { asteriskConf } from '../instance.ts';
-import type { Instance } from '../instance.ts';
+import { asteriskConf } from '../conf/instance.ts';
+import type { Instance } from '../conf/instance.ts';
 
 /** A process that is certainly this instance's engine; `start` distinguishes it from a later one with the same pid. */
 export interface Living {
@@ -10,6 +10,8 @@ export interface Living {
   readonly start: string;
   /** Command and leading arguments it was started with, up to its configuration. */
   readonly command: readonly string[];
+  /** Hash of the configuration it was started with, where that is noted. */
+  readonly config?: string;
 }
 
 /** Arguments after the program's configuration, which distinguish the engine from a console of the same instance. */
@@ -22,14 +24,28 @@ const bootId = (): string => {
     return '';
   }
 };
-const noteOf = (instance: Instance): string => path.join(instance.folder, 'process.json');
-
-/** Stores the engine's process for the next service. */
-export function noteLiving(instance: Instance, living: Living): void {
-  const file = noteOf(instance);
-  fs.writeFileSync(`${file}.new`, `${JSON.stringify({ ...living, boot: bootId() })}\n`, { mode: 0o600 });
-  fs.renameSync(`${file}.new`, file);
+/** A program that outlives the service, and what proves that a process is it. */
+export interface Kept {
+  /** File for the note of its process. */
+  readonly note: string;
+  /** The program's own pid file. */
+  readonly pidFile: string;
+  /** Arguments in a row that no other process has: those with the path of its configuration. */
+  readonly marks: readonly string[];
 }
+const engineOf = (instance: Instance): Kept => ({
+  note: path.join(instance.folder, 'process.json'),
+  pidFile: path.join(instance.run_dir, 'asterisk.pid'),
+  marks: ['-C', asteriskConf(instance), ...FOREGROUND],
+});
+
+/** Stores a program's process for the next service. */
+export function noteKept({ note }: Kept, living: Living): void {
+  fs.writeFileSync(`${note}.new`, `${JSON.stringify({ ...living, boot: bootId() })}\n`, { mode: 0o600 });
+  fs.renameSync(`${note}.new`, note);
+}
+/** Stores the engine's process for the next service. */
+export const noteLiving = (instance: Instance, living: Living): void => noteKept(engineOf(instance), living);
 
 function argvOf(pid: number): string[] {
   try {
@@ -39,36 +55,41 @@ function argvOf(pid: number): string[] {
   }
 }
 
-/** The process `pid` as this instance's engine, or null when it is anything else. */
-export function engineAt(instance: Instance, pid: number): Living | null {
+/** The process `pid` as this program, or null when it is anything else. */
+function keptAt({ marks }: Kept, pid: number): Living | null {
   const start = processStart(pid);
   if (start === null) return null;
   const argv = argvOf(pid);
-  const at = argv.indexOf('-C');
-  const ours = argv[at + 1] === asteriskConf(instance) && FOREGROUND.every((f, i) => argv[at + 2 + i] === f);
-  return at > 0 && ours ? { pid, start, command: argv.slice(0, at) } : null;
+  const at = argv.findIndex((_, i) => marks.every((mark, j) => argv[i + j] === mark));
+  return at > 0 ? { pid, start, command: argv.slice(0, at) } : null;
 }
+
+/** The process `pid` as this instance's engine, or null. */
+export const engineAt = (instance: Instance, pid: number): Living | null => keptAt(engineOf(instance), pid);
 
 /** True while it is still the same process. */
 export const lives = (living: Living): boolean => processStart(living.pid) === living.start;
 
 /**
- * The running engine of this instance, or null. The note contains pid and start time; where it is missing or old (a service
- * killed between starting the engine and noting it), Asterisk's own pid file is used. A recycled pid never matches: the process
- * must run with this instance's own configuration.
+ * The running process of a program, or null. The note contains pid and start time; where it is missing or old (a service
+ * killed between starting the program and noting it), the program's own pid file is used. A recycled pid never matches: the
+ * process must run with this site's own configuration.
  */
-export function findLiving(instance: Instance): Living | null {
+export function findKept(kept: Kept): Living | null {
   try {
-    const note = JSON.parse(fs.readFileSync(noteOf(instance), 'utf8')) as Living & { boot: string };
-    const found = note.boot === bootId() ? engineAt(instance, note.pid) : null;
-    if (found !== null && found.start === note.start) return found;
+    const note = JSON.parse(fs.readFileSync(kept.note, 'utf8')) as Living & { boot: string };
+    const found = note.boot === bootId() ? keptAt(kept, note.pid) : null;
+    if (found !== null && found.start === note.start)
+      return note.config === undefined ? found : { ...found, config: note.config };
   } catch {
     // An unreadable note proves nothing about the process.
   }
   try {
-    const pid = Number(fs.readFileSync(path.join(instance.run_dir, 'asterisk.pid'), 'utf8'));
-    return Number.isInteger(pid) && pid > 1 ? engineAt(instance, pid) : null;
+    const pid = Number(fs.readFileSync(kept.pidFile, 'utf8'));
+    return Number.isInteger(pid) && pid > 1 ? keptAt(kept, pid) : null;
   } catch {
     return null;
   }
 }
+/** The running engine of this instance, or null. */
+export const findLiving = (instance: Instance): Living | null => findKept(engineOf(instance));

@@ -3,7 +3,7 @@ import { Backoff } from '../../../core/backoff.ts';
 import { messageOf } from '../../../core/errors.ts';
 import type { Log } from '../../../core/log.ts';
 import type { Clock } from '../../../ports/clock.ts';
-import type { AsteriskProgram, Instance } from '../instance.ts';
+import type { AsteriskProgram, Instance } from '../conf/instance.ts';
 import { consoleFile, consoleTail, trimConsole } from './console-log.ts';
 import { endEngine, signalTo } from './end.ts';
 import type { StopOptions } from './end.ts';
@@ -144,7 +144,7 @@ export class EngineProcess implements AsyncDisposable {
     void this.#trimConsole(AbortSignal.any([life.signal, this.#over.signal])).catch(() => undefined);
     try {
       const { how } = await this.#unlessOver(ended);
-      const lines = consoleTail(this.#instance, from);
+      const lines = consoleTail(consoleFile(this.#instance), from);
       const lastLines = lines.length > 0 ? `; its last lines:\n${lines.join('\n')}` : '';
       const what = upSince === null ? 'did not boot' : 'ended';
       return {
@@ -223,7 +223,7 @@ export class EngineProcess implements AsyncDisposable {
   async #trimConsole(life: AbortSignal): Promise<void> {
     for (;;) {
       await this.#clock.sleep(TRIM_MS, life);
-      trimConsole(this.#instance);
+      trimConsole(consoleFile(this.#instance));
     }
   }
   /** As the promise, but rejects once supervision is over. */

@@ -1,5 +1,6 @@
 import path from 'node:path';
-import type { UnpackedPackages } from './provision/tree.ts';
+import type { CertificateFiles } from '../../../ports/certificates.ts';
+import type { UnpackedPackages } from '../provision/tree.ts';
 
 /** The program to run and the folders of its read-only parts. */
 export interface AsteriskProgram {
@@ -40,13 +41,23 @@ export interface InstanceSettings {
   /** Host of the HTTP server, where browsers also reach media; the SIP host where absent. */
   readonly web_host?: string;
   readonly zone: string;
+  /** Files of the certificate; SIP over TLS cannot be rendered without. */
+  readonly tls_files?: CertificateFiles;
+  /** Signs the credentials of the TURN server, which cannot be rendered without. */
+  readonly turn_secret?: string;
+  /** Password of the doctor's account; without it there is none. */
+  readonly doctor_secret?: string;
 }
 export const etcDir = (i: Instance): string => path.join(i.folder, 'etc');
 export const asteriskConf = (i: Instance): string => path.join(etcDir(i), 'asterisk.conf');
 export const logDir = (i: Instance): string => path.join(i.folder, 'log');
+/** Networks whose SIP requests are rejected; `pjsip_acl.conf` includes it (blocked-networks.ts). */
+export const blockedFile = (i: Instance): string => path.join(i.folder, 'blocked.conf');
 /** File to which Asterisk writes its durable call records. */
 export const celFile = (i: Instance): string => path.join(logDir(i), 'cel-custom', 'offhook.csv');
 /** Folder of uploaded sounds, beside the engine; engines with these paths may read it, none writes there. */
 export const soundsDir = (i: Instance): string => path.join(path.dirname(i.folder), 'sounds');
+/** Folder of the certificate in use, beside the engine. */
+export const tlsDir = (i: Instance): string => path.join(path.dirname(i.folder), 'tls');
 /** Folder of call recordings, beside the engine because they outlive it. */
 export const recordingsDir = (i: Instance): string => path.join(path.dirname(i.folder), 'recordings');

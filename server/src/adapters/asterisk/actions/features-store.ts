@@ -1,9 +1,9 @@
-import type { ExtensionFeatures, RingingDevices } from '../../ports/engine.ts';
-import { FEATURES_OFF, KIND_PAIRS } from '../../ports/engine.ts';
-import type { AmiConnection } from './ami/connection.ts';
-import { header } from './ami/frame.ts';
-import type { Frame } from './ami/frame.ts';
-import { KEYS, STORE } from './conf/self-service-contexts.ts';
+import type { ExtensionFeatures, RingingDevices } from '../../../ports/engine.ts';
+import { FEATURES_OFF, KIND_PAIRS } from '../../../ports/engine.ts';
+import type { AmiConnection } from '../ami/connection.ts';
+import { header } from '../ami/frame.ts';
+import type { Frame } from '../ami/frame.ts';
+import { KEYS, STORE } from '../conf/self-service-contexts.ts';
 
 /*
  * DBGetTree  Family Key    DBGetTreeResponse: Key(/family/extension/key) Val

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NetworkConfig } from '@offhook/contract/config-objects.ts';
+import type { z } from 'zod';
+import { SETTINGS, company, renderCompany } from '../../../../test/support/rendered-company.ts';
+
+/** Files of a company whose network has these fields. */
+const rendered = (fields: z.input<typeof NetworkConfig>, settings = SETTINGS) => {
+  const files = renderCompany(company({ network: NetworkConfig.parse(fields) }), settings);
+  return {
+    sip: files.get('pjsip.conf')!,
+    phones: files.get('pjsip_shared.conf')!,
+    rtp: files.get('rtp.conf')!,
+  };
+};
+const count = (text: string, line: string): number => text.split('\n').filter((l) => l === line).length;
+
+test('network - without an external address the files name none, and browsers on loopback keep their media there', () => {
+  const { sip, phones, rtp } = rendered({ local_nets: ['192.168.0.0/16'] });
+  assert.doesNotMatch(sip, /external|local_net/);
+  assert.doesNotMatch(rtp, /ice_host_candidates/);
+  assert.match(phones, /^media_address = 127\.0\.0\.1$/m);
+});
+test('network - desk phones and trunks outside see the external address, those of the local nets and this machine do not', () => {
+  const { sip, phones } = rendered({ external_address: '203.0.113.7', local_nets: ['192.168.0.0/16'] });
+  for (const line of [
+    'external_signaling_address = 203.0.113.7',
+    'external_media_address = 203.0.113.7',
+    'local_net = 127.0.0.0/8',
+    'local_net = 192.168.0.0/16',
+  ])
+    assert.equal(count(sip, line), 2, `${line}, by UDP and TCP`);
+  assert.doesNotMatch(phones, /^media_address/m, 'browsers outside reach no media on loopback');
+});
+test('network - media has an address, ports and mapped addresses of its own', () => {
+  const { sip, rtp } = rendered({
+    external_address: '203.0.113.7',
+    external_media_address: '203.0.113.8',
+    rtp_ports: { from: 20_000, to: 20_999 },
+    ice_hosts: [
+      { local: '192.168.1.4', external: '203.0.113.7', keep_local: false },
+      { local: '10.0.0.4', external: '203.0.113.8' },
+    ],
+  });
+  assert.match(sip, /^external_media_address = 203\.0\.113\.8$/m);
+  assert.match(rtp, /^rtpstart = 20000$[^]*^rtpend = 20999$/m);
+  assert.match(rtp, /^192\.168\.1\.4 => 203\.0\.113\.7$/m);
+  assert.match(rtp, /^10\.0\.0\.4 => 203\.0\.113\.8,include_local_address$/m);
+});
+test('network - an external address of the other family is not shown by these transports', () => {
+  const six = { ...SETTINGS, sip: { host: '::1', port: 5060 } };
+  assert.doesNotMatch(rendered({ external_address: '203.0.113.7' }, six).sip, /external/);
+  const { sip } = rendered({ external_address: '2001:db8::7', local_nets: ['fd00::/8'] }, six);
+  assert.match(sip, /^external_media_address = 2001:db8::7\nlocal_net = ::1\/128\nlocal_net = fd00::\/8$/m);
+});
+test('network - addresses that nobody else can reach are refused', () => {
+  const refused = [
+    '0.0.0.0',
+    '127.0.0.1',
+    '224.0.0.1',
+    '255.255.255.255',
+    '::',
+    '::1',
+    'ff02::1',
+    'pbx',
+    '1.2.3.4\n',
+  ];
+  for (const external_address of refused)
+    assert.equal(NetworkConfig.safeParse({ external_address }).success, false, external_address);
+  for (const net of ['192.168.0.0', '192.168.0.0/33', '0.0.0.0/0\n[x]'])
+    assert.equal(NetworkConfig.safeParse({ local_nets: [net] }).success, false, net);
+  assert.equal(NetworkConfig.safeParse({ rtp_ports: { from: 20_000, to: 20_002 } }).success, false);
+});
