@@ -18,7 +18,7 @@ const pauseOf = (queue: string, reason: string) => ({
   reason,
 });
 
-test('agents - pause is confirmed in every queue with the reason that was asked for', async (t) => {
+test('agents - pause is confirmed in every queue with the requested reason', async (t) => {
   const { pbx, act } = await agentsRig(t);
   pbx.member('support', '1003');
   pbx.member('sales', '1003');
@@ -49,7 +49,7 @@ test('agents - pause is confirmed in every queue with the reason that was asked 
   );
 });
 
-test('agents - the reason is found by id or name in any case, and is the first where none is given', async (t) => {
+test('agents - the reason is found by id or name in any case, and is the first by default', async (t) => {
   const { pbx, act } = await agentsRig(t);
   pbx.member('support', '1003');
   for (const [given, kept] of [
@@ -118,7 +118,7 @@ test('agents - login adds the member paused and lets it go only once the engine 
   );
 });
 
-test('agents - a paused agent who joins another queue stays paused there', async (t) => {
+test('agents - a paused agent that joins another queue stays paused there', async (t) => {
   const { pbx, act } = await agentsRig(t);
   await act({ action: 'login', queue: 'support' });
   await act({ action: 'pause', reason: 'meeting' });
@@ -201,7 +201,7 @@ test('agents - the status word follows the device, the call and the pause', asyn
   assert.equal(await key(), 'RINGING');
 });
 
-test('agents - a member somebody put in by hand under another interface is the same agent', async (t) => {
+test('agents - a member added by hand under another interface is the same agent', async (t) => {
   const { pbx, act } = await agentsRig(t);
   pbx.member('support', '1003', { interface: 'PJSIP/1003' });
   await act({ action: 'pause', reason: 'lunch' });
@@ -209,7 +209,7 @@ test('agents - a member somebody put in by hand under another interface is the s
 });
 
 for (const oneTransaction of [false, true]) {
-  test(`agents - actions are audited with who, what and where${oneTransaction ? ', in one transaction' : ''}`, async (t) => {
+  test(`agents - actions are audited with actor, action and address${oneTransaction ? ', in one transaction' : ''}`, async (t) => {
     const { act, fails, trail } = await agentsRig(t, { oneTransaction });
     await act({ action: 'login' });
     await act({ action: 'pause', reason: 'lunch' });
@@ -226,7 +226,7 @@ for (const oneTransaction of [false, true]) {
     );
     assert.deepEqual(trail[3]?.detail, { code: 'unknown_reason' });
     for (let i = 0; i < 200; i += 1) await fails({ action: 'dance' });
-    assert.ok(trail.length < 100, 'who asks for nonsense does not fill the disk');
+    assert.ok(trail.length < 100, 'invalid requests do not fill the disk');
     const { operation_id, ...detail } = trail[1]?.detail ?? {};
     assert.match(String(operation_id), /^agent-/);
     assert.deepEqual(detail, { queue: null, reason: 'lunch', queues: 'support, sales' });

@@ -7,7 +7,7 @@ import type { AgentInput, ExpectedEvent, LiveView, OperationEvent } from '../../
 import { ABSENT, membershipOf, pausedWith, rowsOf, sameMembership } from './membership.ts';
 import type { Membership } from './membership.ts';
 
-/** One step of one agent in one queue: from what the engine shows to what is wanted. */
+/** Change of one agent in one queue, from the state the engine shows to the wanted one. */
 export type Change = {
   readonly extension: string;
   readonly queue: string;
@@ -18,7 +18,7 @@ export type Change = {
   | { readonly kind: 'remove'; readonly from: Membership }
   | { readonly kind: 'pause'; readonly from: Membership; readonly to: Membership }
 );
-/** What became of one queue of a failed action; `ok` is true where the queue is now as it was asked to be. */
+/** Result for one queue of a failed action; `ok`: the queue now has the requested state. */
 export interface QueueOutcome {
   readonly queue: string;
   readonly ok: boolean;
@@ -30,7 +30,7 @@ export interface EngineDeps {
   readonly tell: (input: AgentInput | OperationEvent) => void;
   readonly clock: Clock;
 }
-/** How long the engine may take to confirm, and then to confirm that a failed action was taken back. */
+/** Time limits for the engine to confirm a change, and to confirm that a failed one was undone. */
 export const CONFIRM_MS = 5_000;
 export const UNDO_MS = 1_000;
 
@@ -43,7 +43,7 @@ const rowFor = (live: LiveView, change: Change): QueueMember | undefined =>
 const shows = (live: LiveView, change: Change, state: Membership): boolean =>
   sameMembership(membershipOf(rowFor(live, change)), state);
 
-/** The change that makes a member of this row what is wanted; null when it already is. */
+/** The change that brings this member to `to`; null if it is there already. */
 export function changeTo(
   engine: Engine,
   extension: string,
@@ -68,7 +68,7 @@ const inverse = (change: Change): Change => {
   if (change.kind === 'remove') return { ...base, kind: 'add', to: change.from };
   return { ...base, kind: 'pause', from: change.to, to: change.from };
 };
-/** The events that the engine's facts of this change lead to; a new member is paused before it is ready. */
+/** Events that the engine's facts of this change lead to; a new member is paused before it is ready. */
 export function eventsOf(change: Change): ExpectedEvent[] {
   const { kind, extension, queue } = change;
   if (kind === 'remove') return [{ type: 'agent.logged_out', extension, queue }];
@@ -83,8 +83,8 @@ const describe = (change: Change): string => {
 };
 
 /**
- * `refused`: the engine said no. `unsent`: nothing left this process. `sent`: it holds, or may still come to hold,
- * whatever the answer was.
+ * `refused`: the engine rejected it. `unsent`: nothing left this process. `sent`: the engine has performed it
+ * or still may, whatever its answer was.
  */
 interface Outcome {
   readonly state: 'sent' | 'refused' | 'unsent';
@@ -98,7 +98,7 @@ const RANK = ['engine_refused', 'invalid_request', 'internal', 'engine_unavailab
 const worst = (errors: readonly ServiceError[]): ServiceError | undefined =>
   errors.toSorted((a, b) => RANK.indexOf(a.code) - RANK.indexOf(b.code))[0];
 
-/** Sends the first step of a change: a new member that shall be ready is added paused, so that it cannot ring yet. */
+/** Sends the first step of a change: a member to become ready is added paused, so that it does not ring yet. */
 function sendFirst({ engine }: EngineDeps, change: Change, signal: AbortSignal): Promise<void> {
   const options = { signal };
   if (change.kind === 'remove') return engine.removeMember(change.queue, change.interface, options);
@@ -120,7 +120,10 @@ function sendFirst({ engine }: EngineDeps, change: Change, signal: AbortSignal):
   );
 }
 
-/** Runs `work` with a signal that aborts after `ms`; rejects `engine_timeout` then, even if `work` ignores the signal. */
+/**
+ * Runs `work` with a signal that aborts after `ms`; then rejects `engine_timeout`, even if `work` ignores the
+ * signal.
+ */
 async function within(
   clock: Clock,
   ms: number,
@@ -138,12 +141,12 @@ async function within(
   try {
     await Promise.race([work(late.signal), timeout]);
   } finally {
-    // A reason of its own spares the error with a stack that would be made for nobody.
+    // A given reason avoids building an AbortError with a stack that nothing reads.
     done.abort('done');
   }
 }
 
-/** A run that failed: what was sent stands in `outcomes`, so that it can be taken back or reported. */
+/** A failed run; `outcomes` lists the sent changes, so that they can be undone or reported. */
 export class ChangeFailure extends Error {
   readonly error: ServiceError;
   readonly outcomes: ReadonlyMap<Change, Outcome>;
@@ -156,8 +159,8 @@ export class ChangeFailure extends Error {
 }
 
 /**
- * Sends every change at once and resolves when the live model shows all of them. Rejects with `ChangeFailure`,
- * leaving what was done as it is.
+ * Sends all changes at once and resolves when the live model shows them. Rejects with `ChangeFailure` and
+ * leaves the sent changes in place.
  */
 export async function applyChanges(deps: EngineDeps, changes: readonly Change[], ms: number): Promise<void> {
   const { engine, live, clock } = deps;
@@ -182,7 +185,7 @@ export async function applyChanges(deps: EngineDeps, changes: readonly Change[],
           await send(change);
         } catch (thrown) {
           const error = asServiceError(thrown);
-          // No answer is no refusal: the confirming fact may still come, and decides.
+          // A timeout is not a refusal: the confirming fact may still arrive and then decides.
           if (error.code === 'engine_timeout' && !signal.aborted) return;
           errors.push(error);
           const nothing =
@@ -211,7 +214,7 @@ export async function applyChanges(deps: EngineDeps, changes: readonly Change[],
       await sendAll(changes, signal, (c) => sendFirst(deps, c, signal));
       await seen((c) => (isRelease(c) ? rowFor(live, c) !== undefined : shows(live, c, wanted(c))), signal);
       if (!changes.some(isRelease)) return;
-      // Whoever paused a new member meanwhile has the newer intent: only our own hold is let go.
+      // Releases only our own pause: a member paused by other means meanwhile has a newer intent.
       await sendAll(changes.filter(held), signal, (c) =>
         engine.pauseMember(c.queue, c.interface, false, '', { signal }),
       );
@@ -230,8 +233,8 @@ export async function applyChanges(deps: EngineDeps, changes: readonly Change[],
 }
 
 /**
- * Takes back what a failed run sent. Resolves null when everything is as it was before, else with the outcome of each
- * queue. What is sent here stands in line behind the commands it takes back, so it holds even where nothing answers.
+ * Undoes what a failed run sent. Resolves null when everything is as before, else with the outcome of each
+ * queue. The engine performs the undo after the commands it undoes, so it holds even without an answer.
  */
 export async function undoChanges(deps: EngineDeps, failure: ChangeFailure): Promise<QueueOutcome[] | null> {
   const { live } = deps;

@@ -12,24 +12,24 @@ import type { ChangeCommand, Plan } from './plan.ts';
 import type { Reconciler } from './reconcile.ts';
 import type { ViewDeps } from './view.ts';
 
-/** Who asks, and from where. */
+/** The caller of a change. */
 export interface By {
   readonly username: string;
   readonly ip: string | null;
   readonly source: ReadinessSource;
-  /** May give the reasons that are a supervisor's alone. */
+  /** May use the pause reasons that only supervisors may give. */
   readonly supervises: boolean;
 }
 export interface CommandDeps extends EngineDeps, ViewDeps {
   readonly audit: Audit;
   readonly reconciler: Reconciler;
   readonly commands: Pick<Commands, 'expect'>;
-  /** Changes of each agent that reach the engine. */
+  /** Limit of the changes of each agent that reach the engine. */
   readonly limit: RateLimit;
 }
 type Audited = { readonly kind: ChangeCommand['kind'] | 'extend_wrap_up'; readonly queue: string | null };
 
-/** Line of the trail; `command` is null where the request was none, because only our own words stand there. */
+/** Entry of the audit trail; `command` is null for an invalid request, whose own text is never stored. */
 export const lineOf = (
   by: By,
   extension: string,
@@ -47,7 +47,7 @@ export const lineOf = (
   },
 });
 
-/** Plans a change of one agent from what the engine shows; the command yields whether anything was changed. */
+/** Plans a change of one agent from the engine's state; the command resolves to whether anything changed. */
 export function changeCommand(
   deps: CommandDeps,
   by: By,
@@ -101,7 +101,7 @@ export function changeCommand(
   };
 }
 
-/** The facts that confirm the change carry whose it is; a `source` of null takes that back. */
+/** Records the source that the confirming facts will carry; a `source` of null removes it. */
 function intend(
   { tell, clock }: CommandDeps,
   extension: string,
@@ -124,7 +124,10 @@ function endWrapUp({ tell, clock }: CommandDeps, extension: string): true {
   tell({ type: 'agent.wrap_up', at: clock.now(), extension, deadline: null });
   return true;
 }
-/** A confirmed change counts once it is on disk, together with its line where the trail can be written so. */
+/**
+ * A confirmed change counts once it is stored, in one transaction with its audit entry where the trail
+ * supports that.
+ */
 async function writeDown(
   { audit, reconciler }: CommandDeps,
   extension: string,
@@ -135,7 +138,7 @@ async function writeDown(
   await reconciler.keepShown(extension, wanted, together ? [entry] : []);
   if (!together) await audit.record(entry);
 }
-/** What was sent is all taken back where it was confirmed but could not be written down. */
+/** Failure of a confirmed change that could not be stored: all of it is to be undone. */
 function unwritten({ changes }: Plan, error: unknown): ChangeFailure {
   const cause =
     error instanceof ServiceError
@@ -146,7 +149,7 @@ function unwritten({ changes }: Plan, error: unknown): ChangeFailure {
     new Map(changes.map((change) => [change, { state: 'sent', error: null } as const])),
   );
 }
-/** Takes a failed change back; resolves with the error to answer with, which names the queues where that failed too. */
+/** Undoes a failed change; resolves with the error to answer, which names the queues where the undo failed too. */
 async function takeBack(
   deps: CommandDeps,
   extension: string,

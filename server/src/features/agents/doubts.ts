@@ -4,21 +4,24 @@ import type { Intents } from './intents.ts';
 import { sameMembership } from './membership.ts';
 import type { Membership } from './membership.ts';
 
-/** How long after a failed action, or after the link came back, the engine may still perform it; later the change is a new intent. */
+/**
+ * Time after a failed action, or after a reconnect, in which the engine may still perform it; a later change
+ * is a new intent.
+ */
 const LATE_MS = 10_000;
 
-/** What failed actions asked for. When the engine shows it later, it is the late effect of that action and no new intent. */
+/** States that failed actions asked for. Shown later by the engine, they are late effects and no new intents. */
 export class Doubts {
   readonly #clock: Clock;
   readonly #intents: Intents;
-  /** By agent and queue. */
+  /** Key: agent and queue. */
   readonly #doubted = new Map<string, { readonly wanted: Membership; readonly until: number }>();
 
   constructor(clock: Clock, intents: Intents) {
     this.#clock = clock;
     this.#intents = intents;
   }
-  /** Without a link there is no limit until it is back. */
+  /** Without a link the time limit starts only when the link is back. */
   add(extension: string, wanted: ReadonlyMap<string, Membership>, linked: boolean): void {
     const until = linked ? this.#clock.now() + LATE_MS : Number.POSITIVE_INFINITY;
     for (const [queue, state] of wanted) this.#doubted.set(`${extension}/${queue}`, { wanted: state, until });
@@ -29,7 +32,7 @@ export class Doubts {
   clear(): void {
     this.#doubted.clear();
   }
-  /** True if this is the late effect of a failed action; true only once. */
+  /** True once, for the late effect of a failed action. */
   isLate(extension: string, queue: string, shown: Membership): boolean {
     const key = `${extension}/${queue}`;
     const doubt = this.#doubted.get(key);
@@ -41,7 +44,7 @@ export class Doubts {
   onLinkDown(): void {
     this.#limit(Number.POSITIVE_INFINITY);
   }
-  /** A connected engine performs within `LATE_MS` what it had already accepted. */
+  /** After a reconnect the engine performs what it had accepted within `LATE_MS`. */
   onResynced(): void {
     this.#limit(this.#clock.now() + LATE_MS);
   }

@@ -40,7 +40,7 @@ test('agents - unknown words are refused by their code before anything is sent',
   assert.equal(pbx.sent.length, sent);
 });
 
-test('agents - while the outcome of a command is open, no other is answered from what is shown', async (t) => {
+test('agents - while the outcome of a command is open, no other is planned from the live view', async (t) => {
   const { pbx, act, fails } = await agentsRig(t);
   await act({ action: 'login' });
   const sent = pbx.sent.length;
@@ -72,7 +72,7 @@ test('agents - nothing to change is a success only once the engine has answered'
   assert.equal((await fails(asAlready[0]!)).code, 'engine_unavailable', 'gone while it was asked');
 });
 
-test('agents - what changes while the engine is asked whether it is so already is done after all', async (t) => {
+test('agents - a change that appears during the round trip is made after all', async (t) => {
   const { pbx, act } = await agentsRig(t);
   await act({ action: 'login' });
   pbx.onRoundTrip(() => pbx.member('support', '1003', { paused: true, paused_reason: 'lunch' }));
@@ -201,7 +201,7 @@ test('agents - half a logout is taken back, pause, reason and penalty included',
   assert.equal(pbx.row('support', '1003')?.penalty, 3);
 });
 
-test('agents - what cannot be taken back is reported queue by queue', async (t) => {
+test('agents - an undo that fails is reported queue by queue', async (t) => {
   const { pbx, act, fails, clock, agents } = await agentsRig(t);
   await act({ action: 'login' });
   let count = 0;
@@ -270,7 +270,7 @@ test('agents - whoever pauses a new member while it is being logged in is not ov
   assert.deepEqual([pbx.shows('support'), pbx.shows('sales')], [['1003 lunch'], ['1003 ready']]);
 });
 
-test('agents - a change whose answer is lost but which the engine shows is a success', async (t) => {
+test('agents - a change without an answer that the engine shows is a success', async (t) => {
   const { pbx, act } = await agentsRig(t);
   await act({ action: 'login' });
   pbx.script((s) => (s.queue === 'sales' ? 'slow' : 'ok'));
@@ -328,7 +328,7 @@ test('agents - a change that cannot be written down is taken back and 503', asyn
   }
 });
 
-test('agents - actions of one agent run one after the other, those of another do not wait', async (t) => {
+test('agents - actions of one agent run one after the other, and agents do not wait for each other', async (t) => {
   const { pbx, act, clock } = await agentsRig(t);
   await act({ action: 'login' });
   await act({ action: 'login' }, '1004');
@@ -366,7 +366,7 @@ test('agents - one agent cannot pile up requests, nor act faster than the limit'
   await act({ action: 'unpause' });
   for (const action of ['pause', 'unpause', 'pause']) await act({ action });
   assert.equal((await fails({ action: 'unpause' })).code, 'too_many_requests');
-  assert.equal((await act({ action: 'pause' })).is_paused, true, 'what changes nothing costs nothing');
+  assert.equal((await act({ action: 'pause' })).is_paused, true, 'a request without a change does not count');
   await clock.advance(1_000);
   assert.equal((await act({ action: 'unpause' })).is_paused, false);
 });

@@ -31,53 +31,53 @@ import type { AgentService } from './service.ts';
 import { createIntentStore, migrations } from './store.ts';
 import { agentOf } from './view.ts';
 
-/** How long a stop may take to let go who is held back. */
+/** Most time that a stop spends on releasing agents paused by the service. */
 const CLOSE_MS = 1_000;
 
 export interface AgentsDeps {
   readonly engine: Engine;
   readonly live: LiveView;
-  /** Puts a decision into the live model, in order with the engine's facts. */
+  /** Passes a decision to the live model, in order with the engine's facts. */
   readonly tell: (input: AgentInput | OperationEvent) => void;
   readonly directory: Directory;
   readonly audit: Audit;
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
-  /** Changes per agent that reach the engine; the default is far above what a person or a script needs. */
+  /** Limit of changes per agent that reach the engine; the default is far above the need of a person or a script. */
   readonly rate?: Rate;
-  /** Unanswered offers in a row before an agent is taken out; 0 for never. The default is 3. */
+  /** Consecutive unanswered offers before an agent is paused; 0 for never. The default is 3. */
   readonly noAnswerLimit?: number;
-  /** How long no device may be reached before an agent counts as unreachable. The default is 15 s. */
+  /** Milliseconds without a reachable device before an agent counts as unreachable. The default is 15 s. */
   readonly unreachableMs?: number;
-  /** Requests of one agent that may wait behind the one that runs. */
+  /** Requests of one agent that may wait behind the running one. */
   readonly waiting?: number;
 }
-/** The agents feature: actions, intents and what restores them. */
+/** The agents feature: actions, intents and their restoration. */
 export interface Agents extends Pick<AgentService, 'act'>, TopicSource, AsyncDisposable {
-  /** The agents this caller may see. */
+  /** Agents that the caller may see. */
   list(who: Principal, query?: z.infer<typeof AgentsQuery>): z.infer<typeof AgentsReply>;
-  /** Throws `forbidden` where the caller may not see it, `not_found` where there is no such agent. */
+  /** Throws `forbidden` if the caller may not see the agent, `not_found` if there is none. */
   one(who: Principal, extension: string): z.infer<typeof OneAgentReply>;
   reasons(): readonly PauseReason[];
   readonly operations: Served<typeof operations>;
   readonly memberships: Memberships;
-  /** Give every committed event, in order, from the first one of this process on. */
+  /** Takes every committed event, in order, from the first one of this process on. */
   onDomainEvent(event: DomainEvent): void;
-  /** Logs the given agents in, once in the life of a site; resolves when that is written down, the engine follows. */
+  /** Adds the given members, once in the life of a site; resolves when stored, before the engine follows. */
   ensureSeedMembers(members: readonly { extension: string; queue: string }[]): Promise<void>;
   /**
-   * Called before the engine reads its configuration again; what it gives is called when that is over. What members and pauses
-   * the engine forgets by it come back.
+   * Call it before the engine reloads its configuration, and the returned function afterwards: members and
+   * pauses that the engine lost by the reload are then restored.
    */
   hold(): Promise<() => void>;
-  /** Resolves when nothing is being changed, restored or written. */
+  /** Resolves when no change, restoration or write is under way. */
   idle(): Promise<void>;
-  /** Lets what runs finish, then stops everything else. */
+  /** Lets running work finish, then stops everything else. */
   close(): Promise<void>;
 }
 
-/** Runs the migrations and reads the intents; `onDomainEvent` may be called as soon as it resolves. */
+/** Runs the migrations and reads the intents; `onDomainEvent` may be called once it resolves. */
 export async function createAgents(deps: AgentsDeps): Promise<Agents> {
   const { engine, live, tell, directory, audit, store, clock, log } = deps;
   await store.migrate('agents', migrations);

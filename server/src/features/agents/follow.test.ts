@@ -46,7 +46,25 @@ test('agents follow - after a call the agent is held back in every queue, and le
   assert.equal(shown(rig).since, new Date(released + 5_000).toISOString());
 });
 
-test('agents follow - a queue without wrap-up holds nobody back', async (t) => {
+test('agents follow - a wrap-up ends at its deadline by a clock that was put back in it, with a hold and without one', async (t) => {
+  const rig = await ready(t);
+  const sleep = rig.clock.sleep.bind(rig.clock);
+  // By a clock that was put back a wait of the machine ends before its time.
+  rig.clock.sleep = (ms, signal) => sleep(ms > 1_000 ? ms - 700 : ms, signal);
+  await inWrapUp(rig);
+  await rig.clock.advance(4_999);
+  assert.equal(shown(rig).state, 'wrap_up');
+  await rig.clock.advance(1);
+  assert.equal(shown(rig).state, 'available');
+  await inWrapUp(rig);
+  await rig.act({ action: 'pause', reason: 'lunch' });
+  await rig.clock.advance(4_999);
+  assert.equal(shown(rig).state, 'wrap_up');
+  await rig.clock.advance(1);
+  assert.equal(shown(rig).state, 'not_ready');
+});
+
+test('agents follow - a queue without wrap-up pauses no member after a call', async (t) => {
   const rig = await ready(t);
   const sent = rig.pbx.sent.length;
   (await call(rig, 'sales')).release();
@@ -55,7 +73,7 @@ test('agents follow - a queue without wrap-up holds nobody back', async (t) => {
   assert.equal(shown(rig).state, 'available');
 });
 
-test('agents follow - held back is nobody’s pause: not to agent.php, not as intent, not after an engine restart', async (t) => {
+test('agents follow - a wrap-up pause is no choice of the agent: not in agent.php, not as intent, not after an engine restart', async (t) => {
   const rig = await ready(t);
   await inWrapUp(rig);
   const reply = await rig.act({ action: 'status' });
@@ -87,7 +105,7 @@ test('agents follow - an engine that forgot the hold of a static member gets it 
   assert.deepEqual(both(rig), [['1003 ready'], ['1003 ready']]);
 });
 
-test('agents follow - what the system does is never taken for a choice, by no resync', async (t) => {
+test('agents follow - actions of the system are never taken for a choice, after any resync', async (t) => {
   const rig = await ready(t);
   const { pbx, clock } = rig;
   const resync = async (): Promise<void> => {
@@ -103,7 +121,7 @@ test('agents follow - what the system does is never taken for a choice, by no re
   await clock.advance(0);
   await rig.agents.idle();
   const added = pbx.sent.slice(sent).flatMap((s) => (s.verb === 'add' ? [s.reason] : []));
-  assert.deepEqual(added, ['login', 'login'], 'ready is what was chosen');
+  assert.deepEqual(added, ['login', 'login'], 'ready was chosen');
 
   await call(rig);
   await rig.run('1003', 'agents.logout');
@@ -112,7 +130,7 @@ test('agents follow - what the system does is never taken for a choice, by no re
   engineRestarts(rig);
   await clock.advance(0);
   await rig.agents.idle();
-  assert.deepEqual([pbx.sent.slice(sent), both(rig)], [[], [[], []]], 'out is what was chosen');
+  assert.deepEqual([pbx.sent.slice(sent), both(rig)], [[], [[], []]], 'signed out was chosen');
 });
 
 test('agents follow - the hold is tried again while the engine refuses, and the deadline is no later for it', async (t) => {
@@ -141,7 +159,7 @@ test('agents follow - while the engine does not let go the agent shows in wrap-u
 });
 
 for (const kill of [true, false]) {
-  test(`agents follow - the service ${kill ? 'is killed' : 'stops'} in a wrap-up: ${kill ? 'the next one holds its deadline' : 'nobody stays held back'}`, async (t) => {
+  test(`agents follow - the service ${kill ? 'is killed' : 'stops'} in a wrap-up: ${kill ? 'the next one keeps its deadline' : 'no member stays paused'}`, async (t) => {
     const rig = await ready(t);
     await inWrapUp(rig);
     const { deadline } = shown(rig);
@@ -229,7 +247,7 @@ test('agents follow - paused in one queue before the call: only the other is hel
   assert.deepEqual([shown(rig).state, shown(rig).readiness.reason], ['not_ready', 'meeting']);
 });
 
-test('agents follow - what is asked for in a call goes to the engine now and counts afterwards; the last word wins', async (t) => {
+test('agents follow - a change during a call is sent now and effective afterwards; the last one wins', async (t) => {
   const rig = await ready(t);
   const talk = await call(rig);
   const paused = await rig.run('1003', 'agents.pause', { reason: 'lunch' });
@@ -274,11 +292,11 @@ test('agents follow - logged out in a call: out of the queues after the wrap-up,
     engineRestarts(rig);
     await rig.clock.advance(0);
     await rig.agents.idle();
-    assert.deepEqual(both(rig), [[], []], 'that is what was chosen');
+    assert.deepEqual(both(rig), [[], []], 'this was chosen');
   }
 });
 
-test('agents follow - agent.php logs out at once, whatever goes on', async (t) => {
+test('agents follow - agent.php logs out at once, also during a call', async (t) => {
   const rig = await ready(t);
   const talk = await call(rig);
   assert.equal((await rig.act({ action: 'logout' })).in_queue, false);
@@ -332,7 +350,7 @@ test('agents follow - a supervisor’s pause in a call is a supervisor’s when 
   assert.deepEqual([shown(rig).state, shown(rig).readiness.source], ['not_ready', 'supervisor']);
 });
 
-test('agents follow - the limit 0 takes nobody out', async (t) => {
+test('agents follow - the limit 0 pauses no agent', async (t) => {
   const rig = await ready(t, { noAnswerLimit: 0 });
   for (let i = 0; i < 10; i += 1) {
     rig.pbx.offer('sales', '1003').timeout();

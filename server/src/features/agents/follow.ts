@@ -1,5 +1,6 @@
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { LOGOUT, NO_ANSWER, WRAP_UP } from '../../pbx/agent-reasons.ts';
+import { sleepUntil } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { QueueMember } from '../../ports/engine.ts';
@@ -36,15 +37,16 @@ class AgentTimers {
     this.#clock = clock;
     this.#fire = fire;
   }
-  /** Fires at this time, in milliseconds since 1970. */
+  /** Fires at `at`, milliseconds since 1970. */
   set(extension: string, at: number): void {
     if (this.#timers.get(extension)?.at === at) return;
     this.clear(extension);
     const stop = new AbortController();
     this.#timers.set(extension, { at, stop });
-    void this.#clock.sleep(Math.max(0, at - this.#clock.now()), stop.signal).then(
+    void sleepUntil(this.#clock, at, stop.signal).then(
       () => {
-        if (this.#timers.get(extension)?.stop === stop) this.#timers.delete(extension);
+        if (stop.signal.aborted) return;
+        this.#timers.delete(extension);
         this.#fire(extension);
       },
       () => undefined,
@@ -68,9 +70,9 @@ export class Follower {
   /** Agents whose wrap-up pause a restarted engine may have lost. */
   readonly #forgotten = new Set<string>();
   readonly #missed = new Map<string, number>();
-  /** Since when no device of an extension is reachable. */
+  /** Times since when no device of an extension is reachable. */
   readonly #gone = new Map<string, number>();
-  /** Extensions with a device that this process has seen reachable; only these are given time to come back. */
+  /** Extensions with a device that this process has seen reachable; only these get a grace period. */
   readonly #reached = new Set<string>();
 
   constructor(deps: FollowDeps) {
@@ -154,7 +156,7 @@ export class Follower {
     );
   }
 
-  /** Returns the membership that the system wants for a row; undefined if any will do. */
+  /** Returns the membership that the system wants for a row; undefined for no preference. */
   #wish(extension: string, rows: readonly QueueMember[]) {
     const { clock, live } = this.#deps;
     const agent = live.agent(extension);
@@ -181,7 +183,7 @@ export class Follower {
     });
   }
 
-  /** True if a wrap-up is past its deadline and no pause ends with it, so that only we can report its end. */
+  /** True if a wrap-up is past its deadline and no pause ends with it, so that only the service can report its end. */
   #isPast(extension: string): boolean {
     const { clock, live } = this.#deps;
     const deadline = live.agent(extension)?.wrap_up_deadline ?? null;

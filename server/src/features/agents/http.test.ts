@@ -28,7 +28,7 @@ async function rig(t: TestContext) {
   return { ...agents, host, post, form };
 }
 
-test('agents - the reply over HTTP is what real clients decode, from JSON and from a form', async (t) => {
+test('agents - the reply over HTTP is decoded by real clients, from JSON and from a form', async (t) => {
   const { post, form, pbx } = await rig(t);
   const login = await post({ action: 'login', extra: { unknown: ['ignored'] } });
   assert.equal(login.statusCode, 200, login.body);
@@ -115,7 +115,7 @@ test('agents - a failure is a problem, never a success', async (t) => {
   assert.ok(Number(down.headers['retry-after']) > 0);
 });
 
-test('agents - a user is not an agent, and nobody is without a session', async (t) => {
+test('agents - a user is not an agent, and every request needs a session', async (t) => {
   const { post, pbx, host } = await rig(t);
   assert.equal((await post({ action: 'status' }, { authorization: 'Bearer token-user' })).statusCode, 403);
   assert.equal((await post({ action: 'status' }, { authorization: 'Bearer nobody' })).statusCode, 401);

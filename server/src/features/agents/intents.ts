@@ -12,13 +12,12 @@ import type { Batch, Fact, Intent, IntentStore } from './store.ts';
 export const intended = (intent: Intent | undefined): Membership | undefined =>
   intent && { member: intent.member, paused: intent.paused, reason: intent.reason };
 
-/** One new intent: what is wanted of one agent in one queue, since when, and the engine's row where there is one. */
+/** A new intent: the wanted state of one agent in one queue, its start, and the engine's row if any. */
 export interface Wish {
   readonly extension: string;
   readonly queue: string;
   readonly state: Membership;
   readonly since: number;
-  /** Who chose it. */
   readonly source: ReadinessSource;
   readonly row: QueueMember | undefined;
 }
@@ -96,7 +95,7 @@ export class Intents {
     for (const [key, value] of Object.entries(facts)) this.#facts.set(key as Fact, value);
   }
 
-  /** Takes a wish that is already a fact: in memory at once, on disk as soon as a write succeeds. */
+  /** Stores a wish that the engine already shows: in memory at once, on disk as soon as a write succeeds. */
   adopt(wish: Wish): void {
     const row = this.#next(wish);
     if (row === null) return;
@@ -104,7 +103,7 @@ export class Intents {
     this.#later(row);
   }
 
-  /** Notes whether the engine has stored a row on its own disk. A row that changed meanwhile is not touched. */
+  /** Stores whether the engine has put a row on its own disk. Ignored if the row changed meanwhile. */
   settle(intent: Intent, settled: boolean): void {
     if (this.get(intent.extension, intent.queue) !== intent) return;
     const row = { ...intent, settled, noted_at: settled ? intent.noted_at : this.#deps.clock.now() };

@@ -2,7 +2,7 @@ import { LOGOUT, WRAP_UP } from '../../pbx/agent-reasons.ts';
 import type { LiveView } from '../../ports/live.ts';
 import type { QueueMember } from '../../ports/engine.ts';
 
-/** Whether an agent is in a queue, and paused there. `reason` is empty unless paused; `paused` is false when not a member. */
+/** Membership and pause of an agent in one queue. `reason` is empty unless paused; a non-member is not paused. */
 export interface Membership {
   readonly member: boolean;
   readonly paused: boolean;
@@ -15,22 +15,22 @@ export const pausedWith = (reason: string): Membership => ({ member: true, pause
 export const sameMembership = (a: Membership, b: Membership): boolean =>
   a.member === b.member && a.paused === b.paused && a.reason === b.reason;
 /**
- * A reason as the engine can be told it again: one set by other means may hold what would break its member list, and a pause that
- * cannot be restored is worse than a reason with another letter in it.
+ * Reason in characters that the engine's member list can store. A reason set by other means may hold
+ * separators, and a changed letter is better than a pause that cannot be restored.
  */
 export const carriable = (reason: string): string => reason.replace(/[\p{Cc},;|]/gu, '_');
 export const membershipOf = (row: QueueMember | undefined): Membership =>
   row === undefined ? ABSENT : row.paused ? pausedWith(carriable(row.paused_reason)) : READY;
 
 /**
- * What somebody chose where the engine shows this: one whom the system holds back after a call is ready, and one who leaves
- * when the call is over is out.
+ * State that a person chose, from the state the engine shows: an agent in a wrap-up pause is ready, one that
+ * leaves after its call is out.
  */
 export const chosen = (shown: Membership): Membership =>
   !shown.paused ? shown : shown.reason === WRAP_UP ? READY : shown.reason === LOGOUT ? ABSENT : shown;
 export const choiceOf = (row: QueueMember | undefined): Membership => chosen(membershipOf(row));
 
-/** Every row of the engine for this agent; one queue has more than one only when somebody added it by hand. */
+/** Every row of the engine for this agent; a queue has several only if members were added in the engine by hand. */
 export const rowsOf = (live: LiveView, extension: string): readonly QueueMember[] =>
   live.agent(extension)?.members ?? [];
 export const rowIn = (live: LiveView, extension: string, queue: string): QueueMember | undefined =>

@@ -8,7 +8,7 @@ import type { ChangeCommand } from './plan.ts';
 import type { By } from './command.ts';
 import type { AgentService } from './service.ts';
 
-/** What others may do to memberships: the same changes, in the same lanes and with the same trail as an agent's own. */
+/** Membership changes for other features, with the same lanes and audit trail as an agent's own changes. */
 export function createMemberships(
   service: Pick<AgentService, 'change'>,
   live: Pick<LiveView, 'agent'>,

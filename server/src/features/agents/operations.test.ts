@@ -51,7 +51,7 @@ async function rig(t: TestContext) {
   return { ...agents, directory, as, key, command, refused };
 }
 
-test('agents api - a supervisor sees all, an agent itself, a user nobody', async (t) => {
+test('agents api - a supervisor reads all agents, an agent itself, a user none', async (t) => {
   const { as, act } = await rig(t);
   await act({ action: 'login' });
   const all = await as('supervisor')('GET', 'agents');
@@ -80,7 +80,7 @@ test('agents api - a supervisor sees all, an agent itself, a user nobody', async
   }
 });
 
-test('agents api - changes by REST: oneself, others for a supervisor, each with a line of who it was', async (t) => {
+test('agents api - changes by REST: oneself, others for a supervisor, each audited with its actor', async (t) => {
   const { as, pbx, trail } = await rig(t);
   assert.equal((await as('agent')('POST', 'agents/1003/login')).statusCode, 200);
   const paused = await as('agent')('POST', 'agents/1003/pause', { reason: 'Lunch', queue: '500' });
@@ -163,7 +163,7 @@ test('agents api - as a command by either name; one’s own extension may be lef
   assert.equal(await refused(key(['agents:read'], null), 'agent.pause', { extension: '1003' }), 'forbidden');
 });
 
-test('agents api - the state of the topic is what the list shows, and only of the agents that may be seen', async (t) => {
+test('agents api - the state of the topic equals the list, limited to the visible agents', async (t) => {
   const { agents, act } = await rig(t);
   await act({ action: 'login' });
   const all = AgentsSnapshot.parse(agents.snapshot(null));
@@ -197,7 +197,7 @@ test('agents api - a key of some queues changes an agent in these alone, whateve
   assert.deepEqual([pbx.shows('support'), pbx.shows('sales')], [['1003 ready'], []]);
 });
 
-test('agents api - who is no agent cannot be made a member, and who is none of this queue is told so', async (t) => {
+test('agents api - a person that is no agent cannot become a member; an agent outside this queue gets an error', async (t) => {
   const { agents, directory } = await rig(t);
   directory.setQueues(directory.queues().map((q) => (q.name === 'sales' ? { ...q, agents: ['1004'] } : q)));
   const by = { caller: callerOf(directory, '1002'), ip: null };

@@ -12,7 +12,7 @@ import type { AgentService } from './service.ts';
 import { agentOf } from './view.ts';
 import type { ViewDeps } from './view.ts';
 
-/** Reading agents (an agent sees itself), and what an agent does with itself and a supervisor with others. */
+/** Operations to read agents (an agent reads itself), to change oneself, and to change others as a supervisor. */
 export function agentOperations(
   agents: Pick<Agents, 'list' | 'one' | 'reasons' | 'act'>,
   service: AgentService,
@@ -25,7 +25,7 @@ export function agentOperations(
     source: caller.extension === extension && caller.key === null ? 'agent' : 'supervisor',
     supervises: caller.key !== null || includesLevel(caller.level, 'supervisor'),
   });
-  /** Oneself, or any agent for a supervisor. Throws `forbidden` or `not_found`. */
+  /** Allows oneself, and a supervisor every agent. Throws `forbidden` or `not_found`. */
   const ensureMay = async (actor: Actor, by: By, extension: string): Promise<void> => {
     let error: ServiceError | null = null;
     if (!reaches(agentsOf(actor.caller, 'control'), extension)) {
@@ -50,7 +50,7 @@ export function agentOperations(
     });
     return { success: true as const, message, agent: agentOf(deps, extension) };
   };
-  /** A wrap-up is of one queue's call. */
+  /** Rejects a key without access to the queue whose call the wrap-up follows. */
   const ensureOwnWrapUp = async (actor: Actor, by: By, extension: string): Promise<void> => {
     const queues = actor.caller.key?.queues ?? null;
     const queue = live.agent(extension)?.summary.queue ?? null;

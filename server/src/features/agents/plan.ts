@@ -9,25 +9,24 @@ import type { Membership } from './membership.ts';
 import { queuesOf } from './view.ts';
 import type { ViewDeps } from './view.ts';
 
-/** What somebody asks for. `queue` is null for all of the agent's, or for those of `within`, where that limits who asks. */
+/** A requested change. `queue` null means all queues of the agent, or those in `within` for a limited caller. */
 export type ChangeCommand = { readonly within?: readonly string[] | null } & (
   | { readonly kind: 'pause'; readonly queue: string | null; readonly reason: string }
   | { readonly kind: 'unpause' | 'login'; readonly queue: string | null }
-  /** `waits`: in a call, the agent stays a member until it is over. */
+  /** `waits`: during a call the agent stays a member until its end. */
   | { readonly kind: 'logout'; readonly queue: string | null; readonly waits: boolean }
   | { readonly kind: 'cancel_pending' | 'finish_wrap_up'; readonly queue: null }
 );
-/** Whether a command is about this queue. */
 const covers = ({ queue, within }: Pick<ChangeCommand, 'queue' | 'within'>, name: string): boolean =>
   queue === null ? (within ?? null) === null || within!.includes(name) : name === queue;
 
-/** The steps that are left to do, and the state each queue of it shall have; what is nobody's choice is not in `wanted`. */
+/** Remaining changes, and the state that each queue shall have; states that no person chose are not in `wanted`. */
 export interface Plan {
   readonly changes: readonly Change[];
   readonly wanted: ReadonlyMap<string, Membership>;
 }
 export interface PlanDeps extends EngineDeps, ViewDeps {
-  /** Queues of this agent that still wait to be restored. */
+  /** Queues of this agent that are still to be restored. */
   waiting(extension: string): string[];
 }
 
@@ -40,7 +39,7 @@ function notIn(extension: string, queue: string | null): ServiceError {
   return new ServiceError('not_in_queue', detail);
 }
 const isFor = (row: QueueMember, reason: string): boolean => row.paused && row.paused_reason === reason;
-/** While one of these lasts, the agent's choices wait. */
+/** While one of these lasts, changes of readiness wait. */
 const BUSY = new Set(['talking', 'held', 'offered', 'wrap_up']);
 
 /** Throws `not_in_queue`, `static_member`, `not_in_wrap_up` or `engine_unavailable` (a membership is being restored). */
@@ -66,7 +65,10 @@ const change = (deps: PlanDeps, extension: string, row: QueueMember, to: Members
   return step === null ? [] : [step];
 };
 
-/** Queues a login means: those named, else all the agent may work in; one it was about to leave is one it stays in. */
+/**
+ * Plans a login to the named queue, else to all queues the agent may work in; a pending logout from them is
+ * canceled.
+ */
 function planLogin(deps: PlanDeps, extension: string, of: ChangeCommand): Plan {
   const names = queuesOf(deps, extension).filter((name) => covers(of, name));
   if (names.length === 0) {
@@ -78,7 +80,7 @@ function planLogin(deps: PlanDeps, extension: string, of: ChangeCommand): Plan {
   }
   const rows = rowsOf(deps.live, extension);
   const staying = rows.filter((row) => !isFor(row, LOGOUT));
-  // An agent who is paused wherever it works, or held back, is not rung by a queue that it joins.
+  // A queue joined by an agent that is paused everywhere, or in wrap-up, must not ring it.
   const paused = staying.length > 0 && staying.every((row) => row.paused);
   const wraps = deps.live.agent(extension)?.wrap_up_deadline != null;
   const to = paused ? pausedWith(staying[0]!.paused_reason) : wraps ? pausedWith(WRAP_UP) : READY;
@@ -131,7 +133,7 @@ function planPause(deps: PlanDeps, extension: string, of: ChangeCommand, to: Mem
   };
 }
 
-/** Back to what counts now, in the queues where something else waits. */
+/** Restores the effective readiness in the queues where a different one is pending. */
 function planCancel(deps: PlanDeps, extension: string, of: ChangeCommand): Plan {
   const summary = deps.live.agent(extension)?.summary;
   if (summary === undefined || summary.pending === null) return { changes: [], wanted: new Map() };
@@ -154,7 +156,7 @@ function planCancel(deps: PlanDeps, extension: string, of: ChangeCommand): Plan 
   };
 }
 
-/** Who is held back is let go; what the agent chose meanwhile stays. */
+/** Ends the wrap-up pauses; a choice made by the agent meanwhile stays. */
 function planFinish(deps: PlanDeps, extension: string): Plan {
   if (deps.live.agent(extension)?.wrap_up_deadline == null) {
     throw new ServiceError('not_in_wrap_up', say`${extension} is not in wrap-up`);

@@ -3,10 +3,7 @@ import { ABSENT, READY, chosen, pausedWith } from './membership.ts';
 import type { Membership } from './membership.ts';
 import type { Reconciler } from './reconcile.ts';
 
-/**
- * What this feature makes of a committed event; the composition root hands over every one, in order. It never throws and
- * never waits: what follows from an event runs by itself.
- */
+/** Handles every committed event, in order. Never throws and never waits: the resulting work runs in the background. */
 export function createReactions(reconciler: Reconciler): (event: DomainEvent) => void {
   const note = (
     event: DomainEvent,

@@ -19,7 +19,7 @@ import type { Reloads } from './reload.ts';
 import type { Intent } from './store.ts';
 import { Workers } from './workers.ts';
 
-/** After this time the engine has stored a membership on its own disk, which it does once a second. */
+/** Time after which the engine has stored a membership on its own disk, which it does once a second. */
 const SETTLE_MS = 3_000;
 const BACKOFF = { first_ms: 500, most_ms: 30_000 } as const;
 /** Agents restored at the same time, so that a restart of a large site does not flood the engine. */
@@ -41,17 +41,17 @@ export interface ReconcileDeps extends EngineDeps {
 }
 
 /**
- * How the engine came to its members: `same` boot, `restart` while we were connected, `cold` restart while we were away,
+ * How the engine got its members: `same` boot, `restart` while connected, `cold` restart while disconnected,
  * `reload` of its configuration.
  */
 type Mode = 'same' | 'restart' | 'cold' | 'reload';
 
-/** Decides whether intent or engine is right when they differ (rules in README.md), and brings the engine to the intent. */
+/** Decides whether intent or engine wins when they differ (rules in README.md), and brings the engine to the intent. */
 export class Reconciler {
   readonly #deps: ReconcileDeps;
-  /** Boot id of the engine to which all facts so far belong; null until the first resync of this process. */
+  /** Boot id of the engine that reported the facts so far; null until the first resync of this process. */
   #boot: string | null = null;
-  /** What the engine showed when the intent won, by agent and queue. */
+  /** State shown by the engine when the intent won, by agent and queue. */
   readonly #pending = new Map<string, Map<string, Membership>>();
   readonly #busy = new Map<string, Set<string>>();
   readonly #doubts: Doubts;
@@ -82,12 +82,12 @@ export class Reconciler {
     });
   }
 
-  /** As `Reloads.hold`. */
+  /** See `Reloads.hold`. */
   hold(): Promise<() => void> {
     return this.#reloads.hold();
   }
 
-  /** Drops intents for queues in which agents no longer work, and takes these agents out of them. */
+  /** Removes agents from queues in which the directory no longer lists them, and drops these intents. */
   onDirectory(): void {
     const { clock, intents, live } = this.#deps;
     for (const { extension, queue } of this.#stayed()) {
@@ -104,7 +104,7 @@ export class Reconciler {
     return this.#deps.live.live && this.#boot !== null && !this.#ourBoot();
   }
 
-  /** Queues of this agent that still wait to be restored. */
+  /** Queues of this agent that are still to be restored. */
   waiting(extension: string): string[] {
     return [...(this.#pending.get(extension)?.keys() ?? [])];
   }
@@ -137,15 +137,15 @@ export class Reconciler {
     const same = this.#reloads.open ? 'reload' : 'same';
     const mode = known === newBoot ? same : this.#boot === null ? 'cold' : 'restart';
     this.#boot = newBoot;
-    // Members may be missing because of a configuration that will be taken back.
+    // Members may be missing because of a configuration that will be reverted.
     if (this.#reloads.held && mode === 'reload') return;
-    // A restarted engine does not perform what it had accepted before.
+    // A restarted engine does not perform commands accepted before.
     if (mode !== 'same') this.#doubts.clear();
     this.#follow(mode, at);
     this.#doubts.onResynced();
   }
 
-  /** A queue that was removed and added again has no members, and no event reports it. */
+  /** A queue removed and added again by a reload has no members, and no event reports it. */
   #onReloaded(): void {
     if (this.#reloads.held || !this.#reloads.open || !this.#deps.live.live || !this.#ourBoot()) return;
     this.#follow('reload', this.#deps.live.as_of);
@@ -198,7 +198,7 @@ export class Reconciler {
     if (this.#boot !== null && live.live) this.#kick();
   }
 
-  /** Notes that an action failed and could not be taken back; if the engine still performs it, it is undone. */
+  /** Notes a failed action whose undo failed too; if the engine still performs it, it is undone. */
   doubt(extension: string, wanted: ReadonlyMap<string, Membership>): void {
     this.#doubts.add(extension, wanted, this.#deps.live.live);
   }
@@ -207,7 +207,10 @@ export class Reconciler {
     this.#doubts.onLinkDown();
   }
 
-  /** Stores what the engine shows now as the new intent, with audit entries in the same transaction. */
+  /**
+   * Stores the shown state as the new intent (`wanted` while it is being restored), in one transaction with
+   * audit entries.
+   */
   async keepShown(
     extension: string,
     wanted: ReadonlyMap<string, Membership>,
@@ -320,7 +323,7 @@ export class Reconciler {
       });
   }
 
-  /** The change that brings this queue to its intent; null if none is needed or possible, and the queue is no longer pending. */
+  /** The change that brings this queue to its intent; else null, and the queue is no longer pending. */
   #stepFor(extension: string, queue: string): Change | null {
     const { directory, engine, intents, live } = this.#deps;
     const intent = intents.get(extension, queue);
@@ -373,7 +376,7 @@ export class Reconciler {
     if (this.#pending.size === 0) this.#saveBootSoon();
   }
 
-  /** True if the intent wins over what the engine shows. */
+  /** True if the intent wins over the engine's state. */
   #oursWins(intent: Intent, row: QueueMember | undefined, mode: Exclude<Mode, 'same'>): boolean {
     if (!intent.member && row && row.membership !== 'dynamic') return false;
     if (mode !== 'cold' || !intent.settled) return true;
@@ -381,7 +384,7 @@ export class Reconciler {
     return row.membership !== 'dynamic';
   }
 
-  /** Every agent and queue that has an intent or a row in the engine. */
+  /** Every agent and queue with an intent or a row in the engine. */
   #pairs(): Iterable<{ extension: string; queue: string; row: QueueMember | undefined }> {
     const { live, intents } = this.#deps;
     const pairs = new Map<string, { extension: string; queue: string; row: QueueMember | undefined }>();

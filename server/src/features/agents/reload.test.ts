@@ -75,7 +75,7 @@ test('agents - once members were brought back, the engine is right again', async
   assert.deepEqual(both(rig), [['1003 ready'], []]);
 });
 
-test('agents - who does not work in a queue any more is taken out of it, and stays out when it comes back there', async (t) => {
+test('agents - an agent that no longer works in a queue is removed, and stays out when the queue returns there', async (t) => {
   const rig = await agentsRig(t);
   const { act, clock, agents, directory } = rig;
   await act({ action: 'login' });

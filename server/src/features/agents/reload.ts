@@ -1,31 +1,31 @@
-/** What a new configuration does to members: queues forget them without a word, and people no longer work where they did. */
+/** Effects of a new configuration on members: the engine drops members without an event, and agents change queues. */
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { Engine } from '../../ports/engine.ts';
 import type { Intents } from './intents.ts';
 
-/** Resyncs compared after a reload: the first may have begun before it was over. */
+/** Resyncs compared after a reload: the first may have begun before the reload ended. */
 const LOOKS = 2;
 
 export interface Reloads {
   /**
-   * Called before the engine reads its configuration again, by which queues may forget members and pauses: until what this
-   * gives is called, a resync is nobody's wish, and after it members are brought back to what was asked for. Written down, so
-   * that it holds for the next start too.
+   * Call it before the engine reloads its configuration, which may drop members and pauses. Until the
+   * returned function is called, a resync sets no intents; after that, members are restored. Stored, so that
+   * it survives a restart of the service.
    */
   hold(): Promise<() => void>;
   readonly held: boolean;
-  /** True until members were brought back. */
+  /** True until the members are restored. */
   readonly open: boolean;
-  /** A resync was compared. */
+  /** Call it after a resync was compared. */
   compared(): void;
 }
 export function createReloads(deps: {
   readonly engine: Pick<Engine, 'resynced'>;
   readonly intents: Intents;
   readonly log: Log;
-  /** Called after each snapshot requested here; one that shows nothing new is no event, and members may be missing all the same. */
+  /** Called after each snapshot requested here: one without differences emits no event, yet members may be missing. */
   readonly looked: () => void;
 }): Reloads {
   const { engine, intents, log, looked } = deps;
@@ -65,7 +65,10 @@ export function createReloads(deps: {
   };
 }
 
-/** What it gives tells, each time, where people worked when it was called last and do not work now. */
+/**
+ * Each call of the returned function yields the agents and queues that the directory dropped since the
+ * previous call.
+ */
 export function followDirectory(
   directory: Pick<Directory, 'queues'>,
 ): () => { extension: string; queue: string }[] {

@@ -6,14 +6,14 @@ import type { Directory, PauseReason } from '../../ports/directory.ts';
 import type { LiveView } from '../../ports/live.ts';
 import type { ChangeCommand } from './plan.ts';
 
-/** What the caller of agent.php wants, with every word checked against what exists. */
+/** A request of agent.php, checked against the directory and the catalogue. */
 export type AgentCommand = { readonly kind: 'read' } | ChangeCommand;
 
-/** Nothing that could end a field, a line or a list anywhere on the way to the engine. */
+/** Excludes everything that could end a field, a line or a list on the way to the engine. */
 const QUEUE = /^[A-Za-z0-9_-]{1,64}$/;
 const fold = (text: string): string => text.normalize('NFKC').toLowerCase();
 
-/** The catalogue is the allow-list: what goes on is the id that stands there, never the text that was given. */
+/** Only the id from the catalogue is passed on, never the given text. */
 export function readReason(
   directory: Directory,
   given: string | null | undefined,

@@ -62,7 +62,7 @@ test('agents - a member the engine wrongly remembers is taken out again', async 
   assert.deepEqual(both(rig), [['1003 ready'], []]);
 });
 
-test('agents - what was dialled on the phone is what comes back', async (t) => {
+test('agents - changes dialled on the phone are restored', async (t) => {
   const rig = await agentsRig(t);
   const { pbx, act, clock, agents } = rig;
   await act({ action: 'login' });
@@ -88,7 +88,7 @@ test('agents - what was dialled on the phone is what comes back', async (t) => {
   }
 });
 
-test('agents - what was done while the link was cut counts, where the engine lived on', async (t) => {
+test('agents - changes made while the link was cut count if the engine did not restart', async (t) => {
   const rig = await agentsRig(t);
   const { pbx, act, clock, agents } = rig;
   await act({ action: 'login' });
@@ -109,7 +109,7 @@ test('agents - what was done while the link was cut counts, where the engine liv
   assert.deepEqual(both(rig), [['1003 break'], []]);
 });
 
-test('agents - events that arrive late do not bring back what was before', async (t) => {
+test('agents - late events do not restore an earlier state', async (t) => {
   const rig = await agentsRig(t);
   const { pbx, act, clock, agents } = rig;
   pbx.holdEvents(true);
@@ -125,7 +125,7 @@ test('agents - events that arrive late do not bring back what was before', async
   assert.deepEqual(both(rig), [['1003 meeting'], ['1003 meeting']]);
 });
 
-test('agents - events of the old life that arrive after a restart are still what was asked for', async (t) => {
+test('agents - events of the old boot that arrive after a restart still set the intents', async (t) => {
   const rig = await agentsRig(t);
   const { pbx, act, clock, agents } = rig;
   await act({ action: 'login' });
@@ -140,7 +140,7 @@ test('agents - events of the old life that arrive after a restart are still what
   assert.deepEqual(both(rig), [['1003 break'], ['1003 ready']]);
 });
 
-test('agents - a queue that vanishes takes nobody’s intent with it', async (t) => {
+test('agents - a queue that disappears keeps all intents', async (t) => {
   const rig = await agentsRig(t);
   const { pbx, act, clock, agents } = rig;
   await act({ action: 'login' });
@@ -180,7 +180,7 @@ test('agents - restoring is tried again, later each time, while the link is up',
   assert.deepEqual(pbx.shows('support'), ['1003 ready']);
 });
 
-test('agents - a newer choice of the agent ends what was being restored', async (t) => {
+test('agents - a newer choice of the agent ends its restoration', async (t) => {
   const rig = await agentsRig(t);
   const { pbx, act, clock, agents } = rig;
   await act({ action: 'login' });
@@ -222,7 +222,7 @@ test('agents - a pause for all queues counts for the one that is still being res
   assert.deepEqual(both(rig), [['1003 lunch'], ['1003 lunch']]);
 });
 
-test('agents - a change that was taken back is not what comes back after a restart', async (t) => {
+test('agents - a change that was undone is not restored after a restart', async (t) => {
   const rig = await agentsRig(t);
   const { act, fails, refuse, clock, agents, pbx } = rig;
   await act({ action: 'login' });
@@ -299,7 +299,7 @@ test('agents - a failed action that comes true late is undone, and later the sam
   assert.deepEqual(pbx.shows('support'), ['1003 break'], 'dialled a little after the link came back');
 });
 
-test('agents - a person who is no longer active is not put back into a queue', async (t) => {
+test('agents - an inactive person is not restored to a queue', async (t) => {
   const rig = await agentsRig(t);
   const { act, clock, directory } = rig;
   await act({ action: 'login' });
@@ -340,7 +340,7 @@ test('agents - a reason set elsewhere that the engine’s member list cannot car
   assert.equal((await act({ action: 'status' })).pause_start, '2026-11-21T09:00:00.000Z');
 });
 
-test('agents - a resync in the middle of an action does not take its first half for what was asked', async (t) => {
+test('agents - a resync during an action does not turn its first half into an intent', async (t) => {
   for (const end of ['ok', 'cut'] as const) {
     const rig = await agentsRig(t);
     const { pbx, act, clock } = rig;
@@ -366,7 +366,7 @@ test('agents - a resync in the middle of an action does not take its first half 
   }
 });
 
-test('agents - a resync that is told late, after yet another restart, decides nothing', async (t) => {
+test('agents - a late resync, after another restart, changes nothing', async (t) => {
   const rig = await agentsRig(t);
   const { pbx, act, clock, agents } = rig;
   await act({ action: 'login' });

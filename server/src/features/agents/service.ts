@@ -20,7 +20,7 @@ import { readCommand } from './request.ts';
 import { replyOf } from './view.ts';
 import type { ViewDeps } from './view.ts';
 
-/** Who acts by agent.php: always on the own extension. */
+/** The caller of agent.php, who always acts on the own extension. */
 export interface Actor {
   readonly extension: string;
   readonly username: string;
@@ -28,16 +28,16 @@ export interface Actor {
   readonly supervises?: boolean;
 }
 export interface AgentService {
-  /** One action of agent.php. Throws `ServiceError` with a code of wire.md section 5. */
+  /** Performs one action of agent.php. Throws `ServiceError` with a code of wire.md section 5. */
   act(actor: Actor, request: AgentRequest): Promise<AgentReply>;
   /**
-   * Reads and does one change of one agent; answers with one sentence for people once the engine has confirmed. What `read` throws
-   * is audited as refused.
+   * Reads and performs one change of one agent; resolves with a sentence for people once the engine has
+   * confirmed. Errors of `read` are audited as refused.
    */
   change(by: By, extension: string, read: () => ChangeCommand): Promise<string>;
-  /** Another deadline for the wrap-up, `seconds` later; at most `WRAP_UP_MOST_SECONDS` in all. Throws `not_in_wrap_up`. */
+  /** Extends the wrap-up by `seconds`, up to `WRAP_UP_MOST_SECONDS` in all. Throws `not_in_wrap_up`. */
   extendWrapUp(by: By, extension: string, seconds: number): Promise<string>;
-  /** Writes down that this was refused before it could be looked at. */
+  /** Audits a refusal that happened before the change was read. */
   refused(by: By, extension: string, error: unknown): Promise<void>;
 }
 export interface ServiceDeps extends EngineDeps, ViewDeps {
@@ -50,10 +50,9 @@ export interface ServiceDeps extends EngineDeps, ViewDeps {
 export const WRAP_UP_MOST_SECONDS = 3_600;
 const EXTEND = { kind: 'extend_wrap_up', queue: null } as const;
 
-/** Refusals of one agent that are audited; the rest would only fill the disk. */
+/** Rate of audited refusals per agent; more would only fill the disk. */
 const AUDITED_REFUSALS: Rate = { burst: 60, per_second: 1 };
 
-/** The sentence that answers a change. */
 function said({ live }: ViewDeps, extension: string, command: ChangeCommand, changed: boolean): string {
   const { queue, within = null } = command;
   const all = queue === null && within === null;
@@ -70,7 +69,7 @@ function said({ live }: ViewDeps, extension: string, command: ChangeCommand, cha
   }[command.kind];
   return changed ? what : `${what} (nothing to change)`;
 }
-/** The deadline of a wrap-up that is `seconds` later than it is now, in ms since 1970. */
+/** The wrap-up's deadline moved by `seconds`, in ms since 1970. */
 function laterDeadline({ live }: ViewDeps, extension: string, seconds: number): number {
   const { wrap_up_deadline: before = null, summary } = live.agent(extension) ?? {};
   if (before === null || summary?.engagement !== 'wrap_up') {

@@ -45,11 +45,11 @@ test('agents - after both restarted, the engine is right about dynamic members a
   assert.deepEqual(both(rig), [['1003 lunch'], ['1003 break']]);
 });
 
-test('agents - what the engine had no time to write down is ours to restore, even after both restarted', async (t) => {
+test('agents - members that the engine had no time to store are restored by the service, even after both restarted', async (t) => {
   const rig = await agentsRig(t);
   const { pbx, act, clock } = rig;
   await act({ action: 'login' });
-  // Settling looks once in three seconds: what is newer than that must not be settled by the same look.
+  // Settling runs every three seconds; newer members must not be settled by the same run.
   await clock.advance(2_900);
   await act({ action: 'pause', queue: 'support', reason: 'lunch' });
   await clock.advance(200);
@@ -145,7 +145,7 @@ test('agents - while the disk is full the intents wait for it', async (t) => {
   assert.deepEqual(pbx.shows('support'), ['1003 break']);
 });
 
-test('agents - an intent the disk refused is written when it is asked for again', async (t) => {
+test('agents - an intent that the store refused is stored by the next request', async (t) => {
   const rig = await agentsRig(t);
   const { pbx, act, fails, refuse, clock } = rig;
   pbx.holdEvents(true);

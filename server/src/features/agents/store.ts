@@ -3,25 +3,24 @@ import type { Transaction } from 'kysely';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import type { Migration, Store } from '../../ports/store.ts';
 
-/** What an agent last asked for in one queue, or did by other means; the engine is made to follow it after a restart. */
+/** Last requested or adopted state of an agent in one queue; the engine is brought to it after a restart. */
 export interface Intent {
   readonly extension: string;
   readonly queue: string;
   readonly member: boolean;
   readonly paused: boolean;
   readonly reason: string;
-  /** Who chose it. */
   readonly source: ReadinessSource;
-  /** False for a member by configuration: it is never added by us. */
+  /** False for a member from the engine's configuration, which the service never adds. */
   readonly dynamic: boolean;
   readonly penalty: number;
   /** Milliseconds since 1970 when this state began. */
   readonly since: number;
-  /** Milliseconds since 1970, of the service's own clock, when it was written down. */
+  /** When it was stored, milliseconds since 1970 by the service's clock. */
   readonly noted_at: number;
   /** Grows with every change of this row. */
   readonly version: number;
-  /** True once the engine had the time to put it on its own disk. */
+  /** True once the engine has had time to store it on its own disk. */
   readonly settled: boolean;
 }
 interface Row {
@@ -41,8 +40,8 @@ interface Row {
 interface Tables {
   agent_intents: Row;
   /**
-   * `boot`: the life of the engine that all intents were brought into. `seeded`: the first members were put in. `reload`: the
-   * engine reads its configuration again and agents were not yet brought back to their intents.
+   * `boot`: boot id of the engine that all intents were brought into. `seeded`: the first members were added.
+   * `reload`: the engine reloads its configuration and agents are not yet restored to their intents.
    */
   agent_facts: { key: string; value: string };
 }
@@ -93,7 +92,7 @@ const fromRow = (r: Row): Intent => ({
   since: Number(r.since),
   noted_at: Number(r.noted_at),
 });
-/** Bounded, so that a statement stays below the number of parameters a database takes. */
+/** Keeps a statement below the databases' limit of parameters. */
 const ROWS_PER_STATEMENT = 500;
 
 async function upsert(trx: Transaction<Tables>, intents: readonly Intent[]): Promise<void> {
@@ -121,14 +120,14 @@ async function upsert(trx: Transaction<Tables>, intents: readonly Intent[]): Pro
 
 export interface IntentStore {
   load(): Promise<{ intents: Intent[]; facts: Map<Fact, string> }>;
-  /** All or nothing. Throws `store_unavailable` when the database does not take it. */
+  /** All or nothing. Throws `store_unavailable` if the database fails. */
   save(batch: Batch): Promise<void>;
 }
-/** What is written in one transaction, of however many agents. */
+/** Content of one transaction, for any number of agents. */
 export interface Batch {
   readonly intents: readonly Intent[];
   readonly facts: Partial<Record<Fact, string>>;
-  /** Lines of the audit trail, where the trail can be written in our transaction. */
+  /** Entries of the audit trail, if the trail can share our transaction. */
   readonly trail: readonly AuditEntry[];
 }
 export function createIntentStore(store: Store, audit: Audit): IntentStore {

@@ -13,14 +13,14 @@ export interface ViewDeps {
   readonly directory: Directory;
 }
 
-/** Names of the queues of an agent: those it may work in, in the directory's order, then those it is in besides. */
+/** Queues of an agent: those it may work in, in the directory's order, then others it is a member of. */
 export function queuesOf({ directory, live }: ViewDeps, extension: string): string[] {
   const names = directory.queuesOf(extension).map((queue) => queue.name);
   return [...new Set([...names, ...rowsOf(live, extension).map((row) => row.queue)])];
 }
 
 const queueOf = (queue: string, row: QueueMember | undefined): AgentQueue => {
-  // Held back by the system after a call is not a pause of anybody.
+  // A wrap-up pause by the system is not shown as a pause.
   const paused = row !== undefined && isPaused(row);
   return {
     queue,
@@ -55,8 +55,8 @@ export function agentOf(deps: ViewDeps, extension: string): Agent {
 const RINGING = new Set(['ringing', 'in_call_and_ringing']);
 const ENGAGED = new Set(['in_call', 'on_hold', 'in_call_and_ringing', 'busy']);
 /**
- * A call counts before a pause, because the tile shows what the agent does; a pause counts before a missing device, because it
- * is what the person said and can take back.
+ * A call outranks a pause, because the tile shows what the agent does; a pause outranks a missing device,
+ * because the person chose it and can end it.
  */
 function statusOf(agent: Agent, paused: boolean, extension: LiveExtension | undefined): Status {
   if (agent.session === 'logged_out') return 'OFFLINE';
@@ -69,7 +69,7 @@ function statusOf(agent: Agent, paused: boolean, extension: LiveExtension | unde
   return engagement === 'unreachable' || extension?.reachability === 'offline' ? 'OFFLINE' : 'READY';
 }
 
-/** The reply of every action of agent.php. `message` is one sentence for people. */
+/** Reply of every action of agent.php. `message` is one sentence for people. */
 export function replyOf(deps: ViewDeps, extension: string, message: string): AgentReply {
   const agent = agentOf(deps, extension);
   const catalogue = deps.directory.pauseReasons();
@@ -86,7 +86,7 @@ export function replyOf(deps: ViewDeps, extension: string, message: string): Age
     in_queue: agent.session === 'logged_in',
     is_paused: newest !== null,
     pause_reason: newest?.pause_reason ?? '',
-    // Where it is the reason that counts, it began when that did, and not with the last of its queues.
+    // The agent's effective reason began with its first queue, not with the newest pause.
     pause_start:
       newest !== null && newest.pause_reason === agent.readiness.reason
         ? agent.readiness.since

@@ -8,7 +8,7 @@ export interface WorkersOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly retry: BackoffOptions;
-  /** Text of the log line after a failed attempt. */
+  /** Text of the log entry after a failed attempt. */
   readonly failed: string;
   /** True while there is work for this agent. */
   readonly isOpen: (extension: string) => boolean;
@@ -40,7 +40,7 @@ export class Workers {
   async idle(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running.values());
   }
-  /** No attempt begins after this. */
+  /** Prevents further attempts. */
   stop(): void {
     this.#stopped.abort();
   }

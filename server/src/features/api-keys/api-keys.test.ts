@@ -11,7 +11,7 @@ import { addOperations } from '../../http/operations.ts';
 import type { Caller } from '../../ports/http.ts';
 import type { Store } from '../../ports/store.ts';
 import { temporaryStore } from '../../../test/conformance/store-temp.ts';
-import { noRecordings } from '../../../test/support/conversations-rig.ts';
+import { noCustomers, noRecordings } from '../../../test/support/conversations-rig.ts';
 import { directoryFixture } from '../../../test/support/directory-fixture.ts';
 import { createFakePbx } from '../../../test/support/fake-engine.ts';
 import { fixtureAuthenticator, hostFixture } from '../../../test/support/host-fixture.ts';
@@ -22,7 +22,7 @@ import { historyOperations } from '../history/operations.ts';
 import { createHistoryService } from '../history/query/history-service.ts';
 import { migrations as historyMigrations } from '../history/store/migrations.ts';
 import { apiKeyOperations } from './operations.ts';
-import { createApiKeys, isApiKey } from './service.ts';
+import { ApiKeys, isApiKey } from './service.ts';
 
 async function rig(t: TestContext) {
   const temp = await temporaryStore();
@@ -30,7 +30,7 @@ async function rig(t: TestContext) {
   const directory = directoryFixture();
   const audit = await createAudit(temp.store, clock, silent);
   const open = (store: Store = temp.store) =>
-    createApiKeys({ store, clock, directory, audit, log: silent, boardShows: () => undefined });
+    ApiKeys.open({ store, clock, directory, audit, log: silent, boardShows: () => undefined });
   const keys = await open();
   const pbx = createFakePbx(clock);
   const host = await hostFixture({
@@ -51,6 +51,7 @@ async function rig(t: TestContext) {
         recordings: noRecordings,
         directory,
       }),
+      noCustomers,
     ),
   ]);
   await host.app.ready();

@@ -48,7 +48,7 @@ test('audit - newest first, a page at a time, each line once although new ones c
   );
   assert.equal(new Set(seen).size, 121);
 });
-test('audit - by action, person and time; what was recorded comes back unchanged', async () => {
+test('audit - by action, person and time; recorded lines are returned unchanged', async () => {
   const { entries } = await page('?action=agent.pause&actor=1002&limit=200');
   assert.equal(entries.length, 12);
   assert.deepEqual(entries[0]?.detail, { n: 112, text: "'; drop table audit; --\n", flag: true, none: null });
@@ -58,7 +58,7 @@ test('audit - by action, person and time; what was recorded comes back unchanged
   assert.equal(between.entries.length, 11, 'from is included, to is not');
   assert.equal((await page(`?actor=${encodeURIComponent("' or 1=1--")}`)).entries.length, 0);
 });
-test('audit - for Admin only; a query that is not understood is 400', async () => {
+test('audit - for administrators only; an invalid query is 400', async () => {
   for (const extension of ['1002', '1003', '1005']) {
     const token = await site.signIn(extension);
     const response = await site.host.app.inject({
@@ -86,7 +86,7 @@ test('audit - for Admin only; a query that is not understood is 400', async () =
     assert.equal(response.statusCode, 400, query);
   }
 });
-test('audit - a person is one whichever name did it, in the line and in the filter; older lines are found too', async () => {
+test('audit - a person is found by extension and user name; older lines, too', async () => {
   const line = { action: 'who.test', object: null, outcome: 'ok', ip: null } as const;
   for (const actor of ['1005', 'dan', 'key:crm', '']) await site.audit.record({ ...line, actor });
   await site.store
@@ -104,7 +104,7 @@ test('audit - a person is one whichever name did it, in the line and in the filt
     ['dan', null],
   );
 });
-test('audit - a thousand refusals of a person in a second are some lines, and one that counts the rest; others have theirs', async () => {
+test('audit - a thousand refusals of a person in a second give few lines, and one with the count; others have their own', async () => {
   const refuse = (actor: string | null, object: string, ip = '192.0.2.1') =>
     site.audit.record({
       action: 'flood',
@@ -134,7 +134,7 @@ test('audit - a thousand refusals of a person in a second are some lines, and on
   await refuse('1006', 'later');
   assert.equal((await of('1006'))[0]?.object, 'later', 'who stops has a line each again');
 });
-test('audit - a search finds a part of any column, whatever the case, and takes no sign for a pattern', async () => {
+test('audit - a search finds a part of any column, in any case, and treats no sign as a pattern', async () => {
   await site.audit.record({
     action: 'config.changed',
     actor: 'ada',

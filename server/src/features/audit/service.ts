@@ -1,32 +1,20 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import { sql } from 'kysely';
-import type { Generated, Kysely, Selectable, Transaction } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import { AuditRow } from '@offhook/contract/audit.ts';
 import type { AuditQuery } from '@offhook/contract/audit.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { pageOf } from '../../core/page.ts';
 import type { Log } from '../../core/log.ts';
 import { messageOf } from '../../core/errors.ts';
-import type { Subject } from '../../numbers/subject.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { PersonalData } from '../../ports/privacy.ts';
 import type { Migration, Store } from '../../ports/store.ts';
+import { auditData } from './personal-data.ts';
+import type { Tables } from './personal-data.ts';
 import { createRefusals } from './refusals.ts';
 
-interface Tables {
-  audit: {
-    id: Generated<number>;
-    at: number;
-    action: string;
-    actor: string | null;
-    object: string | null;
-    outcome: AuditEntry['outcome'];
-    ip: string | null;
-    detail: string;
-  };
-}
 const migrations: readonly Migration[] = [
   {
     id: '0100-audit',
@@ -56,13 +44,9 @@ const FLUSH_EVERY_MS = 10_000;
 export interface AuditTrail extends Required<Audit> {
   /** Newest first; one line more than `limit` is never read into memory. */
   page(query: AuditQuery): Promise<{ entries: AuditRow[]; next_cursor: string | null }>;
-  /** Lines about somebody. A number is taken out of them; who did something is kept for as long as the line. */
   readonly data: PersonalData;
   close(): Promise<void>;
 }
-/** Lines read at once. */
-const SCAN = 500;
-
 /**
  * The audit trail: rows are only added, and deleted after 400 days. `actor` is stored as the extension where `people` knows
  * the person, and is found by extension and by user name.
@@ -128,60 +112,8 @@ export async function createAudit(
     }
   }
 
-  async function* all(signal: AbortSignal) {
-    for (let after = 0; ;) {
-      signal.throwIfAborted();
-      const rows = await db
-        .selectFrom('audit')
-        .selectAll()
-        .where('id', '>', after)
-        .orderBy('id')
-        .limit(SCAN)
-        .execute();
-      yield* rows;
-      if (rows.length < SCAN) return;
-      after = rows.at(-1)!.id;
-      await turn();
-    }
-  }
-  const isAbout = ({ object, detail }: Selectable<Tables['audit']>, subject: Subject): boolean =>
-    subject.isIn(object ?? '') || subject.isIn(detail);
-  const data: PersonalData = {
-    name: 'audit',
-    async count(subject, signal) {
-      let audit = 0;
-      if (subject.kind === 'extension') return {};
-      for await (const row of all(signal)) if (isAbout(row, subject)) audit += 1;
-      return audit === 0 ? {} : { audit };
-    },
-    async erase(subject, placeholder, signal) {
-      let audit = 0;
-      if (subject.kind === 'extension') return {};
-      for await (const row of all(signal)) {
-        if (!isAbout(row, subject)) continue;
-        const object = row.object === null ? null : subject.without(row.object, placeholder);
-        const detail = subject.without(row.detail, placeholder);
-        await db.updateTable('audit').set({ object, detail }).where('id', '=', row.id).execute();
-        audit += 1;
-      }
-      return audit === 0 ? {} : { audit };
-    },
-    async *collect(subject, usernames, signal) {
-      for await (const row of all(signal)) {
-        // Some lines name who did it by the extension, some by the user name.
-        const did = row.actor === subject.value || usernames.includes(row.actor ?? '');
-        if (did || isAbout(row, subject)) {
-          yield {
-            kind: 'audit',
-            value: { ...row, at: rfc3339(row.at), detail: JSON.parse(row.detail) as unknown },
-          };
-        }
-      }
-    },
-  };
-
   return {
-    data,
+    data: auditData(db),
     record: (entry) => (refusals.counts(entry) ? Promise.resolve() : add(db, entry)),
     recordIn: (trx, entry) => add(trx as unknown as Transaction<Tables>, entry),
     async page({ limit = 50, cursor, action, actor, q, from, to }) {

@@ -19,10 +19,10 @@ import { temporaryStore } from '../../../test/conformance/store-temp.ts';
 import { demoQueues, directoryFixture } from '../../../test/support/directory-fixture.ts';
 import { fixtureAuthenticator, hostFixture, jsonCaller } from '../../../test/support/host-fixture.ts';
 import { apiKeyOperations } from '../api-keys/operations.ts';
-import { createApiKeys, isApiKey } from '../api-keys/service.ts';
+import { ApiKeys, isApiKey } from '../api-keys/service.ts';
 import { createAudit } from '../audit/service.ts';
 import { boardOperations } from './operations.ts';
-import { createBoards } from './service.ts';
+import { Boards } from './service.ts';
 
 const LAYOUT: Board['layout'] = {
   figures: ['waiting', 'longest_wait_seconds', 'service_level'],
@@ -41,8 +41,8 @@ async function rig(t: TestContext) {
   const directory = directoryFixture();
   const audit = await createAudit(temp.store, clock, silent);
   const open = async (store: Store = temp.store) => {
-    const boards = await createBoards({ store, clock, directory, audit, keys: () => keys.display });
-    const keys = await createApiKeys({
+    const boards = await Boards.open({ store, clock, directory, audit, keys: () => keys.display });
+    const keys = await ApiKeys.open({
       store,
       clock,
       directory,
@@ -84,7 +84,7 @@ async function rig(t: TestContext) {
 }
 const answer = ({ status, json }: { status: number; json: { code?: string } }) => [status, json.code];
 
-test('boards - a board is kept as it was given, over a restart, and found by its owner and whom it is shared with', async (t) => {
+test('boards - a board is stored unchanged, over a restart, and found by its owner and those it is shared with', async (t) => {
   const { create, call, names, open } = await rig(t);
   const mine = await create({ name: 'Mine', queues: null }, 'token-agent');
   const shared = await create({ name: 'Wall', shared: true });
@@ -103,7 +103,7 @@ test('boards - a board is kept as it was given, over a restart, and found by its
   assert.deepEqual(again.boards.one(caller!, shared.id), BoardReply.parse(read.json).board);
 });
 
-test('boards - what cannot be shown is refused with its place named, and bounds hold', async (t) => {
+test('boards - an invalid layout is refused with its path, and limits apply', async (t) => {
   const { call, create } = await rig(t);
   const refused = async (fields: object, says: RegExp, token?: string) => {
     const reply = await call('POST', 'boards', { ...BOARD, ...fields }, token);
@@ -122,13 +122,13 @@ test('boards - what cannot be shown is refused with its place named, and bounds 
   await refused(layout({ thresholds: [{ ...LAYOUT.thresholds[0], alert: 1 }] }), /alert is before warn/);
   const below = { metric: 'service_level', direction: 'below', warn: 0.8, alert: 0.6 };
   await create(layout({ thresholds: [below] }));
-  // An agent names only queues it works in: 1003 is in both, 1004 would not see sales.
+  // An agent names only queues of its own: 1003 is in both, 1004 would not see sales.
   for (let i = 1; i < MAX_BOARDS_OF_A_PERSON; i += 1) await create({ name: `b${i}` });
   assert.deepEqual(answer(await call('POST', 'boards', BOARD)), [409, 'limit_reached']);
   await create({}, 'token-agent');
 });
 
-test('boards - agents name only queues they see, and only supervisors share', async (t) => {
+test('boards - agents name only queues that they see, and only supervisors share', async (t) => {
   const { call, create, directory } = await rig(t);
   directory.setQueues(demoQueues().map((q) => (q.name === 'sales' ? { ...q, agents: ['1004'] } : q)));
   const wide = { ...BOARD, queues: ['support', 'sales'] };
@@ -144,12 +144,12 @@ test('boards - agents name only queues they see, and only supervisors share', as
     [403, 'forbidden'],
     'not its owner',
   );
-  // A queue that is gone since does not make the board unchangeable.
+  // A deleted queue does not make the board unchangeable.
   directory.setQueues([]);
   assert.equal((await call('PUT', `boards/${mine.id}`, share, 'token-agent')).status, 200);
 });
 
-test('boards - If-Match keeps one change from writing over another', async (t) => {
+test('boards - If-Match prevents one change from overwriting another', async (t) => {
   const { call, create } = await rig(t);
   const { id } = await create();
   const read = await call('GET', `boards/${id}`);
@@ -168,7 +168,7 @@ test('boards - If-Match keeps one change from writing over another', async (t) =
   assert.equal((await call('GET', `boards/${id}`)).status, 404);
 });
 
-test('boards - a display key opens its board alone, reaches its queues and their agents, and follows it', async (t) => {
+test('boards - a display key opens only its board, its queues and their agents, and follows its changes', async (t) => {
   const { call, create, createKey, keys, directory } = await rig(t);
   const board = await create();
   const other = await create({ name: 'Other', shared: true });
@@ -216,7 +216,7 @@ test('boards - a display key opens its board alone, reaches its queues and their
   assert.deepEqual(await reach(), [null, null, []]);
 });
 
-test('boards - display keys are listed without themselves, expire, and end alone or with their board', async (t) => {
+test('boards - display keys are listed without their secret, expire, and end alone or with their board', async (t) => {
   const { call, create, createKey, keys, clock, audit } = await rig(t);
   const board = await create();
   const first = await createKey(board.id, 'lobby');
@@ -259,7 +259,7 @@ test('boards - display keys are listed without themselves, expire, and end alone
   ]);
 });
 
-test('boards - keys are for supervisors, and who is below gives a board on the wall no more queues', async (t) => {
+test('boards - keys are for supervisors; below that level nobody adds queues to a displayed board', async (t) => {
   const { call, create } = await rig(t);
   const mine = await create({}, 'token-agent');
   const name = { name: 'lobby' };
@@ -273,7 +273,7 @@ test('boards - keys are for supervisors, and who is below gives a board on the w
   assert.equal((await put(['support'])).status, 200);
 });
 
-test('boards - where its keys cannot be ended, a board stays', async (t) => {
+test('boards - if its keys cannot be revoked, a board stays', async (t) => {
   const temp = await temporaryStore();
   t.after(() => temp[Symbol.asyncDispose]());
   const clock = createVirtualClock();
@@ -288,7 +288,7 @@ test('boards - where its keys cannot be ended, a board stays', async (t) => {
     revokeAll: refuses,
   };
   const directory = directoryFixture();
-  const boards = await createBoards({
+  const boards = await Boards.open({
     store: temp.store,
     clock,
     directory,

@@ -6,7 +6,7 @@ import type { Boards } from './service.ts';
 
 const tagOf = ({ version }: Board): string => `"${version}"`;
 
-/** Wallboards as people keep them: one's own and those that are shared. */
+/** Wallboards of the caller, and shared ones. */
 export const boardOperations = (boards: Boards): Served<typeof operations> => ({
   operations,
   handlers: {

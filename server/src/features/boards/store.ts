@@ -22,7 +22,7 @@ const migrations: readonly Migration[] = [
     async up(db) {
       await db.schema
         .createTable('boards')
-        // Never given out twice: a display on a wall may still ask for one that is gone.
+        // Never assigned again: a display may still use the id of a deleted board.
         .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
         .addColumn('name', 'text', (c) => c.notNull())
         .addColumn('owner_id', 'integer', (c) => c.notNull())
@@ -37,11 +37,11 @@ const migrations: readonly Migration[] = [
   },
 ];
 
-/** A board as memory and the table hold it. */
+/** A board in memory and in its table. */
 export interface BoardRow {
   readonly id: number;
   readonly name: string;
-  /** The person, because an extension gets another owner one day. */
+  /** The person's id, because an extension may get another owner. */
   readonly owner_id: number;
   readonly owner: string;
   readonly shared: boolean;
@@ -60,7 +60,8 @@ const columnsOf = ({ id: _id, ...row }: BoardRow) => ({
 /** Writes that belong to one transaction with a change. */
 export type Also = (trx: Transaction<unknown>, id: number) => Promise<void>;
 
-/** Every method throws `store_unavailable` when the database refuses. `also` holds if and when the change does. */
+export type BoardStore = Awaited<ReturnType<typeof createBoardStore>>;
+/** Every method throws `store_unavailable` if the database refuses. `also` commits together with the change. */
 export async function createBoardStore(store: Store) {
   await store.migrate('boards', migrations);
   const change = <R>(also: Also, work: (trx: Transaction<Tables>) => Promise<[id: number, result: R]>) =>

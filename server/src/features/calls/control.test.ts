@@ -13,7 +13,7 @@ const refused = (text: string) => () => {
   throw new ServiceError('engine_refused', text);
 };
 
-test('calls - placed: named and told before it is asked for, answered once the own device rings, finished when it is taken', async (t) => {
+test('calls - placed: identified before the request, answered once the own device rings, finished when it is answered', async (t) => {
   const rig = await callsRig(t);
   rig.scene.device('1003-web', 'NOT_INUSE');
   const answer = rig.post(PERSON, '', { to: '1004', device: 'web', time_limit_seconds: 60 });
@@ -65,7 +65,7 @@ test('calls - placed: named and told before it is asked for, answered once the o
   );
 });
 
-test('calls - placed: no device rings, or nobody takes it, is a failure; no device registered is one before anything is sent', async (t) => {
+test('calls - placed: no ringing or answering device is a failure; without a registered device nothing is sent', async (t) => {
   const rig = await callsRig(t);
   for (const kind of ['', '-web', '-mobile']) rig.scene.device(`1003${kind}`, 'UNAVAILABLE');
   const none = await rig.post(PERSON, '', { to: '1004' });
@@ -95,7 +95,7 @@ test('calls - placed: no device rings, or nobody takes it, is a failure; no devi
   ]);
 });
 
-test('calls - an outcome that is not known is told as that, and nothing is sent a second time', async (t) => {
+test('calls - an unknown outcome is reported as unknown, and nothing is sent twice', async (t) => {
   const answers: (() => Promise<void> | void)[] = [];
   const rig = await callsRig(t, { confirm_ms: 60, answer: () => answers.shift()?.() });
   const call = rig.talk();
@@ -121,7 +121,7 @@ test('calls - an outcome that is not known is told as that, and nothing is sent 
   ]);
 });
 
-test('calls - while the link is down nothing is sent; where it goes down meanwhile the outcome is unknown', async (t) => {
+test('calls - while the link is down nothing is sent; if it goes down meanwhile the outcome is unknown', async (t) => {
   const rig = await callsRig(t);
   const call = rig.talk();
   const waiting = rig.post(PERSON, `/${call}/hold`);
@@ -182,7 +182,7 @@ test('calls - a repeat with the same key is answered as the first, and placed on
   assert.equal(rig.asked.length, 1);
 });
 
-test('calls - who may steer what: the own leg, for supervisors every one, for keys those of their extensions', async (t) => {
+test('calls - access: the own leg, every leg for supervisors, those of its extensions for a key', async (t) => {
   const rig = await callsRig(t, {
     confirm_ms: 20,
     keys: {
@@ -199,10 +199,10 @@ test('calls - who may steer what: the own leg, for supervisors every one, for ke
     return sent === undefined ? reply.code : sent.args[0];
   };
   assert.equal(await hold(PERSON), chan('1'), 'the own leg');
-  assert.equal(await hold(PERSON, { leg_id: chan('2') }), 'forbidden', 'the leg of somebody else');
+  assert.equal(await hold(PERSON, { leg_id: chan('2') }), 'forbidden', 'a foreign leg');
   assert.equal(await hold(OTHER), 'not_found', 'no part in it: no such call');
   assert.equal(await hold(OTHER, { leg_id: chan('1') }), 'not_found');
-  assert.equal(await hold(BOSS), 'invalid_request', 'which of the two must be said');
+  assert.equal(await hold(BOSS), 'invalid_request', 'the leg must be named');
   assert.equal(await hold(BOSS, { leg_id: chan('2') }), chan('2'));
   assert.equal(await hold('key-own'), chan('2'), 'the only one it may steer');
   assert.equal(await hold('key-own', { leg_id: chan('1') }), 'forbidden');
@@ -246,7 +246,7 @@ test('calls - hang-up: the own leg; for a supervisor with no part in it the whol
   assert.equal((await whole).status, 200);
 });
 
-test('calls - listening is for supervisors only, never for a key; it is in the trail before it is asked for', async (t) => {
+test('calls - listening is for supervisors only, never for a key; it is audited before the request', async (t) => {
   const rig = await callsRig(t, { keys: { all: { scopes: ['calls:control'] } } });
   const call = rig.talk();
   rig.scene.device('1002', 'NOT_INUSE');
@@ -283,7 +283,7 @@ test('calls - listening is for supervisors only, never for a key; it is in the t
   );
 });
 
-test('calls - hold and retrieve: only who talks, only once, not what the device did itself', async (t) => {
+test('calls - hold and retrieve: only a talking leg, only once, not a hold by the device itself', async (t) => {
   const rig = await callsRig(t);
   const call = rig.talk();
   const held = (value: boolean, by?: 'operation') =>
@@ -386,7 +386,7 @@ test('calls - an attended transfer from the consult to its end, as a resource', 
   assert.equal((await rig.post(PERSON, `/${call}/transfer/cancel`)).body.code, 'wrong_call_state');
 });
 
-test('calls - a consult that nobody answers fails, and one can be given up', async (t) => {
+test('calls - a consultation without an answer fails, and one can be canceled', async (t) => {
   const rig = await callsRig(t);
   const call = rig.talk();
   const held = (value: boolean) => rig.scene.send({ type: 'channel.held', id: chan('1'), held: value });
@@ -527,7 +527,7 @@ test('calls - the same operations by name, as command frames run them', async (t
   assert.equal(((await result) as { operation: { state: string } }).operation.state, 'succeeded');
 });
 
-test('calls - nobody has more than eight operations under way', async (t) => {
+test('calls - one caller has at most eight operations under way', async (t) => {
   const rig = await callsRig(t, { confirm_ms: 200 });
   const call = rig.talk();
   const all = Array.from({ length: 10 }, () => rig.post(PERSON, `/${call}/dtmf`, { digits: '1' }));
@@ -536,7 +536,7 @@ test('calls - nobody has more than eight operations under way', async (t) => {
   assert.equal(rig.asked.length, 8);
 });
 
-test('calls - two do not move the same call at once; hanging up waits for nobody', async (t) => {
+test('calls - one call is moved by one operation at a time; a hang-up never waits', async (t) => {
   const rig = await callsRig(t);
   const call = rig.talk();
   const hold = rig.post(PERSON, `/${call}/hold`);
@@ -556,7 +556,7 @@ test('calls - two do not move the same call at once; hanging up waits for nobody
   assert.equal((await hold).body.code, 'call_gone');
 });
 
-test('calls - two pick up the same call: who got it succeeds with its own operation, the other fails', async (t) => {
+test('calls - of two pickups of one call, one succeeds with its own operation, the other fails', async (t) => {
   const rig = await callsRig(t);
   for (const extension of ['1001', '1002']) rig.scene.device(extension, 'NOT_INUSE');
   rig.scene.created('1', { endpoint: '1003', dialled: '1004' });
@@ -626,7 +626,7 @@ test('calls - recording: one at a time begins or ends it on a leg, and it is end
   assert.deepEqual(await record(false, '1'), [409, 'wrong_call_state']);
 });
 
-test('calls - recording: its keeper is told before the engine, and takes back what that refused', async (t) => {
+test('calls - recording: its keeper stores it before the engine starts, and removes it after a refusal', async (t) => {
   let says: () => void = () => {};
   const rig = await callsRig(t, {
     confirm_ms: 300,
@@ -652,7 +652,7 @@ test('calls - recording: its keeper is told before the engine, and takes back wh
   assert.equal(rig.kept.length, 3, 'it may be recorded: nothing is taken back');
 });
 
-test('calls - a recording is paused and goes on: confirmed, written down, as often as one likes', async (t) => {
+test('calls - a recording is paused and resumed: confirmed and stored, any number of times', async (t) => {
   const rig = await callsRig(t, {
     confirm_ms: 300,
     answer: ({ verb, args: [id, on] }) => {
@@ -719,7 +719,7 @@ test('calls - recording by rule of the site: an agent pauses it, on whichever si
   assert.equal((await rig.post(BOSS, `/${call}/record`, { on: false, leg_id: chan('1') })).status, 200);
 });
 
-test('calls - whether an id was a call is told only to who had a part in it, ended or busy', async (t) => {
+test('calls - only participants learn whether an id was a call, ended or live', async (t) => {
   const rig = await callsRig(t, { keys: { foreign: { scopes: ['calls:control'], extensions: ['1006'] } } });
   const call = rig.talk();
   const code = async (token: string, verb: string, body = {}) =>
@@ -739,7 +739,7 @@ test('calls - whether an id was a call is told only to who had a part in it, end
   }
 });
 
-test('calls - who is in a call does not pick it up', async (t) => {
+test('calls - an extension in a call does not pick it up', async (t) => {
   const rig = await callsRig(t);
   for (const extension of ['1001', '1002']) rig.scene.device(extension, 'NOT_INUSE');
   rig.scene.created('1', { endpoint: '1002', dialled: '1004' });
@@ -750,7 +750,7 @@ test('calls - who is in a call does not pick it up', async (t) => {
   assert.equal(rig.asked.length, 0);
 });
 
-test('calls - whatever rings at an extension is picked up by who may, also where the call is not known', async (t) => {
+test('calls - any ring at an extension is picked up by permitted callers, also without the call’s id', async (t) => {
   const rig = await callsRig(t);
   for (const extension of ['1001', '1002']) rig.scene.device(extension, 'NOT_INUSE');
   const path = '/extensions/1004/pickup';
@@ -774,7 +774,7 @@ test('calls - whatever rings at an extension is picked up by who may, also where
   assert.deepEqual([call_id, leg_id], [chan('1'), chan('2')]);
 });
 
-test('calls - a parking slot is called by who may take the one parked there: any person, a key for its extensions only', async (t) => {
+test('calls - a parking slot is called by any person, and by a key for its extensions only', async (t) => {
   const scopes = ['calls:control'] as const;
   const rig = await callsRig(t, {
     confirm_ms: 20,

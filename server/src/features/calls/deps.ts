@@ -19,27 +19,27 @@ export interface CallControlDeps {
   readonly engine: Pick<Engine, 'node'> & CallVerbs;
   readonly live: LiveView;
   readonly clock: Clock;
-  /** In order with the engine's facts. */
+  /** Passes input to the model, in order with the engine's facts. */
   readonly tell: (input: ModelInput) => void;
-  /** How long the engine may take to confirm, whatever the operation; for tests. */
+  /** Replaces every operation's time limit for the engine's confirmation; for tests. */
   readonly confirm_ms?: number;
   readonly directory: Directory;
   readonly guard: Guard;
   readonly commands: Commands;
   readonly ended: EndedCalls;
   readonly recordings: RecordingKeeper;
-  /** True where a person may listen now without confirming once more who they are. */
+  /** True if a person may listen in now without another confirmation of the session. */
   readonly mayListen: (caller: Caller) => boolean;
-  /** True for a number where somebody may be parked. */
+  /** True for a number in the range of parking slots. */
   readonly isSlot: (number: string) => boolean;
-  /** True for a number that parks who is transferred to it. */
+  /** True for the number of a parking lot, which parks a call transferred to it. */
   readonly isLot: (number: string) => boolean;
 }
 
-/** Calls that are being moved or held at this moment, or legs whose recording is being begun or ended. */
+/** Calls with a move or hold under way, or legs with a start or end of a recording under way. */
 export type Busy = Set<string>;
 
-/** Runs one operation; `object` is what was asked for, as the trail names a refusal. */
+/** Runs one operation; `object` is its requested object in the audit trail. */
 export async function run(
   deps: CallControlDeps,
   actor: Actor,
@@ -53,10 +53,7 @@ export async function run(
     ),
   );
 }
-/**
- * The same for what moves or holds somebody: one at a time for each call, because the second would have been planned from
- * what is not so any more.
- */
+/** Runs a move or a hold, one at a time for each call, because a second plan would be outdated by the first. */
 export async function runAlone(
   deps: CallControlDeps,
   busy: Busy,
@@ -82,7 +79,7 @@ export async function runAlone(
   }
 }
 
-/** The same for what a leg can have only one of, known once it is planned. */
+/** Runs an operation that a leg allows only once at a time; its leg is known from the plan. */
 export async function runAloneOnLeg(
   deps: CallControlDeps,
   busy: Busy,
@@ -111,7 +108,7 @@ export const wrongState = (detail: Said | string): ServiceError =>
   new ServiceError('wrong_call_state', detail);
 export const hasOwn = (actor: Actor, call: LiveCall): boolean =>
   actor.caller.extension !== '' && call.legs.some((leg) => leg.extension === actor.caller.extension);
-/** True for a leg whose device was answered. */
+/** True for a leg whose device has answered. */
 export const isTaken = (leg: LiveLeg): boolean => leg.state !== 'initiated' && leg.state !== 'alerting';
-/** True for a leg that talks, or has the other side on hold. */
+/** True for a leg that talks or is on hold. */
 export const isTalking = (leg: LiveLeg): boolean => leg.state === 'connected' || leg.state === 'held';

@@ -6,7 +6,7 @@ export interface OwnNumbers {
 }
 export interface Classified {
   readonly destination: Destination;
-  /** Country code of an international number, e.g. `49`; null for the rest. */
+  /** Country code of an international number, e.g. `49`; null for others. */
   readonly country: string | null;
 }
 
@@ -23,7 +23,7 @@ export function countryOf(international: string): string {
   return TWO.has(digits.slice(0, 2)) ? digits.slice(0, 2) : digits.slice(0, 3);
 }
 
-/** Pure. `number` is digits, `*` and `#`, with a plus in front where it is international. */
+/** Pure. `number`: digits, `*` and `#`, with a leading plus if international. */
 export function classify(number: string, own: OwnNumbers, settings: CallSettings): Classified {
   if (/[*#]/.test(number)) return { destination: 'feature_code', country: null };
   if (own.has(number)) return { destination: 'internal', country: null };

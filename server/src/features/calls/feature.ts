@@ -33,20 +33,20 @@ export interface CallControlFeatureDeps extends Pick<
   readonly audit: Required<Audit>;
   readonly store: Store;
   readonly recordings: RecordingKeeper;
-  /** What can be dialled beside people and queues. */
+  /** Numbers that can be dialled beside those of persons and queues. */
   readonly numbers: () => {
     readonly services: readonly string[];
     readonly parking_lots: readonly Pick<SiteParking, 'number' | 'first_slot' | 'last_slot'>[];
   };
-  /** IANA name of the site's zone: a day of the limits is a day there. */
+  /** IANA name of the site's time zone, which defines the day of the limits. */
   readonly zone: string;
 }
 export interface CallControlFeature extends CallControl {
   readonly guard: Pick<Guard, 'refusals'>;
   settings(): CallSettings;
-  /** What a number is, for what it may cost. */
+  /** Kind of a number, for its cost. */
   destinationOf(number: string): Destination;
-  /** Puts new settings in force once they and their line in the audit trail are written. */
+  /** Applies new settings once they and their audit entry are stored. */
   changeSettings(actor: Actor, settings: CallSettings): Promise<CallSettings>;
   close(): Promise<void>;
 }
@@ -112,7 +112,7 @@ export async function createCallControlFeature(deps: CallControlFeatureDeps): Pr
 }
 
 const DAY_SECONDS = 86_400;
-/** The day in a zone and how much of it is left, give or take the hour of a change of clocks. */
+/** The day in a zone and its remaining seconds, off by up to an hour on a change of clocks. */
 function dayOf(zone: string, now: () => number): () => { day: string; seconds_left: number } {
   const format = new Intl.DateTimeFormat('en-CA', {
     timeZone: zone,

@@ -54,7 +54,7 @@ function guardWith(change: Partial<CallSettings> = {}, used = new Map<string, Us
 }
 const refusal = (code: string) => (error: unknown) => error instanceof ServiceError && error.code === code;
 
-test('guard - a number is what its longest prefix says, the own ones first', () => {
+test('guard - a number has the class of its longest prefix, own numbers first', () => {
   const cases: Readonly<Record<string, string>> = {
     1004: 'internal',
     500: 'internal',
@@ -88,7 +88,7 @@ test('guard - a number is what its longest prefix says, the own ones first', () 
   assert.equal(classify('030123', own, settings).country, null);
 });
 
-test('guard - inside the house only, unless the level may more; a key is a user; a right is no route', async () => {
+test('guard - only internal numbers unless the level permits more; a key counts as a user; a right is no route', async () => {
   const { guard } = guardWith({
     allowed: { ...settings.allowed, supervisor: ['internal', 'national', 'mobile'] },
   });
@@ -155,7 +155,7 @@ test('guard - calls in a minute and on a day, each person for itself; the day is
   assert.deepEqual(kept.at(-1), ['1003', '2026-11-22', { calls: 1, countries: [] }]);
 });
 
-test('guard - calls asked for at the same moment cannot pass a limit together', async () => {
+test('guard - simultaneous calls cannot pass a limit together', async () => {
   const { guard } = guardWith({ per_minute: 5 });
   const all = await Promise.allSettled(
     Array.from({ length: 20 }, () => guard.admit(actor('user'), '1003', '1004')),
@@ -173,12 +173,12 @@ test('guard - more countries on one day than the site lets through', async () =>
   await assert.rejects(guard.admit(actor('user'), '1003', '+33123456'), refusal('destination_not_allowed'));
 });
 
-test('guard - switched off, nobody places or transfers anything', async () => {
+test('guard - switched off, every call and transfer is refused', async () => {
   const { guard } = guardWith({ enabled: false });
   await assert.rejects(guard.admit(actor('admin'), '1001', '1004'), refusal('destination_not_allowed'));
 });
 
-test('guard - only the own number is shown, and those the site allows', () => {
+test('guard - only the own number and the site’s numbers may be shown', () => {
   const { guard } = guardWith({ caller_ids: ['4930123'] });
   guard.checkCallerId('1003', '1003');
   guard.checkCallerId('1003', '4930123');
@@ -222,7 +222,7 @@ test('guard - settings: read and changed by administrators, in force at once, ke
   assert.equal((await rig.open()).settings().enabled, false, 'a service after this one has them too');
 });
 
-test('guard - emergency numbers with a route are let through whatever else says, and are not counted', async () => {
+test('guard - emergency numbers with a route are always permitted and not counted', async () => {
   const { guard, kept } = guardWith({ enabled: false, per_minute: 1, per_day: 1 });
   for (const number of ['999', '03112', '999'])
     assert.equal(await guard.admit(actor('user'), '1003', number), 'emergency', number);

@@ -1,4 +1,7 @@
-/** Calls that cost money are the lever of toll fraud: what may be called is decided here, before anything is sent. */
+/**
+ * Toll fraud needs calls that cost money: this guard decides which numbers may be called, before the engine
+ * gets a request.
+ */
 import type { CallSettings, Destination } from '@offhook/contract/call-settings.ts';
 import { DESTINATIONS } from '@offhook/contract/call-settings.ts';
 import { ServiceError } from '../../core/errors.ts';
@@ -13,30 +16,30 @@ import { NOTHING_USED } from './store.ts';
 import type { CallStore, Usage } from './store.ts';
 
 const MINUTE_MS = 60_000;
-/** Persons whose last minute is remembered; those who did nothing for a minute are forgotten first. */
+/** Limit of persons whose calls of the last minute are kept; the least recent are dropped first. */
 const MOST_REMEMBERED = 10_000;
 
 export interface GuardDeps {
   readonly settings: () => CallSettings;
   readonly own: OwnNumbers;
-  /** The routes of the site: whether one leads over a trunk, and whether its class is permitted to the extension that calls. */
+  /** Outbound routes: whether one leads over a trunk, and whether its class is permitted to the calling extension. */
   readonly outside: Pick<Directory, 'leadsOut' | 'mayCall' | 'isEmergency'>;
   readonly store: Pick<CallStore, 'keepUsage'>;
-  /** What was counted on the day that is now, by a service before this one. */
+  /** Usage of the current day counted before this start. */
   readonly used: ReadonlyMap<string, Usage>;
   readonly clock: Clock;
-  /** The day of the site's zone, `2026-11-21`, and how many seconds are left of it. */
+  /** The day in the site's zone, `2026-11-21`, and its remaining seconds. */
   readonly today: () => { readonly day: string; readonly seconds_left: number };
 }
 export interface Guard {
   /**
-   * Lets a call to this number through and counts it for `who`, or throws `destination_not_allowed`, `too_many_requests` or
-   * `no_route`.
+   * Admits a call to this number and counts it for `who`; throws `destination_not_allowed`,
+   * `too_many_requests` or `no_route`.
    */
   admit(actor: Actor, who: string, number: string): Promise<Destination>;
-  /** Whether this number may be shown as the caller's. Throws `destination_not_allowed`. */
+  /** Checks that the extension may show this caller number. Throws `destination_not_allowed`. */
   checkCallerId(extension: string, shown: string): void;
-  /** Refusals so far, by what the number was. */
+  /** Number of refusals by destination. */
   refusals(): Readonly<Record<Destination, number>>;
 }
 
@@ -82,7 +85,7 @@ export function createGuard({ settings, own, outside, store, used, clock, today 
     async admit(actor, who, number) {
       const site = settings();
       const { destination, country } = classify(number, own, site);
-      // Whoever calls for help is neither counted nor asked what it may.
+      // Emergency calls are neither counted nor limited.
       if (destination === 'emergency' || (destination !== 'internal' && outside.isEmergency(number)))
         return outside.leadsOut(number) ? 'emergency' : refuse('emergency', noRoute(number));
       if (!site.enabled) return refuse(destination, notAllowed('calls from the API are switched off'));
@@ -110,7 +113,7 @@ export function createGuard({ settings, own, outside, store, used, clock, today 
         return refuse(destination, noRoute(number));
       if (destination !== 'internal' && !outside.mayCall(who, number))
         return refuse(destination, notAllowed(say`${who} may not call numbers of this class of route`));
-      // Counted before anything is awaited, so that calls asked for at the same moment cannot pass together.
+      // Counted before the first await, so that simultaneous requests cannot exceed the limit together.
       const countries = country === null ? before.countries : [...new Set([...before.countries, country])];
       const after = { calls: before.calls + 1, countries };
       times.push(now);
@@ -126,7 +129,6 @@ export function createGuard({ settings, own, outside, store, used, clock, today 
   };
 }
 
-/** The right alone makes no way there. */
 const noRoute = (number: string): ServiceError =>
   new ServiceError('no_route', say`no route of this site leads to ${number}`);
 const described = (destination: Destination): Said => ({

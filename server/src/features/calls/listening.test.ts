@@ -7,7 +7,7 @@ import { until } from '../../../test/support/until.ts';
 const PERSON = 'token-agent';
 const BOSS = 'token-supervisor';
 
-test('calls - where the site asks for it, who has not confirmed a moment ago does not listen, by neither door', async (t) => {
+test('calls - with the site’s confirmation on, listening needs a fresh one, by REST and by command', async (t) => {
   const confirmed = new Set<number>();
   const rig = await callsRig(t, {
     keys: { all: { scopes: ['calls:control'] } },

@@ -24,7 +24,7 @@ async function rigWithCalls(t: Parameters<typeof queuesRig>[0]) {
   return rig;
 }
 
-test('calls live - every call with what it does, who is in it and each leg', async (t) => {
+test('calls live - every call with its state, parties and legs', async (t) => {
   const { request, scene, liveCalls } = await rigWithCalls(t);
   const { body } = await request('token-supervisor', 'GET', '/calls');
   const { calls, stale } = CallsReply.parse(body);
@@ -72,7 +72,7 @@ test('calls live - every call with what it does, who is in it and each leg', asy
   );
 });
 
-test('calls live - a person sees the own calls, a key those of its extensions, a supervisor all', async (t) => {
+test('calls live - a person reads the own calls, a key those of its extensions, a supervisor all', async (t) => {
   const { request, scene, liveCalls } = await rigWithCalls(t);
   const ids = async (token: string) => {
     const { status, body } = await request(token, 'GET', '/calls');

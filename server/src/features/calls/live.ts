@@ -9,14 +9,14 @@ import type { Clock } from '../../ports/clock.ts';
 import type { LiveCall, LiveView } from '../../ports/live.ts';
 import type { TopicSource } from '../../ports/stream.ts';
 
-/** A call belongs to everybody who has or had a leg in it, as its events do. */
+/** A call is visible to every extension that has or had a leg in it, as its events are. */
 const isSeen = (objects: Objects, call: LiveCall): boolean =>
   objects === null || call.extensions.some((extension) => objects.includes(extension));
 
-/** The calls that go on, for those who may see them. */
+/** Live calls, limited to the caller's rights. */
 export interface LiveCalls extends TopicSource {
   list(who: Principal): z.infer<typeof CallsReply>;
-  /** Also by the id of a call that was merged into it. Throws `not_found` also for one that is none of theirs. */
+  /** Also found by the id of a merged call. Throws `not_found` also for a call that the caller may not see. */
   one(who: Principal, id: string): z.infer<typeof CallReply>;
 }
 export function createLiveCalls(live: LiveView, clock: Clock): LiveCalls {

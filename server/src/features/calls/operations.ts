@@ -9,7 +9,7 @@ import type { CallControlFeature } from './feature.ts';
 import type { LiveCalls } from './live.ts';
 import type { LiveParking } from './parking.ts';
 
-/** The calls that go on, from memory. */
+/** Operations on live calls, from memory. */
 export const callOperations = (calls: LiveCalls): Served<typeof live> => ({
   operations: live,
   handlers: {
@@ -17,7 +17,7 @@ export const callOperations = (calls: LiveCalls): Served<typeof live> => ({
     get: ({ caller }, { params }) => calls.one(caller, params.id),
   },
 });
-/** The parked calls of the site, from memory. */
+/** Operations on the site's parked calls, from memory. */
 export const parkingOperations = (parking: LiveParking): Served<typeof parked> => ({
   operations: parked,
   handlers: {

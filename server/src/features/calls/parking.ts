@@ -6,7 +6,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { LiveView } from '../../ports/live.ts';
 import type { TopicSource } from '../../ports/stream.ts';
 
-/** Parked calls are the same for everybody who may see them. */
+/** Parked calls; the same for all who may see them. */
 export interface LiveParking extends TopicSource {
   snapshot(): z.infer<typeof ParkingSnapshot>;
 }

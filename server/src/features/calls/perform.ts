@@ -7,7 +7,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { ExpectedEvent, LiveView } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
 
-/** How long the engine may take to confirm. */
+/** Time limit for the engine's confirmation. */
 export const CONFIRM_MS = 4_000;
 /** Milliseconds in which facts may explain a refusal by the engine. */
 const REFUSED_MS = 500;
@@ -15,29 +15,29 @@ const REFUSED_MS = 500;
 /** One operation on a call, described before it is sent. */
 export interface Plan extends Step {
   readonly action: string;
-  /** The call and the leg it is about; null where it makes one. */
+  /** The call and the leg of the operation; null if it creates them. */
   readonly call_id: string | null;
   readonly leg_id: string | null;
-  /** Whose part of the call it is; null where it is nobody's of ours. */
+  /** Extension whose leg is concerned; null for an outside leg. */
   readonly extension: string | null;
   readonly expects: readonly ExpectedEvent[];
   readonly confirm_ms?: number;
-  /** What goes on after the confirmation; the operation is over when it resolves or throws. */
+  /** Work after the confirmation; the operation ends when it resolves or throws. */
   readonly rest?: {
     readonly ms: number;
     readonly done: (signal: AbortSignal, operationId: string) => Promise<void>;
   };
-  /** How long after it events are still its doing, in ms. */
+  /** Milliseconds after it in which events still count as caused by it. */
   readonly follow_ms?: number;
-  /** The call it makes for itself, where it makes one beside the call it is about. */
+  /** The call that it creates beside the call it is about. */
   readonly own_call_id?: string;
   /** For the audit trail. */
   readonly detail?: AuditEntry['detail'];
-  /** True where it may not be done without its line in the trail. */
+  /** True if it must be audited before it is performed. */
   readonly auditFirst?: boolean;
 }
 
-/** Who acts, as limits and the trail name them. */
+/** Name of the actor for limits and the audit trail. */
 export const nameOf = ({ caller }: Actor): string => caller.username;
 export const lineOf = (actor: Actor, action: string, object: string | null): Line => ({
   action,

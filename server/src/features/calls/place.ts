@@ -1,5 +1,4 @@
-/** What begins with the own devices ringing: a call, a pickup, taking a parked call, listening in. */
-import { randomBytes } from 'node:crypto';
+/** Plans that first ring the caller's own devices: a call, a pickup, taking a parked call, listening in. */
 import type {
   Device,
   ListenRequest,
@@ -10,6 +9,7 @@ import type {
 import { callsOf, reaches } from '../../rights/rights.ts';
 import { channelId, includesLevel } from '@offhook/contract/ids.ts';
 import type { ChannelId, NodeId } from '@offhook/contract/ids.ts';
+import { randomBytes } from '../../core/chance.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { EndpointKind, Person } from '../../ports/directory.ts';
@@ -22,23 +22,13 @@ import { CONFIRM_MS } from './perform.ts';
 import type { Plan } from './perform.ts';
 import { callFor, checkSlot, findCall, isAmong, isOwnRinging, noSuchCall, steersAll } from './reach.ts';
 
-export interface Placing {
-  call(actor: Actor, wanted: NewCall): Promise<Plan>;
-  pickup(actor: Actor, id: string, wanted: PickupRequest): Plan;
-  /** Takes the call that is parked, by calling its slot. */
-  parked(actor: Actor, id: string, wanted: RetrieveRequest): Plan;
-  /** Resolves once an own leg that was answered to listen does so: only then it can change how. */
-  settled(actor: Actor, wanted: ListenRequest): Promise<void>;
-  listen(actor: Actor, id: string, does: 'listen' | 'whisper' | 'barge', wanted: ListenRequest): Plan;
-}
-
 const KIND: Readonly<Record<Exclude<Device, 'all'>, EndpointKind>> = {
   desk: 'sip',
   web: 'webrtc',
   mobile: 'mobile',
 };
 const RING_SECONDS = 30;
-/** Beyond the ringing itself: what the engine needs to tell that it is over. */
+/** Time beyond the ringing in which the engine reports its end. */
 const RING_SLACK_MS = 5_000;
 /** Legs of all devices of two extensions can ring for one call. */
 const RINGS = 8;
@@ -53,28 +43,170 @@ interface PlacedPlan {
   readonly ring_seconds: number | undefined;
   readonly number: string;
   readonly part: PlacedPart;
-  /** The call it is about; null where the call that is placed is meant itself. */
+  /** The call that the operation is about; null if it is the placed call itself. */
   readonly about: { readonly call_id: string; readonly leg_id: string } | null;
   readonly expects: readonly ExpectedEvent[];
-  /** Looked at once the own device was answered; the fact that ends it well. */
+  /** True once the operation succeeded; checked from the moment the own device is answered. */
   readonly done: (operationId: string, own: LiveLeg) => boolean;
   readonly detail: Plan['detail'];
   readonly auditFirst?: boolean;
 }
 
 /**
- * Ids for a pair of channels that the engine is to make. They end as the engine's own do, in seconds and a counter, because
- * calls are put in order by that.
+ * Ids for a pair of channels that the engine creates. They end in seconds and a counter like the engine's own, because calls
+ * are sorted by them.
  */
 function newPair(node: NodeId, now: number): readonly [ChannelId, ChannelId] {
-  const name = `oh-${randomBytes(6).toString('hex')}-${Math.floor(now / 1000)}`;
+  const name = `oh-${randomBytes(6, 'placed call').toString('hex')}-${Math.floor(now / 1000)}`;
   return [channelId(node, `${name}.1`), channelId(node, `${name}.2`)];
 }
 
-export function createPlacing(deps: CallControlDeps): Placing {
-  const { engine, live, directory, guard, clock } = deps;
-  /** Whose devices ring, and which. */
-  const ownOf = (actor: Actor, from: string | undefined, device: Device = 'all'): Own => {
+export class Placing {
+  readonly #deps: CallControlDeps;
+
+  constructor(deps: CallControlDeps) {
+    this.#deps = deps;
+  }
+  async call(actor: Actor, wanted: NewCall): Promise<Plan> {
+    const own = this.#ownOf(actor, wanted.from, wanted.device);
+    const { extension } = own.person;
+    if (wanted.to === extension) throw new ServiceError('invalid_request', 'to: this is the own extension');
+    if (this.#deps.isLot(wanted.to)) {
+      throw new ServiceError('invalid_request', 'to: a parking number takes transfers only');
+    }
+    const shown = wanted.caller_id ?? extension;
+    this.#deps.guard.checkCallerId(extension, shown);
+    checkSlot(this.#deps, actor, wanted.to);
+    const destination = await this.#deps.guard.admit(actor, extension, wanted.to);
+    const plan = this.#placed({
+      action: 'calls.originate',
+      own,
+      ring_seconds: wanted.ring_seconds,
+      number: wanted.to,
+      part: { does: 'call', caller_number: shown, limit_seconds: wanted.time_limit_seconds ?? null },
+      about: null,
+      expects: [],
+      done: () => true,
+      detail: { destination, caller_id: shown },
+    });
+    const call = plan.call_id!;
+    const expects = [
+      ...plan.expects,
+      { type: 'queue.caller_joined', call } as const,
+      { type: 'call.answered', call } as const,
+    ];
+    return { ...plan, expects };
+  }
+  pickup(actor: Actor, id: string, wanted: PickupRequest): Plan {
+    const own = this.#ownOf(actor, wanted.from, wanted.device);
+    const group = (extension: string | null): string | null =>
+      extension === null ? null : (this.#deps.directory.byExtension(extension)?.pickup_group ?? null);
+    const mine = own.person.pickup_group;
+    const inGroup = (extension: string | null): boolean => mine !== null && group(extension) === mine;
+    const call = findCall(this.#deps, actor, id, (extensions) => extensions.some(inGroup));
+    const ringing = call.legs.filter((leg) => leg.state === 'alerting');
+    const leg = wanted.leg_id === undefined ? ringing[0] : ringing.find((l) => l.id === wanted.leg_id);
+    const may = steersAll(actor) || ringing.some((l) => inGroup(l.extension));
+    if (!may) throw noSuchCall();
+    if (leg === undefined) throw wrongState('nothing of this call rings now');
+    // If the leg rings for a supervisor to listen in, its pickup would listen.
+    if (isOwnRinging(call))
+      throw wrongState('what rings is a device of who calls, and not called by anybody');
+    if (call.legs.some((l) => l.extension === own.person.extension && l.state !== 'alerting')) {
+      throw wrongState(say`${own.person.extension} is in this call already`);
+    }
+    if (!steersAll(actor) && group(leg.extension) !== mine) {
+      throw new ServiceError('forbidden', 'this leg rings in another pick-up group');
+    }
+    return this.#placed({
+      action: 'calls.pickup',
+      own,
+      ring_seconds: wanted.ring_seconds,
+      number: leg.extension ?? own.person.extension,
+      part: { does: 'pickup', channel: leg.id },
+      about: { call_id: call.id, leg_id: leg.id },
+      expects: [{ type: 'call.transferred', call: call.id, kind: 'pickup', by: own.person.extension }],
+      done: (operationId) => this.#deps.live.ledTo(operationId).has('call.transferred'),
+      detail: { leg_id: leg.id },
+    });
+  }
+  /** Takes the parked call by calling its slot. */
+  parked(actor: Actor, id: string, wanted: RetrieveRequest): Plan {
+    const call = findCall(this.#deps, actor, id);
+    if (!isAmong(actor, call.extensions)) throw noSuchCall();
+    const leg = call.legs.find((l) => l.slot !== null);
+    if (leg?.slot == null) throw wrongState('this call is neither on hold nor parked');
+    const own = this.#ownOf(actor, wanted.from, wanted.device);
+    return this.#placed({
+      action: 'calls.retrieve',
+      own,
+      ring_seconds: wanted.ring_seconds,
+      number: leg.slot,
+      part: { does: 'call', caller_number: own.person.extension, limit_seconds: null },
+      about: { call_id: call.id, leg_id: leg.id },
+      expects: [],
+      done: (_operationId, mine) => this.#deps.live.beside(mine.id)?.leg === leg.id,
+      detail: { slot: leg.slot },
+    });
+  }
+  /** Resolves once an answered leg for listening does listen: only then it can change its mode. */
+  async settled(actor: Actor, { from }: ListenRequest): Promise<void> {
+    const { live } = this.#deps;
+    const extension = from ?? actor.caller.extension;
+    const ear = live
+      .calls()
+      .flatMap(({ placed: why, legs }) => (why === 'listen' ? legs : []))
+      .find((leg) => leg.extension === extension && isTaken(leg) && leg.listens_to === null);
+    if (ear === undefined) return;
+    const now = (): LiveLeg | undefined => live.leg(ear.id);
+    await live.until(() => now() === undefined || now()?.listens_to !== null, {
+      ms: CONFIRM_MS,
+      waitingFor: 'the own leg to listen',
+    });
+  }
+  listen(actor: Actor, id: string, does: 'listen' | 'whisper' | 'barge', wanted: ListenRequest): Plan {
+    if (!includesLevel(actor.caller.level, 'supervisor')) {
+      throw new ServiceError('forbidden', 'this is for supervisors');
+    }
+    if (!this.#deps.mayListen(actor.caller)) {
+      throw new ServiceError(
+        'confirmation_required',
+        'this session was not confirmed in the last 5 minutes: POST /api/v1/session/confirm, then send the request again',
+      );
+    }
+    const call = callFor(this.#deps, actor, id);
+    const own = this.#ownOf(actor, wanted.from, wanted.device);
+    const { extension } = own.person;
+    const isAgent = ({ extension: whose }: LiveLeg): boolean =>
+      whose !== null && this.#deps.directory.queuesOf(whose).length > 0;
+    const talking = call.legs.filter((leg) => isTalking(leg) && leg.extension !== extension);
+    const leg =
+      wanted.leg_id === undefined
+        ? (talking.find(isAgent) ?? talking.find((l) => l.extension !== null) ?? talking[0])
+        : talking.find((l) => l.id === wanted.leg_id);
+    if (leg === undefined) throw wrongState('nobody of this call talks now whom you could listen to');
+    const ear = this.#earOf(extension, call);
+    if (ear !== undefined) return this.#again(ear, call, leg, does);
+    const rings = this.#deps.live
+      .calls()
+      .some(({ placed: p, legs }) => p === 'listen' && legs.some((l) => l.extension === extension));
+    if (rings) throw wrongState('the own devices ring to listen, or listen to another call already');
+    return this.#placed({
+      action: `calls.${does}`,
+      own,
+      ring_seconds: wanted.ring_seconds,
+      number: leg.extension ?? extension,
+      part: { does, channel: leg.id },
+      about: { call_id: call.id, leg_id: leg.id },
+      expects: [],
+      done: (_operationId, mine) => mine.listens_to === leg.id,
+      detail: { leg_id: leg.id, listened_to: leg.extension },
+      auditFirst: true,
+    });
+  }
+
+  /** The person whose devices ring, and the kind of device. */
+  #ownOf(actor: Actor, from: string | undefined, device: Device = 'all'): Own {
     const extension = from ?? actor.caller.extension;
     if (extension === '') {
       throw new ServiceError('invalid_request', 'from: an API key must say whose devices ring');
@@ -83,12 +215,12 @@ export function createPlacing(deps: CallControlDeps): Placing {
     if (objects !== null && !reaches(objects, extension)) {
       throw new ServiceError('forbidden', 'you may let your own devices ring only');
     }
-    const person = directory.byExtension(extension);
+    const person = this.#deps.directory.byExtension(extension);
     if (person === undefined || !person.active) {
       throw new ServiceError('invalid_request', say`from: there is no extension ${extension}`);
     }
     const kind = device === 'all' ? null : KIND[device];
-    const states = live.extension(extension)?.devices;
+    const states = this.#deps.live.extension(extension)?.devices;
     const reachable = person.endpoints.some(
       (e) => (kind === null || e.kind === kind) && (states?.[e.kind] ?? 'UNAVAILABLE') !== 'UNAVAILABLE',
     );
@@ -100,9 +232,9 @@ export function createPlacing(deps: CallControlDeps): Placing {
       throw new ServiceError('device_unreachable', detail);
     }
     return { person, kind };
-  };
-
-  function placed(plan: PlacedPlan): Plan {
+  }
+  #placed(plan: PlacedPlan): Plan {
+    const { engine, live, clock } = this.#deps;
     const { extension } = plan.own.person;
     const pair = newPair(engine.node, clock.now());
     const placedId = pair[0] as string;
@@ -156,170 +288,32 @@ export function createPlacing(deps: CallControlDeps): Placing {
       ...(plan.auditFirst === undefined ? {} : { auditFirst: plan.auditFirst }),
     };
   }
-
-  /** The own leg that listens to this call already. */
-  const earOf = (extension: string, call: LiveCall): LiveLeg | undefined =>
-    live
+  /** The extension's leg that already listens to this call. */
+  #earOf(extension: string, call: LiveCall): LiveLeg | undefined {
+    return this.#deps.live
       .calls()
       .flatMap(({ legs }) => legs)
       .find((leg) => leg.extension === extension && call.legs.some(({ id }) => id === leg.listens_to));
-  /** The leg that listens goes on as something else: nothing rings. */
-  const again = (ear: LiveLeg, call: LiveCall, leg: LiveLeg, does: 'listen' | 'whisper' | 'barge'): Plan => ({
-    action: `calls.${does}`,
-    call_id: call.id,
-    leg_id: leg.id,
-    extension: ear.extension,
-    own_call_id: ear.call,
-    expects: [],
-    send: (action_id) => engine.listenAs(ear.id, { does, channel: leg.id }, { action_id }),
-    confirmed: () => {
-      const now = live.leg(ear.id);
-      return now?.listens_to === leg.id && now.listenings > ear.listenings;
-    },
-    failed: () => (live.leg(ear.id) === undefined || live.leg(leg.id) === undefined ? gone() : null),
-    waitingFor: 'the own leg to listen in the new way',
-    detail: { leg_id: leg.id, listened_to: leg.extension, switched: true },
-    auditFirst: true,
-  });
-
-  return {
-    async call(actor, wanted) {
-      const own = ownOf(actor, wanted.from, wanted.device);
-      const { extension } = own.person;
-      if (wanted.to === extension) throw new ServiceError('invalid_request', 'to: this is the own extension');
-      if (deps.isLot(wanted.to)) {
-        throw new ServiceError('invalid_request', 'to: a parking number takes transfers only');
-      }
-      const shown = wanted.caller_id ?? extension;
-      guard.checkCallerId(extension, shown);
-      checkSlot(deps, actor, wanted.to);
-      const destination = await guard.admit(actor, extension, wanted.to);
-      const plan = placed({
-        action: 'calls.originate',
-        own,
-        ring_seconds: wanted.ring_seconds,
-        number: wanted.to,
-        part: { does: 'call', caller_number: shown, limit_seconds: wanted.time_limit_seconds ?? null },
-        about: null,
-        expects: [],
-        done: () => true,
-        detail: { destination, caller_id: shown },
-      });
-      const call = plan.call_id!;
-      const expects = [
-        ...plan.expects,
-        { type: 'queue.caller_joined', call } as const,
-        { type: 'call.answered', call } as const,
-      ];
-      return { ...plan, expects };
-    },
-
-    pickup(actor, id, wanted) {
-      const own = ownOf(actor, wanted.from, wanted.device);
-      const group = (extension: string | null): string | null =>
-        extension === null ? null : (directory.byExtension(extension)?.pickup_group ?? null);
-      const mine = own.person.pickup_group;
-      const inGroup = (extension: string | null): boolean => mine !== null && group(extension) === mine;
-      const call = findCall(deps, actor, id, (extensions) => extensions.some(inGroup));
-      const ringing = call.legs.filter((leg) => leg.state === 'alerting');
-      const leg = wanted.leg_id === undefined ? ringing[0] : ringing.find((l) => l.id === wanted.leg_id);
-      const may = steersAll(actor) || ringing.some((l) => inGroup(l.extension));
-      if (!may) throw noSuchCall();
-      if (leg === undefined) throw wrongState('nothing of this call rings now');
-      // Whoever took a device that a supervisor listens with would listen.
-      if (isOwnRinging(call))
-        throw wrongState('what rings is a device of who calls, and not called by anybody');
-      if (call.legs.some((l) => l.extension === own.person.extension && l.state !== 'alerting')) {
-        throw wrongState(say`${own.person.extension} is in this call already`);
-      }
-      if (!steersAll(actor) && group(leg.extension) !== mine) {
-        throw new ServiceError('forbidden', 'this leg rings in another pick-up group');
-      }
-      return placed({
-        action: 'calls.pickup',
-        own,
-        ring_seconds: wanted.ring_seconds,
-        number: leg.extension ?? own.person.extension,
-        part: { does: 'pickup', channel: leg.id },
-        about: { call_id: call.id, leg_id: leg.id },
-        expects: [{ type: 'call.transferred', call: call.id, kind: 'pickup', by: own.person.extension }],
-        done: (operationId) => live.ledTo(operationId).has('call.transferred'),
-        detail: { leg_id: leg.id },
-      });
-    },
-
-    parked(actor, id, wanted) {
-      const call = findCall(deps, actor, id);
-      if (!isAmong(actor, call.extensions)) throw noSuchCall();
-      const leg = call.legs.find((l) => l.slot !== null);
-      if (leg?.slot == null) throw wrongState('this call is neither on hold nor parked');
-      const own = ownOf(actor, wanted.from, wanted.device);
-      return placed({
-        action: 'calls.retrieve',
-        own,
-        ring_seconds: wanted.ring_seconds,
-        number: leg.slot,
-        part: { does: 'call', caller_number: own.person.extension, limit_seconds: null },
-        about: { call_id: call.id, leg_id: leg.id },
-        expects: [],
-        done: (_operationId, mine) => live.beside(mine.id)?.leg === leg.id,
-        detail: { slot: leg.slot },
-      });
-    },
-
-    async settled(actor, { from }) {
-      const extension = from ?? actor.caller.extension;
-      const ear = live
-        .calls()
-        .flatMap(({ placed: why, legs }) => (why === 'listen' ? legs : []))
-        .find((leg) => leg.extension === extension && isTaken(leg) && leg.listens_to === null);
-      if (ear === undefined) return;
-      const now = (): LiveLeg | undefined => live.leg(ear.id);
-      await live.until(() => now() === undefined || now()?.listens_to !== null, {
-        ms: CONFIRM_MS,
-        waitingFor: 'the own leg to listen',
-      });
-    },
-
-    listen(actor, id, does, wanted) {
-      if (!includesLevel(actor.caller.level, 'supervisor')) {
-        throw new ServiceError('forbidden', 'this is for supervisors');
-      }
-      if (!deps.mayListen(actor.caller)) {
-        throw new ServiceError(
-          'confirmation_required',
-          'this session was not confirmed in the last 5 minutes: POST /api/v1/session/confirm, then send the request again',
-        );
-      }
-      const call = callFor(deps, actor, id);
-      const own = ownOf(actor, wanted.from, wanted.device);
-      const { extension } = own.person;
-      const isAgent = ({ extension: whose }: LiveLeg): boolean =>
-        whose !== null && directory.queuesOf(whose).length > 0;
-      const talking = call.legs.filter((leg) => isTalking(leg) && leg.extension !== extension);
-      const leg =
-        wanted.leg_id === undefined
-          ? (talking.find(isAgent) ?? talking.find((l) => l.extension !== null) ?? talking[0])
-          : talking.find((l) => l.id === wanted.leg_id);
-      if (leg === undefined) throw wrongState('nobody of this call talks now whom you could listen to');
-      const ear = earOf(extension, call);
-      if (ear !== undefined) return again(ear, call, leg, does);
-      const rings = live
-        .calls()
-        .some(({ placed: p, legs }) => p === 'listen' && legs.some((l) => l.extension === extension));
-      if (rings) throw wrongState('the own devices ring to listen, or listen to another call already');
-      return placed({
-        action: `calls.${does}`,
-        own,
-        ring_seconds: wanted.ring_seconds,
-        number: leg.extension ?? extension,
-        part: { does, channel: leg.id },
-        about: { call_id: call.id, leg_id: leg.id },
-        expects: [],
-        done: (_operationId, mine) => mine.listens_to === leg.id,
-        detail: { leg_id: leg.id, listened_to: leg.extension },
-        auditFirst: true,
-      });
-    },
-  };
+  }
+  /** A leg that already listens changes how it listens; nothing rings. */
+  #again(ear: LiveLeg, call: LiveCall, leg: LiveLeg, does: 'listen' | 'whisper' | 'barge'): Plan {
+    const { engine, live } = this.#deps;
+    return {
+      action: `calls.${does}`,
+      call_id: call.id,
+      leg_id: leg.id,
+      extension: ear.extension,
+      own_call_id: ear.call,
+      expects: [],
+      send: (action_id) => engine.listenAs(ear.id, { does, channel: leg.id }, { action_id }),
+      confirmed: () => {
+        const now = live.leg(ear.id);
+        return now?.listens_to === leg.id && now.listenings > ear.listenings;
+      },
+      failed: () => (live.leg(ear.id) === undefined || live.leg(leg.id) === undefined ? gone() : null),
+      waitingFor: 'the own leg to listen in the new way',
+      detail: { leg_id: leg.id, listened_to: leg.extension, switched: true },
+      auditFirst: true,
+    };
+  }
 }

@@ -1,4 +1,4 @@
-/** Which call and which leg somebody may steer. */
+/** Finds the calls and legs that a caller may control. */
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { callsOf, reaches } from '../../rights/rights.ts';
 import { ServiceError } from '../../core/errors.ts';
@@ -7,22 +7,22 @@ import type { LiveCall, LiveLeg, LiveView } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { CallControlDeps } from './deps.ts';
 
-/** True where this caller may steer every call. */
+/** True if this caller may control every call. */
 export const steersAll = ({ caller }: Actor): boolean => callsOf(caller, 'control') === null;
 const steers = ({ caller }: Actor, leg: LiveLeg): boolean => {
   const objects = callsOf(caller, 'control');
   return objects === null || (leg.extension !== null && reaches(objects, leg.extension));
 };
-/** True where one of these extensions is one whose calls this caller may steer. */
+/** True if this caller may control the calls of one of these extensions. */
 export const isAmong = ({ caller }: Actor, extensions: readonly string[]): boolean => {
   const objects = callsOf(caller, 'control');
   return objects === null || extensions.some((extension) => reaches(objects, extension));
 };
 export const noSuchCall = (): ServiceError => new ServiceError('not_found', 'there is no such call');
 
-/** Who was in the calls that ended lately. */
+/** Extensions of recently ended calls. */
 export interface EndedCalls {
-  /** Give every committed event. */
+  /** Takes every committed event. */
   onDomainEvent(event: DomainEvent): void;
   of(id: string): readonly string[];
 }
@@ -43,8 +43,8 @@ export function createEndedCalls(): EndedCalls {
 }
 
 /**
- * Throws `not_found`, or `call_gone` where it is over and was one of the caller's, or of somebody `knows` says: others are
- * not to learn which ids were calls.
+ * Throws `not_found`, or `call_gone` for an ended call of the caller or of extensions that `knows` accepts:
+ * other callers must not learn which ids were calls.
  */
 export function findCall(
   { live, ended }: { live: LiveView; ended: EndedCalls },
@@ -62,8 +62,8 @@ export function findCall(
 }
 
 /**
- * The call, for somebody who may steer a leg of it. Throws `not_found` also for a call that is none of theirs, and
- * `wrong_call_state` where theirs has left it.
+ * The call, if the caller may control one of its legs. Throws `not_found` also for other calls, and
+ * `wrong_call_state` if the caller's leg has left.
  */
 export function callFor(deps: { live: LiveView; ended: EndedCalls }, actor: Actor, id: string): LiveCall {
   const call = findCall(deps, actor, id);
@@ -75,8 +75,8 @@ export function callFor(deps: { live: LiveView; ended: EndedCalls }, actor: Acto
 }
 
 /**
- * Whether a call may be led to `number` where that is a parking slot: whoever calls it takes who is parked there. A person
- * may take anybody, as by phone; a key those of its extensions. Throws `not_found`, for an empty slot too.
+ * Checks a call to a parking slot, which takes the parked call. A person may take any, as by phone; a key
+ * those of its extensions. Throws `not_found`, also for an empty slot.
  */
 export function checkSlot({ live, isSlot }: CallControlDeps, actor: Actor, number: string): void {
   if (!isSlot(number)) return;
@@ -85,10 +85,10 @@ export function checkSlot({ live, isSlot }: CallControlDeps, actor: Actor, numbe
   if (!may) throw new ServiceError('not_found', 'there is no call on this slot');
 }
 
-/** True while a call that is placed rings the own devices only: it has no caller before one of them is taken. */
+/** True while a placed call rings only the caller's own devices: without an answer it has no caller. */
 export const isOwnRinging = ({ legs }: LiveCall): boolean => legs.every((leg) => leg.state === 'alerting');
 
-/** What rings an extension now; throws `wrong_call_state` where nothing does. */
+/** The leg that rings at an extension now; throws `wrong_call_state` if none does. */
 export function ringingLeg(live: LiveView, extension: string): LiveLeg {
   for (const call of live.calls()) {
     if (isOwnRinging(call)) continue;
@@ -97,7 +97,7 @@ export function ringingLeg(live: LiveView, extension: string): LiveLeg {
   throw new ServiceError('wrong_call_state', say`nothing rings at ${extension} now`);
 }
 
-/** In order of how much of a call it is: of two devices, the one that talks. */
+/** Precedence of several legs of one extension: a talking one first. */
 const STATES: readonly LiveLeg['state'][] = [
   'connected',
   'held',
@@ -110,8 +110,8 @@ const mostLive = (legs: readonly LiveLeg[]): LiveLeg | undefined =>
   legs.toSorted((a, b) => STATES.indexOf(a.state) - STATES.indexOf(b.state))[0];
 
 /**
- * The leg of a call that an operation is about: the one that is named, else the caller's own, else the only one the caller
- * may steer. Throws `call_gone`, `forbidden`, or `invalid_request` where it must be named.
+ * The leg that an operation is about: the named one, else the caller's own, else the only one the caller may
+ * control. Throws `call_gone`, `forbidden`, or `invalid_request` if it must be named.
  */
 export function legFor(live: LiveView, actor: Actor, call: LiveCall, named: string | undefined): LiveLeg {
   if (named !== undefined) {

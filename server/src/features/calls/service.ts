@@ -15,19 +15,19 @@ import type { Actor } from '../../ports/operations.ts';
 import { run, runAlone, runAloneOnLeg } from './deps.ts';
 import type { Busy, CallControlDeps } from './deps.ts';
 import type { Plan } from './perform.ts';
-import { createPlacing } from './place.ts';
+import { Placing } from './place.ts';
 import { ringingLeg } from './reach.ts';
-import { createSteering } from './steer.ts';
-import { createTransfers } from './transfers.ts';
+import { Steering } from './steer.ts';
+import { Transfers } from './transfers.ts';
 
-/** Each throws `ServiceError` with one of the codes of operations.ts, and resolves once the engine confirmed. */
+/** Each throws `ServiceError` with a code of operations.ts, and resolves once the engine confirmed. */
 export interface CallControl {
   originate(
     actor: Actor,
     wanted: NewCall,
   ): Promise<{ operation: CallOperation; customer_disposition: LegDisposition | null }>;
   pickup(actor: Actor, id: string, wanted: PickupRequest): Promise<CallOperation>;
-  /** What rings this extension, which anybody sees, though not which call it is. */
+  /** Takes the call that rings at this extension: its ringing is visible to all, the call's id is not. */
   pickupAt(actor: Actor, extension: string, wanted: OwnDeviceChoice): Promise<CallOperation>;
   listen(
     actor: Actor,
@@ -41,14 +41,14 @@ export interface CallControl {
   park(actor: Actor, id: string, choice: LegChoice): Promise<{ operation: CallOperation; slot: string }>;
   digits(actor: Actor, id: string, digits: string, leg_id?: string): Promise<CallOperation>;
   record(actor: Actor, id: string, on: boolean, leg_id?: string): Promise<CallOperation>;
-  /** Resolves once the window of silence is written down too. */
+  /** Resolves once the pause of the recording is stored too. */
   pauseRecording(actor: Actor, id: string, paused: boolean, choice: LegChoice): Promise<CallOperation>;
   transfer(
     actor: Actor,
     id: string,
     wanted: TransferRequest,
   ): Promise<{ operation: CallOperation; transfer: CallTransfer | null; slot: string | null }>;
-  /** What an attended transfer goes on with. */
+  /** Changes or ends an attended transfer. */
   endTransfer(actor: Actor, id: string, how: 'swap' | 'complete' | 'cancel'): Promise<CallOperation>;
   /** Throws `not_found`. */
   transferOf(actor: Actor, id: string): CallTransfer;
@@ -57,14 +57,14 @@ export interface CallControl {
 }
 
 export function createCallControl(deps: CallControlDeps): CallControl {
-  const placing = createPlacing(deps);
-  const steering = createSteering(deps);
-  const transfers = createTransfers(deps);
+  const placing = new Placing(deps);
+  const steering = new Steering(deps);
+  const transfers = new Transfers(deps);
   const busy: Busy = new Set();
   const recorders: Busy = new Set();
   const alone = (actor: Actor, verb: string, id: string, plan: () => Promise<Plan> | Plan) =>
     runAlone(deps, busy, actor, `calls.${verb}`, id, plan);
-  /** Where the other side is parked now. */
+  /** Slot on which the other side is parked now. */
   const slotOf = ({ call_id }: CallOperation): string | null =>
     deps.live.call(call_id ?? '')?.legs.find((leg) => leg.slot !== null)?.slot ?? null;
   return {

@@ -4,7 +4,7 @@ import type { Migration, Store } from '../../ports/store.ts';
 
 interface Tables {
   call_settings: { id: number; value: string };
-  /** What one person placed on one day of the site's zone. */
+  /** Calls placed by one person on one day of the site's zone. */
   call_usage: { who: string; day: string; calls: number; countries: string };
 }
 const migrations: readonly Migration[] = [
@@ -36,9 +36,9 @@ export interface Usage {
 export const NOTHING_USED: Usage = { calls: 0, countries: [] };
 export interface CallStore {
   settings(): Promise<CallSettings>;
-  /** The settings and their line in the audit trail, both or neither. */
+  /** Stores the settings and their audit entry, both or neither. */
   saveSettings(settings: CallSettings, line: AuditEntry): Promise<void>;
-  /** What each person placed on this day; other days are forgotten. */
+  /** Calls placed on this day, by person; deletes other days. */
   usageOf(day: string): Promise<ReadonlyMap<string, Usage>>;
   keepUsage(who: string, day: string, usage: Usage): Promise<void>;
 }

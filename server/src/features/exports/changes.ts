@@ -5,21 +5,21 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Caller } from '../../ports/http.ts';
 import type { Credentials } from '../../ports/stream.ts';
 
-/** Requests of one person or key that wait at once. */
+/** Limit of waiting requests of one person or key. */
 const MAX_WAITING = 20;
 const RETRY_SECONDS = 10;
-/** Persons whose last change is remembered; who is forgotten is answered at once. */
+/** Limit of persons whose last change is remembered; a request of any other is answered at once. */
 const MAX_KNOWN = 10_000;
 
-/** The versions of everybody's list of exports, for requests that wait for the next one. */
+/** Versions of the lists of exports, for requests that wait for a change. */
 export interface Changes {
-  /** Of the exports of this person, or of all where it is null; another text after each change. */
+  /** Version of this person's exports, or of all if null; another text after each change. */
   version(person: number | null): string;
-  /** To be called once the change can be read. */
+  /** Call it once the change can be read. */
   changed(person: number): void;
   /**
-   * Resolves when the version of `person` is not `seen` any more, after `ms`, or when `signal` is aborted. Throws
-   * `too_many_requests`, and `not_authenticated` when the caller's session or key ends meanwhile.
+   * Resolves when the version of `person` is not `seen` any more, after `ms`, or when `signal` is aborted.
+   * Throws `too_many_requests`, and `not_authenticated` if the caller's session or key ends meanwhile.
    */
   wait(
     caller: Caller,
@@ -27,7 +27,7 @@ export interface Changes {
     seen: string,
     limits: { readonly ms: number; readonly signal: AbortSignal },
   ): Promise<void>;
-  /** Resolves all that wait; who comes later does not wait. */
+  /** Resolves all waiting requests; later ones do not wait. */
   close(): void;
 }
 interface Waiting {
@@ -39,7 +39,7 @@ export function createChanges(
   clock: Clock,
   credentials: Pick<Credentials, 'onSessionEnded' | 'onKeyEnded'>,
 ): Changes {
-  // A version of another run of the service is never taken for one of this run.
+  // Makes versions of an earlier run of the service invalid.
   const run = randomBytes(6).toString('base64url');
   const last = new Map<number, number>();
   const waiting = new Set<Waiting>();

@@ -1,18 +1,15 @@
 import { EXPORT_COLUMNS } from '@offhook/contract/exports.ts';
 import type { ExportColumn } from '@offhook/contract/exports.ts';
+import { BYTE_ORDER_MARK, quoted } from '../../core/spreadsheet.ts';
 import type { Cell } from '../../ports/conversations.ts';
-import { RISKY_JSON, cellsOf, harmless, placesOf } from './cells.ts';
+import { RISKY_JSON, cellsOf, placesOf } from './cells.ts';
 import type { Rows } from './cells.ts';
 
-/** By it Excel knows that the file is UTF-8. */
-const BYTE_ORDER_MARK = '\uFEFF';
 const SHARED_BYTES = 1_048_576;
 
-/** Every text in quotes: whatever is in it, also a semicolon where Excel is set to another country, it is one cell. */
-const cellText = (cell: Cell): string =>
-  typeof cell === 'string' ? `"${harmless(cell).replaceAll('"', '""')}"` : String(cell);
+const cellText = (cell: Cell): string => (typeof cell === 'string' ? quoted(cell) : String(cell));
 
-/** All columns of a group. Without a backslash, the JSON of a row is a line of CSV but for its brackets. */
+/** All columns of a group. Without a backslash, the JSON of a row differs from a line of CSV only by its brackets. */
 function wholeLines(group: readonly string[]): string {
   let text = '';
   for (const line of group) {
@@ -33,8 +30,8 @@ function someCells(group: readonly string[], places: readonly number[]): string 
 }
 
 /**
- * RFC 4180 in UTF-8, one piece for each group of rows. A piece holds until the next one is asked for: they share their bytes,
- * because a million rows would else leave more of them behind than are collected in time.
+ * RFC 4180 in UTF-8, one chunk for each group of rows. A chunk is valid until the next one is requested: they
+ * share a buffer, because a million rows would create garbage faster than it is collected.
  */
 export async function* csvOf(columns: readonly ExportColumn[], rows: Rows): AsyncGenerator<Uint8Array> {
   const places = placesOf(columns);
@@ -43,7 +40,7 @@ export async function* csvOf(columns: readonly ExportColumn[], rows: Rows): Asyn
   yield Buffer.from(`${BYTE_ORDER_MARK}${columns.join(',')}\r\n`);
   for await (const group of rows) {
     const text = isWhole ? wholeLines(group) : someCells(group, places);
-    // A UTF-16 unit takes three bytes at most.
+    // A UTF-16 unit takes at most three bytes.
     if (bytes.length < text.length * 3) bytes = Buffer.allocUnsafe(text.length * 3);
     yield bytes.subarray(0, bytes.write(text));
   }

@@ -18,10 +18,10 @@ import { authenticatorWithKeys, hostFixture } from '../../../test/support/host-f
 import { until } from '../../../test/support/until.ts';
 import { createAudit } from '../audit/service.ts';
 import { exportOperations } from './operations.ts';
-import { createExports } from './service.ts';
-import type { Exports, ExportsDeps } from './service.ts';
+import { Exports } from './service.ts';
+import type { ExportsDeps } from './service.ts';
 
-/** Rows that come when they are asked for; `hold` keeps the next page back until it resolves. */
+/** Rows on demand; `hold` keeps the next page back until it resolves. */
 function rowsOf(total: number) {
   let hold: Promise<void> = Promise.resolve();
   let failures = 0;
@@ -74,7 +74,7 @@ async function rig(
     folder,
     hours: 24,
   };
-  const open = (): Promise<Exports> => createExports({ ...deps, diskFloor: 0, ...more });
+  const open = (): Promise<Exports> => Exports.open({ ...deps, diskFloor: 0, ...more });
   let exports = await open();
   const signedIn = authenticatorWithKeys(more.keys);
   const levels = new Map<string, 'user' | null>();
@@ -87,7 +87,9 @@ async function rig(
       },
     },
   });
-  const now: Exports = new Proxy({} as Exports, { get: (_, name) => Reflect.get(exports, name) as unknown });
+  const now: Exports = new Proxy({} as Exports, {
+    get: (_, name) => (Reflect.get(exports, name) as () => unknown).bind(exports),
+  });
   addOperations(host.app, [exportOperations(now, host.app)]);
   await host.app.ready();
   t.after(async () => {
@@ -129,7 +131,7 @@ async function rig(
       exports = await open();
     },
     exports: () => exports,
-    /** From now on the token is of this level, or of nobody. */
+    /** Sets the level of the token's caller; null ends it. */
     become: (token: string, level: 'user' | null) => void levels.set(token, level),
     endSession: (id: number) => ends.forEach((listener) => listener(id)),
     endKey: (id: number) => keyEnds.forEach((listener) => listener(id)),
@@ -141,7 +143,7 @@ async function rig(
   };
 }
 
-test('exports - a list that was seen waits for the next change of its own person, and no longer than it is told', async (t) => {
+test('exports - a request with a version waits for the next change of its own person, and no longer than its limit', async (t) => {
   const r = await rig(t);
   const gate = Promise.withResolvers<void>();
   r.rows.holdOn(gate.promise);
@@ -203,7 +205,7 @@ test('exports - a wait ends with 401 when its session or key ends, and shows wha
   assert.equal((await lapses).status, 401);
 });
 
-test('exports - twenty requests of one person wait, one more is 429 and ends none, also where they come on one connection', async (t) => {
+test('exports - twenty requests of one person wait, one more is 429 and ends none, also on one connection', async (t) => {
   const r = await rig(t);
   const { port } = await r.listen();
   const { version } = ExportsReply.parse((await r.call('admin', 'GET', '/api/v1/exports')).body.json());
@@ -253,7 +255,7 @@ test('exports - a file is made in the background, given out whole with its hash,
   });
 });
 
-test("exports - another person's export is not there; an administrator sees all; who sees less by now gets no file", async (t) => {
+test("exports - another person's export is not found; an administrator sees all; a caller with fewer rights gets no file", async (t) => {
   const keys = {
     wide: { scopes: ['history:read'] as const, id: 2 },
     mute: { scopes: ['calls:read'] as const },
@@ -284,7 +286,7 @@ test("exports - another person's export is not there; an administrator sees all;
   assert.deepEqual([refused.status, (refused.body.json() as { code: string }).code], [403, 'forbidden']);
 });
 
-test('exports - what cannot be asked for is refused with the name of the field', async (t) => {
+test('exports - an invalid request is refused with the name of the field', async (t) => {
   const r = await rig(t);
   for (const [body, field] of [
     [{ format: 'pdf' }, /format/],
@@ -356,7 +358,7 @@ test('exports - one that runs when the service ends is made anew and whole at th
   assert.equal(first.sha256, done.sha256, 'the same rows are the same bytes');
 });
 
-test('exports - a file is gone after its hours, and tells so', async (t) => {
+test('exports - a file expires after its hours, with an error of its own', async (t) => {
   const r = await rig(t, { hours: 2 });
   const { id } = await r.make('supervisor');
   const done = await r.settled('supervisor', id);
@@ -391,7 +393,7 @@ test('exports - a database that is away for a while is waited for', async (t) =>
   assert.deepEqual([done.state, done.rows.done], ['done', 1_200]);
 });
 
-test('exports - after an erasure every file is gone, and what runs begins again', async (t) => {
+test('exports - after an erasure every file is gone, and running exports restart', async (t) => {
   const r = await rig(t);
   const { id } = await r.make('supervisor');
   await r.settled('supervisor', id);

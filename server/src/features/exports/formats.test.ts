@@ -23,7 +23,7 @@ async function collect(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
   for await (const piece of pieces) all.push(Buffer.from(piece));
   return Buffer.concat(all);
 }
-/** RFC 4180 and nothing else: throws where a quote stands in a bare cell or a line does not end in CRLF. */
+/** RFC 4180 only: throws on a quote in a bare cell, or on a line without CRLF at its end. */
 function parseCsv(text: string): string[][] {
   const rows: string[][] = [[]];
   let at = 0;
@@ -66,7 +66,7 @@ const ATTACKS = [
   'x'.repeat(10_240),
 ];
 
-test('export csv - attacks are quoted and made harmless, and one apostrophe less is what was received', async () => {
+test('export csv - attacks are quoted and made harmless, and without the apostrophe equal the input', async () => {
   const rows = ATTACKS.map((name, i) => rowOf(`ast1:1.${i}`, name, i));
   const bytes = await collect(csvOf([...COLUMNS], groups(rows)));
   assert.deepEqual([...bytes.subarray(0, 3)], [0xef, 0xbb, 0xbf]);
@@ -89,7 +89,7 @@ test('export csv - all columns, which are not taken apart, are the same cells as
   );
 });
 
-test('export csv - any text comes back, whether all columns are asked for or some', async () => {
+test('export csv - any text comes back, for all columns and for some', async () => {
   const at = EXPORT_COLUMNS.indexOf('caller_name');
   const text = fc.array(fc.string({ unit: 'grapheme' }), { minLength: 1, maxLength: 5 });
   await fc.assert(
@@ -124,7 +124,7 @@ test('export xlsx - attacks are plain texts and never formulas; a cell holds no 
   assert.equal(told.at(-1)![1], "'\u0000\u0008\uFFFD\uFFFD\uFFFD");
 });
 
-test('export xlsx - what does not fit into one sheet goes on in the next, with its headings', async () => {
+test('export xlsx - rows beyond one sheet continue on the next, with its headings', async () => {
   const rows = Array.from({ length: 25 }, (_, i) => rowOf(String(i), 'n', i));
   const { sheets } = await readXlsx(await collect(xlsxOf(['duration'], groups(rows), 25, 11)));
   assert.deepEqual(

@@ -8,7 +8,7 @@ const TYPES: Readonly<Record<string, string>> = {
   xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
 };
 
-/** Exports and their files: a person who may see a history may have it as a file. */
+/** Exports and their files: a person who may see a history may export it. */
 export function exportOperations(exports: Exports, app: Pick<App, 'addHook'>): Served<typeof operations> {
   const success = true as const;
   let closing = false;
@@ -24,10 +24,10 @@ export function exportOperations(exports: Exports, app: Pick<App, 'addHook'>): S
         const gone = new AbortController();
         reply.raw.once('close', () => gone.abort());
         await exports.next(caller, query, gone.signal);
-        // The session may have lapsed and the level may be another one since the wait began.
+        // The session may have ended and the level may have changed during the wait.
         const reader = query.seen === undefined ? caller : await reply.request.personNow();
         const page = await exports.page(reader, query);
-        // A connection that stays would hold up the stop for as long as it may be idle.
+        // An idle keep-alive connection would delay the stop.
         if (closing) reply.raw.shouldKeepAlive = false;
         return { success, ...page };
       },

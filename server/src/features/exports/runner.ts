@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import type { Kysely } from 'kysely';
 import type { ConversationFilter } from '@offhook/contract/conversations.ts';
 import type { ExportColumn } from '@offhook/contract/exports.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
@@ -15,12 +16,15 @@ import type { FileFolder } from '../../core/file-folder.ts';
 import type { ExportRow, Tables } from './store.ts';
 import { xlsxOf } from './xlsx.ts';
 
-/** Rows of one read: two milliseconds of the event loop or a little more, and texts small enough to be collected young. */
+/**
+ * Rows of one read: about two milliseconds of the event loop, and texts small enough for the young generation
+ * of the heap.
+ */
 export const PAGE_ROWS = { csv: 200, xlsx: 50 } as const;
-/** How long, and how often, a database that does not answer is asked again before the export fails. */
+/** Total time and interval of retries while the database is unavailable. */
 const PATIENCE_MS = 15 * 60_000;
 const AGAIN_MS = 2_000;
-/** How often the rows of a running export are told at most. */
+/** Shortest interval between reports of the rows of a running export. */
 const STEP_MS = 1_000;
 
 type Page = Awaited<ReturnType<ConversationRows['page']>>;
@@ -31,38 +35,65 @@ export interface RunnerDeps {
   readonly audit: Audit;
   readonly clock: Clock;
   readonly log: Log;
-  /** An export of this person moved on, and it can be read. */
+  /** Called once a change of an export of this person can be read. */
   readonly changed: (person: number) => void;
-  /** How long a finished file is kept. */
+  /** Milliseconds for which a finished file is kept. */
   readonly keep_ms: number;
 }
-export interface Runner {
-  /** There is something to do. */
-  wake(): void;
-  /** Rows that the running export has written; null where another one, or none, runs. */
-  done(id: number): number | null;
-  /** Stops it if it runs; resolves when it no longer does. */
-  stop(id: number): Promise<void>;
-  /** What runs is begun again at the next start. */
-  close(): Promise<void>;
+
+interface Current {
+  readonly id: number;
+  readonly person: number;
+  readonly stop: AbortController;
+  /** Rows written. */
+  done: number;
 }
 
-/** Makes one file at a time, in the order in which they were asked for. */
-export function createRunner(deps: RunnerDeps): Runner {
-  const { store, rows, folder, audit, clock, log } = deps;
-  const db = store.db<Tables>();
-  const closing = new AbortController();
-  let current: {
-    readonly id: number;
-    readonly person: number;
-    readonly stop: AbortController;
-    done: number;
-  } | null = null;
-  let working: Promise<void> | null = null;
-  let asked = false;
+/** Writes one file at a time, in the order of the requests. */
+export class ExportRunner {
+  readonly #deps: RunnerDeps;
+  readonly #db: Kysely<Tables>;
+  readonly #closing = new AbortController();
+  #current: Current | null = null;
+  #working: Promise<void> | null = null;
+  #asked = false;
 
-  /** Repeats what the database does not take now. */
-  async function patient<R>(work: () => Promise<R>, signal: AbortSignal): Promise<R> {
+  constructor(deps: RunnerDeps) {
+    this.#deps = deps;
+    this.#db = this.#deps.store.db<Tables>();
+  }
+  /** Starts the work unless it runs. */
+  wake(): void {
+    this.#asked = true;
+    this.#working ??= this.#work()
+      .catch((error: unknown) => {
+        if (!this.#closing.signal.aborted)
+          this.#deps.log.error({ error: messageOf(error) }, 'exports wait for the database');
+      })
+      .finally(() => {
+        this.#working = null;
+        if (this.#asked && !this.#closing.signal.aborted) this.wake();
+      });
+  }
+  /** Rows that the running export has written; null if it does not run. */
+  done(id: number): number | null {
+    return this.#current?.id === id ? this.#current.done : null;
+  }
+  /** Stops the export if it runs; resolves when it has stopped. */
+  async stop(id: number): Promise<void> {
+    if (this.#current?.id !== id) return;
+    this.#current.stop.abort();
+    while (this.#current?.id === id) await turn();
+  }
+  /** Stops; the next start repeats the running export. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#working;
+  }
+
+  /** Retries work while the database is unavailable. */
+  async #patient<R>(work: () => Promise<R>, signal: AbortSignal): Promise<R> {
+    const { clock } = this.#deps;
     const until = clock.now() + PATIENCE_MS;
     for (;;) {
       try {
@@ -75,51 +106,52 @@ export function createRunner(deps: RunnerDeps): Runner {
       }
     }
   }
-  async function* read(
+  async *#read(
     reader: Principal,
     filter: ConversationFilter,
     { bound, limit }: { readonly bound: number; readonly limit: number },
-    progress: { done: number; readonly person: number },
+    progress: Current,
     signal: AbortSignal,
   ): Rows & AsyncGenerator {
+    const { rows, clock } = this.#deps;
     let told = clock.now();
     for (let after: ExportPlace | null = null; ;) {
-      const page: Page = await patient(() => rows.page(reader, filter, { bound, after, limit }), signal);
+      const page: Page = await this.#patient(
+        () => rows.page(reader, filter, { bound, after, limit }),
+        signal,
+      );
       if (page.lines.length > 0) yield page.lines;
       progress.done += page.lines.length;
       if (clock.now() - told >= STEP_MS) {
         told = clock.now();
-        deps.changed(progress.person);
+        this.#deps.changed(progress.person);
       }
       if (page.next === null) return;
       after = page.next;
-      // Everybody else gets a turn between two reads.
+      // Lets other work run between two reads.
       await turn();
       signal.throwIfAborted();
     }
   }
-  /** False where it does not run any more: somebody cancelled it. */
-  async function change({ id, person_id }: ExportRow, values: Partial<ExportRow>): Promise<boolean> {
-    const { numUpdatedRows } = await db
+  /** False if the export no longer runs because it was cancelled. */
+  async #change({ id, person_id }: ExportRow, values: Partial<ExportRow>): Promise<boolean> {
+    const { numUpdatedRows } = await this.#db
       .updateTable('exports')
       .set(values)
       .where('id', '=', id)
       .where('state', '=', 'running')
       .executeTakeFirstOrThrow();
-    deps.changed(person_id);
+    this.#deps.changed(person_id);
     return Number(numUpdatedRows) === 1;
   }
-  async function make(
-    row: ExportRow,
-    progress: { done: number; readonly person: number },
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #make(row: ExportRow, progress: Current, signal: AbortSignal): Promise<void> {
+    const { rows, folder, audit, clock, log } = this.#deps;
     const reader = JSON.parse(row.reader) as Principal;
     const filter = JSON.parse(row.filter) as ConversationFilter;
     const columns = row.columns.split(',') as ExportColumn[];
-    const { bound, estimated } = await patient(() => rows.begin(reader, filter), signal);
-    await patient(() => change(row, { rows_estimated: estimated }), signal);
-    const pages = read(
+    const { bound, estimated } = await this.#patient(() => rows.begin(reader, filter), signal);
+    await this.#patient(() => this.#change(row, { rows_estimated: estimated }), signal);
+    const pages = this.#read(
       reader,
       filter,
       { bound, limit: PAGE_ROWS[row.format === 'csv' ? 'csv' : 'xlsx'] },
@@ -138,13 +170,13 @@ export function createRunner(deps: RunnerDeps): Runner {
     });
     const now = clock.now();
     const done = { state: 'done', rows_done: progress.done, bytes, sha256 } as const;
-    const times = { finished_ms: now, expires_ms: now + deps.keep_ms };
-    const kept = await patient(() => change(row, { ...done, ...times }), signal);
+    const times = { finished_ms: now, expires_ms: now + this.#deps.keep_ms };
+    const kept = await this.#patient(() => this.#change(row, { ...done, ...times }), signal);
     if (!kept) return await folder.remove(row.id, row.format);
     log.info({ export: row.id, rows: progress.done, bytes }, 'an export is done');
   }
-  async function next(): Promise<ExportRow | undefined> {
-    const row = await db
+  async #next(): Promise<ExportRow | undefined> {
+    const row = await this.#db
       .selectFrom('exports')
       .selectAll()
       .where('state', '=', 'queued')
@@ -152,64 +184,41 @@ export function createRunner(deps: RunnerDeps): Runner {
       .limit(1)
       .executeTakeFirst();
     if (row === undefined) return undefined;
-    const started = await db
+    const started = await this.#db
       .updateTable('exports')
-      .set({ state: 'running', started_ms: clock.now() })
+      .set({ state: 'running', started_ms: this.#deps.clock.now() })
       .where('id', '=', row.id)
       .where('state', '=', 'queued')
       .executeTakeFirst();
-    deps.changed(row.person_id);
-    return Number(started.numUpdatedRows) === 1 ? row : next();
+    this.#deps.changed(row.person_id);
+    return Number(started.numUpdatedRows) === 1 ? row : this.#next();
   }
-  async function fail(row: ExportRow, error: unknown): Promise<void> {
-    log.error({ export: row.id, error: messageOf(error) }, 'an export failed');
+  async #fail(row: ExportRow, error: unknown): Promise<void> {
+    this.#deps.log.error({ export: row.id, error: messageOf(error) }, 'an export failed');
     const known = error instanceof ServiceError || error instanceof NoRoomError;
     const told = known ? messageOf(error) : 'the service failed; see its log';
-    const values = { state: 'failed', error: told, finished_ms: clock.now() } as const;
-    await patient(() => change(row, values), closing.signal);
+    const values = { state: 'failed', error: told, finished_ms: this.#deps.clock.now() } as const;
+    await this.#patient(() => this.#change(row, values), this.#closing.signal);
   }
-  async function work(): Promise<void> {
-    while (asked && !closing.signal.aborted) {
-      asked = false;
+  async #work(): Promise<void> {
+    while (this.#asked && !this.#closing.signal.aborted) {
+      this.#asked = false;
       for (;;) {
-        const row = await patient(next, closing.signal);
+        const row = await this.#patient(() => this.#next(), this.#closing.signal);
         if (row === undefined) break;
         const stop = new AbortController();
-        current = { id: row.id, person: row.person_id, stop, done: 0 };
-        const signal = AbortSignal.any([stop.signal, closing.signal]);
+        this.#current = { id: row.id, person: row.person_id, stop, done: 0 };
+        const signal = AbortSignal.any([stop.signal, this.#closing.signal]);
         try {
-          await make(row, current, signal);
+          await this.#make(row, this.#current, signal);
         } catch (error) {
-          // Stopped on purpose, the row says so already; at the end of the service it is begun again at the next start.
-          if (!signal.aborted) await fail(row, error);
+          // A cancelled export has its state already; one cut short by the end of the service is repeated at
+          // the next start.
+          if (!signal.aborted) await this.#fail(row, error);
         } finally {
-          current = null;
+          this.#current = null;
         }
       }
     }
   }
-  function wake(): void {
-    asked = true;
-    working ??= work()
-      .catch((error: unknown) => {
-        if (!closing.signal.aborted) log.error({ error: messageOf(error) }, 'exports wait for the database');
-      })
-      .finally(() => {
-        working = null;
-        if (asked && !closing.signal.aborted) wake();
-      });
-  }
-  return {
-    wake,
-    done: (id) => (current?.id === id ? current.done : null),
-    async stop(id) {
-      if (current?.id !== id) return;
-      current.stop.abort();
-      while (current?.id === id) await turn();
-    },
-    async close() {
-      closing.abort();
-      await working;
-    },
-  };
 }

@@ -20,40 +20,43 @@ import type { Caller } from '../../ports/http.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { Store } from '../../ports/store.ts';
 import type { Credentials } from '../../ports/stream.ts';
+import type { Kysely } from 'kysely';
 import { createFileFolder } from '../../core/file-folder.ts';
+import type { FileFolder } from '../../core/file-folder.ts';
 import { writeQueue } from '../../core/queue.ts';
 import { createChanges } from './changes.ts';
-import { createRunner } from './runner.ts';
+import type { Changes } from './changes.ts';
+import { ExportRunner } from './runner.ts';
 import { countIn, insertExport, migrations, readExport } from './store.ts';
 import type { ExportRow, Tables } from './store.ts';
 
-/** Exports that wait or run, of everybody and of one person. */
-/** Longest wait for the exports that others ask for at the same time. */
+/** Longest wait for creations requested at the same time. */
 const PATIENCE_MS = 10_000;
+/** Limits of waiting or running exports, of all and of one person. */
 const MAX_WAITING = 50;
 const MAX_OWN_WAITING = 3;
-/** Finished files of one person. */
+/** Limit of finished files of one person. */
 const MAX_OWN_FILES = 20;
-/** What became of an export is told for so long. */
+/** Time for which an export without a file stays listed. */
 const KEEP_ROWS_MS = 30 * 86_400_000;
 const SWEEP_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const WAIT_SECONDS = 25;
 
 export interface ExportsDeps {
-  /** Where the exports are written down: beside the conversations. */
+  /** Store of the conversations, which also holds the exports. */
   readonly store: Store;
   readonly rows: ConversationRows;
   readonly audit: Audit;
   readonly clock: Clock;
-  /** Ends the requests that wait with their session or key. */
+  /** Ends waiting requests with their session or key. */
   readonly credentials: Pick<Credentials, 'onSessionEnded' | 'onKeyEnded'>;
   readonly log: Log;
   /** Folder of the files. */
   readonly folder: string;
-  /** How long a finished file is kept. */
+  /** Hours for which a finished file is kept. */
   readonly hours: number;
-  /** Bytes that stay free on the disk. */
+  /** Bytes that must stay free on the disk. */
   readonly diskFloor: number;
 }
 export interface ExportFile {
@@ -63,51 +66,210 @@ export interface ExportFile {
   readonly sha256: string;
   readonly stream: Readable;
 }
-export interface Exports extends AsyncDisposable {
-  /** Throws `invalid_request`, `forbidden`, `limit_reached`, `overloaded` and `store_unavailable`. */
-  create(actor: Actor, wanted: NewExport): Promise<Export>;
-  /**
-   * Waits until the version of what this caller sees is another one than `seen`, `wait` seconds at most or until `gone` is
-   * aborted. Throws `too_many_requests` where the caller waits often enough already, `not_authenticated` once its session ends.
-   */
-  next(caller: Caller, query: ExportsQuery, gone: AbortSignal): Promise<void>;
-  /** One's own, an administrator's view is all; newest first. */
-  page(
-    caller: Caller,
-    query: ExportsQuery,
-  ): Promise<{ exports: Export[]; version: string; next_cursor: string | null }>;
-  /** Answers the requests that wait; the service stops. */
-  endWaiting(): void;
-  /** Throws `not_found`. */
-  one(caller: Caller, id: number): Promise<Export>;
-  /** Stops it, or deletes its file. Throws `not_found`. */
-  remove(actor: Actor, id: number): Promise<Export>;
-  /** Throws `not_found`, `file_not_ready`, `file_gone`, and `forbidden` for who may no longer see what is in it. */
-  file(actor: Actor, id: number): Promise<ExportFile>;
-  /** Deletes every file, and begins again what runs: something in them was erased. Resolves with the number of files. */
-  expireAll(): Promise<number>;
-  /** Numbers that exports were narrowed to; erasing them takes every file along. */
-  readonly data: PersonalData;
-  close(): Promise<void>;
-}
 
-/** The file's name for people. */
+/** Name of the file for downloads. */
 const nameOf = (row: ExportRow): string =>
   `conversations-${rfc3339(row.created_ms).slice(0, 10)}-${row.id}.${row.format}`;
 
-/** Runs the migrations, and begins again what was running when the service ended. */
-export async function createExports(deps: ExportsDeps): Promise<Exports> {
-  const { store, rows, audit, clock } = deps;
-  const log = deps.log.child({ part: 'exports' });
-  await store.migrate('exports', migrations);
-  const db = store.db<Tables>();
-  const folder = createFileFolder(deps.folder, deps.diskFloor);
-  const changes = createChanges(clock, deps.credentials);
-  const changed = (person: number): void => changes.changed(person);
-  const keep_ms = deps.hours * HOUR_MS;
-  const runner = createRunner({ store, rows, folder, audit, clock, log, changed, keep_ms });
+const isUnfinished = ({ state }: ExportRow): boolean => state === 'queued' || state === 'running';
+function seesAll(caller: Caller): boolean {
+  return caller.key === null && includesLevel(caller.level, 'admin');
+}
+/** Person whose exports a caller sees; null for all. */
+function whose(caller: Caller): number | null {
+  return seesAll(caller) ? null : caller.person_id;
+}
 
-  const view = (row: ExportRow): Export => {
+export class Exports implements AsyncDisposable {
+  readonly #deps: ExportsDeps;
+  readonly #log: Log;
+  readonly #db: Kysely<Tables>;
+  readonly #folder: FileFolder;
+  readonly #changes: Changes;
+  readonly #runner: ExportRunner;
+  #recovered: Promise<void> | undefined;
+  readonly #creating = writeQueue(PATIENCE_MS);
+  readonly #stop = new AbortController();
+  readonly #sweeping: Promise<void>;
+  /** Numbers in the filters of exports; their erasure deletes every file. */
+  readonly data: PersonalData = {
+    name: 'exports',
+    count: async (subject) => {
+      const { length } = await this.#narrowedTo(subject);
+      return length === 0 ? {} : { exports: length };
+    },
+    erase: async (subject) => {
+      const found = await this.#narrowedTo(subject);
+      await this.#drop(found.filter(isUnfinished), 'cancelled');
+      for (const { id } of found) {
+        await this.#db.updateTable('exports').set({ filter: '{}' }).where('id', '=', id).execute();
+      }
+      const files = await this.expireAll();
+      return { exports: found.length, export_files: files };
+    },
+  };
+
+  /** Runs the migrations, and repeats exports that ran when the service ended. */
+  static async open(deps: ExportsDeps): Promise<Exports> {
+    await deps.store.migrate('exports', migrations);
+    return new Exports(deps);
+  }
+  private constructor(deps: ExportsDeps) {
+    this.#deps = deps;
+    this.#log = deps.log.child({ part: 'exports' });
+    this.#db = deps.store.db<Tables>();
+    this.#folder = createFileFolder(deps.folder, deps.diskFloor);
+    this.#changes = createChanges(deps.clock, deps.credentials);
+    this.#runner = new ExportRunner({
+      ...deps,
+      folder: this.#folder,
+      log: this.#log,
+      changed: (person) => this.#changes.changed(person),
+      keep_ms: deps.hours * HOUR_MS,
+    });
+    this.#sweeping = this.#keepSweeping();
+  }
+  /** Deletes every file after an erasure and restarts running exports. Resolves with the number of files. */
+  async expireAll(): Promise<number> {
+    // Running exports first, so that one that ends meanwhile leaves no file.
+    const again = await this.#db
+      .updateTable('exports')
+      .set({ state: 'queued' })
+      .where('state', '=', 'running')
+      .returning(['id', 'person_id'])
+      .execute();
+    const done = await this.#db.selectFrom('exports').selectAll().where('state', '=', 'done').execute();
+    for (const { id, person_id } of again) {
+      this.#changes.changed(person_id);
+      await this.#runner.stop(id);
+    }
+    await this.#drop(done, 'expired');
+    this.#runner.wake();
+    return done.length;
+  }
+  /** Throws `invalid_request`, `forbidden`, `limit_reached`, `overloaded` and `store_unavailable`. */
+  async create({ caller, ip }: Actor, wanted: NewExport): Promise<Export> {
+    const { rows, audit, clock } = this.#deps;
+    await this.#begun();
+    // One request at a time, so that each is stored before the next one counts.
+    return await this.#creating.run(async () => {
+      await this.#checkLimits(caller.person_id);
+      const { extension, level, key } = caller;
+      const reader: Principal = { extension, level, key, since_ms: historySince(caller) };
+      const { estimated } = await rows.begin(reader, wanted.filter);
+      const by = extension || caller.username;
+      const detail = { format: wanted.format, filter: JSON.stringify(wanted.filter), rows: estimated };
+      await audit.record({ action: 'exports.create', actor: by, object: null, outcome: 'ok', ip, detail });
+      const id = await insertExport(this.#db, {
+        person_id: caller.person_id,
+        by,
+        reader: JSON.stringify(reader),
+        wanted,
+        now: clock.now(),
+      });
+      this.#changes.changed(caller.person_id);
+      this.#runner.wake();
+      return this.#view(await this.#mine(caller, id));
+    });
+  }
+  /**
+   * Waits at most `wait` seconds, or until `gone` is aborted, for another version than `seen` of the exports
+   * that this caller sees. Throws `too_many_requests` for too many waiting requests of the caller,
+   * `not_authenticated` once its session ends.
+   */
+  async next(
+    caller: Caller,
+    { seen, wait = WAIT_SECONDS }: ExportsQuery,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (seen !== undefined)
+      await this.#changes.wait(caller, whose(caller), seen, { ms: wait * 1_000, signal });
+  }
+  /** The caller's exports, an administrator's view is all; newest first. */
+  async page(
+    caller: Caller,
+    { limit = 50, cursor }: ExportsQuery,
+  ): Promise<{ exports: Export[]; version: string; next_cursor: string | null }> {
+    const person = whose(caller);
+    // Read before the rows, so that a change in between is in the next answer.
+    const version = this.#changes.version(person);
+    let query = this.#db
+      .selectFrom('exports')
+      .selectAll()
+      .orderBy('id', 'desc')
+      .limit(limit + 1);
+    if (person !== null) query = query.where('person_id', '=', person);
+    if (cursor !== undefined) query = query.where('id', '<', Number(cursor));
+    const { page, next_cursor } = pageOf(await query.execute(), limit, (row) => row.id);
+    return { exports: page.map((row) => this.#view(row)), version, next_cursor };
+  }
+  /** Answers all waiting requests; the service stops. */
+  endWaiting(): void {
+    this.#changes.close();
+  }
+  /** Throws `not_found`. */
+  async one(caller: Caller, id: number): Promise<Export> {
+    return this.#view(await this.#mine(caller, id));
+  }
+  /** Stops the export or deletes its file. Throws `not_found`. */
+  async remove({ caller, ip }: Actor, id: number): Promise<Export> {
+    const row = await this.#mine(caller, id);
+    const by = caller.extension || caller.username;
+    const waits = isUnfinished(row);
+    if (waits || row.state === 'done') {
+      await this.#deps.audit.record({
+        action: 'exports.remove',
+        actor: by,
+        object: String(id),
+        outcome: 'ok',
+        ip,
+      });
+      await this.#drop([row], waits ? 'cancelled' : 'expired');
+    }
+    return this.#view(await this.#mine(caller, id));
+  }
+  /** Throws `not_found`, `file_not_ready`, `file_gone`, and `forbidden` if the caller may no longer see its content. */
+  async file({ caller, ip }: Actor, id: number): Promise<ExportFile> {
+    const row = await this.#mine(caller, id);
+    if (isUnfinished(row)) {
+      throw new ServiceError('file_not_ready', 'the file is not made yet', { retry_after_seconds: 2 });
+    }
+    if (row.state !== 'done') throw new ServiceError('file_gone', say`the export is ${row.state}`);
+    const reader = JSON.parse(row.reader) as Principal;
+    const older = historySince(reader) < historySince(caller);
+    if (older || !covers(historyOf(caller), historyOf(reader))) {
+      throw new ServiceError('forbidden', 'you may not see any more what is in this file');
+    }
+    const at = this.#folder.pathOf(row.id, row.format);
+    await access(at).catch(() => {
+      throw new ServiceError('file_gone', 'the file was deleted');
+    });
+    await this.#deps.audit.record({
+      action: 'exports.download',
+      actor: caller.extension || caller.username,
+      object: String(id),
+      outcome: 'ok',
+      ip,
+      detail: { format: row.format, filter: row.filter, rows: row.rows_done, made_by: row.by },
+    });
+    return {
+      name: nameOf(row),
+      format: row.format,
+      bytes: Number(row.bytes),
+      sha256: row.sha256!,
+      stream: createReadStream(at),
+    };
+  }
+  async close(): Promise<void> {
+    this.#stop.abort();
+    this.#changes.close();
+    await Promise.all([this.#sweeping, this.#runner.close()]);
+  }
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #view(row: ExportRow): Export {
     const at = (ms: number | null): string | null => (ms === null ? null : rfc3339(Number(ms)));
     const { id, state, by, bytes, sha256, error } = row;
     return {
@@ -117,7 +279,7 @@ export async function createExports(deps: ExportsDeps): Promise<Exports> {
       filter: JSON.parse(row.filter) as ConversationFilter,
       columns: row.columns.split(',') as ExportColumn[],
       by,
-      rows: { done: runner.done(id) ?? row.rows_done, estimated: row.rows_estimated },
+      rows: { done: this.#runner.done(id) ?? row.rows_done, estimated: row.rows_estimated },
       bytes: bytes === null ? null : Number(bytes),
       sha256,
       error,
@@ -126,217 +288,84 @@ export async function createExports(deps: ExportsDeps): Promise<Exports> {
       finished_at: at(row.finished_ms),
       expires_at: at(row.expires_ms),
     };
-  };
-  const seesAll = (caller: Caller): boolean => caller.key === null && includesLevel(caller.level, 'admin');
-  /** The person whose exports a caller sees; null for all. */
-  const whose = (caller: Caller): number | null => (seesAll(caller) ? null : caller.person_id);
-  async function mine(caller: Caller, id: number): Promise<ExportRow> {
-    const row = await readExport(db, id);
+  }
+  async #mine(caller: Caller, id: number): Promise<ExportRow> {
+    const row = await readExport(this.#db, id);
     if (row === undefined || !(seesAll(caller) || row.person_id === caller.person_id)) {
       throw new ServiceError('not_found', 'there is no such export');
     }
     return row;
   }
-  async function checkLimits(person_id: number): Promise<void> {
-    if ((await countIn(db, ['queued', 'running'])) >= MAX_WAITING) {
+  async #checkLimits(person_id: number): Promise<void> {
+    if ((await countIn(this.#db, ['queued', 'running'])) >= MAX_WAITING) {
       throw new ServiceError('overloaded', 'too many exports are waiting', { retry_after_seconds: 60 });
     }
-    if ((await countIn(db, ['queued', 'running'], person_id)) >= MAX_OWN_WAITING) {
+    if ((await countIn(this.#db, ['queued', 'running'], person_id)) >= MAX_OWN_WAITING) {
       throw new ServiceError('limit_reached', say`${MAX_OWN_WAITING} of your exports are waiting or running`);
     }
-    if ((await countIn(db, ['done'], person_id)) >= MAX_OWN_FILES) {
+    if ((await countIn(this.#db, ['done'], person_id)) >= MAX_OWN_FILES) {
       throw new ServiceError('limit_reached', say`you have ${MAX_OWN_FILES} files; delete one of them`);
     }
   }
-  /** Of these exports the file goes, and `state` says what became of them. */
-  async function drop(some: readonly ExportRow[], state: 'cancelled' | 'expired'): Promise<void> {
+  /** Sets `state` and deletes the files of these exports. */
+  async #drop(some: readonly ExportRow[], state: 'cancelled' | 'expired'): Promise<void> {
     for (const row of some) {
-      await db
+      await this.#db
         .updateTable('exports')
-        .set({ state, finished_ms: clock.now() })
+        .set({ state, finished_ms: this.#deps.clock.now() })
         .where('id', '=', row.id)
         .execute();
-      changed(row.person_id);
-      await runner.stop(row.id);
-      await folder.remove(row.id, row.format);
+      this.#changes.changed(row.person_id);
+      await this.#runner.stop(row.id);
+      await this.#folder.remove(row.id, row.format);
     }
   }
-  async function recover(): Promise<void> {
-    await db.updateTable('exports').set({ state: 'queued' }).where('state', '=', 'running').execute();
-    const kept = await db
+  async #recover(): Promise<void> {
+    await this.#db.updateTable('exports').set({ state: 'queued' }).where('state', '=', 'running').execute();
+    const kept = await this.#db
       .selectFrom('exports')
       .select(['id', 'format'])
       .where('state', '=', 'done')
       .execute();
-    await folder.tidy(new Set(kept.map(({ id, format }) => `${id}.${format}`)));
+    await this.#folder.tidy(new Set(kept.map(({ id, format }) => `${id}.${format}`)));
   }
-  let recovered: Promise<void> | undefined;
-  /** Once, before the first file is made: the database may not be there yet when the service starts. */
-  const begun = (): Promise<void> =>
-    (recovered ??= recover().catch((error: unknown) => {
-      recovered = undefined;
+  /** Runs once before the first file: the database may be unavailable when the service starts. */
+  #begun(): Promise<void> {
+    return (this.#recovered ??= this.#recover().catch((error: unknown) => {
+      this.#recovered = undefined;
       throw error;
     }));
-  async function sweep(): Promise<void> {
-    await begun();
-    const now = clock.now();
-    const over = db
+  }
+  async #sweep(): Promise<void> {
+    await this.#begun();
+    const now = this.#deps.clock.now();
+    const over = this.#db
       .selectFrom('exports')
       .selectAll()
       .where('state', '=', 'done')
       .where('expires_ms', '<=', now);
-    await drop(await over.execute(), 'expired');
-    await db
+    await this.#drop(await over.execute(), 'expired');
+    await this.#db
       .deleteFrom('exports')
       .where('created_ms', '<', now - KEEP_ROWS_MS)
       .where('state', 'not in', ['queued', 'running', 'done'])
       .execute();
-    runner.wake();
+    this.#runner.wake();
   }
-  const creating = writeQueue(PATIENCE_MS);
-  const stop = new AbortController();
-  async function keepSweeping(): Promise<void> {
-    while (!stop.signal.aborted) {
-      await sweep().catch((error: unknown) =>
-        log.warn({ error: messageOf(error) }, 'old exports could not be deleted; trying again in a minute'),
+  async #keepSweeping(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      await this.#sweep().catch((error: unknown) =>
+        this.#log.warn(
+          { error: messageOf(error) },
+          'old exports could not be deleted; trying again in a minute',
+        ),
       );
-      await clock.sleep(SWEEP_MS, stop.signal).catch(() => undefined);
+      await this.#deps.clock.sleep(SWEEP_MS, this.#stop.signal).catch(() => undefined);
     }
   }
-  const sweeping = keepSweeping();
-  const close = async (): Promise<void> => {
-    stop.abort();
-    changes.close();
-    await Promise.all([sweeping, runner.close()]);
-  };
-
-  async function expireAll(): Promise<number> {
-    // Those under way first: one that ends meanwhile finds that it does not run any more, and leaves no file.
-    const again = await db
-      .updateTable('exports')
-      .set({ state: 'queued' })
-      .where('state', '=', 'running')
-      .returning(['id', 'person_id'])
-      .execute();
-    const done = await db.selectFrom('exports').selectAll().where('state', '=', 'done').execute();
-    for (const { id, person_id } of again) {
-      changed(person_id);
-      await runner.stop(id);
-    }
-    await drop(done, 'expired');
-    runner.wake();
-    return done.length;
-  }
-  async function narrowedTo(subject: Subject): Promise<readonly ExportRow[]> {
-    const all = await db.selectFrom('exports').selectAll().execute();
+  async #narrowedTo(subject: Subject): Promise<readonly ExportRow[]> {
+    const all = await this.#db.selectFrom('exports').selectAll().execute();
     const values = (row: ExportRow): unknown[] => Object.values(JSON.parse(row.filter) as object);
     return all.filter((row) => values(row).some((value) => subject.isIn(String(value))));
   }
-  const data: PersonalData = {
-    name: 'exports',
-    count: async (subject) => {
-      const { length } = await narrowedTo(subject);
-      return length === 0 ? {} : { exports: length };
-    },
-    async erase(subject) {
-      const found = await narrowedTo(subject);
-      const waiting = found.filter((row) => row.state === 'queued' || row.state === 'running');
-      await drop(waiting, 'cancelled');
-      for (const { id } of found) {
-        await db.updateTable('exports').set({ filter: '{}' }).where('id', '=', id).execute();
-      }
-      const files = await expireAll();
-      return { exports: found.length, export_files: files };
-    },
-  };
-
-  return {
-    data,
-    expireAll,
-    async create({ caller, ip }, wanted) {
-      await begun();
-      // The limits hold only where no other request counts before this one is stored.
-      return await creating.run(async () => {
-        await checkLimits(caller.person_id);
-        const { extension, level, key } = caller;
-        const reader: Principal = { extension, level, key, since_ms: historySince(caller) };
-        const { estimated } = await rows.begin(reader, wanted.filter);
-        const by = extension || caller.username;
-        const detail = { format: wanted.format, filter: JSON.stringify(wanted.filter), rows: estimated };
-        await audit.record({ action: 'exports.create', actor: by, object: null, outcome: 'ok', ip, detail });
-        const id = await insertExport(db, {
-          person_id: caller.person_id,
-          by,
-          reader: JSON.stringify(reader),
-          wanted,
-          now: clock.now(),
-        });
-        changed(caller.person_id);
-        runner.wake();
-        return view(await mine(caller, id));
-      });
-    },
-    async next(caller, { seen, wait = WAIT_SECONDS }, signal) {
-      if (seen !== undefined) await changes.wait(caller, whose(caller), seen, { ms: wait * 1_000, signal });
-    },
-    async page(caller, { limit = 50, cursor }) {
-      const person = whose(caller);
-      // Before the rows are read: what changes meanwhile is answered next.
-      const version = changes.version(person);
-      let query = db
-        .selectFrom('exports')
-        .selectAll()
-        .orderBy('id', 'desc')
-        .limit(limit + 1);
-      if (person !== null) query = query.where('person_id', '=', person);
-      if (cursor !== undefined) query = query.where('id', '<', Number(cursor));
-      const { page, next_cursor } = pageOf(await query.execute(), limit, (row) => row.id);
-      return { exports: page.map(view), version, next_cursor };
-    },
-    endWaiting: () => changes.close(),
-    one: async (caller, id) => view(await mine(caller, id)),
-    async remove({ caller, ip }, id) {
-      const row = await mine(caller, id);
-      const by = caller.extension || caller.username;
-      const waits = row.state === 'queued' || row.state === 'running';
-      if (waits || row.state === 'done') {
-        await audit.record({ action: 'exports.remove', actor: by, object: String(id), outcome: 'ok', ip });
-        await drop([row], waits ? 'cancelled' : 'expired');
-      }
-      return view(await mine(caller, id));
-    },
-    async file({ caller, ip }, id) {
-      const row = await mine(caller, id);
-      if (row.state === 'queued' || row.state === 'running') {
-        throw new ServiceError('file_not_ready', 'the file is not made yet', { retry_after_seconds: 2 });
-      }
-      if (row.state !== 'done') throw new ServiceError('file_gone', say`the export is ${row.state}`);
-      const reader = JSON.parse(row.reader) as Principal;
-      const older = historySince(reader) < historySince(caller);
-      if (older || !covers(historyOf(caller), historyOf(reader))) {
-        throw new ServiceError('forbidden', 'you may not see any more what is in this file');
-      }
-      const at = folder.pathOf(row.id, row.format);
-      await access(at).catch(() => {
-        throw new ServiceError('file_gone', 'the file was deleted');
-      });
-      await audit.record({
-        action: 'exports.download',
-        actor: caller.extension || caller.username,
-        object: String(id),
-        outcome: 'ok',
-        ip,
-        detail: { format: row.format, filter: row.filter, rows: row.rows_done, made_by: row.by },
-      });
-      return {
-        name: nameOf(row),
-        format: row.format,
-        bytes: Number(row.bytes),
-        sha256: row.sha256!,
-        stream: createReadStream(at),
-      };
-    },
-    close,
-    [Symbol.asyncDispose]: close,
-  };
 }

@@ -4,10 +4,10 @@ import type { Migration } from '../../ports/store.ts';
 
 interface ExportTable {
   id: Generated<number>;
-  /** Of who made it; negative for an API key. */
+  /** Creator; negative for an API key. */
   person_id: number;
   by: string;
-  /** Principal as JSON: what the maker could see when it was asked for. */
+  /** Principal as JSON: the creator's rights at the request. */
   reader: string;
   format: string;
   /** ConversationFilter as JSON. */
@@ -60,7 +60,7 @@ export const migrations: readonly Migration[] = [
   },
 ];
 
-/** How many of these states there are, of one person or of all. */
+/** Number of exports in these states, of one person or of all. */
 export async function countIn(
   db: Kysely<Tables>,
   states: readonly Export['state'][],

@@ -1,18 +1,19 @@
 import type { ExportColumn } from '@offhook/contract/exports.ts';
+import { harmless } from '../../core/spreadsheet.ts';
 import type { Cell } from '../../ports/conversations.ts';
-import { cellsOf, harmless, placesOf } from './cells.ts';
+import { cellsOf, placesOf } from './cells.ts';
 import type { Rows } from './cells.ts';
 
-/** Characters that one cell of a workbook holds. */
+/** Most characters of one cell of a workbook. */
 const CELL_LIMIT = 32_767;
 const SHEET_ROWS = 1_048_576;
-/** Above it a sheet's XML may pass four gigabytes, which the plain form of the archive cannot say. */
+/** Above this a sheet's XML may exceed four gigabytes, which needs the ZIP64 format. */
 const LARGE_ROWS = 500_000;
 
-/** How a workbook writes characters that XML has no room for; a text that looks like one is not to be read as one. */
+/** Text that looks like a workbook's escape of a character that XML lacks; it is escaped, so that it is not decoded. */
 const LOOKS_ESCAPED = /_(?=x[0-9A-Fa-f]{4}_)/g;
 
-/** XML has no room for these two, and they are nobody's letters; one of them makes the whole sheet unreadable. */
+/** Noncharacters that XML forbids; one of them makes the whole sheet unreadable. */
 const NO_CHARACTERS = /[\uFFFE\uFFFF]/g;
 
 const cellText = (text: string): string =>
@@ -24,8 +25,8 @@ const cellText = (text: string): string =>
 const cellValue = (cell: Cell): Cell => (typeof cell === 'string' ? cellText(cell) : cell);
 
 /**
- * A workbook whose texts are inline strings, so that none is ever a formula. What does not fit into the 1,048,576 rows of a
- * sheet goes on in the next, with the headings again.
+ * A workbook with inline strings, so that no text becomes a formula. Rows beyond the 1,048,576 of a sheet
+ * continue on the next one, again with headings.
  */
 export async function* xlsxOf(
   columns: readonly ExportColumn[],
@@ -33,7 +34,7 @@ export async function* xlsxOf(
   estimated: number,
   sheet_rows = SHEET_ROWS,
 ): AsyncGenerator<Uint8Array> {
-  // Loaded when it is asked for: most sites start many times for each workbook they make.
+  // Loaded on demand: most sites start more often than they export a workbook.
   const { writeXlsxStream } = await import('hucre/xlsx');
   const places = placesOf(columns);
   async function* values(): AsyncGenerator<(Cell | null)[]> {

@@ -47,6 +47,14 @@ export const FEATURE_CODES: readonly FeatureCode[] = [
     does: { action: 'pick_up_extension' },
   },
   {
+    id: 'caller.block',
+    patterns: ['*60'],
+    title: 'Block the last caller',
+    about:
+      'Blocks the number outside that rang your phone last, for the whole site, and speaks it. Agents and up; a caller that a rule allows is refused.',
+    does: { action: 'block_caller' },
+  },
+  {
     id: 'dnd.on',
     patterns: ['*78'],
     title: 'Do not disturb',

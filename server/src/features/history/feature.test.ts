@@ -12,7 +12,7 @@ import { historyJournal } from '../../../test/support/history-journal.ts';
 import { batchOf, historyScene, NODE, recorded, recordingFile } from '../../../test/support/history-scene.ts';
 import type { HistoryScene } from '../../../test/support/history-scene.ts';
 import { until } from '../../../test/support/until.ts';
-import { createCelReader } from '../../adapters/asterisk/cel/reader.ts';
+import { CelReader } from '../../adapters/asterisk/cel/reader.ts';
 import { systemClock } from '../../core/clock.ts';
 import { silent } from '../../core/log.ts';
 import type { Log } from '../../core/log.ts';
@@ -39,7 +39,7 @@ async function open(scene: HistoryScene, file: string, log: Log = silent): Promi
     log,
     ...journal.deps,
     ...PLAIN,
-    records: createCelReader({ file, node: NODE, log, clock: systemClock, poll_ms: 50 }),
+    records: new CelReader({ file, node: NODE, log, clock: systemClock, poll_ms: 50 }),
   });
   journal.listen(history);
   history.begin();
@@ -48,7 +48,7 @@ async function open(scene: HistoryScene, file: string, log: Log = silent): Promi
 const count = async (history: History, extension: string): Promise<number> =>
   (await history.list({ extension, level: 'user', key: null }, everything)).stats.total_calls;
 
-test('history - a row is there soon after the last record', async () => {
+test('history - a row exists soon after the last record', async () => {
   await using scene = await historyScene();
   const file = path.join(scene.folder, 'offhook.csv');
   await using history = await open(scene, file);
@@ -61,7 +61,7 @@ test('history - a row is there soon after the last record', async () => {
   assert.ok(took < 10_000, `it took ${Math.round(took)} ms`);
 });
 
-test('history - closed and opened again in the middle of a call: one row, nothing twice', async () => {
+test('history - closed and reopened during a call: one row, no duplicates', async () => {
   await using scene = await historyScene();
   const file = path.join(scene.folder, 'offhook.csv');
   const bytes = readFileSync(recordingFile('queue-answered'));
@@ -81,7 +81,7 @@ test('history - closed and opened again in the middle of a call: one row, nothin
   );
 });
 
-test('history - while the database is locked records wait, and reads go on', async () => {
+test('history - while the database is locked records wait, and reads continue', async () => {
   await using scene = await historyScene();
   const file = path.join(scene.folder, 'offhook.csv');
   const warnings: string[] = [];
@@ -105,7 +105,7 @@ test('history - while the database is locked records wait, and reads go on', asy
   await until('the second call', async () => (await count(history, '1001')) === 2);
 });
 
-test('history - a new life of the engine ends what the one before left open', async () => {
+test('history - a new start of the engine ends the open conversations of the previous one', async () => {
   await using scene = await historyScene();
   const file = path.join(scene.folder, 'offhook.csv');
   const records = recorded('internal-answered');
@@ -118,7 +118,7 @@ test('history - a new life of the engine ends what the one before left open', as
     await until('the records', async () => (await scene.loose()) === 8);
     assert.equal(await count(history, '1001'), 0);
   }
-  // The service was away while the engine was started again.
+  // The engine restarted while the service was away.
   await using history = await open(scene, file);
   history.onDomainEvent(linked('two', ended + 60_000));
   await until('the conversation is closed', async () => (await count(history, '1001')) === 1);
@@ -126,7 +126,7 @@ test('history - a new life of the engine ends what the one before left open', as
   assert.equal(await count(history, '1002'), 1);
 });
 
-test('history - closing stops everything, also while nothing can be read', async () => {
+test('history - closing stops everything, also while the source cannot be read', async () => {
   await using scene = await historyScene();
   await using history = await open(scene, path.join(scene.folder, 'nowhere', 'offhook.csv'));
   const from = performance.now();
@@ -134,7 +134,7 @@ test('history - closing stops everything, also while nothing can be read', async
   assert.ok(performance.now() - from < 10_000);
 });
 
-test('history - a source that fails is read again from where it came to', async () => {
+test('history - after an error the source is read again from the last checkpoint', async () => {
   await using scene = await historyScene();
   const asked: (number | null)[] = [];
   const records: CallRecords = {

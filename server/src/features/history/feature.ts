@@ -39,7 +39,7 @@ export interface HistoryDeps {
   readonly records: CallRecords;
   readonly recordings: RecordingIndex;
   readonly audit: Audit;
-  /** The site's, or empty (config.ts). */
+  /** Country of the site (config.ts), or empty. */
   readonly country: string;
   readonly journal: JournalReader;
   /** Epoch of the feed of changes; the journal's where the store has lost nothing. */
@@ -56,19 +56,19 @@ export interface History extends HistoryService, AsyncDisposable {
   readonly notes: Notes;
   readonly quality: Quality;
   readonly known: Conversations;
-  /** Begins to read, and to publish: everything the feature was given is there. */
+  /** Starts reading and publishing; call it once every part of the feature exists. */
   begin(): void;
   /** Comparison of the call records with the journal. */
   readonly proof: Pick<Prover, 'figures' | 'completed'>;
-  /** What the history keeps about people. */
+  /** Personal data in the history, for export and erasure. */
   readonly data: PersonalData;
-  /** Give every committed event, in order: a new life of the engine ends the conversations of the one before. */
+  /** Call with every committed event, in order. A new start of the engine ends the conversations of the previous one. */
   onDomainEvent(event: DomainEvent): void;
-  /** Stops reading; what is being stored is finished. */
+  /** Stops reading; waits for writes in progress. */
   close(): Promise<void>;
 }
 
-/** First when the start is over and what was missed has been read, then every hour. */
+/** The first run waits until the start is over and missed call records have been read. */
 const FIRST_TIDY_MS = 60_000;
 const TIDY_MS = 3_600_000;
 const TELL_MS = 1_000;
@@ -168,7 +168,7 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
   };
 }
 
-/** Read when the first list asks for it: the store may not be there yet when the service starts. */
+/** Read on the first list request: the store may not be available when the service starts. */
 function cursorKeyOf(store: Store): () => Promise<Buffer> {
   let key: Buffer | undefined;
   return async () =>

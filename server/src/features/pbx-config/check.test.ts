@@ -14,7 +14,7 @@ const GOOD: readonly Given[] = [
   ['service', { number: '600', kind: 'echo', title: 'Echo' }],
   ['trunk', { name: 'north', title: 'North', host: 'sip.example.com' }],
 ];
-/** What is found in a sound company with these objects beside or instead of its own. */
+/** Findings in a valid company with these objects added or replaced. */
 const found = (...more: readonly Given[]): string[] => {
   const objects = [...GOOD, ...more].map(([kind, body], i) =>
     storedObject(i + 1, kind, CONFIG_KINDS[kind].schema.parse(body) as ConfigBody<ConfigKind>),
@@ -34,7 +34,7 @@ const out = (trunk: string): Given => [
   { name: 'out', patterns: ['0X!'], trunks: [{ trunk }] },
 ];
 
-test('pbx-config - routes and exits that lead somewhere are in order', () => {
+test('pbx-config - routes and exits with existing destinations are valid', () => {
   for (const to of [
     { kind: 'extension', key: '1001' },
     { kind: 'queue', key: 'support' },
@@ -46,7 +46,7 @@ test('pbx-config - routes and exits that lead somewhere are in order', () => {
   assert.deepEqual(found(route('in'), ...others.map((fields, i) => route(`other-${i}`, fields))), []);
 });
 
-test('pbx-config - a way to what is not there is found, with the field that names it', () => {
+test('pbx-config - a missing destination is found, with its field', () => {
   const cases: [Given, string][] = [
     [route('in', { trunk: 'south' }), 'inbound_route in: trunk: there is no trunk "south"'],
     [
@@ -65,7 +65,7 @@ test('pbx-config - a way to what is not there is found, with the field that name
   for (const [given, says] of cases) assert.deepEqual(found(given), [says]);
 });
 
-test('pbx-config - a number that means two things is found with both of them', () => {
+test('pbx-config - a number with two meanings is found with both objects', () => {
   const ring: Given = ['ring_group', { name: 'a', number: '500', title: 'A', members: ['1001'] }];
   assert.deepEqual(found(exit({ kind: 'extension', key: '1001' }), ring), [
     'ring_group a: number: 500 is taken by queue support',
@@ -73,7 +73,7 @@ test('pbx-config - a number that means two things is found with both of them', (
   ]);
 });
 
-test('pbx-config - outbound routes that leave nothing of a number, hide an emergency number or are too many are found', () => {
+test('pbx-config - outbound routes that strip a whole number, hide an emergency number or are too many are found', () => {
   const outbound = (name: string, fields: object): Given => [
     'outbound_route',
     { name, patterns: ['0X!'], trunks: [{ trunk: 'north' }], ...fields },
@@ -108,7 +108,7 @@ test('pbx-config - two inbound routes for the same calls are found', () => {
   ]);
 });
 
-test('pbx-config/check - a company without an administrator, or without anybody', () => {
+test('pbx-config/check - a company without an administrator, or without people', () => {
   const says = 'nobody would be left to administer the exchange';
   assert.deepEqual(
     checkModel(toModel([]), HOUSE).map((f) => `${f.kind} ${f.key}: ${f.path}: ${f.detail}`),
@@ -119,7 +119,7 @@ test('pbx-config/check - a company without an administrator, or without anybody'
     `extension 1001: level: ${says}`,
   ]);
 });
-test('pbx-config/check - a prompt whose sound nobody uploaded', () => {
+test('pbx-config/check - a prompt whose sound was not uploaded', () => {
   const [here, gone] = ['a'.repeat(64), 'b'.repeat(64)];
   const prompt = (name: string, sound: string) => storedObject(0, 'prompt', { name, title: name, sound });
   const [, first] = GOOD[0]!;
@@ -133,7 +133,7 @@ test('pbx-config/check - a prompt whose sound nobody uploaded', () => {
   assert.deepEqual(about(HOUSE), []);
 });
 
-test('pbx-config - time conditions that only lead to each other are found, other rounds are not', () => {
+test('pbx-config - time conditions that only lead to each other are found, other loops are not', () => {
   const condition = (
     name: string,
     open: object,
@@ -159,14 +159,14 @@ test('pbx-config - time conditions that only lead to each other are found, other
   assert.deepEqual(found(condition('a', time('b')), condition('b', { kind: 'queue', key: 'support' })), []);
 });
 
-test('pbx-config - names of sections that the engine has for itself are found', () => {
+test('pbx-config - section names reserved by the engine are found', () => {
   for (const name of ['general', 'globals', 'waiting-room'])
     assert.deepEqual(found(['queue', { name, number: '501', title: 'Q' }]), [
       `queue ${name}: name: the engine uses this name for something else`,
     ]);
 });
 
-test('pbx-config/check - more parking slots than the service and the engine can hold are found', () => {
+test('pbx-config/check - more parking slots than the limit are found', () => {
   const lots = (count: number): Given[] =>
     Array.from({ length: count }, (_, i) => [
       'parking_lot',
@@ -184,7 +184,7 @@ test('pbx-config/check - more parking slots than the service and the engine can 
   ]);
 });
 
-test('pbx-config/check - of a great many things that are wrong the first are told', () => {
+test('pbx-config/check - of many findings, the first are reported', () => {
   const members = Array.from({ length: 1000 }, (_, i) => ({ extension: String(3000 + i) }));
   const queues = Array.from({ length: 11 }, (_, i): Given => [
     'queue',
@@ -193,7 +193,7 @@ test('pbx-config/check - of a great many things that are wrong the first are tol
   assert.equal(found(...queues).length, 10_000);
 });
 
-test('pbx-config/check - a trunk at the address that all browsers come from is found', () => {
+test('pbx-config/check - a trunk at the address of all browsers is found', () => {
   const trunk = (host: string): Given => ['trunk', { name: 'own', title: 'Own', host }];
   for (const host of [
     '127.0.0.1',
@@ -220,7 +220,7 @@ test('pbx-config/check - a trunk at the address that all browsers come from is f
     assert.deepEqual(found(trunk(host)), []);
 });
 
-test('pbx-config/check - codes and services that cannot be told apart while they are dialled are found', () => {
+test('pbx-config/check - codes and services that the engine cannot distinguish while they are dialled are found', () => {
   const house: House = {
     codes: new Map([
       ['agent.pause', '*22'],
@@ -261,4 +261,29 @@ test('pbx-config/check - codes and services that cannot be told apart while they
     about(code('calls.forward', '*72', { enabled: false }), echo('*7212'), code('agent.pause', '#2')),
     [],
   );
+});
+
+test('pbx-config - ports and addresses of the network that exclude each other are found', () => {
+  const network = (fields: object): Given => ['network', { name: 'site', ...fields }];
+  const mapped = { local: '192.168.1.2', external: '203.0.113.7' };
+  assert.deepEqual(found(network({ turn_port: 3478, ice_hosts: [mapped] })), []);
+  assert.deepEqual(found(network({ turn_port: 3478, ice_hosts: [{ ...mapped, keep_local: false }] })), [
+    'network site: ice_hosts.0.keep_local: TURN relays to the local address; keep it',
+  ]);
+  assert.deepEqual(found(network({ ice_hosts: [{ ...mapped, keep_local: false }] })), []);
+  const locations = ['10.0.0.0/8', '10.0.0.1/8', '10.0.0.0/9'].map((net, i) => ({ net, location: `${i}` }));
+  assert.deepEqual(found(network({ locations })), [
+    'network site: locations.1.net: this network is "0" already',
+  ]);
+  assert.deepEqual(found(network({ tls_port: 5061, turn_port: 5061 })), [
+    'network site: turn_port: two services have one port',
+  ]);
+});
+
+test('pbx-config - a token leads to one phone', () => {
+  const phone = (name: string): Given => [
+    'phone',
+    { name, vendor: 'yealink', extensions: ['1001'], token: 'b'.repeat(43) },
+  ];
+  assert.deepEqual(found(phone('desk'), phone('door')), ['phone door: token: phone desk has this token']);
 });

@@ -1,5 +1,6 @@
-/** What no single object shows: numbers and names that mean two things, and names that mean nothing. */
+/** Rules across objects: numbers and names with two meanings, and references to missing objects. */
 import { dialMatcher, patternsMeet, shortestOf } from '../../routing/dial-pattern.ts';
+import { edgesOf } from '../../core/networks.ts';
 import { say } from '../../core/said.ts';
 import type { Said } from '../../core/said.ts';
 import { isEmergency } from '../../routing/plan.ts';
@@ -10,24 +11,26 @@ import { allObjects } from './model.ts';
 import type { Model, StoredObject } from './model.ts';
 import { referencesOf } from '@offhook/contract/config-references.ts';
 
-/** What of the exchange itself a model is checked against. */
+/** Properties of the service against which a model is checked. */
 export interface House {
-  /** Ids of its feature codes, each with what it begins with where the site changed nothing. */
+  /** Ids of feature codes, each with the start of its default code. */
   readonly codes: ReadonlyMap<string, string>;
-  /** What is dialled of each of them then, as the engine's patterns; left out where nobody can tell. */
+  /** Engine patterns of the default codes; missing if unknown. */
   readonly patterns?: ReadonlyMap<string, readonly string[]>;
-  /** Whether a sound was uploaded and is kept; left out where nobody can tell. */
+  /** True if a sound was uploaded and is kept; missing if unknown. */
   readonly hasSound?: (sound: string) => boolean;
+  /** True if there are templates for phones of this vendor; missing if unknown. */
+  readonly hasVendor?: (vendor: string) => boolean;
 }
 
-/** An object, its field, and what is wrong with it. */
+/** An object, its field, and the rule that it breaks. */
 type Found = readonly [StoredObject, path: string, said: Said | string];
 const fieldOf = (body: unknown, path: string): unknown =>
   path
     .split('.')
     .reduce((value: unknown, name) => (value as Record<string, unknown> | undefined)?.[name], body);
 
-/** Numbers that somebody can dial, each with the field it comes from. */
+/** Dialled numbers, each with its field. */
 function* numbersOf(object: StoredObject): Generator<readonly [number: string, path: string]> {
   const body = object.body as Record<string, unknown>;
   switch (object.kind) {
@@ -46,11 +49,11 @@ function* numbersOf(object: StoredObject): Generator<readonly [number: string, p
   }
 }
 
-/** Names that files of the engine use for something else. */
+/** Section names that the engine's files use otherwise. */
 const RESERVED: ReadonlySet<string> = new Set(['general', 'globals', 'waiting-room']);
 /**
- * Time conditions that only lead to each other: a call would go round them until the engine ends it. Any other round takes
- * its time or the hand of the caller, and may be meant.
+ * Time conditions that only lead to each other: a call would loop until the engine ends it. Any other loop takes time or
+ * a key of the caller, and may be intended.
  */
 function timeRounds(model: Model): StoredObject<'time_condition'>[] {
   const all = model.of('time_condition');
@@ -62,7 +65,7 @@ function timeRounds(model: Model): StoredObject<'time_condition'>[] {
   const goesRound = (key: string): boolean => {
     const known = ends.get(key);
     if (known !== undefined) return known;
-    // Met again while it is looked at, it is on its own way.
+    // A condition met again during its own check is part of a loop.
     ends.set(key, true);
     const round = waysOf(all.get(key)!).some(goesRound);
     ends.set(key, round);
@@ -70,7 +73,7 @@ function timeRounds(model: Model): StoredObject<'time_condition'>[] {
   };
   return [...all.values()].filter(({ key }) => goesRound(key));
 }
-/** Where this service itself talks to the engine from, for the browsers; and what is every address or none. */
+/** Addresses from which the service connects for browsers, and addresses that stand for all or none. */
 const OWN_ADDRESS =
   /^(?:127\.0\.0\.1|0\.0\.0\.0|\[(?:::1?|::ffff:(?:7f00:1|0:0))\]|(?:.+\.)?localhost(?:\.localdomain)?)$/;
 /** Accepts every spelling: `127.1`, `2130706433` and `0:0:0:0:0:0:0:1` are addresses too. Names are not looked up. */
@@ -78,7 +81,7 @@ function isOwnAddress(host: string): boolean {
   const url = `http://${host.includes(':') ? `[${host}]` : host}`;
   return URL.canParse(url) && OWN_ADDRESS.test(new URL(url).hostname);
 }
-/** Codes and services that the engine could not tell apart from another while they are dialled. */
+/** Feature codes and services that the engine cannot distinguish while they are dialled. */
 function* alike(model: Model, { codes, patterns = new Map() }: House): Generator<Found> {
   const changed = model.of('feature_code');
   const dialled = [...patterns].flatMap(([id, own]) => {
@@ -115,12 +118,12 @@ function* alike(model: Model, { codes, patterns = new Map() }: House): Generator
       ];
     }
 }
-/** Slots of all parking lots together: each is a number of its own, here and in the engine. */
+/** Limit of slots of all parking lots together; each is a number, here and in the engine. */
 const MOST_SLOTS = 10_000;
-/** What is wrong beyond these is not told: so much is wrong in one way. */
+/** Limit of findings; more are likely to have the same cause. */
 const MOST_FINDINGS = 10_000;
 
-/** References to nothing, and numbers that two objects have. Fills `numbers` with what has each number. */
+/** References to missing objects, and numbers with two objects. Fills `numbers` with the object of each number. */
 function* namesAndNumbers(model: Model, house: House, numbers: Map<string, Said>): Generator<Found> {
   let slots = 0;
   const takers = new Map<string, readonly [StoredObject, path: string]>();
@@ -150,7 +153,7 @@ function* namesAndNumbers(model: Model, house: House, numbers: Map<string, Said>
         continue;
       }
       yield [object, path, say`${number} is taken by ${other}`];
-      // Both are named, because either may be the one that was just written.
+      // Both objects are reported, because either may be the one that was just written.
       const taker = takers.get(number);
       if (taker !== undefined) yield [...taker, say`${number} is taken by ${what}`];
     }
@@ -195,7 +198,9 @@ function* trunks(model: Model): Generator<Found> {
   for (const object of model.of('trunk').values()) {
     if (isOwnAddress(object.body.host))
       yield [object, 'host', 'every browser that is a phone would be taken for it: they all come from there'];
-    const { register, username, password } = object.body;
+    const { register, username, password, transport } = object.body;
+    if (transport === 'tls' && (model.of('network').get('site')?.body.tls_port ?? null) === null)
+      yield [object, 'transport', 'TLS needs tls_port of the network'];
     if (register && (username === null || password === undefined))
       yield [object, 'register', 'to register it needs a username and a password'];
     if ((username === null) !== (password === undefined))
@@ -204,6 +209,40 @@ function* trunks(model: Model): Generator<Found> {
         username === null ? 'username' : 'password',
         'a login is both a username and a password',
       ];
+  }
+}
+function* networkPorts(model: Model): Generator<Found> {
+  for (const object of model.of('network').values()) {
+    const { tls_port, turn_port, turn_tls_port, ice_hosts } = object.body;
+    const { turn_relay_ports: relay, rtp_ports: media } = object.body;
+    if ((turn_tls_port ?? null) !== null && (turn_port ?? null) === null)
+      yield [object, 'turn_tls_port', 'TURN over TLS needs turn_port too'];
+    // The relay sends to the engine from beside it, and most gateways do not pass that on to their own outside.
+    for (const [i, { keep_local }] of (ice_hosts ?? []).entries())
+      if (!keep_local && (turn_port ?? null) !== null)
+        yield [object, `ice_hosts.${i}.keep_local`, 'TURN relays to the local address; keep it'];
+    const ports = [tls_port, turn_port, turn_tls_port].filter((port) => (port ?? null) !== null);
+    if (new Set(ports).size < ports.length)
+      yield [
+        object,
+        turn_tls_port === turn_port ? 'turn_tls_port' : 'turn_port',
+        'two services have one port',
+      ];
+    if (relay && media && relay.from <= media.to && media.from <= relay.to)
+      yield [object, 'turn_relay_ports', 'some of these ports are in rtp_ports'];
+  }
+}
+/** Networks of locations, each once: of two the call for help would have either. */
+function* networkLocations(model: Model): Generator<Found> {
+  for (const object of model.of('network').values()) {
+    const known = new Map<string, string>();
+    for (const [i, { net, location }] of (object.body.locations ?? []).entries()) {
+      const network = edgesOf(net).join(' ');
+      const other = known.get(network);
+      if (other !== undefined)
+        yield [object, `locations.${i}.net`, say`this network is ${JSON.stringify(other)} already`];
+      known.set(network, location);
+    }
   }
 }
 function* inboundRoutes(model: Model): Generator<Found> {
@@ -216,7 +255,7 @@ function* inboundRoutes(model: Model): Generator<Found> {
     inbound.set(way, object.key);
   }
 }
-/** `numbers`: what has each number of the exchange. */
+/** `numbers`: the object of each number. */
 function* outboundRoutes(model: Model, numbers: ReadonlyMap<string, Said>): Generator<Found> {
   for (const object of model.of('outbound_route').values()) {
     const { patterns, trunks: ways } = object.body;
@@ -252,8 +291,37 @@ function* unknownCodes(model: Model, { codes }: House): Generator<Found> {
   for (const object of model.of('feature_code').values())
     if (!codes.has(object.key)) yield [object, 'id', 'the exchange has no such feature code'];
 }
+/** Phones with the same MAC address or without templates, and keys for missing objects. */
+function* phones(model: Model, { hasVendor }: House): Generator<Found> {
+  const macs = new Map<string, string>();
+  const tokens = new Map<string, string>();
+  const tls = (model.of('network').get('site')?.body.tls_port ?? null) !== null;
+  for (const object of model.of('phone').values()) {
+    const { mac, token, transport, vendor } = object.body;
+    const twin = token === undefined ? undefined : tokens.get(token);
+    if (twin !== undefined) yield [object, 'token', say`phone ${twin} has this token`];
+    if (token !== undefined) tokens.set(token, object.key);
+    const other = mac === null ? undefined : macs.get(mac);
+    if (other !== undefined) yield [object, 'mac', say`phone ${other} has this MAC address`];
+    if (mac !== null) macs.set(mac, object.key);
+    if (hasVendor?.(vendor) === false) yield [object, 'vendor', 'there are no templates for this vendor'];
+    if (transport === 'tls' && !tls) yield [object, 'transport', 'TLS needs tls_port of the network'];
+  }
+  const lots = [...model.of('parking_lot').values()].map(({ body }) => body);
+  for (const object of model.of('phone_layout').values())
+    for (const [i, { does, value }] of object.body.keys.entries()) {
+      const path = `keys.${i}.value`;
+      if ((does === 'extension' || does === 'queue') && !model.of(does).has(value))
+        yield [object, path, say`there is no ${wordOf(does)} ${JSON.stringify(value)}`];
+      if (does === 'speed_dial' && !/^\+?[0-9*#]{1,32}$/.test(value))
+        yield [object, path, 'not 1 to 32 of 0-9 * #, with or without a + in front'];
+      const slot = Number(value);
+      if (does === 'parking_slot' && !lots.some((lot) => slot >= lot.first_slot && slot <= lot.last_slot))
+        yield [object, path, 'no parking lot has this slot'];
+    }
+}
 
-/** In order of the rules, then of kind and key; empty where everything fits. O(objects and numbers). */
+/** In order of the rules, then of kind and key; empty for a valid model. O(objects and numbers). */
 export function checkModel(model: Model, house: House): readonly Finding[] {
   const findings: Finding[] = [];
   const numbers = new Map<string, Said>();
@@ -262,11 +330,14 @@ export function checkModel(model: Model, house: House): readonly Finding[] {
     userNames(model),
     withinObjects(model, house),
     trunks(model),
+    networkPorts(model),
+    networkLocations(model),
     inboundRoutes(model),
     outboundRoutes(model, numbers),
     reserved(model),
     alike(model, house),
     unknownCodes(model, house),
+    phones(model, house),
   ];
   for (const found of rules)
     for (const [object, path, said] of found)

@@ -1,3 +1,4 @@
+import { NetworkConfig } from '@offhook/contract/config-objects.ts';
 import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 import type { EndpointKind, Person } from '../../ports/directory.ts';
 import type { Site, SiteTrunk } from '../../ports/site.ts';
@@ -5,43 +6,65 @@ import { byNumber } from './model.ts';
 import type { Model, StoredObject } from './model.ts';
 
 type Extension = ConfigBody<'extension'>;
-/** A person with what the engine needs to know besides. */
+/** A person with the fields that only the engine needs. */
 export interface ConfiguredPerson extends Pick<
   Extension,
-  'voicemail' | 'forward_outside' | 'recording' | 'caller_id' | 'pickup_group' | 'call_permission'
+  | 'voicemail'
+  | 'forward_outside'
+  | 'recording'
+  | 'caller_id'
+  | 'pickup_group'
+  | 'call_permission'
+  | 'srtp'
+  | 'location'
 > {
   readonly person: Person;
   readonly sip_password: string;
   readonly voicemail_pin: string;
 }
 /**
- * The whole configuration of the exchange as its parts know it: what the renderer is given, with people who are not active
- * and trunks that are switched off. Queues are in order of number; agents and static members of one are extensions of active
- * people, in order.
+ * The whole configuration: the renderer's site plus inactive people and disabled trunks. Queues are in order of number;
+ * their agents and static members are extensions of active people, in order.
  */
 export interface PbxConfig extends Omit<Site, 'extensions' | 'trunks' | 'feature_codes'> {
   /** In order of extension. */
   readonly people: readonly ConfiguredPerson[];
   /** In order of name. */
   readonly trunks: readonly (SiteTrunk & { readonly enabled: boolean })[];
-  /** What the site changed of them. */
+  /** Changes of feature codes by the site. */
   readonly feature_codes: readonly ConfigBody<'feature_code'>[];
+  readonly phones: readonly ConfiguredPhone[];
+  readonly phone_layouts: readonly ConfigBody<'phone_layout'>[];
+}
+export interface ConfiguredPhone extends ConfigBody<'phone'> {
+  readonly id: number;
+  readonly token: string;
 }
 
-/** How the endpoint of each kind is named after its extension. */
+/** Suffix of the endpoint of each kind after its extension. */
 const SUFFIX: Readonly<Record<EndpointKind, string>> = { sip: '', webrtc: '-web', mobile: '-mobile' };
 const ENDPOINT_KINDS = Object.keys(SUFFIX) as EndpointKind[];
 
 function configured({ id, body }: StoredObject<'extension'>): ConfiguredPerson {
   const { devices, sip_password, voicemail_pin, ...rest } = body;
-  const { voicemail, forward_outside, recording, caller_id, pickup_group, call_permission, ...who } = rest;
+  const {
+    voicemail,
+    forward_outside,
+    recording,
+    caller_id,
+    pickup_group,
+    call_permission,
+    srtp,
+    location,
+    ...who
+  } = rest;
   const endpoints = ENDPOINT_KINDS.filter((kind) => devices.includes(kind)).map((kind) => ({
     name: body.extension + SUFFIX[kind],
     kind,
   }));
   return {
     person: Object.freeze({ id, ...who, pickup_group, endpoints }),
-    // The model makes them up where nobody gave any (draft.ts).
+    // draft.ts generates them if missing.
     sip_password: sip_password ?? '',
     voicemail_pin: voicemail_pin ?? '',
     voicemail,
@@ -50,6 +73,8 @@ function configured({ id, body }: StoredObject<'extension'>): ConfiguredPerson {
     caller_id,
     pickup_group,
     call_permission,
+    srtp,
+    location,
   };
 }
 const trunkOf = ({ username, password, ...trunk }: ConfigBody<'trunk'>) => ({
@@ -82,6 +107,7 @@ export function toPbxConfig(model: Model): PbxConfig {
     trunks: bodies('trunk').map(trunkOf),
     inbound_routes: bodies('inbound_route'),
     outbound_routes: bodies('outbound_route').sort((a, b) => a.position - b.position),
+    call_limits: bodies('call_limit'),
     pause_reasons: bodies('pause_reason')
       .sort((a, b) => a.position - b.position)
       .map(({ id, name, paid, longest_seconds, supervisor_only }) => ({
@@ -102,6 +128,9 @@ export function toPbxConfig(model: Model): PbxConfig {
     music_classes: bodies('music_class'),
     prompts: bodies('prompt'),
     feature_codes: bodies('feature_code'),
+    phones: [...model.of('phone').values()].map(({ id, body }) => ({ ...body, id, token: body.token ?? '' })),
+    phone_layouts: bodies('phone_layout'),
+    network: model.of('network').get('site')?.body ?? NetworkConfig.parse({}),
     settings: model.of('settings').get('site')?.body ?? { name: 'site', recording_announcement: null },
   };
 }

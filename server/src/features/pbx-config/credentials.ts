@@ -7,7 +7,7 @@ import type { Draft } from './draft.ts';
 import { notFound } from './edit.ts';
 import { createReader } from './view.ts';
 
-/** Who keeps what people sign in with. */
+/** Owner of the passwords. */
 export interface SignIn {
   /** Ends the person's sessions. Throws `overloaded`. */
   setPassword(personId: number, password: string): Promise<void>;
@@ -15,8 +15,8 @@ export interface SignIn {
 }
 export interface Credentials {
   /**
-   * A password holds at once, also for an extension that is not applied yet: its person is the same then. Throws `not_found`,
-   * `overloaded`, `store_unavailable`.
+   * A password is valid at once, also for an extension that is not applied yet. Throws `not_found`, `overloaded`,
+   * `store_unavailable`.
    */
   give(
     actor: Actor,

@@ -20,7 +20,7 @@ const person = (
   pickup_group: pickupGroup(department),
 });
 
-/** Names of many scripts on purpose: what cannot carry them breaks on the first day and not at a customer's. */
+/** Names in many scripts on purpose, so that encoding faults show on the first day. */
 export const DEMO_PEOPLE: readonly DemoPerson[] = [
   person('1001', 'defne', 'Defne Yıldırım', 'admin', 'IT', '+12025550101'),
   person('1002', 'soren', 'Søren Kjærgaard', 'supervisor', 'Customer Care', '+12025550102'),

@@ -4,7 +4,7 @@ import { difference } from './model.ts';
 import type { Model, ObjectChange, StoredObject } from './model.ts';
 
 type Row = ObjectChange & { readonly before: StoredObject | null };
-/** Names of the fields that two states of an object differ in, its secrets among them. */
+/** Names of changed fields, secrets included. */
 function changedFields({ before, object }: Row): string[] {
   if (before === null || object === null) return [];
   const [old, now] = [before.body, object.body] as unknown as Record<string, unknown>[];
@@ -18,7 +18,7 @@ export const toDifference = (row: Row): ConfigDifference => ({
   pending: row.before === null ? 'added' : row.object === null ? 'removed' : 'changed',
   fields: changedFields(row),
 });
-/** How one model differs from another, counted and the first of it named. O(objects). */
+/** Differences of two models: their number, and the names of the first ones. O(objects). */
 export function countDifferences(from: Model, to: Model) {
   const rows = difference(from, to);
   const count = (is: (row: Row) => boolean): number => rows.filter(is).length;

@@ -7,7 +7,7 @@ import { toPbxConfig } from './config.ts';
 import type { PbxConfig } from './config.ts';
 import type { ObjectStore } from './objects.ts';
 
-/** Everything the directory answers from, built once for each version of the configuration. */
+/** Indexes of the directory, built once for each version of the configuration. */
 function indexOf(config: PbxConfig) {
   const queues: QueueEntry[] = config.queues.map(
     ({ name, number, title, wrap_up_seconds, agents, members }) =>
@@ -28,7 +28,7 @@ function indexOf(config: PbxConfig) {
       else own.push(queue);
     }
   }
-  // Without what it signs in with.
+  // Without its credentials.
   const trunks: TrunkEntry[] = config.trunks.map(({ name, title, endpoint }) =>
     Object.freeze({ name, title, endpoint }),
   );

@@ -8,7 +8,7 @@ import type { Model, StoredObject } from './model.ts';
 export const shownBody = ({ kind, body }: StoredObject): Record<string, unknown> =>
   Object.fromEntries(Object.entries(body).filter(([name]) => !CONFIG_SECRETS[kind].includes(name)));
 
-/** The whole model without secrets; the same model gives the same document. O(objects). */
+/** The whole model without secrets; equal models give equal documents. O(objects). */
 export const toDocument = (model: Model): ConfigDocument =>
   ({
     offhook: 1,

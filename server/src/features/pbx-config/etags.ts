@@ -4,12 +4,12 @@ import type { Model, StoredObject } from './model.ts';
 
 export interface Etags {
   readonly of: (object: StoredObject) => string;
-  /** Of all that the draft differs in. O(objects) once for each draft. */
+  /** Etag of the draft's differences. O(objects) once for each draft. */
   ofDraft(applied: Model, draft: Model): string;
 }
 /**
- * What the outside knows a state by. The key lives as long as the process: a plain hash over an object would let everybody
- * who may see it find its PIN by trying all there are.
+ * Public etags of objects. The key lives as long as the process: with a plain hash, a reader of an object could find its
+ * PIN by trying all.
  */
 export function createEtags(): Etags {
   const key = randomBytes(32);

@@ -1,13 +1,13 @@
-/** What is wrong with an object of the configuration, in words that can be translated. */
+/** Findings about objects of the configuration, in translatable texts. */
 import type { ConfigFinding } from '@offhook/contract/config.ts';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
 import { asSaid, spoken } from '../../core/said.ts';
 import type { Said } from '../../core/said.ts';
 import type { ObjectRef } from './model.ts';
 
-/** One thing that is wrong: the object, the field in it, and a sentence for people. */
+/** One finding: the object, its field, and a sentence for people. */
 export interface Finding extends ConfigFinding {
-  /** What the sentence is made of; the wire has the sentence. */
+  /** Source of the sentence; only the sentence is sent. */
   readonly said: Said | string;
 }
 export const findingOf = ({ kind, key }: ObjectRef, path: string, said: Said | string): Finding => ({
@@ -24,5 +24,5 @@ export const sentFinding = ({ kind, key, path, detail }: Finding): ConfigFinding
   path,
   detail,
 });
-/** The kind as a text has it: `ring group`. */
+/** The kind in a text: `ring group`. */
 export const wordOf = (kind: ConfigKind): Said => asSaid(kind.replaceAll('_', ' '));

@@ -8,9 +8,9 @@ import type { ObjectTables } from './tables.ts';
 
 /** Times in ms since 1970. */
 export interface Holders {
-  /** When the current holder received the extension; 0 for its first holder. */
+  /** Start of the current holder of an extension; 0 for its first holder. */
   readonly since: ReadonlyMap<string, number>;
-  /** When the site was given a person, by id. */
+  /** Time when a person was added to the site, by id. */
   readonly known: ReadonlyMap<number, number>;
 }
 
@@ -23,7 +23,7 @@ async function lastHolders(
     rows.map(({ extension, person, since_ms }) => [extension, { person, since_ms: Number(since_ms) }]),
   );
 }
-/** Stores who holds the extensions of a version from then on. */
+/** Stores the holders of the extensions of a new version. */
 export async function noteHolders(
   trx: Transaction<ObjectTables>,
   changes: readonly ObjectChange[],

@@ -24,8 +24,8 @@ function fieldsOf(body: unknown): Record<string, unknown> {
 }
 
 /**
- * The objects of every kind. On the stream the one command `config.change` covers them: a hundred commands of the same few
- * verbs would give a client nothing more.
+ * Operations for the objects of every kind. On the stream, one command `config.change` covers all: separate commands
+ * would give a client nothing more.
  */
 export function allKindOperations(draft: Draft): Served<Operations>[] {
   const reader = createReader(draft);
@@ -34,7 +34,7 @@ export function allKindOperations(draft: Draft): Served<Operations>[] {
 
 function ofKind(draft: Draft, reader: ConfigReader, kind: ConfigKind): Served<Operations> {
   const operations = kindOperations(kind);
-  /** One change, and the object as it then is. */
+  /** Performs one change; returns the resulting object. */
   async function perform(exchange: Exchange, change: ConfigChange) {
     const { made } = await draft.change(exchange, [change]);
     const key = change.op === 'create' ? ownKey(kind, change.object) : change.key;
@@ -42,7 +42,7 @@ function ofKind(draft: Draft, reader: ConfigReader, kind: ConfigKind): Served<Op
     exchange.reply.header('etag', quoted(shown.etag));
     return { success: true as const, ...shown, secrets: made[0]?.secrets ?? {} };
   }
-  /** What `If-Match` asks for, against what is there now; it is looked at again when the change is made. */
+  /** Finds the etag of `If-Match` that matches the present object; the change compares it again. */
   function matched(exchange: Exchange, key: string): { if_match?: string } {
     const wanted = tagsOf(exchange, 'if-match');
     if (wanted === '*' || wanted.length === 0) return {};

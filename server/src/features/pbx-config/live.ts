@@ -1,7 +1,7 @@
 import type { SiteEvent } from '../../ports/live.ts';
 import type { PbxConfig } from './config.ts';
 
-/** What the live model is told of the site: whose endpoint is whose, and who may be an agent. */
+/** The site for the live model: owners of endpoints, and possible agents. */
 export const siteEvent = (config: PbxConfig, at: number): SiteEvent => ({
   type: 'site.changed',
   at,
@@ -19,7 +19,7 @@ export const siteEvent = (config: PbxConfig, at: number): SiteEvent => ({
   services: [...config.services, ...config.conferences, ...config.mailboxes].map(({ number }) => number),
 });
 
-/** Numbers that somebody may call beside those of people and queues. */
+/** Dialled numbers besides those of people and queues. */
 export const otherNumbers = (config: PbxConfig): string[] =>
   [
     ...config.services,
@@ -30,7 +30,7 @@ export const otherNumbers = (config: PbxConfig): string[] =>
     ...config.mailboxes,
   ].flatMap(({ number }) => number ?? []);
 
-/** Agents who log in and out by themselves, as they are meant on the first day of a site. */
+/** Dynamic members of each queue on the first day of a site. */
 export const dynamicMembers = (config: PbxConfig): { extension: string; queue: string }[] =>
   config.queues.flatMap(({ name, agents, static_members }) =>
     agents.filter((e) => !static_members.includes(e)).map((extension) => ({ extension, queue: name })),

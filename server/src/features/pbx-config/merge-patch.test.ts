@@ -29,7 +29,7 @@ test('merge patch - every case of RFC 7396', () => {
       `${original} with ${patch}`,
     );
 });
-test('merge patch - neither of the two is changed, and no name reaches a prototype', () => {
+test('merge patch - both inputs stay unchanged, and no name reaches a prototype', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.jsonValue(), (target, patch) => {
       const [before, wanted] = [JSON.stringify(target), JSON.stringify(patch)];

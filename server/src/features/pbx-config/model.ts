@@ -1,19 +1,19 @@
-/** The configuration as a set of objects: what is in it, what differs between two of them, what uses what, what is wrong with it. */
+/** The configuration as a set of objects, their differences and references. */
 import { createHash } from 'node:crypto';
 import { CONFIG_KINDS, KINDS } from '@offhook/contract/config-objects.ts';
 import type { ConfigBody, ConfigKind } from '@offhook/contract/config-objects.ts';
 import { referencesOf } from '@offhook/contract/config-references.ts';
 
-/** One object. `id` is its own for ever, also over versions in which it is not there; people are known by it. */
+/** One object. `id` is permanent, also over versions without the object; people are identified by it. */
 export interface StoredObject<K extends ConfigKind = ConfigKind> {
   readonly id: number;
   readonly kind: K;
   readonly key: string;
   readonly body: ConfigBody<K>;
-  /** Changes with every byte of the body, its secrets with it. */
+  /** Changes with every byte of the body, secrets included. */
   readonly etag: string;
 }
-/** All objects by kind and key. Never changed: `withObjects` makes another. */
+/** All objects by kind and key. Immutable: `withObjects` returns another one. */
 export interface Model {
   of<K extends ConfigKind>(kind: K): ReadonlyMap<string, StoredObject<K>>;
 }
@@ -21,7 +21,7 @@ export interface ObjectRef {
   readonly kind: ConfigKind;
   readonly key: string;
 }
-/** One object that is put, or with null taken away. */
+/** An object that is written, or deleted with null. */
 export interface ObjectChange extends ObjectRef {
   readonly object: StoredObject | null;
 }
@@ -39,7 +39,7 @@ const modelOf = (of: Maps): Model => {
 };
 export const EMPTY_MODEL: Model = modelOf(new Map());
 
-/** Numbers of different length sort as numbers do, and as strings of digits they may be longer than any number. */
+/** Orders strings of digits as numbers, at any length. */
 export const byNumber = (a: string, b: string): number => a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
 const plain = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 const ORDER: Partial<Record<ConfigKind, (a: string, b: string) => number>> = {
@@ -48,7 +48,7 @@ const ORDER: Partial<Record<ConfigKind, (a: string, b: string) => number>> = {
   service: byNumber,
 };
 
-/** The order of the keys of a kind. */
+/** Order of the keys of a kind. */
 export const byKey = (kind: ConfigKind): ((a: string, b: string) => number) => ORDER[kind] ?? plain;
 
 export function storedObject<K extends ConfigKind>(
@@ -63,7 +63,7 @@ export function storedObject<K extends ConfigKind>(
     .slice(0, 32);
   return Object.freeze({ id, kind, key, body, etag });
 }
-/** Each kind stays in order of key. O(objects of the kinds that change, times their logarithm). */
+/** Keeps each kind in order of key. O(n log n) in the objects of the changed kinds. */
 export function withObjects(model: Model, changes: Iterable<ObjectChange>): Model {
   const before = maps.get(model)!;
   const after = new Map(before);
@@ -97,7 +97,7 @@ export function* referencesTo(
     for (const reference of referencesOf(object))
       if (wanted(reference)) yield { object, path: reference.path };
 }
-/** What leads from one to the other, in order of kind. */
+/** Changes from one model to the other, in order of kind. */
 export function difference(from: Model, to: Model): (ObjectChange & { before: StoredObject | null })[] {
   const changes: (ObjectChange & { before: StoredObject | null })[] = [];
   for (const kind of KINDS) {
@@ -106,7 +106,7 @@ export function difference(from: Model, to: Model): (ObjectChange & { before: St
     if (old === now) continue;
     for (const [key, object] of now) {
       const before = old.get(key) ?? null;
-      // Taken away and made anew is another object, even where it looks the same.
+      // A deleted and recreated object is another one, even with an equal body.
       if (before?.etag !== object.etag || before.id !== object.id)
         changes.push({ kind, key, object, before });
     }
@@ -115,7 +115,7 @@ export function difference(from: Model, to: Model): (ObjectChange & { before: St
   return changes;
 }
 
-/** Numbers whose owner is another one, or none, in the second. O(extensions and mailboxes). */
+/** Numbers with another owner, or none, in the second model. O(extensions and mailboxes). */
 export function ownersBetween(
   before: Model,
   after: Model,

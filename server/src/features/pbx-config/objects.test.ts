@@ -30,7 +30,7 @@ async function put(objects: ObjectStore, name: string, title: string | null): Pr
   return withObjects(objects.draft(), [{ kind, key: name, object }]);
 }
 
-test('objects - the draft is kept over a restart and the applied version stays as it is', async () => {
+test('objects - the draft survives a restart and the applied version stays unchanged', async () => {
   await using temp = await empty();
   const objects = await openObjects(temp.store);
   await objects.setDraft(await put(objects, 'a', 'One'), by);
@@ -47,7 +47,7 @@ test('objects - the draft is kept over a restart and the applied version stays a
   );
 });
 
-test('objects - what the draft got while a version was applied stays in the draft', async () => {
+test('objects - changes of the draft during a commit stay in the draft', async () => {
   await using temp = await empty();
   const objects = await openObjects(temp.store);
   await objects.setDraft(await put(objects, 'a', 'One'), by);
@@ -90,7 +90,7 @@ test('objects - a person is known since the first version, an extension held sin
   }
 });
 
-test('objects - any run of changes can be read again at every version, with the ids it had', async () => {
+test('objects - after any changes, every version is readable with its ids', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(
@@ -122,7 +122,7 @@ test('objects - any run of changes can be read again at every version, with the 
   );
 });
 
-test('objects - a failure inside a commit changes nothing, in memory or in the store', async () => {
+test('objects - a failure inside a commit changes neither memory nor store', async () => {
   await using temp = await empty();
   const objects = await openObjects(temp.store);
   await objects.setDraft(await put(objects, 'a', 'One'), by);

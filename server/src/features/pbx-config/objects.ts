@@ -1,6 +1,6 @@
 /**
- * The objects in the store. Every version that was applied can be read again: a row says from which version on it holds and
- * before which one it ends. The draft is what differs from the newest version; there is one for the whole site.
+ * The objects in the store. Every applied version is readable: a row has the first version with it and the first without
+ * it. The draft is the difference from the newest version; there is one for the whole site.
  */
 import type { Insertable, Transaction } from 'kysely';
 import type { ConfigBody, ConfigKind } from '@offhook/contract/config-objects.ts';
@@ -12,42 +12,42 @@ import { noteHolders, readHolders } from './holders.ts';
 import type { ObjectTables } from './tables.ts';
 import { withoutSecrets } from './secrets.ts';
 
-/** Who made a version, as people are told. */
+/** Author, comment and time of a version. */
 export interface Authorship {
   readonly author: string;
   readonly comment: string | null;
   /** Milliseconds since 1970. */
   readonly at: number;
 }
-/** Who changed an object of the draft last, in milliseconds since 1970. */
+/** Last author of an object of the draft; time in milliseconds since 1970. */
 export interface Changed {
   readonly author: string;
   readonly at: number;
 }
 export interface ObjectStore {
-  /** The newest version, 0 where nothing was ever applied. */
+  /** The newest version; 0 before the first apply. */
   readonly version: number;
-  /** What the engine runs with. */
+  /** The applied configuration. */
   applied(): Model;
   /** Time when the current holder received the extension, ms since 1970; 0 for its first holder. */
   heldSince(extension: string): number;
   /** Time of the first version with the person, ms since 1970; 0 where there is none. */
   knownSince(person: number): number;
-  /** What would be applied. The same model until it changes. */
+  /** The same model until the draft changes. */
   draft(): Model;
-  /** How it was at an earlier version; null where there is none of that number. */
+  /** The model of an earlier version; null for an unknown one. */
   at(version: number): Promise<Model | null>;
-  /** New objects of the draft with ids of their own, which are taken for good. */
+  /** New objects of the draft with new ids, which are never assigned again. */
   identify(objects: readonly StoredObject[]): Promise<StoredObject[]>;
-  /** Makes the draft another one. All or nothing; `also` runs in the same transaction. */
+  /** Replaces the draft. All or nothing; `also` runs in the same transaction. */
   setDraft(
     next: Model,
     who: Changed,
     also?: (trx: Transaction<ObjectTables>) => Promise<void>,
   ): Promise<void>;
-  /** Who made the draft differ, by kind and key with a blank between. */
+  /** Authors of the draft's differences, by `kind key`. */
   changed(): Promise<ReadonlyMap<string, Changed>>;
-  /** Makes `model` the newest version; what the draft has beyond it stays. `also` runs in the same transaction. */
+  /** Makes `model` the newest version; further changes of the draft stay. `also` runs in the same transaction. */
   commit(
     model: Model,
     by: Authorship,
@@ -62,7 +62,7 @@ function* slices<T>(rows: readonly T[]): Generator<readonly T[]> {
 const read = ({ id, kind, body }: { id: number; kind: string; body: string }): StoredObject =>
   storedObject(id, kind as ConfigKind, JSON.parse(body) as ConfigBody<ConfigKind>);
 
-/** Writes a new version; its number. */
+/** Writes a new version; returns its number. */
 export async function writeVersion(
   trx: Transaction<ObjectTables>,
   changes: readonly ObjectChange[],
@@ -129,7 +129,7 @@ export async function newIdentity(
   return id;
 }
 
-/** Reads what is there; `store_unavailable` when the database does not answer. */
+/** Reads all objects; throws `store_unavailable` if the database does not answer. */
 export async function openObjects(store: Store): Promise<ObjectStore> {
   const db = store.db<ObjectTables>();
   const newest = await db
@@ -156,7 +156,7 @@ export async function openObjects(store: Store): Promise<ObjectStore> {
       object: body === null || id === null ? null : read({ id, kind, body }),
     })),
   );
-  /** A commit works out what stays of the draft, so nothing may change that meanwhile. */
+  /** A commit computes the remaining draft, so other changes must wait. */
   const turn = writeQueue(PATIENCE_MS);
   return {
     get version() {

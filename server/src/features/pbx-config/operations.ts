@@ -11,7 +11,7 @@ import type { Draft, Written } from './draft.ts';
 import { createReader } from './view.ts';
 import { toYaml } from './yaml-text.ts';
 
-/** The lists of a document; what is in them is checked by the draft. */
+/** Checks that a document has lists only; the draft checks their objects. */
 function wholeDocument(body: unknown): ConfigDocument {
   const lists = Object.fromEntries(
     Object.keys(ConfigDocument.shape).map((name) => [
@@ -22,7 +22,7 @@ function wholeDocument(body: unknown): ConfigDocument {
   return checkInput(z.strictObject(lists), body, 'body') as unknown as ConfigDocument;
 }
 
-/** The draft, and the whole as one document; objects one by one are in kind-operations.ts, and no commands. */
+/** The draft, and the whole configuration as one document; kind-operations.ts has the single objects. No commands. */
 export function configOperations({
   draft,
   credentials,

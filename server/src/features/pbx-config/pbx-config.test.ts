@@ -83,7 +83,7 @@ test('pbx-config - an empty site has one administrator and no queue', async () =
   assert.deepEqual(directory.queues(), []);
 });
 
-test('pbx-config - secrets are long, of plain characters, and never the same twice', async () => {
+test('pbx-config - secrets are long, of plain characters, and unique', async () => {
   await using one = await seeded({ empty: false });
   await using two = await seeded({ empty: false });
   const secrets: string[] = [];
@@ -110,11 +110,11 @@ test('pbx-config - seeding again, in either way, changes nothing', async () => {
   assert.equal(directory.version, 1);
 });
 
-test('pbx-config - seeding that fails leaves nothing behind', async () => {
+test('pbx-config - a failed seeding writes nothing', async () => {
   await using temp = await temporaryStore();
   await temp.store.migrate('pbx-config', migrations);
   const db = temp.store.db<ObjectTables>();
-  // The last thing that seeding writes is already there.
+  // The last object of seeding exists already.
   const blocked = { id: 1, kind: 'settings', key: 'site', body: '{}', since_version: 1, until_version: 1 };
   await db.insertInto('config_objects').values(blocked).execute();
   await assert.rejects(seed(temp.store, { empty: false }));
@@ -152,7 +152,7 @@ test('pbx-config - the directory finds people by extension, user name, endpoint,
   );
 });
 
-test('pbx-config - a queue tells the penalties of the agents who have one', async () => {
+test('pbx-config - a queue has the penalties of its agents', async () => {
   await using temp = await seeded({ empty: false });
   const members = [{ extension: '1003', penalty: 7 }, { extension: '1004' }];
   await putObjects(temp.store, { queue: [{ name: 'support', members }] });
@@ -160,7 +160,7 @@ test('pbx-config - a queue tells the penalties of the agents who have one', asyn
   assert.deepEqual([...directory.queue('support')!.penalties!], [['1003', 7]]);
 });
 
-test('pbx-config - a change is seen after reload, counted once and told to listeners', async () => {
+test('pbx-config - a change is visible after reload, counted once and reported to listeners', async () => {
   await using temp = await seeded({ empty: false });
   const objects = await openObjects(temp.store);
   const directory = createDirectory(objects);
@@ -201,7 +201,7 @@ test('pbx-config - extensions of different length are in order of their numbers'
   );
 });
 
-test('pbx-config - any department gives a pick-up group the engine can keep, and different ones differ', () => {
+test('pbx-config - every department gives a valid pickup group, and different ones differ', () => {
   assert.equal(pickupGroup('Customer Care'), 'customer-care');
   assert.equal(pickupGroup(null), null);
   assert.equal(pickupGroup('  '), null);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** A department as a pick-up group: its own letters where they are plain, and a hash where two names could meet. */
+/** A department as a pickup group: its plain letters, with a hash if two names could collide. */
 export function pickupGroup(department: string | null): string | null {
   if (department === null || department.trim() === '') return null;
   const plain = department

@@ -1,4 +1,4 @@
-/** Objects written as a version of their own, for a site whose service does not run: the first start, tests, benches. */
+/** Writes objects as a new version while the service is not running: first start, tests, benches. */
 import { CONFIG_KINDS } from '@offhook/contract/config-objects.ts';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
 import type { z } from 'zod';
@@ -10,10 +10,10 @@ import type { Authorship } from './objects.ts';
 import type { ObjectTables } from './tables.ts';
 
 export type ConfigInput<K extends ConfigKind> = z.input<(typeof CONFIG_KINDS)[K]['schema']>;
-/** What is to be there, by kind; of an object that is there already, the fields that change. */
+/** Objects by kind; for an existing object, its changed fields. */
 export type Objects = { readonly [K in ConfigKind]?: readonly Partial<ConfigInput<K>>[] };
 
-/** Puts objects beside those that are there; one of the same name is replaced. All or nothing; throws what the schema says. */
+/** Adds objects; one of the same name is replaced. All or nothing; throws schema errors. */
 export async function putObjects(
   store: Store,
   objects: Objects,

@@ -6,7 +6,7 @@ import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 import { configRig } from '../../../test/support/config-rig.ts';
 import { EVERYTHING, modelOf } from '../../../test/support/config-company.ts';
 import { shownBody } from './document.ts';
-import { beginEdit } from './edit.ts';
+import { Edit } from './edit.ts';
 import { mergePatch } from './merge-patch.ts';
 import { allObjects } from './model.ts';
 import { movedTo } from './secrets.ts';
@@ -15,7 +15,7 @@ const model = modelOf(EVERYTHING);
 const objects = [...allObjects(model)];
 const etag = (o: { readonly etag: string }): string => o.etag;
 
-test('configuration - what is read of any object and put back changes nothing, whatever order its fields come in', () => {
+test('configuration - an object read and written back is unchanged, in any order of fields', () => {
   assert.equal(new Set(objects.map((o) => o.kind)).size, KINDS.length);
   fc.assert(
     fc.property(
@@ -28,7 +28,7 @@ test('configuration - what is read of any object and put back changes nothing, w
         ),
       ),
       ([object, fields]) => {
-        const edit = beginEdit(model, etag);
+        const edit = new Edit(model, etag);
         const { kind, key } = object;
         edit.apply({ op: 'put', kind, key, object: Object.fromEntries(fields), create: false });
         edit.apply({ op: 'patch', kind, key, patch: {} });
@@ -44,7 +44,7 @@ test('configuration - what is read of any object and put back changes nothing, w
   );
 });
 
-test('configuration - a merge patch gives what merging the stored object and reading it by its schema gives', () => {
+test('configuration - a merge patch equals merging the stored object and parsing it by its schema', () => {
   const patchOf = (object: (typeof objects)[number]) =>
     fc.dictionary(
       fc.constantFrom(...Object.keys(CONFIG_KINDS[object.kind].schema.shape)),
@@ -62,12 +62,12 @@ test('configuration - a merge patch gives what merging the stored object and rea
       fc.constantFrom(...objects).chain((object) => fc.tuple(fc.constant(object), patchOf(object))),
       ([object, patch]) => {
         const { kind, key, body } = object;
-        const edit = beginEdit(model, etag);
+        const edit = new Edit(model, etag);
         edit.apply({ op: 'patch', kind, key, patch });
         const wanted = CONFIG_KINDS[kind].schema.safeParse(mergePatch(body, patch));
         const renamed =
           wanted.success && (wanted.data as Record<string, unknown>)[CONFIG_KINDS[kind].key] !== key;
-        // The password of a trunk goes to another address only where it is given again.
+        // A trunk's password must be given again for another address.
         const strands =
           kind === 'trunk' &&
           wanted.success &&
@@ -79,7 +79,7 @@ test('configuration - a merge patch gives what merging the stored object and rea
         if (!wanted.success || renamed) return assert.deepEqual(edit.changes(), []);
         kept += 1;
         const [change] = edit.changes();
-        // Secrets that were taken away are made up anew where they are needed.
+        // Required secrets that were removed are generated again.
         const plain = (value: object) =>
           Object.fromEntries(Object.entries(value).filter(([name]) => !CONFIG_SECRETS[kind].includes(name)));
         assert.deepEqual(plain(change === undefined ? body : change.object!.body), plain(wanted.data));
@@ -90,7 +90,7 @@ test('configuration - a merge patch gives what merging the stored object and rea
   assert.ok(kept > 20, `only ${kept} patches were kept`);
 });
 
-test('configuration - an object of every kind is made by its path, read, and put back to the same etag', async (t) => {
+test('configuration - an object of every kind is created by its path, read, and written back to the same etag', async (t) => {
   const { ask, objects: stored } = await configRig(t);
   const changes = KINDS.flatMap((kind) =>
     (EVERYTHING[kind] as readonly object[])

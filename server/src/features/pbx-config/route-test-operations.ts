@@ -19,7 +19,7 @@ export interface RouteTestDeps {
   readonly clock: Pick<Clock, 'now'>;
   readonly zone: string;
 }
-/** What people set for their own calls is as it is now, whatever moment is asked about. */
+/** Call settings of people are the present ones, for any time of the question. */
 export const routeTestOperations = ({
   objects,
   codes,

@@ -25,7 +25,7 @@ const OBJECTS: Objects = {
   ],
   inbound_route: [
     { name: 'main', number: '+49305550', to: time('office') },
-    { name: 'vip', number: '+49305550', caller: '+44', to: extension('1003') },
+    { name: 'vip', number: '+49305550', caller: '+44', owner_seconds: 15, to: extension('1003') },
     { name: 'rest', number: '+4930', prefix: true, trunk: 'south', to: { kind: 'hang_up', reason: 'busy' } },
     { name: 'circle', number: '1', to: time('there') },
     {
@@ -77,7 +77,7 @@ const gist = (test: RouteTest): string[] =>
   test.ends.map((e) => (e.when === null ? '' : `${e.when}: `) + e.detail);
 const north = (caller = '') => ({ trunk: 'north', caller });
 
-test('route test - open, closed and holidays are read at the moment that is asked about, in the zone of the site', async (t) => {
+test('route test - open, closed and holidays apply at the time of the question, in the zone of the site', async (t) => {
   const { of } = await rig(t);
   const open = await of('+49305550', north(), { at: '2026-11-23T06:00:00Z' });
   assert.equal(open.at, '2026-11-23T06:00:00.000Z');
@@ -113,9 +113,31 @@ test('route test - open, closed and holidays are read at the moment that is aske
   assert.equal(holiday.steps[1]!.rule, 'holidays public: New year');
 });
 
-test('route test - the number decides before the caller, and a circle ends', async (t) => {
+test('route test - a call names its limits, and an excluded country or hour is refused', async (t) => {
+  const limits: Objects['call_limit'] = [
+    { name: 'home', title: 'Home', classes: ['national'], countries: ['+49'], hours: 'office' },
+    { name: 'other', title: 'Other', classes: ['national'], countries: ['+44'], extensions: ['1002'] },
+  ];
+  const { ask } = await configRig(t, { objects: { ...OBJECTS, call_limit: limits } });
+  const test = async (extension: string, at: string): Promise<(string | number | null)[]> => {
+    const answer = await ask('POST', 'route-test', { number: '030', at, from: { extension } });
+    const { steps, ends }: RouteTest = answer.body.test;
+    return [steps.at(-1)!.object!.key, steps.at(-1)!.rule, ends[0]!.kind, ends[0]!.cause];
+  };
+  const open = '2026-11-23T06:00:00Z';
+  assert.deepEqual(await test('1001', open), ['home', 'classes', 'trunk', null]);
+  assert.deepEqual(await test('1002', open), ['other', 'countries', 'refused', 21]);
+  assert.deepEqual(await test('1001', '2026-11-22T06:00:00Z'), ['home', 'hours', 'refused', 21]);
+});
+
+test('route test - the number has priority over the caller, and a loop ends', async (t) => {
   const { of } = await rig(t);
-  assert.match(gist(await of('+49305550', north('+44207')))[0]!, /^rings 1003/);
+  const vip = await of('+49305550', north('+44207'));
+  assert.match(gist(vip)[0]!, /^rings 1003/);
+  assert.deepEqual(
+    vip.steps.map(({ rule }) => rule),
+    ['number +49305550, caller +44…', 'owner_seconds', 'devices'],
+  );
   assert.deepEqual(gist(await of('+49301', { trunk: 'south' })), ['ends: busy']);
   assert.deepEqual(gist(await of('+49301', north())), ['nothing matches']);
   assert.deepEqual(gist(await of('1', north())), ['refused: it is led in a circle']);
@@ -123,7 +145,7 @@ test('route test - the number decides before the caller, and a circle ends', asy
   assert.deepEqual(transit.ends[0]!.ways, [{ trunk: 'south', number: '0044', shown_as: '+4915' }]);
 });
 
-test('route test - a number outside goes by position, by permission, over each trunk that is on', async (t) => {
+test('route test - a number outside goes by position, by permission, over each enabled trunk', async (t) => {
   const { of, ask } = await rig(t);
   assert.deepEqual(gist(await of('0800123', { extension: '1002' })), [
     'trunk north to +49800123 as +49305550, then trunk south to 0800123 as 1002',
@@ -146,7 +168,7 @@ test('route test - a number outside goes by position, by permission, over each t
   assert.deepEqual(gist(await of('7777', { extension: '1002' })), ['nothing matches']);
 });
 
-test('route test - what people set for their calls is followed as it is now, outside only where they may', async (t) => {
+test('route test - present call settings of people are followed, outside only with permission', async (t) => {
   const { of, ask, features } = await rig(t);
   const desk = { extension: '1002' };
   features.set('1003', { ...FEATURES_OFF, forward: '0301' });
@@ -165,7 +187,7 @@ test('route test - what people set for their calls is followed as it is now, out
   assert.match(gist(round)[0]!, /mailbox of 100/);
 });
 
-test('route test - who wants no calls does not ring in a group', async (t) => {
+test('route test - a person with do-not-disturb does not ring in a group', async (t) => {
   const { of, features } = await rig(t);
   features.set('1003', { ...FEATURES_OFF, dnd: true });
   features.set('1004', { ...FEATURES_OFF, devices: 'sip', forward: '1002' });
@@ -175,7 +197,7 @@ test('route test - who wants no calls does not ring in a group', async (t) => {
   assert.match(gist(await of('551', desk))[0]!, /^rings 1002/);
 });
 
-test('route test - a feature code is found by the beginning that the site gave it', async (t) => {
+test('route test - a feature code is found by the number given by the site', async (t) => {
   const { ask } = await configRig(t, { objects: { feature_code: [{ id: 'agent.pause', code: '#91' }] } });
   for (const [number, detail] of [
     ['#91', 'feature code: Pause'],
@@ -186,7 +208,7 @@ test('route test - a feature code is found by the beginning that the site gave i
   }
 });
 
-test('route test - who asks and what is asked about is checked', async (t) => {
+test('route test - caller and question are checked', async (t) => {
   const { ask } = await rig(t);
   const good = { number: '112', from: { extension: '1002' } };
   assert.equal((await ask('POST', 'route-test', good, { as: 'token-supervisor' })).status, 403);

@@ -1,9 +1,9 @@
-/** Where a call would go, and why: a walk through the call plan that is rendered; the engine is not asked. Pure and bounded. */
+/** Route of a test call through the rendered call plan, with reasons; the engine is not involved. Pure and bounded. */
 import type { ConfigBody, Destination } from '@offhook/contract/config-objects.ts';
 import type { RouteTestEnd, RouteTestStep } from '@offhook/contract/config-route-test.ts';
 import { isRung } from '../../ports/engine.ts';
 import type { ExtensionFeatures } from '../../ports/engine.ts';
-import type { Site, SiteExtension, SiteQueue } from '../../ports/site.ts';
+import type { Site, SiteCallLimit, SiteExtension, SiteOutboundRoute, SiteQueue } from '../../ports/site.ts';
 import { CAUSE, MOST_FORWARDS } from '../../routing/causes.ts';
 import type { CauseName } from '../../routing/causes.ts';
 import { dialMatcher } from '../../routing/dial-pattern.ts';
@@ -15,11 +15,14 @@ import {
   changedNumber,
   isNumber,
   leadsTo,
+  limitsOf,
   mayCall,
+  permitsCountry,
 } from '../../routing/plan.ts';
 import type { CallPlan, Dialled, Place, Target } from '../../routing/plan.ts';
 import { inboundOrder, inboundRoute } from '../../routing/routes.ts';
 import { opening, siteMoment } from '../../routing/site-time.ts';
+import type { Opening, SiteMoment } from '../../routing/site-time.ts';
 
 export interface RouteQuestion {
   readonly number: string;
@@ -39,9 +42,9 @@ type ObjectName = RouteTestStep['object'];
 interface Way {
   /** Condition of the branch the call took; null before the first branch. */
   readonly when: string | null;
-  /** Number that was called or key that was pressed, which a trunk is given. */
+  /** Dialled number or pressed key, as sent to a trunk. */
   readonly exten: string;
-  /** Extension whose outbound permissions apply: the one that forwards, else the one that dials; null for neither. */
+  /** Extension whose outbound permissions apply: the forwarding one, else the calling one; null for neither. */
   readonly by: string | null;
   readonly forwards: number;
   readonly seen: ReadonlySet<string>;
@@ -58,7 +61,7 @@ class Walk {
   complete = true;
   readonly #plan: CallPlan;
   readonly #question: RouteQuestion;
-  /** The extension that dials; null for a call from outside. */
+  /** The calling extension; null for a call from outside. */
   readonly #own: string | null;
 
   constructor(plan: CallPlan, question: RouteQuestion) {
@@ -186,7 +189,7 @@ class Walk {
     if (e.voicemail) return this.#end(way, 'mailbox', of, `the mailbox of ${e.extension}`);
     this.#end(way, 'ends', of, busy ? 'busy' : 'nobody answers', { cause: busy ? 'busy' : 'no_answer' });
   }
-  /** The devices of the chosen kinds; all of them where none is of those kinds. */
+  /** Devices of the chosen kinds; all devices if none has a chosen kind. */
   #devicesOf({ extension, endpoints }: SiteExtension): string[] {
     const devices = this.#question.features.get(extension)?.devices ?? 'all';
     const chosen = endpoints.filter((p) => isRung(devices, p.kind));
@@ -249,10 +252,13 @@ class Walk {
       );
     this.#branch(way, 'no key', (next) => this.#destination(m.otherwise, { ...next, exten: 's' }));
   }
+  #opening(t: ConfigBody<'time_condition'>): { readonly now: Opening; readonly moment: SiteMoment } {
+    const moment = siteMoment(this.#question.at, this.#question.zone);
+    return { now: opening(t, (key) => this.#plan.site.holidays.find((h) => h.name === key), moment), moment };
+  }
   #timeCondition(t: ConfigBody<'time_condition'>, way: Way): void {
-    const { at, zone } = this.#question;
-    const moment = siteMoment(at, zone);
-    const now = opening(t, (key) => this.#plan.site.holidays.find((h) => h.name === key), moment);
+    const { zone } = this.#question;
+    const { now, moment } = this.#opening(t);
     const { clock, year, month, day } = moment;
     const of = object('time_condition', t.name);
     this.#step(of, now.rule, `${now.is} at ${clock} on ${year}-${month}-${day}, ${zone}`);
@@ -271,6 +277,23 @@ class Walk {
       ways: [{ trunk, number, shown_as }],
     });
   }
+  /** Reason why a limit refuses the call without regard to counts, which only the engine has. */
+  #limited(limit: SiteCallLimit, route: SiteOutboundRoute, number: string): string | null {
+    const of = object('call_limit', limit.name);
+    const sent = changedNumber(route.trunks[0]!, number);
+    const hours = this.#plan.site.time_conditions.find((t) => t.name === limit.hours);
+    const closed = hours !== undefined && this.#opening(hours).now.is !== 'open';
+    if (closed) {
+      this.#step(of, 'hours', `time condition ${hours.name} is not open`);
+      return `call limit ${limit.name} permits no calls at this time`;
+    }
+    if (!permitsCountry(limit, route, [number, sent])) {
+      this.#step(of, 'countries', `${number} begins with none of ${list(limit.countries)}`);
+      return `call limit ${limit.name} does not permit this country`;
+    }
+    this.#step(of, 'classes', `counts for call limit ${limit.name}`);
+    return null;
+  }
   #outside(number: string, way: Way): void {
     const route = this.#plan.outside(number);
     if (route === null) return this.#end(way, 'nothing', null, 'nothing matches', { cause: 'unknown' });
@@ -284,6 +307,10 @@ class Walk {
       const rule = `${way.by} may not call class ${route.class}`;
       this.#step(object('extension', by), 'call_permission', rule);
       return this.#refuse(way, of, 'rejected', `class ${route.class} is not permitted`);
+    }
+    for (const limit of limitsOf(this.#plan.site, by, route)) {
+      const refused = this.#limited(limit, route, number);
+      if (refused !== null) return this.#refuse(way, of, 'rejected', refused);
     }
     const ways = route.trunks.map((change) => {
       const t = this.#plan.trunks.get(change.trunk)!;
@@ -308,11 +335,17 @@ class Walk {
       ...(trunk === null ? [] : [`trunk ${trunk}`]),
     ].join(', ');
     this.#step(object('inbound_route', name), rule, 'the closest route that is for this call');
+    if (route.owner_seconds !== null)
+      this.#step(
+        object('inbound_route', name),
+        'owner_seconds',
+        `the owner of a customer is rung first, for ${route.owner_seconds} s`,
+      );
     this.#destination(route.to, way, true);
   }
 }
 
-/** Throws nothing for a site that renders. O(objects). */
+/** Never throws for a site that renders. O(objects). */
 export function testRoute(site: Site, question: RouteQuestion): RouteAnswer {
   const walk = new Walk(callPlan(site), question);
   walk.start();

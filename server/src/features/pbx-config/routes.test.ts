@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { parse } from 'yaml';
 import { configRig } from '../../../test/support/config-rig.ts';
 
-test('config routes - an object is made, read, changed, listed and deleted in the draft', async (t) => {
+test('config routes - an object is created, read, changed, listed and deleted in the draft', async (t) => {
   const { ask, objects } = await configRig(t);
   const person = { extension: '1050', username: 'ada', name: 'Ada Lovelace' };
   const made = await ask('POST', 'extensions', person);
@@ -53,7 +53,7 @@ const group = (name: string, number: string, members = ['1003'], more: object = 
   ...more,
 });
 
-test('config routes - what is wrong with an object is named with its kind, key and field, and nothing is kept', async (t) => {
+test('config routes - an invalid object is reported with kind, key and field, and not stored', async (t) => {
   const { ask, objects } = await configRig(t);
   const cases: readonly [path: string, body: object, findings: readonly string[]][] = [
     ['ring-groups', { ...group('care', '550'), colour: 'red' }, ['ring_group care colour']],
@@ -100,7 +100,7 @@ test('config routes - what is wrong with an object is named with its kind, key a
   assert.equal(objects.draft().of('ring_group').size, 0);
 });
 
-test('config routes - one of two who change the same thing is told, and loses nothing', async (t) => {
+test('config routes - of two concurrent changes one is refused, and loses nothing', async (t) => {
   const { ask } = await configRig(t);
   const { body: seen } = await ask('GET', 'queues/support');
   const held = { headers: { 'if-match': `"${seen.etag}"` } };
@@ -132,7 +132,7 @@ test('config routes - one of two who change the same thing is told, and loses no
   assert.equal((await ask('PATCH', 'queues/support', {}, { headers: { 'if-match': '*' } })).status, 200);
 });
 
-test('config routes - PUT makes one only where it is asked to, replaces all but the secrets, and renames nothing', async (t) => {
+test('config routes - PUT creates only on request, replaces all but the secrets, and renames nothing', async (t) => {
   const { ask, objects } = await configRig(t);
   const care = group('care', '550');
   assert.equal((await ask('PUT', 'ring-groups/care', care)).status, 404);
@@ -160,7 +160,7 @@ test('config routes - PUT makes one only where it is asked to, replaces all but 
   assert.deepEqual([patched.status, patched.body.secrets_set], [200, []]);
 });
 
-test('config routes - a merge patch gives defaults back, replaces arrays, and knows its own type', async (t) => {
+test('config routes - a merge patch restores defaults, replaces arrays, and needs its own media type', async (t) => {
   const { ask } = await configRig(t);
   const type = { headers: { 'content-type': 'application/merge-patch+json; charset=utf-8' } };
   const one = await ask(
@@ -191,7 +191,7 @@ test('config routes - a merge patch gives defaults back, replaces arrays, and kn
   assert.deepEqual(Object.keys(renewed.body.secrets), ['sip_password']);
 });
 
-test('config routes - what is in use stays, with the list of who uses it', async (t) => {
+test('config routes - a referenced object stays; the refusal lists the references', async (t) => {
   const { ask } = await configRig(t);
   await ask('POST', 'ring-groups', group('care', '550', ['1003', '1004']));
   const menu = {
@@ -234,7 +234,7 @@ test('config routes - what is in use stays, with the list of who uses it', async
   );
 });
 
-test('config routes - several changes hold together or not at all, in their order', async (t) => {
+test('config routes - several changes are stored together or not at all, in order', async (t) => {
   const { ask, objects, draft } = await configRig(t);
   const round = (name: string, number: string, to: string) => ({
     op: 'create',
@@ -280,7 +280,7 @@ test('config routes - several changes hold together or not at all, in their orde
   assert.equal(objects.draft().of('menu').size, 0);
 });
 
-test('config routes - 5,000 extensions at once, bounded, and others get their turn meanwhile', async (t) => {
+test('config routes - 5,000 extensions at once within limits, without blocking others', async (t) => {
   const { ask, objects } = await configRig(t);
   const person = (i: number) => ({ extension: String(20_000 + i), username: `p${i}`, name: `Person ${i}` });
   const create = (i: number) => ({ op: 'create', kind: 'extension', object: person(i) });
@@ -356,7 +356,7 @@ test('config routes - API keys read with one scope and write with the other, nev
   ]);
 });
 
-test('config routes - a new extension gets what it signs in with, and its phone what it registers with', async (t) => {
+test('config routes - a new extension gets its credentials, for person and phone', async (t) => {
   const { ask, objects, passwords } = await configRig(t);
   const path = 'extensions/1080/credentials';
   assert.equal((await ask('POST', path, {})).status, 404);
@@ -375,7 +375,7 @@ test('config routes - a new extension gets what it signs in with, and its phone 
   assert.equal((await ask('POST', path, { password: 'short' })).status, 400);
 });
 
-test('config routes - the whole as a document: the same bytes, and taken back it changes nothing', async (t) => {
+test('config routes - the whole as a document: the same bytes, and no change when written back', async (t) => {
   const { ask, objects } = await configRig(t);
   await ask('POST', 'ring-groups', group('care', '550'));
   const json = await ask('GET', 'export');
@@ -417,7 +417,7 @@ test('config routes - the whole as a document: the same bytes, and taken back it
   assert.equal((await ask('POST', 'import', [])).status, 400);
 });
 
-test('config routes - keys that no address could hold are not found, those with signs are', async (t) => {
+test('config routes - keys that no address could contain are not found, keys with signs are', async (t) => {
   const { ask } = await configRig(t);
   assert.equal((await ask('GET', 'services/*97')).body.key, '*97');
   assert.equal((await ask('GET', 'services/%2A97/uses')).status, 200);
@@ -427,7 +427,7 @@ test('config routes - keys that no address could hold are not found, those with 
   assert.equal((await ask('GET', 'settings/site')).body.object.name, 'site');
 });
 
-test('config routes - what is wrong a million times over is refused after the first thousand', async (t) => {
+test('config routes - a million findings are refused after the first thousand', async (t) => {
   const { ask } = await configRig(t);
   const nothing = Array.from({ length: 200_000 }, () => 0);
   const imported = await ask('POST', 'import', { offhook: 1, menus: nothing });
@@ -440,7 +440,7 @@ test('config routes - what is wrong a million times over is refused after the fi
   assert.deepEqual([made.body.findings.length, made.body.findings_total], [200, 1000]);
 });
 
-test('config routes - a tag that was made weak on its way still says that nothing changed, and no tag is no match', async (t) => {
+test('config routes - a weakened tag still proves no change, and a missing tag does not match', async (t) => {
   const { ask } = await configRig(t);
   const { body: seen } = await ask('GET', 'queues/support');
   for (const tags of [`W/"${seen.etag}"`, `"other", W/"${seen.etag}"`, '*'])
@@ -461,7 +461,7 @@ test('config routes - a tag that was made weak on its way still says that nothin
   }
 });
 
-test('config routes - the address of a trunk changes with its password given again, or taken away, and not without', async (t) => {
+test('config routes - the address of a trunk changes only with its password given again or removed', async (t) => {
   const { ask, draft } = await configRig(t);
   const path = 'trunks/carrier';
   const trunk = {
@@ -502,7 +502,7 @@ test('config routes - the address of a trunk changes with its password given aga
   assert.equal(password(), undefined);
 });
 
-test('config routes - what is new and leaves it out may call nothing dear; what is there keeps what it has', async (t) => {
+test('config routes - a new extension may call nothing expensive by default; an existing one keeps its rights', async (t) => {
   const { ask } = await configRig(t);
   const of = async (path: string) => (await ask('GET', path)).body.object;
   const way = { trunks: [{ trunk: 'carrier' }] };
@@ -533,4 +533,18 @@ test('config routes - what is new and leaves it out may call nothing dear; what 
   await ask('PATCH', 'outbound-routes/abroad', { class: 'local' });
   await ask('PUT', 'outbound-routes/abroad', { name: 'abroad', patterns: ['+X.'], ...way });
   assert.equal((await of('outbound-routes/abroad')).class, 'local');
+});
+
+test('config routes - the token of a phone is chosen by nobody and shown in no reply', async (t) => {
+  const { ask } = await configRig(t);
+  const phone = { name: 'desk', vendor: 'yealink', extensions: ['1003'] };
+  const chosen = await ask('POST', 'phones', { ...phone, token: 'b'.repeat(43) });
+  assert.equal(chosen.status, 400, chosen.text);
+  assert.match(chosen.text, /token.*it is generated; null makes a new one/);
+  const made = await ask('POST', 'phones', phone);
+  assert.equal(made.status, 201, made.text);
+  assert.deepEqual([made.body.secrets, made.body.secrets_set], [{}, ['token']]);
+  assert.equal((await ask('PATCH', 'phones/desk', { token: 'b'.repeat(43) })).status, 400);
+  const renewed = await ask('PATCH', 'phones/desk', { token: null });
+  assert.deepEqual([renewed.status, renewed.body.secrets], [200, {}]);
 });

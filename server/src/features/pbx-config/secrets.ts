@@ -1,13 +1,15 @@
-import { randomBytes, randomInt } from 'node:crypto';
 import { CONFIG_SECRETS } from '@offhook/contract/config-objects.ts';
 import type { ConfigBody, ConfigKind } from '@offhook/contract/config-objects.ts';
+import { randomBytes, randomInt } from '../../core/chance.ts';
 import type { StoredObject } from './model.ts';
 
 /** 192 random bits, letters and digits only with `-` and `_`: what phones and configuration files carry unharmed. */
-export const newSipPassword = (): string => randomBytes(24).toString('base64url');
-export const newPin = (): string => String(randomInt(0, 1_000_000)).padStart(6, '0');
+export const newSipPassword = (): string => randomBytes(24, 'SIP password').toString('base64url');
+export const newPin = (): string => String(randomInt(1_000_000, 'PIN')).padStart(6, '0');
+/** 256 random bits. */
+const newToken = (): string => randomBytes(32, 'token').toString('base64url');
 
-/** The object with the secrets it cannot be without; those it has stay. */
+/** The object with all required secrets; existing ones stay. */
 export function withSecrets<K extends ConfigKind>(kind: K, body: ConfigBody<K>): ConfigBody<K> {
   if (kind === 'extension') {
     const {
@@ -20,6 +22,10 @@ export function withSecrets<K extends ConfigKind>(kind: K, body: ConfigBody<K>):
   if (kind === 'mailbox') {
     const { pin = newPin(), ...rest } = body as ConfigBody<'mailbox'>;
     return { ...rest, pin } as ConfigBody<K>;
+  }
+  if (kind === 'phone') {
+    const { token = newToken(), ...rest } = body as ConfigBody<'phone'>;
+    return { ...rest, token } as ConfigBody<K>;
   }
   return body;
 }
@@ -87,10 +93,10 @@ export function restoredBody(
   return withSecrets(kind, body as unknown as ConfigBody<ConfigKind>);
 }
 
-/** What was given for an object that is there, with the secrets it has where none are given. */
+/** A given object with the stored secrets where it has none. */
 export function keepSecrets(stored: StoredObject, given: unknown): unknown {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return given;
-  // A trunk without a user name has nothing a password would be for.
+  // A trunk without a user name needs no password.
   if (stored.kind === 'trunk' && ((given as { username?: unknown }).username ?? null) === null) return given;
   const kept = CONFIG_SECRETS[stored.kind].flatMap((name) => {
     const value = (stored.body as Record<string, unknown>)[name];

@@ -4,19 +4,47 @@ import type { ObjectTables } from './tables.ts';
 import { putObjects } from './put.ts';
 import type { Objects } from './put.ts';
 
-/** What every exchange has on its first day: the pause reasons and its own numbers (echo, music, voicemail, parking). */
+/** Limits the cost of calls from a stolen phone if an administrator permits these classes (ADR 0028). */
+const CALL_LIMITS: Objects['call_limit'] = [
+  {
+    name: 'abroad',
+    title: 'Calls abroad of each extension',
+    max_calls: 2,
+    calls_per_hour: 20,
+    minutes_per_day: 120,
+    max_minutes: 60,
+  },
+  {
+    name: 'abroad-site',
+    title: 'Calls abroad of the site',
+    shared: true,
+    max_calls: 10,
+    minutes_per_day: 600,
+    max_minutes: 60,
+  },
+];
+/**
+ * Initial objects of every site: pause reasons, service numbers (echo, music, voicemail, parking) and limits of calls
+ * abroad.
+ */
 export const HOUSE: Objects = {
   pause_reason: DEMO_REASONS,
   service: SERVICES,
   parking_lot: [PARKING],
+  call_limit: CALL_LIMITS,
   settings: [{}],
 };
 
+const DEMO_COMPANY: Objects = { extension: DEMO_PEOPLE, queue: DEMO_QUEUES };
+
 /**
- * Fills an empty site with the demo company, or with `empty` only one administrator at extension 1001. A site that was
- * filled before is left as it is. All or nothing; returns whether anything was written.
+ * Fills an empty site with a company, by default the demo company, or with `empty` with one administrator at extension
+ * 1001. A site with a version stays unchanged. All or nothing; returns true if it wrote.
  */
-export async function seed(store: Store, options: { readonly empty: boolean }): Promise<boolean> {
+export async function seed(
+  store: Store,
+  options: { readonly empty: boolean; readonly company?: Objects | undefined; readonly at?: number },
+): Promise<boolean> {
   const any = await store
     .db<ObjectTables>()
     .selectFrom('config_versions')
@@ -24,10 +52,8 @@ export async function seed(store: Store, options: { readonly empty: boolean }): 
     .limit(1)
     .executeTakeFirst();
   if (any !== undefined) return false;
-  await putObjects(store, {
-    extension: options.empty ? [DEMO_ADMINISTRATOR] : DEMO_PEOPLE,
-    ...(options.empty ? {} : { queue: DEMO_QUEUES }),
-    ...HOUSE,
-  });
+  const company = options.empty ? { extension: [DEMO_ADMINISTRATOR] } : (options.company ?? DEMO_COMPANY);
+  const { at = Date.now() } = options;
+  await putObjects(store, { ...HOUSE, ...company }, { author: 'setup', comment: null, at });
   return true;
 }

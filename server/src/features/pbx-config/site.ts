@@ -4,22 +4,22 @@ import type { FeatureCode, Site } from '../../ports/site.ts';
 import type { PbxConfig } from './config.ts';
 
 type CodeChange = ConfigBody<'feature_code'>;
-/** A feature code as the site dials it, or none. */
+/** A feature code as the site dials it; null if it is disabled. */
 function asDialled(code: FeatureCode, changed: CodeChange | undefined): FeatureCode | null {
   if (changed === undefined) return code;
   if (!changed.enabled) return null;
   const own = defaultCode(code);
   return changed.code === own ? code : { ...code, moved: { from: own, to: changed.code } };
 }
-/** What a code of the exchange begins with where the site changed nothing, e.g. `*22`. */
+/** Start of a feature code's default, e.g. `*22`. */
 export const defaultCode = (code: FeatureCode): string =>
   code.patterns
     .map((p) => /^_?([*#][0-9*#]+)/.exec(p)?.[1] ?? p)
     .reduce((a, b) => (b.length < a.length ? b : a));
 
 /**
- * What the renderer is given: active people and enabled trunks only, and the feature codes the exchange knows. A way to
- * somebody who is not active, or over a trunk that is switched off, is no way.
+ * Site for the renderer: active people, enabled trunks and known feature codes only, without destinations that lead to
+ * others.
  */
 export function toSite(config: PbxConfig, codes: readonly FeatureCode[]): Site {
   const off = new Set(config.people.filter((p) => !p.person.active).map((p) => p.person.extension));
@@ -28,7 +28,7 @@ export function toSite(config: PbxConfig, codes: readonly FeatureCode[]): Site {
   const leads = (to: Destination): boolean =>
     to.kind === 'extension' ? !off.has(to.key) : to.kind !== 'trunk' || enabled.has(to.key);
   const changed = new Map(config.feature_codes.map((c) => [c.id, c]));
-  const { people, inbound_routes, outbound_routes, ...rest } = config;
+  const { people, inbound_routes, outbound_routes, phones: _, phone_layouts: __, ...rest } = config;
   return {
     ...rest,
     extensions: people
@@ -36,6 +36,7 @@ export function toSite(config: PbxConfig, codes: readonly FeatureCode[]): Site {
       .map(({ person: { extension, name, email, endpoints, level }, ...own }) => ({
         ...own,
         pickup_everywhere: includesLevel(level, 'supervisor'),
+        blocks_callers: includesLevel(level, 'agent'),
         extension,
         name,
         email,

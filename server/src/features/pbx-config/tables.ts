@@ -1,10 +1,11 @@
+import { sql } from 'kysely';
 import type { Generated } from 'kysely';
 import type { Migration } from '../../ports/store.ts';
 
 export interface ObjectTables {
-  /** Never used again for another object. */
+  /** Never assigned to another object. */
   config_identities: { id: Generated<number>; kind: string; key: string };
-  /** `body` is JSON, secrets with it; `until_version` is null for what holds now. */
+  /** `body` is JSON with secrets; `until_version` is null while the row is valid. */
   config_objects: {
     id: number;
     kind: string;
@@ -19,10 +20,10 @@ export interface ObjectTables {
     author: string;
     comment: string | null;
     at: number;
-    /** How many objects it changed. */
+    /** Number of objects changed by the version. */
     objects: number;
   };
-  /** What differs from the newest version; a null body takes the object away. */
+  /** Differences from the newest version; a null body deletes the object. */
   config_draft: {
     kind: string;
     key: string;
@@ -95,6 +96,14 @@ export const migrations: readonly Migration[] = [
         .addColumn('noticed_at', 'bigint')
         .addColumn('hand_written', 'integer', (c) => c.notNull())
         .execute();
+    },
+  },
+  {
+    id: '0101-pbx-config-srtp',
+    async up(db) {
+      for (const table of ['config_objects', 'config_draft'])
+        await sql`update ${sql.table(table)} set body = json_set(body, '$.srtp', 'off')
+          where kind in ('extension', 'trunk') and body is not null`.execute(db);
     },
   },
 ];

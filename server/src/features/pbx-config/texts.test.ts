@@ -1,8 +1,8 @@
-/** Every text of every kind of object, found in the schemas themselves: refused, or carried into the files as it is. */
+/** Every text of every kind of object, found in the schemas: refused, or rendered unchanged. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { z } from 'zod';
-import { CONFIG_KINDS, KINDS } from '@offhook/contract/config-objects.ts';
+import { CONFIG_KINDS, KINDS, SINGLE_KINDS } from '@offhook/contract/config-objects.ts';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
 import { renderSite } from '../../adapters/asterisk/conf/render.ts';
 import { INSTANCE, PROGRAM, SETTINGS } from '../../../test/support/rendered-company.ts';
@@ -10,7 +10,7 @@ import { ServiceError } from '../../core/errors.ts';
 import { FEATURE_CODES } from '../feature-codes/feature-codes.ts';
 import { checkModel } from './check.ts';
 import { toPbxConfig } from './config.ts';
-import { beginEdit } from './edit.ts';
+import { Edit } from './edit.ts';
 import { withObjects } from './model.ts';
 import type { Model } from './model.ts';
 import { defaultCode, toSite } from './site.ts';
@@ -27,7 +27,7 @@ interface Def {
   readonly in?: z.ZodType;
 }
 const defOf = (schema: z.ZodType): Def => (schema as unknown as { _zod: { def: Def } })._zod.def;
-/** What the fields of an object are at least, where an example has none of it: those that can be one thing only. */
+/** Fixed values of an object's fields: literals. */
 const fixed = (shape: Readonly<Record<string, z.ZodType>>): Value =>
   Object.fromEntries(
     Object.entries(shape).flatMap(([name, field]) => {
@@ -35,7 +35,7 @@ const fixed = (shape: Readonly<Record<string, z.ZodType>>): Value =>
       return type === 'literal' ? [[name, values![0]]] : [];
     }),
   );
-/** The example with another value in the place of each one of its texts, with where that is. */
+/** Paths of the example's texts, each with a function that returns a copy with another text. */
 function* places(
   schema: z.ZodType,
   example: unknown,
@@ -135,9 +135,9 @@ const BASE = modelOf(EVERYTHING);
 const render = (model: Model) =>
   renderSite(toSite(toPbxConfig(model), FEATURE_CODES), INSTANCE, PROGRAM, SETTINGS);
 
-/** The files with this object beside or in place of the others, or null where the draft or the renderer refuses it. */
+/** Rendered files with this object added or replaced; null if the draft or the renderer refuses it. */
 function filesWith(kind: ConfigKind, object: unknown): ReadonlyMap<string, string> | null {
-  const edit = beginEdit(BASE, (o) => o.etag);
+  const edit = new Edit(BASE, (o) => o.etag);
   edit.put(kind, object);
   if (edit.findings.length > 0) return null;
   const model = withObjects(BASE, edit.changes());
@@ -154,16 +154,16 @@ const headers = (text: string): string[] => lines(text).filter((line) => line.st
 const directives = (text: string): string[] => lines(text).filter((line) => line.startsWith('#'));
 const calls = (text: string): number => (text.match(/\b(?:SHELL|System|TrySystem)\(/g) ?? []).length;
 
-test('configuration texts - whatever stands in any text of any object is refused, or carried as it is', () => {
+test('configuration texts - any value in any text of any object is refused, or rendered unchanged', () => {
   const before = render(BASE);
   let tried = 0;
   let carried = 0;
   for (const kind of KINDS) {
     const { schema, key } = CONFIG_KINDS[kind];
     const found = [...places(schema, EVERYTHING[kind][0])];
-    // The settings have one name only, which is no text that could be another.
+    // These kinds have one fixed name.
     assert.ok(
-      kind === 'settings' || found.some(([where]) => where === `.${key}`),
+      SINGLE_KINDS.has(kind) || found.some(([where]) => where === `.${key}`),
       `${kind}: its key is not found`,
     );
     for (const [where, put] of found) {
@@ -175,7 +175,7 @@ test('configuration texts - whatever stands in any text of any object is refused
         for (const [name, file] of files) {
           const what = `${kind}${where} ${JSON.stringify(text.slice(0, 60))} in ${name}`;
           const old = before.get(name)!;
-          // oxlint-disable-next-line no-control-regex -- just these must not be there
+          // oxlint-disable-next-line no-control-regex -- these characters must not occur
           assert.doesNotMatch(file, /[\0\r\u0085\u2028]/, what);
           assert.deepEqual(directives(file), directives(old), what);
           for (const header of headers(file)) assert.ok(!header.includes(MARK), what);
@@ -190,7 +190,7 @@ test('configuration texts - whatever stands in any text of any object is refused
   assert.ok(tried > 5_000 && carried > 0, `${tried} tried, ${carried} carried`);
 });
 
-test('configuration texts - a name that the engine or a file of ours uses is refused, or makes nothing ambiguous', () => {
+test('configuration texts - a name used by the engine or by our files is refused, or not ambiguous', () => {
   const before = render(BASE);
   const own = [...before.values()]
     .flatMap(headers)
@@ -215,7 +215,7 @@ test('configuration texts - a name that the engine or a file of ours uses is ref
     'site',
   ]);
   assert.ok(names.size > 40, [...names].join(' '));
-  /** Sections by name; where an endpoint, its address and what tells its calls are named alike, by kind too. */
+  /** Sections by name, and by kind, because an endpoint, its address and its identification share a name. */
   const count = (name: string, text: string) => {
     const counts = new Map<string, number>();
     for (const section of text.split(/^(?=\[)/m).slice(1)) {
@@ -233,7 +233,7 @@ test('configuration texts - a name that the engine or a file of ours uses is ref
     for (const name of names) {
       const example = { ...EVERYTHING[kind][0], name } as Value;
       if (BASE.of(kind).has(name)) continue;
-      // Its numbers are others, or it could not stand beside the example.
+      // Other numbers, so that it does not collide with the example.
       if (typeof example['number'] === 'string' && kind !== 'inbound_route') example['number'] = '9999';
       if (kind === 'parking_lot') Object.assign(example, { first_slot: 9_001, last_slot: 9_002 });
       if (kind === 'inbound_route') example['number'] = '+4940';

@@ -7,7 +7,7 @@ import { openObjects } from './objects.ts';
 import { migrations } from './tables.ts';
 import { usedSounds } from './used-sounds.ts';
 
-test('pbx-config/used-sounds - those of the draft, of what runs, and of every version before', async () => {
+test('pbx-config/used-sounds - sounds of the draft, of the applied version, and of every earlier one', async () => {
   const { store, ...temp } = await temporaryStore();
   await store.migrate('pbx-config', migrations);
   const objects = await openObjects(store);

@@ -2,7 +2,7 @@ import { ServiceError } from '../../core/errors.ts';
 import type { Store } from '../../ports/store.ts';
 import type { ObjectTables } from './tables.ts';
 
-/** Ids of the uploaded sounds that the draft or any version of the configuration plays. `store_unavailable` when it cannot be told. */
+/** Ids of the uploaded sounds used by the draft or any version of the configuration. Throws `store_unavailable`. */
 export async function usedSounds(store: Store): Promise<ReadonlySet<string>> {
   const db = store.db<ObjectTables>();
   const [kept, drafted] = await Promise.all([

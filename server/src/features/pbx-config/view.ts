@@ -1,4 +1,4 @@
-/** Reading the configuration: the draft, or what is applied, without secrets. */
+/** Reads the configuration, draft or applied, without secrets. */
 import type {
   ConfigListQuery,
   ConfigObject,
@@ -28,11 +28,11 @@ export interface ConfigReader {
     query: ConfigListQuery,
   ): { total: number; objects: Shown[]; next_cursor: string | null };
   uses(ref: ObjectRef): { used_by: readonly ConfigUse[]; uses: readonly ConfigUse[] };
-  /** What the draft differs in, in order of kind and key. */
+  /** Differences of the draft, in order of kind and key. */
   draft(query: { limit?: number | undefined; cursor?: string | undefined }): Promise<DraftReply>;
 }
 
-/** Letters of any case and width alike. */
+/** Compares letters without regard to case and width. */
 const folded = (text: string): string => text.normalize('NFKC').toLowerCase();
 function* textsOf(value: unknown): Generator<string> {
   if (typeof value === 'string') yield value;
@@ -45,8 +45,9 @@ const holds = (object: StoredObject, wanted: string): boolean => {
   return false;
 };
 
-/** Throws `not_found` for what is not there. */
-export function createReader({ objects, etags, etag }: Draft): ConfigReader {
+/** Throws `not_found` for a missing object. */
+export function createReader(draft: Draft): ConfigReader {
+  const { etags, objects } = draft;
   const modelOf = (view: 'draft' | 'applied' = 'draft'): Model =>
     view === 'applied' ? objects.applied() : objects.draft();
   function find({ kind, key }: ObjectRef, view?: 'draft' | 'applied'): StoredObject {
@@ -102,7 +103,7 @@ export function createReader({ objects, etags, etag }: Draft): ConfigReader {
     async draft({ limit = PAGE, cursor }) {
       const rows = difference(objects.applied(), objects.draft());
       const from = cursor === undefined ? 0 : Number(cursor);
-      const reply = { version: objects.version, etag: etag(), total: rows.length };
+      const reply = { version: objects.version, etag: draft.etag(), total: rows.length };
       const changed = await objects.changed();
       return {
         success: true,

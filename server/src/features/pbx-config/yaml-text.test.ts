@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { parse } from 'yaml';
 import { toYaml } from './yaml-text.ts';
 
-test('yaml - any value reads back the same, whatever its texts look like to YAML', () => {
+test('yaml - any value reads back the same, whatever YAML meaning its texts have', () => {
   const texts = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.constantFrom(

@@ -1,4 +1,4 @@
-/** What is written without quotes: a word that no reader of YAML takes for a number, a truth value or nothing. */
+/** Text without quotes: a word that no YAML reader takes for a number, a boolean or null. */
 const WORD = /^[a-z][a-z0-9_]*(?:-[a-z0-9_]+)*$/;
 const SPECIAL = new Set(['true', 'false', 'null', 'yes', 'no', 'on', 'off', 'y', 'n']);
 const scalar = (value: unknown): string =>
@@ -28,5 +28,5 @@ function* lines(value: unknown, indent: string): Generator<string> {
     }
   }
 }
-/** JSON as YAML 1.2, in blocks: texts are quoted as JSON quotes them, so every YAML reads back the same. */
+/** JSON as YAML 1.2 in blocks: texts are quoted as in JSON, so every YAML reader returns the same values. */
 export const toYaml = (value: object): string => `${[...lines(value, '')].join('\n')}\n`;

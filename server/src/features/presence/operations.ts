@@ -1,8 +1,8 @@
 import { presence as operations } from '@offhook/contract/operations/presence.ts';
 import type { Served } from '../../ports/operations.ts';
-import type { PresenceService } from './service.ts';
+import type { Presence } from './service.ts';
 
-export const presenceOperations = (service: PresenceService): Served<typeof operations> => ({
+export const presenceOperations = (service: Presence): Served<typeof operations> => ({
   operations,
   handlers: {
     get: ({ caller }) => ({ success: true, presence: service.read(caller) }),

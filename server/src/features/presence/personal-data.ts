@@ -4,7 +4,7 @@ import type { Subject } from '../../numbers/subject.ts';
 import type { PersonalData } from '../../ports/privacy.ts';
 import type { Statement } from './store.ts';
 
-/** A person's own note, and notes of anybody that hold a number. */
+/** Personal data in presence notes: a person's own note, and a customer's number in any note. */
 export function personalDataOf(deps: {
   readonly statements: ReadonlyMap<string, Statement>;
   readonly lanes: Lanes;

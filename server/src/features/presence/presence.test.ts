@@ -14,7 +14,7 @@ import type { Actor } from '../../ports/operations.ts';
 import { directoryFixture } from '../../../test/support/directory-fixture.ts';
 import { createFakePbx } from '../../../test/support/fake-engine.ts';
 import { openTestStore } from '../../../test/support/test-store.ts';
-import { createPresence } from './service.ts';
+import { Presence } from './service.ts';
 import { createPresenceStore } from './store.ts';
 
 const actor = (extension: string): Actor => ({
@@ -64,7 +64,7 @@ async function rig(t: TestContext) {
   const begin = async () => {
     const { live } = pbx;
     const tell = (input: PresenceSaid): void => pbx.tell(input);
-    const service = await createPresence({ store, clock, log: silent, directory, live, doNotDisturb, tell });
+    const service = await Presence.open({ store, clock, log: silent, directory, live, doNotDisturb, tell });
     service.begin();
     return service;
   };
@@ -80,7 +80,7 @@ async function rig(t: TestContext) {
     say: (change: object, extension = '1005') =>
       r.service.change(actor(extension), PresenceChange.parse(change)),
     own: (extension = '1005') => r.service.read(actor(extension).caller),
-    /** What everybody sees. */
+    /** Presence as other persons see it. */
     shown(extension = '1005') {
       const { personal, note, expires_at, summary } = pbx.live.extension(extension)!;
       return [personal, note, expires_at === null ? null : expires_at - clock.now(), summary];
@@ -111,7 +111,7 @@ async function rig(t: TestContext) {
   return r;
 }
 
-test('presence - what a person says is shown to everybody at once, with its note, until its time is over', async (t) => {
+test('presence - a person’s status is published at once, with its note, until it expires', async (t) => {
   const r = await rig(t);
   assert.deepEqual(r.own(), NOTHING);
   const until = r.in(HOUR);
@@ -145,7 +145,7 @@ test('presence - a note alone changes no word and not since when', async (t) => 
   assert.deepEqual(r.shown(), ['not_set', null, null, 'available']);
 });
 
-test('presence - it outlives a restart of the service and of the model; what was over meanwhile is gone', async (t) => {
+test('presence - it survives a restart of the service and of the model, unless it has expired', async (t) => {
   const r = await rig(t);
   await r.say({ personal: 'xa', note: 'In Ankara', expires_at: r.in(40 * 24 * HOUR) });
   await r.say({ personal: 'chat', expires_at: r.in(HOUR) }, '1006');
@@ -198,7 +198,7 @@ test('presence - do not disturb ended by a phone is not ended again at its time'
   assert.deepEqual(r.shown().slice(0, 2), ['dnd', null], 'the newer word has no end');
 });
 
-test('presence - where the engine is away, the word goes at its time and do not disturb when it is back', async (t) => {
+test('presence - without the engine, the status ends on time, and do not disturb when the engine is back', async (t) => {
   const r = await rig(t);
   await r.say({ personal: 'dnd', note: 'Board', expires_at: r.in(HOUR) });
   r.fails.engine = true;
@@ -211,7 +211,7 @@ test('presence - where the engine is away, the word goes at its time and do not 
   assert.deepEqual(await r.saved(), {});
 });
 
-test('presence - what cannot be kept changes nothing', async (t) => {
+test('presence - a failed write changes nothing', async (t) => {
   const r = await rig(t);
   await r.say({ personal: 'away', note: 'Out' });
   r.fails.engine = true;
@@ -247,7 +247,7 @@ test('presence - times and notes that cannot be are refused', async (t) => {
   }
 });
 
-test('presence - who gets a number next begins with nothing said', async (t) => {
+test('presence - the next holder of a number starts without a status', async (t) => {
   const r = await rig(t);
   await r.say({ personal: 'away', note: 'Out' });
   const eve = r.directory.byExtension('1005')!;

@@ -1,11 +1,11 @@
 import type { Personal } from '@offhook/contract/extensions.ts';
 import type { Migration, Store } from '../../ports/store.ts';
 
-/** What a person said; `dnd` is kept only to know that its time ends do not disturb. */
+/** Statement of a person; `dnd` is stored only so that its expiry ends do not disturb. */
 export interface Statement {
   readonly personal: Personal;
   readonly note: string | null;
-  /** Milliseconds since 1970; null: open. */
+  /** Milliseconds since 1970; null for no expiry. */
   readonly expires_at: number | null;
 }
 interface Tables {
@@ -31,10 +31,10 @@ const migrations: readonly Migration[] = [
   },
 ];
 
-/** What people say of themselves, by extension. Every method throws `store_unavailable`. */
+/** Statements of persons, by extension. Every method throws `store_unavailable`. */
 export interface PresenceStore {
   load(): Promise<Map<string, Statement>>;
-  /** Null: forgotten. */
+  /** Null deletes it. */
   save(extension: string, statement: Statement | null): Promise<void>;
 }
 

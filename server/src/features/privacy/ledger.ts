@@ -1,4 +1,4 @@
-/** The ledger of erasures: each entry holds the hash of the one before. */
+/** The ledger of erasures: each entry contains the hash of the previous one. */
 import { createHash, randomBytes, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { Kysely } from 'kysely';
@@ -13,12 +13,12 @@ const derive = promisify(
     done: (error: Error | null, key: Buffer) => void,
   ) => void,
 );
-/** Slow on purpose: there are few numbers, and who has the ledger could try them all. Node's defaults are those of the contract. */
+/** Slow on purpose: few numbers exist, so an owner of the ledger could try all. Node's defaults are those of the contract. */
 export const hashOf = async (subject: Subject, salt: string): Promise<string> =>
   (await derive(subject.value, Buffer.from(salt, 'hex'), 32)).toString('hex');
 export const newSalt = (): string => randomBytes(16).toString('hex');
 
-/** Everything of an entry that must not change, in one order. */
+/** Hash over the immutable fields of an entry, in fixed order. */
 function entryHash(row: JobRow, previous: string, place: number): string {
   const facts = [
     previous,
@@ -39,10 +39,10 @@ function entryHash(row: JobRow, previous: string, place: number): string {
   ];
   return createHash('sha256').update(JSON.stringify(facts)).digest('hex');
 }
-/** Before the first entry. */
+/** Previous hash of the first entry. */
 const BEGINNING = '0'.repeat(64);
 
-/** Puts a finished erasure into the ledger; in the transaction that finishes it. */
+/** Appends a finished erasure to the ledger, in the transaction that finishes it. */
 export async function enter(db: Kysely<Tables>, row: JobRow): Promise<void> {
   const last = await db
     .selectFrom('privacy_jobs')

@@ -18,13 +18,12 @@ import { createAudit } from '../audit/service.ts';
 import { hashOf } from './ledger.ts';
 import { privacyOperations } from './operations.ts';
 import { remainsOf } from './remains.ts';
-import { createPrivacy } from './service.ts';
-import type { Privacy } from './service.ts';
+import { Privacy } from './service.ts';
 import type { Tables } from './store.ts';
 
 const NUMBER = '030 / 901820';
 
-/** A table of texts; `gate` holds an erasure up before its last one. */
+/** A table of texts; `gate` delays an erasure before its last row. */
 function tableOf(texts: string[]): PersonalData & { gate: Promise<void>; readonly texts: string[] } {
   const table = {
     name: 'table',
@@ -62,7 +61,7 @@ async function rig(
   let forgotten = 0;
   const traces = { gone: true };
   const open = (): Promise<Privacy> =>
-    createPrivacy({
+    Privacy.open({
       store: temp.store,
       holders: [table, audit.data],
       directory: directoryFixture(),
@@ -81,7 +80,9 @@ async function rig(
   const host = await hostFixture({
     authenticator: authenticatorWithKeys({ all: { scopes: ['history:read', 'config:read'] } }),
   });
-  const now: Privacy = new Proxy({} as Privacy, { get: (_, name) => Reflect.get(privacy, name) as unknown });
+  const now: Privacy = new Proxy({} as Privacy, {
+    get: (_, name) => (Reflect.get(privacy, name) as () => unknown).bind(privacy),
+  });
   addOperations(host.app, [privacyOperations(now)]);
   await host.app.ready();
   t.after(async () => {
@@ -126,7 +127,7 @@ async function rig(
   };
 }
 
-test('privacy - an erasure tells where it was, that it is nowhere now, what remains, and not whose number it was', async (t) => {
+test('privacy - an erasure reports the former places, that none is left, the remains, and not the number', async (t) => {
   const r = await rig(t);
   await r.audit.record({
     action: 'calls.originate',
@@ -160,7 +161,7 @@ test('privacy - an erasure tells where it was, that it is nowhere now, what rema
   assert.equal((await r.proof(id)).ledger_intact, true);
 });
 
-test('privacy - a proof says where the database keeps former bytes', async (t) => {
+test('privacy - a proof reports where the database keeps former bytes', async (t) => {
   const r = await rig(t);
   r.traces.gone = false;
   const { id } = await r.erase({ number: NUMBER, reason: 'Request' });
@@ -168,7 +169,7 @@ test('privacy - a proof says where the database keeps former bytes', async (t) =
   assert.deepEqual([state, remains[3]?.where], ['done', 'the files and the log of the database']);
 });
 
-test('privacy - the ledger shows an entry that was changed, and one that was taken out', async (t) => {
+test('privacy - the ledger detects a changed entry, and a removed one', async (t) => {
   const r = await rig(t);
   const db = r.store.db<Tables>();
   const ids: number[] = [];
@@ -188,7 +189,7 @@ test('privacy - the ledger shows an entry that was changed, and one that was tak
   assert.equal((await r.proof(ids[2]!)).ledger_intact, false);
 });
 
-test('privacy - an erasure that was cut off goes on at the next start and counts from its beginning', async (t) => {
+test('privacy - an interrupted erasure continues at the next start and counts from its beginning', async (t) => {
   const r = await rig(t);
   const gate = Promise.withResolvers<void>();
   r.table.gate = gate.promise;
@@ -202,7 +203,7 @@ test('privacy - an erasure that was cut off goes on at the next start and counts
   assert.deepEqual(r.table.texts, ['erased-1 called', 'nothing', 'asked erased-1 and 030901821']);
 });
 
-test('privacy - everything about somebody as a file, gone with its hour and with the next erasure', async (t) => {
+test('privacy - all data of a person as a file, deleted after its time and by the next erasure', async (t) => {
   const r = await rig(t);
   const url = '/api/v1/privacy/exports';
   const { export: asked } = PrivacyExportReply.parse(
@@ -229,7 +230,7 @@ test('privacy - everything about somebody as a file, gone with its hour and with
   assert.deepEqual(actions.toReversed(), ['privacy.export', 'privacy.download', 'privacy.erasure']);
 });
 
-test('privacy - the file about a person holds what it did under its user name too', async (t) => {
+test('privacy - the file about a person includes actions under its user name', async (t) => {
   const r = await rig(t);
   const line = { action: 'recordings.play', object: 'r1', outcome: 'ok', ip: null } as const;
   for (const actor of ['bea', '1003', 'cem']) await r.audit.record({ ...line, actor });
@@ -248,7 +249,7 @@ test('privacy - the file about a person holds what it did under its user name to
   );
 });
 
-test('privacy - only administrators in person; what cannot be asked for is refused with the name of the field', async (t) => {
+test('privacy - only for administrators in person; an invalid request is refused with the name of the field', async (t) => {
   const r = await rig(t);
   const url = '/api/v1/privacy/erasures';
   for (const who of ['user', 'agent', 'supervisor', 'key-all']) {

@@ -3,10 +3,10 @@ import type { Subject } from '../../numbers/subject.ts';
 import type { Gone, Remains } from './service.ts';
 
 const DAY_MS = 86_400_000;
-/** Lines of the audit trail are kept for so long. */
+/** Days for which lines of the audit trail are kept. */
 const AUDIT_DAYS = 400;
 
-/** What an erasure leaves, honestly: where it is, by when it goes, and why it was not touched. */
+/** Data left by an erasure: where, until when, and why. */
 export const remainsOf =
   (journal_days: number) =>
   (subject: Subject, at_ms: number, gone: Gone): Remains => {

@@ -6,13 +6,13 @@ interface JobTable {
   kind: 'export' | 'erasure';
   state: 'queued' | 'running' | 'done' | 'failed';
   subject_kind: 'number' | 'extension';
-  /** Who it is, only until the job is over: the next start must be able to go on. */
+  /** The subject, stored until the job is over, because the next start must be able to continue. */
   subject: string | null;
   salt: string;
   subject_hash: string;
   by: string;
   reason: string;
-  /** Places as JSON; `before_places` is written once, before anything is erased. */
+  /** Counts by table as JSON; `before_places` is written once, before the erasure. */
   before_places: string | null;
   erased_places: string;
   after_places: string | null;
@@ -26,7 +26,7 @@ interface JobTable {
   started_ms: number | null;
   finished_ms: number | null;
   expires_ms: number | null;
-  /** Place in the ledger of erasures. */
+  /** Position in the ledger of erasures. */
   place: number | null;
   previous_hash: string | null;
   hash: string | null;

@@ -1,11 +1,11 @@
-/** What a job does; each step may be repeated, so that a job that was cut off is begun again. */
+/** Steps of a job; each is idempotent, so that an interrupted job is repeated. */
 import { rfc3339 } from '../../core/clock.ts';
 import type { Subject } from '../../numbers/subject.ts';
 import type { KnownAbout, PersonalData, Places } from '../../ports/privacy.ts';
 
-/** How often is erased again because more was found at the end: calls that were in progress. */
+/** Limit of repeated erasures, needed for calls in progress. */
 const ROUNDS = 3;
-/** How long the engine's own files may take to be put aside and deleted. */
+/** Limit for moving and deleting the engine's own files. */
 const FORGET_MS = 30_000;
 
 const sum = (a: Places, b: Places): Places => {
@@ -25,10 +25,10 @@ export async function countAll(
 export interface Erased {
   readonly erased: Places;
   readonly after: Places;
-  /** Whether the engine's own files are gone too. */
+  /** True if the engine's own files are gone, too. */
   readonly files_gone: boolean;
 }
-/** Erases until nothing is found any more, and tells what was found at the end. */
+/** Erases until nothing is found; reports the remaining places. */
 export async function eraseAll(
   holders: readonly PersonalData[],
   subject: Subject,
@@ -60,7 +60,7 @@ async function forgotten(
     return false;
   }
 }
-/** A file of JSON, an item a line. */
+/** A file of JSON lines, one item each. */
 export async function* fileOf(
   holders: readonly PersonalData[],
   known: { readonly items: readonly KnownAbout[]; readonly usernames: readonly string[] },

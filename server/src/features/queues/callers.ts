@@ -1,4 +1,4 @@
-/** The commands of a supervisor on a caller who waits; each is planned from the live view and sent by the kernel. */
+/** Commands of a supervisor on a waiting caller; each is planned from the live view and run by the kernel. */
 import type { MoveCaller, QueueCaller } from '@offhook/contract/queues.ts';
 import { ensureLive, ignoreLate, sendAndConfirm } from '../../commands/confirm.ts';
 import type { Step } from '../../commands/confirm.ts';
@@ -25,7 +25,7 @@ export interface Taken {
   readonly caller: QueueCaller;
 }
 export type Withdrawn = Omit<Taken, 'caller'> & { readonly call_id: string };
-/** Each throws `engine_unavailable`, or `no_such_caller` for one who does not wait in that queue. */
+/** Each throws `engine_unavailable`, or `no_such_caller` if the caller does not wait in that queue. */
 export interface CallerCommands {
   move(
     operationId: string,
@@ -47,7 +47,7 @@ export function createCallerCommands({ engine, live, clock, tell, ms }: CallerDe
     if (caller !== undefined) return caller;
     throw new ServiceError('no_such_caller', say`nobody of this id waits in ${queue}`);
   };
-  /** True while it is the same visit, not a later one of the same caller. */
+  /** True while the same visit is open, not a later one of the same caller. */
   const waits = (visit: LiveCaller): boolean => find(visit.queue, visit.leg)?.joined_at === visit.joined_at;
   const causes = ({ leg }: LiveCaller, ...types: ExpectedEvent['type'][]) => ({
     expects: types.map((type) => ({ type, leg })),
@@ -67,7 +67,7 @@ export function createCallerCommands({ engine, live, clock, tell, ms }: CallerDe
     try {
       await engine.takeCaller(visit.queue, visit.channel, to, { action_id: id });
     } catch (error) {
-      // After a late answer the caller may still be taken.
+      // After a late answer the engine may still take the caller out.
       if (!(error instanceof ServiceError && error.code === 'engine_timeout')) mark(visit, null);
       throw error;
     }

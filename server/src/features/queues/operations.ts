@@ -2,7 +2,7 @@ import { queues as operations } from '@offhook/contract/operations/queues.ts';
 import type { Served } from '../../ports/operations.ts';
 import type { Queues } from './service.ts';
 
-/** Queues for those who see them; a supervisor changes who waits and who takes calls. */
+/** Operations to read queues; a supervisor also changes callers and members. */
 export function queueOperations(queues: Queues): Served<typeof operations> {
   const success = true as const;
   return {

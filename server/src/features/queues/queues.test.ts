@@ -15,7 +15,7 @@ const STEERER = {
 } as const;
 const move = `/queues/support/callers/${ID}/move`;
 
-test('queues - who may see which: an agent its own, a supervisor all, a key those of its objects', async (t) => {
+test('queues - access: an agent its own, a supervisor all, a key its objects', async (t) => {
   const { request } = await queuesRig(t, {
     keys: { reader: READER, other: { scopes: ['calls:read'], queues: null } },
   });
@@ -37,7 +37,7 @@ test('queues - who may see which: an agent its own, a supervisor all, a key thos
   );
 });
 
-test('queues - a display is told of a caller what its board shows', async (t) => {
+test('queues - a display receives callers as its board shows them', async (t) => {
   const wall = { ...READER, board: { id: 1, callers: 'last_digits' } } as const;
   const { request, waits } = await queuesRig(t, { keys: { reader: READER, wall } });
   waits('1');
@@ -106,7 +106,7 @@ test('queues - stale while the link is down; nothing is sent then', async (t) =>
   assert.deepEqual(asked, []);
 });
 
-test('queues - a caller is moved: told before it is sent, a success once it waits there, and audited', async (t) => {
+test('queues - a caller is moved: marked before it is sent, a success once it waits there, and audited', async (t) => {
   const rig = await queuesRig(t);
   const { request, waits, asked, inputs, leaves, joins, told, trail } = rig;
   waits('1');
@@ -148,7 +148,7 @@ test('queues - a caller is moved: told before it is sent, a success once it wait
   );
 });
 
-test('queues - a caller who hangs up before it is moved gave up, and the move says so', async (t) => {
+test('queues - a caller that hangs up before the move gave up, and the move fails', async (t) => {
   const { request, waits, asked, leaves, scene, told, trail } = await queuesRig(t);
   waits('1');
   const answer = request('token-supervisor', 'POST', move, { position: 1 });
@@ -162,7 +162,7 @@ test('queues - a caller who hangs up before it is moved gave up, and the move sa
   assert.deepEqual([trail[0]?.outcome, trail[0]?.detail?.['code']], ['refused', 'no_such_caller']);
 });
 
-test('queues - what the engine refuses is no success, and leaves no mark on the caller', async (t) => {
+test('queues - a refusal by the engine is no success, and leaves no mark on the caller', async (t) => {
   const { request, waits, leaves, told } = await queuesRig(t, {
     answer: () => {
       throw new ServiceError('no_such_caller', 'the caller waits there no longer');
@@ -193,7 +193,7 @@ test('queues - no fact, no success: the engine’s word alone is a timeout', asy
   );
 });
 
-test('queues - an answer that comes too late is no failure where the fact is there', async (t) => {
+test('queues - a late answer is no failure if the fact is there', async (t) => {
   const rig = await queuesRig(t, {
     answer: () => {
       rig.leaves('1', 'support');
@@ -376,7 +376,7 @@ test('queues - a change without its line in the trail is no success', async (t) 
   assert.deepEqual([status, body.code, trail], [503, 'store_unavailable', []]);
 });
 
-test('queues - another place in its queue: one visit, told beforehand, and an end where the caller does not come back', async (t) => {
+test('queues - another position in its queue: one visit, marked beforehand, which ends if the caller does not return', async (t) => {
   const rig = await queuesRig(t, { confirm_ms: 300 });
   const { request, waits, joins, leaves, asked, told } = rig;
   waits('1');

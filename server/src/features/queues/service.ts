@@ -26,13 +26,13 @@ export interface QueuesDeps {
   readonly engine: QueueVerbs & Pick<Engine, 'resync' | 'settled' | 'roundTrip'>;
   readonly live: LiveView;
   readonly directory: Pick<Directory, 'queuesOf'>;
-  /** The present queues of the site. */
+  /** The site's current queues. */
   readonly settings: () => readonly QueueSettings[];
   readonly memberships: Memberships;
   readonly audit: Audit;
   readonly clock: Clock;
   readonly log: Log;
-  /** In order with the engine's facts. */
+  /** Passes input to the model, in order with the engine's facts. */
   readonly tell: (input: ModelInput) => void;
   /** Timeout of the engine's confirmation, including a fresh snapshot; 5,000 ms by default. */
   readonly confirm_ms?: number;
@@ -40,7 +40,7 @@ export interface QueuesDeps {
 /** Queues and a supervisor's commands on them. Every command is audited, and confirmed by the engine's events. */
 export interface Queues extends TopicSource {
   snapshot(objects: Objects): { as_of: string; stale: boolean; queues: Queue[] };
-  /** The queues that `who` may see. */
+  /** Queues that `who` may see. */
   list(who: Principal): z.infer<typeof QueuesReply>;
   /** Throws `no_such_queue` also for a queue that `who` may not see. */
   one(who: Principal, name: string): z.infer<typeof QueueReply>;
@@ -98,7 +98,7 @@ export function createQueues(deps: QueuesDeps): Queues {
   const changeMembers = ({ caller }: Actor, name: string, extension: string, change: () => Promise<void>) =>
     commands.limited(caller.username, async () => {
       settingsFor(caller, name, 'control');
-      // A key is kept to its extensions here too: a membership is the agent's as much as the queue's.
+      // A key needs the extension too: a membership belongs to the agent as much as to the queue.
       if (caller.key !== null && !reaches(caller.key.extensions, extension)) {
         throw new ServiceError('forbidden', say`this key may not change the agent ${extension}`);
       }

@@ -5,7 +5,7 @@ import type { LiveCaller, LiveOffer, LiveQueue } from '../../ports/live.ts';
 import type { SiteQueue } from '../../ports/site.ts';
 import { isPaused } from '../../pbx/agent-state.ts';
 
-/** What the house knows of a queue whatever the engine says. */
+/** Fields of a queue that do not come from the engine. */
 export type QueueSettings = Pick<
   SiteQueue,
   'name' | 'number' | 'title' | 'strategy' | 'ring_seconds' | 'wrap_up_seconds' | 'max_wait_seconds'
@@ -15,7 +15,7 @@ const memberOf = (m: EngineMember): QueueMember => ({
   extension: m.extension,
   name: m.name,
   membership: m.membership,
-  // Held back by the system after a call is not a pause of anybody.
+  // A wrap-up pause by the system is not shown as a pause.
   paused: isPaused(m),
   pause_reason: isPaused(m) ? m.paused_reason : null,
   paused_since: isPaused(m) ? rfc3339OrNull(m.paused_at) : null,
@@ -31,6 +31,7 @@ export const callerOf = (c: LiveCaller): QueueCaller => ({
   priority: c.priority,
   joined_at: rfc3339(c.joined_at),
   caller: { number: c.party.number, name: c.party.name },
+  ...(c.customer === undefined ? {} : { customer: c.customer }),
 });
 const offerOf = (o: LiveOffer, legs: ReadonlyMap<string, string>, ring_seconds: number): QueueOffer => ({
   offer_id: o.id,
@@ -48,7 +49,7 @@ const byExtension = (a: QueueMember, b: QueueMember): number => {
 export const membersOf = (live: LiveQueue | undefined): QueueMember[] =>
   (live?.members ?? []).map(memberOf).toSorted(byExtension);
 
-/** A queue as the wire shows it; one that the engine does not hold is empty. */
+/** A queue as the wire shows it; empty if the engine does not hold it. */
 export function queueView(settings: QueueSettings, live: LiveQueue | undefined): Queue {
   const callers = live?.callers ?? [];
   const legs = new Map(callers.map((c) => [c.channel as string, c.leg]));

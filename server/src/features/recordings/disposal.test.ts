@@ -6,7 +6,7 @@ import { CALL, openWav, recordingsRig } from '../../../test/support/recordings-r
 const BOSS = 'token-supervisor';
 const DAY = 86_400_000;
 
-test('recordings - given up by rule: file first, the row says so, once', async (t) => {
+test('recordings - deleted by rule: the file first, then the row, once', async (t) => {
   const rig = await recordingsRig(t, { days: 30 });
   const old = await rig.stored(1_000);
   await rig.later(29 * DAY);
@@ -38,7 +38,7 @@ test('recordings - given up by rule: more than one batch, and a crash between fi
   assert.equal((await rig.get(BOSS, `/${ids[0]!}`)).body.recording.state, 'expired');
 });
 
-test('recordings - kept for ever where no days are set; files nobody knows are counted and stay', async (t) => {
+test('recordings - kept for ever without a limit of days; orphans are counted and stay', async (t) => {
   const rig = await recordingsRig(t);
   const id = await rig.stored();
   await rig.write('op-4711', openWav(8));
@@ -59,7 +59,7 @@ test('recordings - deleted on request: audited, unlinked, and only by a supervis
   assert.equal((await rig.files()).length, 1);
   const { status, body } = await rig.remove(BOSS, id);
   assert.deepEqual([status, body.recording.state, body.recording.bytes], [200, 'erased', null]);
-  assert.ok(body.recording.sha256, 'what it was can still be proven');
+  assert.ok(body.recording.sha256, 'its hash is kept');
   assert.deepEqual(await rig.files(), []);
   assert.deepEqual(rig.trail.at(-1), {
     action: 'recordings.delete',
@@ -85,7 +85,7 @@ test('recordings - erased for a person: all of its calls, one that runs too; rep
   assert.deepEqual(await rig.recordings().index.erase([CALL, 'ast1:9.9']), { erased: 2, bytes: 64_288 });
   assert.deepEqual(await rig.files(), []);
   assert.deepEqual(await rig.recordings().index.withRecording([CALL]), new Set());
-  // The engine goes on for a moment, and its file comes back.
+  // The engine still writes for a moment, and its file reappears.
   await rig.write(running, openWav(200));
   rig.left('ast1:7.7');
   await rig.done();

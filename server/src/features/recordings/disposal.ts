@@ -15,7 +15,7 @@ export interface DisposalDeps {
   readonly audit: Audit;
   readonly clock: Clock;
   readonly log: Log;
-  /** How long recordings are kept; 0 for ever. */
+  /** Days for which recordings are kept; 0 for ever. */
   readonly days: number;
 }
 export interface Erased {
@@ -24,7 +24,7 @@ export interface Erased {
 }
 /** Deletes recordings, by the site's rule or on request. */
 export interface Disposal {
-  /** Deletes each file, then updates its row; after a crash in between, a repetition completes it. */
+  /** Deletes each file, then updates its row; a repetition completes an erasure cut short by a crash. */
   erase(rows: readonly RecordingRow[]): Promise<Erased>;
   /** Deletes recordings that are too old, and counts files without a recording. */
   tidy(signal: AbortSignal): Promise<void>;
@@ -35,7 +35,7 @@ export interface Disposal {
 const DAY_MS = 86_400_000;
 /** Recordings, or file names, per database query. */
 const STEP = 200;
-/** Names of orphans that the log shows. */
+/** Number of orphans named in the log. */
 const SHOWN = 5;
 
 export function createDisposal(deps: DisposalDeps): Disposal {

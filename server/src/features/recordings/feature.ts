@@ -10,7 +10,7 @@ import type { RecordingKeeper } from '../../ports/recordings.ts';
 import type { Store } from '../../ports/store.ts';
 import { createDisposal } from './disposal.ts';
 import { recordingFiles } from './files.ts';
-import { createKeeper } from './keeper.ts';
+import { Keeper } from './keeper.ts';
 import { createRecordingService } from './service.ts';
 import type { RecordingService } from './service.ts';
 import { createRecordingStore } from './store.ts';
@@ -24,24 +24,24 @@ export interface RecordingsDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly tell: (input: ModelInput) => void;
-  /** Where the engine writes them. */
+  /** Folder into which the engine writes them. */
   readonly folder: string;
-  /** How long they are kept; 0 for ever. */
+  /** Days for which they are kept; 0 for ever. */
   readonly days: number;
-  /** Whether people may play recordings of the conversations they took part in. */
+  /** Whether persons may play recordings of the conversations they took part in. */
   readonly own: boolean;
   readonly room_bytes?: number;
 }
-/** Recordings: followed, found, played and given up. */
+/** The recordings feature: follows, finds, plays and deletes recordings. */
 export interface Recordings extends RecordingService, AsyncDisposable {
   readonly keeper: RecordingKeeper;
   readonly index: RecordingIndex;
   /** Accepts every committed event, in order. */
   onDomainEvent(event: DomainEvent): void;
-  /** The same call records, each batch looked at before it is given on: one that could not be is read again. */
+  /** The same call records; the keeper reads each batch first, and a batch that it rejects is read again. */
   watching(records: CallRecords): CallRecords;
   gauges(to: Gauges): void;
-  /** Resolves once everything that was begun is done; for tests. */
+  /** Resolves once all pending writes are done; for tests. */
   idle(): Promise<void>;
   close(): Promise<void>;
 }
@@ -54,7 +54,7 @@ export async function createRecordings(deps: RecordingsDeps): Promise<Recordings
   const store = await createRecordingStore(deps.store);
   const files = recordingFiles(deps.folder, clock);
   const parts = { ...deps, store, files };
-  const keeper = createKeeper(parts);
+  const keeper = new Keeper(parts);
   const disposal = createDisposal(parts);
   const service = createRecordingService({ ...parts, disposal });
   const stop = new AbortController();

@@ -3,13 +3,17 @@ import { constants } from 'node:fs';
 import { lstat, open, opendir, statfs, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
+import { missing } from '../../core/files.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { isFileName } from './ids.ts';
 
-/** What lies in the folder under a recording's name. */
+/** State of a recording's file. */
 export interface Found {
   readonly bytes: number;
-  /** The engine writes the length into the head when it closes the file: before that it is still being written, or was lost. */
+  /**
+   * False while it is being written, or if the engine lost it: the engine writes the length into the header
+   * on close.
+   */
   readonly closed: boolean;
   /** Last write, in milliseconds since 1970. */
   readonly written_ms: number;
@@ -17,15 +21,15 @@ export interface Found {
 /** The folder of recordings. Every name is checked; errors are those of the file system. */
 export interface RecordingFiles {
   look(file: string): Promise<Found | null>;
-  /** Waits for the engine to close a file that it was told to end; then, or after about ten seconds, what lies there. */
+  /** Waits about ten seconds for the engine to close a stopped recording; resolves with the file's last state. */
   settled(file: string, signal: AbortSignal): Promise<Found | null>;
-  /** Writes the length into the head of a file that the engine lost before it could; without it no player plays it. */
+  /** Writes the length into the header of a file that the engine lost before closing; no player plays it without. */
   mend(file: string): Promise<void>;
   /** SHA-256 in hexadecimal. */
   hash(file: string): Promise<string>;
-  /** The caller closes it. Null where there is no such file. */
+  /** The caller closes the handle. Null if the file does not exist. */
   open(file: string): Promise<FileHandle | null>;
-  /** Bytes that were given up; null where there was no such file. */
+  /** Number of deleted bytes; null if the file does not exist. */
   remove(file: string): Promise<number | null>;
   /** Names of regular files with the time of their last write. */
   list(): AsyncIterable<{ readonly file: string; readonly written_ms: number }>;
@@ -35,17 +39,13 @@ export interface RecordingFiles {
 const HEAD_BYTES = 44;
 const RIFF_LENGTH_AT = 4;
 const DATA_LENGTH_AT = 40;
-/** Bytes of a file that stand before what its own length counts. */
+/** Bytes before the part that the header's length counts. */
 const UNCOUNTED = 8;
 const WAITS_MS = [20, 50, 100, 200, 400, 800, 1_600, 3_000, 4_000] as const;
-/** After so many of the waits a file that does not exist will not come any more. */
+/** A file still missing after this many waits will not come. */
 const WAITS_FOR_NONE = 6;
 
-const missing = (error: unknown): null => {
-  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-  throw error;
-};
-/** A link is no recording either. */
+/** A symbolic link counts as missing. */
 const missingOrLink = (error: unknown): null =>
   (error as NodeJS.ErrnoException).code === 'ELOOP' ? null : missing(error);
 
@@ -54,7 +54,7 @@ export function recordingFiles(folder: string, clock: Clock): RecordingFiles {
     if (!isFileName(file)) throw new Error('not the name of a recording');
     return path.join(folder, file);
   };
-  // A link in its place would lead out of the folder, and a pipe would wait for its writer: some of them stop all file access.
+  // A link could lead out of the folder, and opening a pipe would wait for its writer and block file access.
   const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   async function openFile(file: string): Promise<FileHandle | null> {
     const handle = await open(at(file), FLAGS).catch(missingOrLink);

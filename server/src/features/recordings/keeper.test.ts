@@ -7,7 +7,7 @@ import { ServiceError } from '../../core/errors.ts';
 
 const LEG = 'ast1:1.1';
 
-test('recordings - on demand: written down before the engine is asked, stored with size and hash when it is over', async (t) => {
+test('recordings - on demand: stored before the engine starts, with size and hash at its end', async (t) => {
   const rig = await recordingsRig(t);
   const began = rig.clock.now();
   const id = await rig.recordings().keeper.begin(rig.leg());
@@ -41,12 +41,12 @@ test('recordings - on demand: written down before the engine is asked, stored wi
   assert.deepEqual(rig.touched, [CALL], 'its conversation comes again in the feed');
 });
 
-test('recordings - one leg is recorded once; what the engine refused never was', async (t) => {
+test('recordings - one leg is recorded once; a refusal by the engine leaves no row', async (t) => {
   const rig = await recordingsRig(t);
   const id = await rig.recordings().keeper.begin(rig.leg());
   const refused = (error: unknown) => error instanceof ServiceError && error.code === 'wrong_call_state';
   await assert.rejects(rig.recordings().keeper.begin(rig.leg()), refused);
-  assert.equal(rig.recordings().keeper.byRule(LEG), false, 'somebody asked for it');
+  assert.equal(rig.recordings().keeper.byRule(LEG), false, 'recorded on demand');
   await rig.recordings().keeper.takeBack(id);
   assert.equal((await rig.get('token-supervisor', `/${id}`)).status, 404);
   assert.notEqual(await rig.recordings().keeper.begin(rig.leg()), id);
@@ -62,7 +62,7 @@ test('recordings - no file: missing, and nothing to play', async (t) => {
   assert.equal((await rig.get('token-supervisor', `/${id}/audio`)).body.code, 'no_audio');
 });
 
-test('recordings - no room on the disk: refused before the engine is asked, and no row is left', async (t) => {
+test('recordings - no room on the disk: refused before the engine starts, without a row', async (t) => {
   const rig = await recordingsRig(t, { room_bytes: Infinity });
   await assert.rejects(
     rig.recordings().keeper.begin(rig.leg()),
@@ -125,7 +125,7 @@ test('recordings - the store is away: a pause that the engine did is no error, a
   assert.deepEqual(windows, [{ from: at(1_000), to: at(2_000) }]);
 });
 
-test('recordings - the file is looked at once the engine has closed it; one it lost gets its length', async (t) => {
+test('recordings - the file is read once the engine has closed it; a lost one gets its length', async (t) => {
   const rig = await recordingsRig(t);
   const state = async (id: string) => (await rig.get('token-supervisor', `/${id}`)).body.recording.state;
   const id = await rig.recordings().keeper.begin(rig.leg());
@@ -145,7 +145,7 @@ test('recordings - the file is looked at once the engine has closed it; one it l
   assert.deepEqual((await rig.get('token-supervisor', `/${lost}/audio`)).bytes, wav(300));
 });
 
-test('recordings - the next one of a leg is not ended by what is told late of the one before', async (t) => {
+test('recordings - a late end of the previous recording does not end the next one of the leg', async (t) => {
   const rig = await recordingsRig(t);
   await rig.stored();
   const late = rig.clock.now();
@@ -161,7 +161,7 @@ test('recordings - the next one of a leg is not ended by what is told late of th
 });
 
 const us = (ms: number): number => ms * 1000 + 999;
-test('recordings - what the dialplan began is known from the call records, late and twice, and lies within its channel', async (t) => {
+test('recordings - recordings of the dialplan come from the call records, late and repeated, and lie within their channel', async (t) => {
   const rig = await recordingsRig(t);
   const now = rig.clock.now();
   const channel = 'ast1:5.5' as never;
@@ -198,7 +198,7 @@ test('recordings - what the dialplan began is known from the call records, late 
   assert.equal((await rig.get('token-supervisor', `/${first!.id}`)).body.recording.state, 'erased');
 });
 
-test('recordings - an end that the engine wrote down is earlier than the one that was told: it counts', async (t) => {
+test('recordings - an earlier end in the engine’s records replaces the published one', async (t) => {
   const rig = await recordingsRig(t);
   const began = rig.clock.now();
   const id = await rig.recordings().keeper.begin(rig.leg());
@@ -220,7 +220,7 @@ test('recordings - an end that the engine wrote down is earlier than the one tha
   );
 });
 
-test('recordings - the model hears of what began, or ended, while nobody listened; not of what it knows', async (t) => {
+test('recordings - the model gets recordings that began or ended while the service was away, and no known ones', async (t) => {
   const rig = await recordingsRig(t);
   const facts = (file: string) => ({ recording: { by: 'queue' as const, of: 'support', file } });
   const began = (id: string, file: string) =>
@@ -243,7 +243,7 @@ test('recordings - the model hears of what began, or ended, while nobody listene
   await rig.write('b', openWav(8));
   rig.event('engine.link_up', {});
   await rig.done();
-  // Two calls, whose files are read beside each other: either can be told first.
+  // The files of the two calls are read concurrently, so either can be published first.
   assert.equal(rig.told.length, 3);
   assert.deepEqual(
     new Map(told().slice(1) as [string, boolean][]),
@@ -263,7 +263,7 @@ test('recordings - a name that leads elsewhere is left out', async (t) => {
   assert.deepEqual((await rig.get('token-supervisor', '')).body.recordings, []);
 });
 
-test('recordings - after a restart: what goes on is known to the model again, what ended meanwhile is stored', async (t) => {
+test('recordings - after a restart: running recordings are reported to the model, ended ones are stored', async (t) => {
   const rig = await recordingsRig(t);
   const goesOn = await rig.recordings().keeper.begin(rig.leg('ast1:1.1'));
   const over = await rig.recordings().keeper.begin(rig.leg('ast1:2.2', '1004'));
@@ -273,7 +273,7 @@ test('recordings - after a restart: what goes on is known to the model again, wh
   await rig.write(over, wav(80));
   await rig.write(told, openWav(8));
   await rig.clock.advance(1_000);
-  // The end was told and written down, and then the service was gone before the engine had closed the file.
+  // The end was published and stored, and the service stopped before the engine closed the file.
   rig.left('ast1:3.3');
   await rig.clock.advance(20);
   await rig.restart();

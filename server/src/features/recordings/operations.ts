@@ -25,7 +25,7 @@ export function recordingOperations(recordings: RecordingService, app: App): Ser
             reply.header(name, value),
           );
           const playing = await audio.play();
-          // A client that left meanwhile sends no second `close`.
+          // A client that disconnected meanwhile emits no second `close`.
           if (reply.raw.destroyed) playing.done();
           else {
             sending(reply.raw);

@@ -4,22 +4,25 @@ import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Actor } from '../../ports/operations.ts';
 
-/** A player asks for a recording piece by piece: what comes within this time of the piece before is the same listening. */
+/** A player requests a recording in pieces; pieces within this time of the previous one are the same listening. */
 export const SAME_LISTENING_MS = 5 * 60_000;
 const MOST_REMEMBERED = 10_000;
 
-/** Who listens to what: each listening is one line of the audit trail, written before the first byte leaves. */
+/** Audits listening: one entry for each listening, stored before the first byte is sent. */
 export interface Plays {
-  /** Throws `too_many_requests`, or `store_unavailable`: nothing is played unseen. `done` must be called once it is over. */
+  /**
+   * Throws `too_many_requests`, or `store_unavailable`, because nothing is played without an audit entry.
+   * Call `done` at the end.
+   */
   begin(actor: Actor, recording: { readonly id: string; readonly call: string }): Promise<{ done(): void }>;
 }
 export function createPlays({ audit, clock }: { audit: Audit; clock: Clock }): Plays {
-  /** When the newest piece was asked for. */
+  /** Time of the newest piece, by listening. */
   const listening = new Map<string, number>();
   /** Pieces under way for each person or key; a player that seeks has two or three. */
   const pieces = new AtOnce((count) => say`${count} recordings are being sent to you already`);
   const remember = (key: string): void => {
-    // The newest stand last, so that the oldest is forgotten first.
+    // Newest last, so that the oldest is dropped first.
     listening.delete(key);
     listening.set(key, clock.now());
     if (listening.size > MOST_REMEMBERED) listening.delete(listening.keys().next().value!);

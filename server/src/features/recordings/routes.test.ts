@@ -16,7 +16,7 @@ const BOSS = 'token-supervisor'; // 1002
 const OWN = 'token-agent'; // 1003, whose leg is recorded
 const STRANGER = 'token-user'; // 1005
 
-test('recordings - played whole and in parts, as a file nobody keeps', async (t) => {
+test('recordings - played whole and in parts, as a file that must not be cached', async (t) => {
   const rig = await recordingsRig(t);
   const id = await rig.stored(1_000);
   const file = wav(8_000);
@@ -47,7 +47,7 @@ test('recordings - played whole and in parts, as a file nobody keeps', async (t)
   assert.equal((await rig.get(BOSS, `/${id}/audio`, { range: 'bytes=0-1,5-6' })).status, 200);
 });
 
-test('recordings - a part is always within the file and what was asked for, or the whole is sent', () => {
+test('recordings - a part is always within the file and the requested range, or the whole is sent', () => {
   const nothing = [
     '',
     'bytes=',
@@ -98,7 +98,7 @@ test('recordings - a listening is one line of the audit trail, however many part
   assert.equal(played(), 3, 'later is another time');
   await rig.get(OWN, `/${id}/audio`, { range: 'bytes=999999999-' });
   await rig.get(STRANGER, `/${id}/audio`);
-  assert.equal(played(), 3, 'what is not sent is not listened to');
+  assert.equal(played(), 3, 'an unsent part is no listening');
   rig.audit.fails = true;
   await rig.clock.advance(SAME_LISTENING_MS + 1);
   const unseen = await rig.get(OWN, `/${id}/audio`);
@@ -106,7 +106,7 @@ test('recordings - a listening is one line of the audit trail, however many part
   assert.equal(unseen.bytes.includes('RIFF'), false);
 });
 
-test("recordings - somebody else's is not there; who took part may hear it where the site allows", async (t) => {
+test('recordings - a foreign recording is not found; participants may play it if the site allows it', async (t) => {
   const keys = {
     all: { scopes: ['recordings:read' as const] },
     other: { scopes: ['recordings:read' as const], extensions: ['1005'] },
@@ -135,7 +135,7 @@ test("recordings - somebody else's is not there; who took part may hear it where
   assert.equal((await closed.get(BOSS, `/${theirs}/audio`)).status, 200);
 });
 
-test('recordings - eight parts at once for one person; who goes away makes room, and leaves no file open', async (t) => {
+test('recordings - eight parts at once for one person; a disconnect frees its place and leaves no file open', async (t) => {
   const rig = await recordingsRig(t);
   // More than what lies between two sockets, so that who does not read holds it up.
   const id = await rig.stored(4_000_000);
@@ -199,7 +199,7 @@ test('recordings - a file that was cut or grew after it was stored is refused by
   }
 });
 
-test('recordings - a folder or a pipe in the place of a file is none, and nobody waits for it', async (t) => {
+test('recordings - a folder or a pipe instead of a file is rejected without waiting for it', async (t) => {
   const rig = await recordingsRig(t);
   const id = await rig.stored(1_000);
   const file = path.join(rig.folder, `${id}.wav`);
@@ -209,7 +209,7 @@ test('recordings - a folder or a pipe in the place of a file is none, and nobody
   assert.equal(await played(), 'no_audio');
   await rmdir(file);
   await promisify(execFile)('mkfifo', [file]);
-  // Whoever waits for a writer gets one in the end, so that a failure is told instead of waited for.
+  // Gives the pipe a writer in the end, so that a failing test ends instead of waiting.
   let late = false;
   const writer = setTimeout(() => {
     late = true;

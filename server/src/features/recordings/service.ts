@@ -23,7 +23,7 @@ export interface ServiceDeps {
   readonly conversations: Pick<Conversations, 'byCall'>;
   readonly audit: Audit;
   readonly clock: Clock;
-  /** Whether people may play recordings of the conversations they took part in. */
+  /** Whether persons may play recordings of the conversations they took part in. */
   readonly own: boolean;
 }
 /** A stored file that is about to be sent. */
@@ -31,21 +31,24 @@ export interface Audio {
   readonly handle: FileHandle;
   readonly bytes: number;
   readonly sha256: string;
-  /** For whoever saves it: when it began and its id; ASCII. */
+  /** File name for downloads: start time and id; ASCII. */
   readonly name: string;
-  /** Counts one piece of it as being sent, once its line stands in the audit trail. */
+  /** Counts one piece as being sent, once its audit entry is stored. */
   play(): Promise<{ done(): void }>;
 }
-/** Somebody else's recording is `not_found` like one that never was. All throw `store_unavailable`. */
+/**
+ * Throws `not_found` for a recording that the caller may not see as for one that never was. All throw
+ * `store_unavailable`.
+ */
 export interface RecordingService {
   page(
     caller: Caller,
     query: RecordingsQuery,
   ): Promise<{ recordings: Recording[]; next_cursor: string | null }>;
   one(caller: Caller, id: string): Promise<Recording>;
-  /** Throws `no_audio` where there is none (any more, or yet). The caller closes the handle. */
+  /** Throws `no_audio` if there is no file (yet or any more). The caller closes the handle. */
   audio(actor: Actor, id: string): Promise<Audio>;
-  /** Deletes the file; what is left says that it existed. Throws `no_audio` while it runs. */
+  /** Deletes the file; the row remains as a trace. Throws `no_audio` while it runs. */
   remove(actor: Actor, id: string): Promise<Recording>;
 }
 
@@ -93,7 +96,7 @@ export function createRecordingService(deps: ServiceDeps): RecordingService {
         extension,
         queue,
         calls,
-        // Who took part in the conversation may have all of its recordings.
+        // Participants of the conversation may see all of its recordings.
         reach: mine ? null : all,
         from: startOf(caller, from),
         to: to === undefined ? undefined : Date.parse(to),
@@ -111,7 +114,7 @@ export function createRecordingService(deps: ServiceDeps): RecordingService {
       if (handle === null) throw noAudio('missing');
       try {
         const { size } = await handle.stat();
-        // Its ETag is the hash of what was stored.
+        // The ETag is the hash of the stored file, which a file of another size does not match.
         if (row.bytes !== null && size !== row.bytes) throw damaged(size, row.bytes);
         return {
           handle,
@@ -130,7 +133,7 @@ export function createRecordingService(deps: ServiceDeps): RecordingService {
       if (row.state === 'running') throw noAudio('running');
       const entry = { action: 'recordings.delete', actor: actor.caller.username, object: id, ip: actor.ip };
       const detail = { call_id: row.call, bytes: row.bytes };
-      // The line first: what is gone cannot be deleted once more to have it written.
+      // The audit entry comes first: a deletion cannot be repeated to write it.
       await audit.record({ ...entry, outcome: 'ok', detail });
       try {
         await disposal.erase([row]);

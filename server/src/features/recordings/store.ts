@@ -14,13 +14,13 @@ export interface Filter {
   /** Milliseconds since 1970; `to` is not included. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
-  /** Only what is older than this id. */
+  /** Only recordings older than this id. */
   readonly below?: string | undefined;
   readonly limit: number;
 }
 /** Every method throws `store_unavailable`. */
 export interface RecordingStore {
-  /** False where there is one of that file already. */
+  /** False if the file has a recording already. */
   add(row: RecordingRow): Promise<boolean>;
   drop(id: string): Promise<void>;
   byId(id: string): Promise<RecordingRow | undefined>;
@@ -29,9 +29,9 @@ export interface RecordingStore {
   ofChannels(channels: readonly string[]): Promise<RecordingRow[]>;
   running(): Promise<RecordingRow[]>;
   page(filter: Filter): Promise<RecordingRow[]>;
-  /** Stored ones that began before, oldest first. */
+  /** Stored recordings that began before `ms`, oldest first. */
   storedBefore(ms: number, limit: number): Promise<RecordingRow[]>;
-  /** Sets the end, or an earlier one; a window that is open ends with it. */
+  /** Sets the end, or an earlier one; closes an open pause window. */
   end(id: string, ended_ms: number): Promise<void>;
   pause(id: string, on: boolean, at: number): Promise<void>;
   settle(id: string, state: RecordingState, bytes: number | null, sha256: string | null): Promise<void>;
@@ -40,7 +40,7 @@ export interface RecordingStore {
   sums(): Promise<{ state: RecordingState; count: number; bytes: number }[]>;
 }
 
-/** Values that one statement takes, within what every database does. */
+/** Values per statement, below every database's limit. */
 const AT_ONCE = 500;
 async function inParts<T, R>(values: readonly T[], read: (part: readonly T[]) => Promise<R[]>): Promise<R[]> {
   const all: R[] = [];
@@ -53,7 +53,7 @@ export async function createRecordingStore(store: Store): Promise<RecordingStore
   await store.migrate('recordings', migrations);
   const db = store.db<Tables>();
   const rows = () => db.selectFrom('recordings').selectAll();
-  /** Reads one and writes what `change` makes of it, with nobody between. */
+  /** Updates one row with the result of `change`, in one transaction. */
   const change = (id: string, next: (row: RecordingRow) => Partial<RecordingRow> | null): Promise<void> =>
     store.transaction<Tables, void>(async (trx) => {
       const row = await trx.selectFrom('recordings').selectAll().where('id', '=', id).executeTakeFirst();
@@ -94,7 +94,7 @@ export async function createRecordingStore(store: Store): Promise<RecordingStore
       if (queue !== undefined) query = query.where('queue', '=', queue);
       if (calls !== undefined) query = query.where('call', 'in', calls.slice(0, AT_ONCE));
       if (reach !== null) query = query.where('extension', 'in', reach);
-      // The id begins with the time, so that one index serves the order and the range.
+      // The id begins with the time, so one index serves both the order and the range.
       if (from !== undefined) query = query.where('id', '>=', timeOf(from));
       if (to !== undefined) query = query.where('id', '<', timeOf(to));
       if (below !== undefined) query = query.where('id', '<', below);

@@ -5,20 +5,20 @@ export type RecordingState = 'running' | 'stored' | 'missing' | 'expired' | 'era
 export interface RecordingRow {
   /** Sorts by `started_ms`. */
   id: string;
-  /** The call it was begun in, which may have been joined with another one since. */
+  /** The call in which it began, which may have been merged since. */
   call: string;
   channel: string;
-  /** Name in the folder of recordings; unique, so that the same fact twice is one recording. */
+  /** Name in the folder of recordings; unique, so that a repeated fact adds no second recording. */
   file: string;
   by: 'extension' | 'queue' | 'ring_group' | 'on_demand';
   extension: string | null;
   queue: string | null;
   started_ms: number;
   ended_ms: number | null;
-  /** Windows of silence as JSON: pairs of times, the second null while it goes on. */
+  /** Pause windows as JSON: pairs of times, the second null while open. */
   paused: string;
   state: RecordingState;
-  /** Of the stored file; kept when it is gone. */
+  /** Size and hash of the stored file; kept after its deletion. */
   bytes: number | null;
   sha256: string | null;
 }

@@ -3,12 +3,11 @@ import { rfc3339, rfc3339OrNull } from '../../core/clock.ts';
 import type { RecordingView } from '../../ports/conversations.ts';
 import type { RecordingRow } from './tables.ts';
 
-/** From, and to or null while it goes on; milliseconds since 1970. */
+/** Pause window, ms since 1970; `to` is null while it is open. */
 export type Window = readonly [from: number, to: number | null];
 export const windowsOf = (row: Pick<RecordingRow, 'paused'>): readonly Window[] =>
   JSON.parse(row.paused) as Window[];
 
-/** A recording as a conversation shows it. */
 export function viewOf(row: RecordingRow, now: number): RecordingView {
   const ended = row.ended_ms;
   return {
@@ -26,7 +25,6 @@ export function viewOf(row: RecordingRow, now: number): RecordingView {
     bytes: row.state === 'stored' ? row.bytes : null,
   };
 }
-/** A recording by itself. */
 export const recordingOf = (row: RecordingRow, now: number): Recording => ({
   ...viewOf(row, now),
   call_id: row.call,

@@ -1,6 +1,6 @@
 import type { SessionRow, TokenRow } from './store.ts';
 
-/** A token and its session as memory knows them; both change in place. */
+/** A cached token and its session; both are changed in place. */
 export interface Live {
   readonly token: Mutable<TokenRow>;
   readonly session: Mutable<SessionRow>;
@@ -23,7 +23,7 @@ export interface Changes {
 }
 
 const MAX_SESSIONS = 50_000;
-/** How old the stored time of last use may get. */
+/** Most milliseconds by which the stored time of last use may lag. */
 const TOUCH_MS = 60_000;
 
 /**
@@ -79,7 +79,7 @@ export class SessionCache {
     if (parent !== undefined) parent.token.retired_at ??= now;
   }
 
-  /** As `touch`, where only the session is known. */
+  /** As `touch`, with only the session's id. */
   touchSession(id: number, now: number): void {
     this.#used.set(id, now);
     const held = this.#sessions.get(id);
@@ -121,7 +121,7 @@ export class SessionCache {
     return changes;
   }
 
-  /** Takes back changes that could not be stored. */
+  /** Restores changes that could not be stored. */
   giveBack(changes: Changes): void {
     this.#used = new Map([...changes.used, ...this.#used]);
     this.#tokens = new Map([...changes.tokens.map((t) => [t.hash, t] as const), ...this.#tokens]);

@@ -73,7 +73,7 @@ test('confirmation - a repeat is proven anew: no answer kept for one session is 
     .execute();
   assert.deepEqual(kept, []);
 });
-test('confirmation - what is malformed or not signed in gets nothing and counts for nothing', async () => {
+test('confirmation - a malformed or anonymous request gets nothing and does not count', async () => {
   const token = await site.signIn('1002');
   for (const body of [{}, { password: '' }, { password, more: 1 }, { password, otp: 7 }, [], null, 'x']) {
     assert.equal((await confirm(token, body)).status, 400, JSON.stringify(body));
@@ -103,7 +103,7 @@ test('confirmation - wrong passwords are in the trail, and count for sign-ins fr
     ['too_many_attempts', false],
   );
 });
-test('confirmation - where the second factor is on it is asked for, wrong digits count, and digits work once', async () => {
+test('confirmation - with the second factor on it is required, wrong digits count, and digits work once', async () => {
   const token = await site.signIn('1002');
   const me = (await site.sessions.authenticate(token))!;
   const { uri } = await site.sessions.otp.enrol(me, password, 'Test', `10.6.${network}.1`);

@@ -4,9 +4,9 @@ import type { Claim, Proof } from './proof.ts';
 
 const HOLDS_MS = 5 * 60_000;
 
-/** Sessions whose person has proven anew who they are, before something of weight. */
+/** Sessions whose person has confirmed their identity again, as sensitive operations require. */
 export interface Confirmation {
-  /** Until when it holds, in milliseconds since 1970. Throws as a sign-in does. */
+  /** Resolves with the expiry in milliseconds since 1970. Throws as a sign-in does. */
   confirm(caller: Caller, given: Pick<Claim, 'password' | 'otp'>, ip: string): Promise<number>;
   holds(sessionId: number): boolean;
   /** Marks a session as just opened, because a sign-in proves as much as a confirmation. */
@@ -15,7 +15,7 @@ export interface Confirmation {
   proven(sessionId: number): boolean;
 }
 
-/** In memory: after a restart people confirm once more. */
+/** Kept in memory: after a restart persons confirm again. */
 export function createConfirmation(proof: Proof, clock: Clock): Confirmation {
   /** Oldest first; expired entries are removed with the next insertion. */
   const until = new Map<number, number>();

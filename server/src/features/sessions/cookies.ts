@@ -1,4 +1,4 @@
-/** The cookies of a browser that signs in: its session, and by which it is known again. */
+/** Cookies of a browser: its session, and the device cookie of earlier sign-ins. */
 import { DEVICE_COOKIE, HOST_SESSION_COOKIE, SESSION_COOKIE } from '@offhook/contract/session.ts';
 import type { Exchange } from '../../ports/http.ts';
 
@@ -21,7 +21,7 @@ export const cookieOf = (request: Request, name: string): string | undefined =>
     .find((pair) => pair.startsWith(`__Host-${name}=`) || pair.startsWith(`${name}=`))
     ?.replace(/^[^=]*=/, '');
 
-/** Gives the browser its session; an empty value takes it away. */
+/** Sets the session cookie; an empty value deletes it. */
 export function setSessionCookie(request: Request, reply: Reply, value: string, seconds: number): void {
   const named = request.ownOrigin().startsWith('https:') ? HOST_SESSION_COOKIE : SESSION_COOKIE;
   reply.header('set-cookie', cookieText(named, value, seconds));
@@ -33,7 +33,7 @@ export function setDeviceCookie(request: Request, reply: Reply, device: string):
   const named = request.ownOrigin().startsWith('https:') ? `__Host-${DEVICE_COOKIE}` : DEVICE_COOKIE;
   reply.header('set-cookie', cookieText(named, device, DEVICE_SECONDS));
 }
-/** A page's own GET has no `Origin`: browsers tell by `Sec-Fetch-Site` whose it is, where the address is one they trust. */
+/** A page's own GET has no `Origin`; browsers send `Sec-Fetch-Site` instead, for a trustworthy address. */
 export function isForeign(request: Request): boolean {
   const { origin, 'sec-fetch-site': site } = request.headers;
   return origin === undefined ? site !== undefined && site !== 'same-origin' : !request.sameOrigin();

@@ -8,6 +8,7 @@ import type { Served } from '../../ports/operations.ts';
 import { cookieOf, isForeign, setDeviceCookie, setSessionCookie } from './cookies.ts';
 import { loginReply, sipOf, userOf } from './replies.ts';
 import type { Issued, Sessions } from './service.ts';
+import type { TurnSigner } from './turn.ts';
 
 type Request = Exchange['request'];
 type Reply = Exchange['reply'];
@@ -19,15 +20,19 @@ export interface SessionOptions {
     readonly siteTitle: string;
     readonly sipListen: { readonly port: number };
   };
+  readonly turn: TurnSigner;
 }
 /** Sign-in, refresh, sign-out, devices and passwords (wire.md section 2). */
-export function sessionOperations({ sessions, directory, config }: SessionOptions): {
+export function sessionOperations({ sessions, directory, config, turn }: SessionOptions): {
   readonly signIn: Served<typeof signIn>;
   readonly session: Served<typeof session>;
 } {
   const sipFor = (request: Request, person: Person, password: string) =>
-    sipOf(person, password, request.ownOrigin(), config.sipListen.port);
-  /** A page of our own gets the session as a cookie too; others get the token only, so nobody signs a browser in from outside. */
+    sipOf(person, password, request.ownOrigin(), config.sipListen.port, turn);
+  /**
+   * Sets a session cookie only for the service's own pages; others get only the token, so no foreign page
+   * signs a browser in.
+   */
   const answer = (request: Request, reply: Reply, issued: Issued, cookie: boolean) => {
     if (cookie) setSessionCookie(request, reply, issued.token, config.sessionAbsoluteSeconds);
     return loginReply(issued, sipFor(request, issued.person, issued.sip_password));

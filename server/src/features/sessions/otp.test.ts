@@ -122,7 +122,7 @@ test('second factor - enrolled with the password, on only when it is confirmed',
   await assert.rejects(site.sessions.otp.enrol(me, passwordOf('1005'), 'Test', ip()), is('otp_already_on'));
   await assert.rejects(site.sessions.otp.confirm(me, digits(), ip()), is('otp_already_on'));
 });
-test('second factor - the password alone is 401 otp_required, a wrong password tells nothing of it', async () => {
+test('second factor - the password alone is 401 otp_required, a wrong password does not reveal the factor', async () => {
   for (const otp of [undefined, '', '  '])
     await assert.rejects(login(otp), is('otp_required', { otp_required: true }));
   await assert.rejects(login('000000'), is('otp_required', { otp_required: true }));
@@ -166,7 +166,7 @@ test('second factor - nor at switching it off', async () => {
   );
   assert.equal(await site.sessions.otp.isOn(5), true);
 });
-test('second factor - a recovery code stands in once, however it is typed', async () => {
+test('second factor - a recovery code replaces the digits once, in any spelling', async () => {
   await login(codes[0]!);
   await assert.rejects(login(codes[0]!), is('otp_required'));
   await login(codes[1]!.toLowerCase().replace('-', ' '));

@@ -13,7 +13,7 @@ interface Tables {
     /** Hex. */
     secret: string;
     confirmed_at: number | null;
-    /** The newest half minute whose digits were taken. */
+    /** Newest time step (half minute) whose digits were accepted. */
     last_step: number;
   };
   otp_recovery: { person_id: number; hash: string };
@@ -44,15 +44,15 @@ export interface Otp {
   isOn(personId: number): Promise<boolean>;
   /** As `isOn`, from memory. */
   has(personId: number): boolean;
-  /** Looks at the second factor of a sign-in and uses it up. */
+  /** Checks the second factor of a sign-in and uses it up. */
   check(personId: number, given: string): Promise<OtpVerdict>;
-  /** A new secret that counts once it is confirmed. Throws `otp_already_on`. */
+  /** Creates a secret, which is effective after its confirmation. Throws `otp_already_on`. */
   enrol(personId: number, account: string, issuer: string): Promise<{ secret: string; uri: string }>;
   /** Switches it on with digits of the enrolled secret; returns the recovery codes. Throws `otp_required`. */
   confirm(personId: number, digits: string): Promise<string[]>;
-  /** Of these people, who has it on. */
+  /** Those of these persons with the second factor on. */
   onFor(people: readonly number[]): Promise<ReadonlySet<number>>;
-  /** `note` writes about it in the same transaction. */
+  /** `note` adds its rows in the same transaction. */
   disable(personId: number, note?: (trx: Transaction<Tables>) => Promise<void>): Promise<void>;
 }
 
@@ -67,7 +67,7 @@ export async function createOtp(store: Store, clock: Clock): Promise<Otp> {
 
   const rows = await db.selectFrom('otp').select('person_id').where('confirmed_at', 'is not', null).execute();
   const on = new Set(rows.map((row) => row.person_id));
-  /** True when these digits fit and nobody took them before. */
+  /** Accepts valid digits once; false if they are wrong or were used before. */
   async function take(row: Tables['otp'], digits: string, confirmedAt: number | null): Promise<boolean> {
     const step = stepOf(Buffer.from(row.secret, 'hex'), digits, clock.now(), row.last_step);
     if (step === undefined) return false;

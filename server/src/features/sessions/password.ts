@@ -4,15 +4,18 @@ import { promisify } from 'node:util';
 import { ServiceError } from '../../core/errors.ts';
 import { Queue } from '../../core/queue.ts';
 
-/** Argon2id as OWASP advises: 19 MiB, 2 passes, 1 lane. */
-const COST = { memory: 19_456, passes: 2, parallelism: 1 } as const;
+/** Argon2id with the parameters that OWASP recommends: 19 MiB, 2 passes, 1 lane. */
+const COST = { memory: 19_456, passes: 2, parallelism: 1 };
+export type PasswordCost = typeof COST;
+/** For passwords that protect nothing, as a simulator's; the first sign-in hashes them at the usual cost. */
+export const LEAST_COST: PasswordCost = { memory: 8, passes: 1, parallelism: 1 };
 const TAG_BYTES = 32;
 const SALT_BYTES = 16;
 /** A password has 8 to 1024 bytes of UTF-8. */
 export const PASSWORD_BYTES = { min: 8, max: 1024 } as const;
-/** Computations that may wait for a place; the next one is `overloaded`. */
+/** Limit of waiting computations; the next one is rejected as `overloaded`. */
 const MAX_WAITING = 128;
-/** Seconds after which a refused caller may come again: about what the line takes to empty. */
+/** Retry-After in seconds: about the time in which the queue empties. */
 const RETRY_SECONDS = 5;
 
 const compute = promisify(argon2);
@@ -20,8 +23,8 @@ const PHC =
   /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d)\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/;
 
 /**
- * Bounds how many key derivations run at once. They share node's thread pool with files and names, and the cores with the
- * event loop: one thread of the pool always stays free, and no more run than there are cores.
+ * Bounds simultaneous key derivations. They share node's thread pool with file access and name lookups, and
+ * the cores with the event loop: one thread always stays free, and at most as many run as there are cores.
  */
 export const createKdfQueue = (
   places = Math.max(1, Math.min(threadPoolSize() - 1, availableParallelism())),
@@ -41,24 +44,24 @@ function threadPoolSize(): number {
 }
 const queue = createKdfQueue();
 
-/** The same characters however a keyboard composed them. */
+/** Normalised, so that the same characters match however a keyboard composed them. */
 const bytesOf = (password: string): Buffer => Buffer.from(password.normalize('NFC'), 'utf8');
 
-/** A PHC string (`$argon2id$v=19$…`) with a salt of its own. Throws `overloaded`, or `invalid_request` for a bad length. */
-export async function hashPassword(password: string, through = queue): Promise<string> {
+/** A PHC string (`$argon2id$v=19$…`) with its own salt. Throws `overloaded`, or `invalid_request` for a bad length. */
+export async function hashPassword(password: string, cost = COST, through = queue): Promise<string> {
   const message = bytesOf(password);
   if (message.length < PASSWORD_BYTES.min || message.length > PASSWORD_BYTES.max) {
     throw new ServiceError('invalid_request', 'a password has 8 to 1024 bytes');
   }
   const nonce = randomBytes(SALT_BYTES);
-  const tag = await through.run(() => compute('argon2id', { message, nonce, tagLength: TAG_BYTES, ...COST }));
-  const { memory, passes, parallelism } = COST;
+  const tag = await through.run(() => compute('argon2id', { message, nonce, tagLength: TAG_BYTES, ...cost }));
+  const { memory, passes, parallelism } = cost;
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(nonce)}$${unpadded(tag)}`;
 }
 
 /**
- * True when `password` made `phc`. With no hash at all (an unknown person) the same work is done, so that the time tells
- * nothing. The comparison takes constant time. Throws `overloaded`.
+ * Checks `password` against `phc`. Without a hash (an unknown person) the same work is done, so that the time
+ * reveals nothing. The comparison takes constant time. Throws `overloaded`.
  */
 export async function verifyPassword(
   phc: string | null,
@@ -85,7 +88,7 @@ export async function verifyPassword(
 const DUMMY_SALT = randomBytes(SALT_BYTES);
 const DUMMY_TAG = randomBytes(TAG_BYTES);
 
-/** True when a hash was made with less than today's cost, and is to be made anew at the next sign-in. */
+/** True if a hash was made with less than today's cost and must be renewed at the next sign-in. */
 export function isOutdated(phc: string): boolean {
   const parts = PHC.exec(phc);
   return parts === null || Number(parts[1]) < COST.memory || Number(parts[2]) < COST.passes;

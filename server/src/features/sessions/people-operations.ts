@@ -3,7 +3,7 @@ import { rfc3339 } from '../../core/clock.ts';
 import type { Served } from '../../ports/operations.ts';
 import type { SignIns } from './people.ts';
 
-/** How other people sign in, for administrators. */
+/** Sign-ins of other persons, for administrators. */
 export const peopleOperations = (signIns: SignIns): Served<typeof operations> => ({
   operations,
   handlers: {

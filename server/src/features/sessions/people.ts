@@ -14,14 +14,17 @@ import type { SessionStore } from './store.ts';
 
 const PAGE = 100;
 
-/** What administrators see and end of how other people sign in. Each throws `not_found` for an extension that is nobody's. */
+/** Sign-ins of other persons, for administrators. Each throws `not_found` for an unknown extension. */
 export interface SignIns {
   page(query: PeopleQuery): Promise<{ people: SignInPerson[]; total: number; next_cursor: string | null }>;
   one(extension: string): Promise<SignInPerson>;
   sessions(extension: string): Promise<DeviceRow[]>;
-  /** Ends one session, or all of them; returns how many. Throws `not_found` for one that is not live. */
+  /** Ends one session, or all; resolves with their number. Throws `not_found` for a session that is not live. */
   end(actor: Actor, extension: string, session: number | null): Promise<number>;
-  /** For who lost the authenticator and the recovery codes. Throws `forbidden` for the own one, which takes a proof. */
+  /**
+   * For a person without authenticator and recovery codes. Throws `forbidden` for the caller's own, which
+   * needs a proof.
+   */
   disableOtp(actor: Actor, extension: string): Promise<void>;
 }
 
@@ -34,7 +37,7 @@ export function createSignIns(deps: {
   readonly audit: Required<Audit>;
   readonly clock: Clock;
   readonly devices: (personId: number) => Promise<DeviceRow[]>;
-  /** Closes what the sessions hold open. */
+  /** Closes the sockets of ended sessions. */
   readonly ended: (ids: readonly number[], reason: 'ended') => void;
 }): SignIns {
   const { store, otp, directory, audit, clock } = deps;

@@ -26,22 +26,23 @@ export interface Claim {
   /** Extension or user name. */
   readonly name: string;
   readonly password: string;
-  /** Digits of the authenticator, or a recovery code; looked at only where the second factor is on. */
+  /** Digits of the authenticator, or a recovery code; checked only if the second factor is on. */
   readonly otp?: string | null | undefined;
   readonly ip: string;
   /** The device cookie of an earlier sign-in. */
   readonly device?: string | undefined;
 }
-/** Proofs of who somebody is. Every guess is throttled, and every wrong one is in the audit trail. */
+/** Proofs of identity. Every guess is throttled, every wrong one is audited. */
 export interface Proof {
   /** Throws `too_many_attempts`, `overloaded`, `invalid_credentials`, `otp_required`, `account_disabled`. */
   signIn(claim: Claim): Promise<{ readonly who: Person; readonly phc: string }>;
-  /** All that signing in takes once more. Throws as `signIn` does. */
+  /** Repeats the whole sign-in. Throws as `signIn` does. */
   wholly(caller: Caller, given: Pick<Claim, 'password' | 'otp'>, ip: string, action: string): Promise<void>;
-  /** The caller's own password once more, before something of weight. Throws as `signIn` does. */
+  /** Checks the caller's own password before a sensitive operation. Throws as `signIn` does. */
   again(caller: Caller, password: string, ip: string, action: string): Promise<Person>;
   /**
-   * Runs one proof of a session, which counts as a known device; `judge` must end the attempt, or the guess is not counted.
+   * Runs one proof of a session, which counts as a known device; `judge` must end the attempt, or the guess
+   * is not counted.
    */
   guess<T>(caller: Caller, ip: string, judge: (attempt: Attempt) => Promise<T>): Promise<T>;
 }
@@ -64,7 +65,7 @@ export function createProof(options: ProofOptions): Proof {
   const { store, otp, devices, clock, directory, person, audit, log } = options;
   const throttle = createThrottle(clock);
 
-  /** A wrong guess is answered even when the trail cannot be written. */
+  /** A wrong guess is answered even if the audit fails. */
   async function recordFailure(entry: AuditEntry): Promise<void> {
     try {
       await audit.record(entry);
@@ -100,7 +101,7 @@ export function createProof(options: ProofOptions): Proof {
     }
     if (!who.active) return 'disabled';
     const second = await otp.check(who.id, given ?? '');
-    // A right password with no digits proves too little to forget the failures before it.
+    // A right password without digits proves too little to reset the earlier failures.
     if (second === 'missing') return 'otp_missing';
     if (second === 'wrong') {
       attempt.failed();
@@ -139,7 +140,7 @@ export function createProof(options: ProofOptions): Proof {
         await recordFailure({
           action: 'session.login_failed',
           actor: null,
-          // A name nobody has may be a password that went into the wrong field.
+          // An unknown name may be a password typed into the wrong field, so it is not audited.
           object: who?.extension ?? null,
           outcome: 'refused',
           ip,
@@ -163,7 +164,7 @@ export function createProof(options: ProofOptions): Proof {
       const phc = await store.password(who.id);
       const right = await guess(caller, ip, async (attempt) => {
         const fits = await verifyPassword(phc, password);
-        // A right one clears nothing: wrong digits that follow it must add up.
+        // A right password resets nothing: wrong digits after it must add up.
         if (!fits) attempt.failed();
         return fits;
       });

@@ -4,8 +4,9 @@ import type { z } from 'zod';
 import { rfc3339 } from '../../core/clock.ts';
 import type { EndpointKind, Person } from '../../ports/directory.ts';
 import type { Issued } from './service.ts';
+import { turnOf } from './turn.ts';
+import type { TurnSigner } from './turn.ts';
 
-/** The person as every session reply shows them. */
 export const userOf = (person: Person): z.infer<typeof SessionUser> => ({
   id: person.id,
   username: person.username,
@@ -17,14 +18,16 @@ export const userOf = (person: Person): z.infer<typeof SessionUser> => ({
 });
 
 /**
- * What the phones of a session register with: `password` is that session's and ends with it. `origin` is this service as the client reaches it (`https://pbx.example.com`);
- * they register at its host, over WebSocket at its `/ws`.
+ * SIP settings of a session's phones: `password` belongs to the session and ends with it. `origin` is the
+ * service's address for the client (`https://pbx.example.com`); phones register at its host, over WebSocket
+ * at its `/ws`.
  */
 export function sipOf(
   person: Person,
   password: string,
   origin: string,
   sipPort: number,
+  turn: TurnSigner,
 ): z.infer<typeof Sip> {
   const address = new URL(URL.canParse(origin) ? origin : 'http://localhost');
   const endpoint = (kind: EndpointKind): string =>
@@ -38,7 +41,7 @@ export function sipOf(
     domain: address.hostname,
     sip_port: sipPort,
     ws_url: `${address.protocol === 'https:' ? 'wss' : 'ws'}://${address.host}/ws`,
-    turn: null,
+    turn: turnOf(turn, address.hostname, person.extension),
   };
 }
 

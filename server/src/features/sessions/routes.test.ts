@@ -66,7 +66,7 @@ test('login - both paths, as JSON and as a form, by every name of the name', asy
     LoginReply.parse(form.json());
   }
 });
-test('login - 400 where the name or the password is missing, empty or no string', async () => {
+test('login - 400 if the name or the password is missing, empty or no string', async () => {
   const password = passwordOf('1005');
   for (const body of [
     {},
@@ -141,7 +141,7 @@ test('login - a page of ours gets a cookie, which is a new one each time and end
     assert.equal(other.headers['set-cookie'], undefined, origin);
   }
 });
-test('login - behind TLS the cookie is Secure and phones are told wss', async () => {
+test('login - behind TLS the cookie is Secure and phones get wss', async () => {
   const tls = await siteFixture({ config: { publicUrl: 'https://pbx.example.com' } });
   const response = await tls.host.app.inject({
     method: 'POST',
@@ -203,7 +203,7 @@ test('refresh - the login body with a new token, for a bearer and for a cookie',
     refused(await inject({ url, headers }), 'not_authenticated');
   }
 });
-test('session - who I am, my devices, and ending one of them', async () => {
+test('session - the caller, the devices, and the end of one of them', async () => {
   const mine = await token();
   const other = await token();
   const foreign = await token('1006');
@@ -229,7 +229,7 @@ test('session - who I am, my devices, and ending one of them', async () => {
   assert.equal((await list()).length, before.length - 1);
   refused(await inject({ url: '/api/v1/session', headers: withToken(other) }), 'not_authenticated');
 });
-test('session - a page that was loaded again asks for what its phone registers with', async () => {
+test('session - a reloaded page reads the SIP settings of its phone again', async () => {
   const signedIn = await signIn({ username: '1005', password: passwordOf('1005') });
   const { token: mine, sip } = LoginReply.parse(signedIn.json());
   const again = await inject({ url: '/api/v1/session/sip', headers: withToken(mine) });
@@ -271,7 +271,7 @@ test('password - changed over HTTP: weak ones are named, and the answer is a new
   refused(await change({ current_password, new_password: 'long enough' }), 'not_authenticated');
   assert.equal((await inject({ url: '/api/v1/session', headers: withToken(changed.token) })).statusCode, 200);
 });
-test('login - ten thousand at once starve nobody: others are answered, the rest is told to come back', async () => {
+test('login - ten thousand at once block no other request, and the excess is rejected with a time to retry', async () => {
   const { port } = await site.host.listen({ host: '127.0.0.1', port: 0 });
   const before = await token('1003');
   const statuses = new Map<number, number>();

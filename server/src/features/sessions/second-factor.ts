@@ -5,10 +5,10 @@ import type { Otp } from './otp.ts';
 import { otpRequired } from './proof.ts';
 import type { Proof } from './proof.ts';
 
-/** What people do with their own second factor. */
+/** A person's own second factor. */
 export interface SecondFactor {
   isOn(personId: number): Promise<boolean>;
-  /** A new authenticator, not yet on. Throws as `Proof.again`, and `otp_already_on`. */
+  /** Creates an authenticator that is not yet on. Throws as `Proof.again`, and `otp_already_on`. */
   enrol(
     caller: Caller,
     password: string,

@@ -1,6 +1,7 @@
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { hashPassword, isOutdated } from './password.ts';
+import type { PasswordCost } from './password.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Directory, Person } from '../../ports/directory.ts';
@@ -44,7 +45,7 @@ export interface SessionsOptions {
 export interface LoginInput extends Claim {
   readonly device_name?: string | null | undefined;
   readonly platform?: string | null | undefined;
-  /** The token that the browser still sends; its session ends. */
+  /** Token that the browser still sends; its session ends. */
   readonly replaces?: string | undefined;
 }
 /** A token in clear text, which exists only in this reply. */
@@ -56,7 +57,7 @@ export interface Issued {
   readonly sip_password: string;
   /** Device cookie for the browser's next sign-in. */
   readonly device: string;
-  /** Milliseconds since 1970 when it stops working unless used or refreshed. */
+  /** Expiry without use or refresh, in milliseconds since 1970. */
   readonly expires_at: number;
 }
 export type EndReason =
@@ -283,16 +284,19 @@ export class Sessions implements Authenticator {
   }
 
   /** Sets a password and ends the person's sessions; for the seeder and administrators. */
-  async setPassword(personId: number, password: string): Promise<void> {
-    await this.#setPassword(personId, await hashPassword(password));
+  async setPassword(personId: number, password: string, cost?: PasswordCost): Promise<void> {
+    await this.#setPassword(personId, await hashPassword(password, cost));
   }
 
-  /** Ids of the people who have a password. */
+  /** Ids of the persons with a password. */
   withPassword(): Promise<ReadonlySet<number>> {
     return this.#store.withPassword();
   }
 
-  /** Notes that a socket uses this session; returns when it ends without further use (milliseconds since 1970), null if it has ended. */
+  /**
+   * Marks the session as used by a socket; resolves with its expiry without further use (ms since 1970), null
+   * if it has ended.
+   */
   async use(sessionId: number): Promise<number | null> {
     const row = await this.#store.session(sessionId);
     const now = this.#clock.now();
@@ -421,7 +425,7 @@ export class Sessions implements Authenticator {
   }
 }
 
-/** People by id; the index is rebuilt when the directory changes. */
+/** Persons by id; the index is rebuilt when the directory changes. */
 function personById(directory: Directory): (id: number) => Person | undefined {
   let version = -1;
   let byId = new Map<number, Person>();

@@ -88,7 +88,7 @@ test('sessions - by extension or user name; the token is 256 random bits, kept o
   assert.equal(JSON.stringify(rows).includes(first.token), false);
   assert.equal(JSON.stringify(rows).includes(hash('sha256', first.token, 'base64url')), true);
 });
-test('sessions - unknown and wrong are told alike; inactive only with the right password', async () => {
+test('sessions - unknown and wrong get the same error; inactive only with the right password', async () => {
   const errors: string[] = [];
   for (const [name, password] of [
     ['1005', 'wrong password'],
@@ -106,12 +106,12 @@ test('sessions - unknown and wrong are told alike; inactive only with the right 
   assert.equal(new Set(errors).size, 1);
   await assert.rejects(login('1007'), is('account_disabled'));
 });
-test('sessions - nothing that is no token of ours is looked up or breaks anything', async () => {
+test('sessions - a malformed token is not looked up and breaks nothing', async () => {
   for (const token of ['', 'x', 'A'.repeat(43), 'A'.repeat(10_000), '\0', "' or 1=1--", '__proto__']) {
     assert.equal(await works(token), false, token.slice(0, 20));
   }
 });
-test('sessions - the idle life slides with use, and ends; no refresh brings it back, and the trail says so', async () => {
+test('sessions - the idle limit moves with use, and no refresh revives an idle session, which is audited', async () => {
   const { token, expires_at } = await login('1005');
   assert.equal(expires_at, site.clock.now() + hours(12));
   for (let i = 0; i < 5; i += 1) {
@@ -139,7 +139,7 @@ test('sessions - the idle life slides with use, and ends; no refresh brings it b
   assert.equal(next.expires_at, site.clock.now() + hours(12));
   assert.ok(await works(next.token));
 });
-test('sessions - what stays open uses its session, until it is ended or its absolute life is over', async () => {
+test('sessions - an open socket uses its session, until it is ended or its absolute life is over', async () => {
   const { token, session_id } = await login('1005');
   for (let i = 1; i <= 59; i += 1) {
     site.clock.advance(hours(12));
@@ -262,7 +262,7 @@ test('sessions - everything holds over a restart, the retired tokens too', async
   assert.equal(await works(gone), false);
   assert.ok(await works(next));
 });
-test('sessions - log-out ends this session alone, and tells whoever holds its sockets', async () => {
+test('sessions - log-out ends this session only, and notifies the owners of its sockets', async () => {
   const [one, other] = [await login('1005'), await login('1005')];
   await site.sessions.logout((await site.sessions.authenticate(one.token))!, '10.9.9.9');
   assert.deepEqual(ended, [[one.session_id, 'logout']]);
@@ -270,7 +270,7 @@ test('sessions - log-out ends this session alone, and tells whoever holds its so
   await assert.rejects(site.sessions.refresh(one.token, '10.9.0.9'), is('not_authenticated'));
   assert.ok(await works(other.token));
 });
-test('sessions - a session of mine can be ended from another device, nobody else’s', async () => {
+test('sessions - a person ends one of the own sessions from another device, and no foreign one', async () => {
   const [mine, other, foreign] = [await login('1005'), await login('1005'), await login('1006')];
   const me = (await site.sessions.authenticate(mine.token))!;
   await assert.rejects(site.sessions.end(me, foreign.session_id, '10.9.9.9'), is('not_found'));
@@ -329,7 +329,7 @@ test('sessions - a sign-in that was proven with the old password opens nothing a
   await login('1005', 'another password');
   await site.sessions.setPassword(5, passwordOf('1005'));
 });
-test('sessions - who is disabled or removed is out at once, and a changed level counts at once', async () => {
+test('sessions - a disabled or removed person is signed out at once, and a changed level counts at once', async () => {
   const [dan, eve] = [await login('1005'), await login('1006')];
   site.directory.change('1005', { level: 'supervisor' });
   assert.equal((await site.sessions.authenticate(dan.token))?.level, 'supervisor');

@@ -19,13 +19,13 @@ export interface SessionSip extends Omit<SipCredentials, 'onSessionEnded'> {
 }
 
 /**
- * SIP credentials of sessions, derived from the key of the site, so that none is stored and a stolen one reveals no other.
- * The sessions of people whose devices register are held in memory.
+ * SIP credentials of sessions, derived from the site's key, so that none is stored and a stolen one reveals
+ * no other. The sessions of persons with registered devices are kept in memory.
  */
 export function createSessionSip(deps: {
   readonly key: Buffer;
   readonly live: (personId: number, now: number) => Promise<SessionRow[]>;
-  /** Time of the last use of a session where memory is newer than the store. */
+  /** Time of a session's last use, if memory is newer than the store. */
   readonly lastUsed: (sessionId: number) => number | undefined;
   readonly touch: (sessionId: number, now: number) => void;
   readonly directory: Directory;
@@ -116,7 +116,7 @@ export function createSessionSip(deps: {
       const entries = held.get(who.id);
       if (entries === undefined) return fresh();
       const found = grant(who, entries, matches);
-      // The session seems idle here, but the store may know of a later use.
+      // The session is idle in memory, but the store may have a later use.
       return found === null || 'secret' in found ? found : fresh();
     },
     endsAt(sessionId) {

@@ -56,7 +56,7 @@ async function site(t: TestContext, level: 'off' | 'admin' = 'off') {
   return { ...opened, token, post, commands: commands! };
 }
 
-test('step-up - a sign-in counts for five minutes, then a session is asked, and a confirmation holds as long', async (t) => {
+test('step-up - a sign-in counts for five minutes, then a confirmation is required and counts as long', async (t) => {
   const { post, clock, token } = await site(t);
   assert.equal(await post('/api/v1/test/weighty'), 200);
   clock.advance(5 * MINUTE);
@@ -94,7 +94,7 @@ test('step-up - a command asks as its route does', async (t) => {
   await commands.run(actor, 'test.secret', { secret: 'x' });
 });
 
-test('step-up - an API key is not asked', async (t) => {
+test('step-up - an API key needs no confirmation', async (t) => {
   const host = await hostFixture({
     authenticator: authenticatorWithKeys({ one: { scopes: ['config:write'] } }),
     confirmed: () => false,
@@ -115,7 +115,7 @@ test('step-up - an API key is not asked', async (t) => {
   assert.deepEqual([await as('key-one'), await as('token-admin')], [200, 403]);
 });
 
-test('step-up - where a second factor is asked of a level, a session without one can set one up and nothing else', async (t) => {
+test('step-up - if a level needs a second factor, a session without one can only set one up', async (t) => {
   const { post, host, token, commands, sessions } = await site(t, 'admin');
   const get = async (url: string, as = token) => {
     const answer = await host.app.inject({ url, headers: { authorization: `Bearer ${as}` } });

@@ -24,12 +24,12 @@ export interface SessionTables {
     /** SHA-256 of the token, base64url. */
     hash: string;
     session_id: number;
-    /** The token this one replaced by a refresh. */
+    /** Token that this one replaced by a refresh. */
     parent: string | null;
     /** 1 once it was used. */
     confirmed: number;
     created_at: number;
-    /** When the token that replaced it was first used. */
+    /** Time of the first use of its replacement. */
     retired_at: number | null;
   };
   credentials: { person_id: number; password: string; changed_at: number };
@@ -44,7 +44,7 @@ export interface NewSession {
   readonly at: number;
   readonly ends_at: number;
   readonly hash: string;
-  /** The stored password that was proven; a session is not opened when it was changed meanwhile. */
+  /** Stored password hash that was proven; no session is opened if it has changed since. */
   readonly proven: string;
 }
 
@@ -95,7 +95,7 @@ const migrations: readonly Migration[] = [
 ];
 const MAX_TOKENS = 8;
 const MAX_SESSIONS = 100;
-/** How long an ended session stays readable for support. */
+/** Time for which an ended session stays readable for support. */
 const KEEP_ENDED_MS = 30 * 86_400_000;
 
 /** Adds a token; returns the tokens of the session beyond eight that were dropped. */
@@ -120,7 +120,7 @@ async function addToken(
   return dropped;
 }
 
-/** The tables of sessions and passwords. Every method throws `store_unavailable` when the database refuses. */
+/** Tables of sessions and passwords. Every method throws `store_unavailable` if the database fails. */
 export class SessionStore {
   readonly #store: Store;
   readonly #db: Kysely<SessionTables>;
@@ -155,7 +155,7 @@ export class SessionStore {
     return this.#db.selectFrom('sessions').selectAll().where('id', '=', id).executeTakeFirst();
   }
 
-  /** Adds a session with its first token; `crowded` are the sessions beyond 100 of this person that it ended. */
+  /** Adds a session with its first token; `crowded`: sessions of this person beyond 100 that it ended. */
   add(session: NewSession): Promise<{ id: number; crowded: number[] }> {
     return this.#store.transaction<SessionTables, { id: number; crowded: number[] }>(async (trx) => {
       const credential = await trx
@@ -224,7 +224,7 @@ export class SessionStore {
     });
   }
 
-  /** What was seen since the last time: sessions used, and tokens first used, whose parents are retired by it. */
+  /** Stores collected uses of sessions and first uses of tokens, which retire their parent tokens. */
   save({ used, tokens }: Changes): Promise<void> {
     return this.#store.transaction<SessionTables, void>(async (trx) => {
       for (const [id, at] of used) {
@@ -269,7 +269,7 @@ export class SessionStore {
     return rows.some(({ address }) => address !== null && networkOf(address) === networkOf(ip));
   }
 
-  /** People with a session that is not ended. */
+  /** Persons with a live session. */
   async peopleWithSessions(now: number): Promise<number[]> {
     const rows = await this.#db
       .selectFrom('sessions')
@@ -281,7 +281,7 @@ export class SessionStore {
     return rows.map((row) => row.person_id);
   }
 
-  /** Sessions that are live, and the newest sign-in (milliseconds since 1970), of each of these people who has any. */
+  /** Number of live sessions and time of the newest sign-in (ms since 1970), for each of these persons with any. */
   async signIns(
     people: readonly number[],
     now: number,
@@ -305,8 +305,8 @@ export class SessionStore {
   }
 
   /**
-   * Ends sessions by id, of one person, or both; returns the ids that were live until now. `note` writes about them in the
-   * same transaction.
+   * Ends sessions by id, of one person, or both; resolves with the ids that were live. `note` adds its rows
+   * in the same transaction.
    */
   end(
     which: { id?: number; person_id: number } | { id: number },
@@ -342,7 +342,10 @@ export class SessionStore {
     return new Set(rows.map((row) => row.person_id));
   }
 
-  /** Sets a password and, unless it is only the same one hashed anew, ends every session of the person; returns those. */
+  /**
+   * Sets a password and ends every session of the person, unless the password was only hashed again; resolves
+   * with those ids.
+   */
   setPassword(personId: number, password: string, at: number, endSessions: boolean): Promise<number[]> {
     return this.#store.transaction<SessionTables, number[]>(async (trx) => {
       await trx
@@ -362,7 +365,7 @@ export class SessionStore {
     });
   }
 
-  /** Deletes what ended more than 30 days ago. */
+  /** Deletes sessions that ended more than 30 days ago. */
   async purge(now: number): Promise<void> {
     const before = now - KEEP_ENDED_MS;
     await this.#store.transaction<SessionTables, void>(async (trx) => {

@@ -129,7 +129,7 @@ test('throttle - right passwords sent at once all get through, and the line is b
     if (result.status === 'rejected') assert.equal((result.reason as ServiceError).code, 'overloaded');
   }
 });
-test('throttle - what is remembered is bounded', async () => {
+test('throttle - its memory is bounded', async () => {
   const throttle = createThrottle(manualClock(), 100);
   for (let i = 0; i < 500; i += 1) (await throttle.enter(`name:${i}`, `10.${i >> 8}.${i & 255}.1`)).failed();
   assert.equal(throttle.size, 300);

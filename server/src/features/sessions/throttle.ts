@@ -5,34 +5,37 @@ import type { Clock } from '../../ports/clock.ts';
 
 const WINDOW_MS = 15 * 60_000;
 /**
- * Failures in 15 minutes after which a sign-in is refused without a check (wire.md section 2). `device`: of a device that
- * has signed in before, and that failures elsewhere do not block. `wide`: of an IPv6 /48.
+ * Failures in 15 minutes after which a sign-in is refused without a check (wire.md section 2). `device`: of a
+ * device with an earlier sign-in, which failures elsewhere do not block. `wide`: of an IPv6 /48.
  */
 const LIMITS = { device: 5, pair: 5, network: 20, wide: 60, account: 50 } as const;
-/** Interval at which an account beyond its limit accepts one attempt from unknown networks, so that nobody can lock it. */
+/**
+ * Interval at which an account over its limit accepts one attempt from unknown networks, so that nobody can
+ * lock it.
+ */
 const SPACING_MS = 18_000;
 const MAX_KEYS = 50_000;
 const MAX_WAITING = 128;
 
-/** One sign-in that is being computed. Exactly one of its ways out must be taken. */
+/** One sign-in under computation. Exactly one of its methods must be called. */
 export interface Attempt {
   failed(): void;
-  /** Forgets the failures of this account from this network. */
+  /** Resets the failures of this account from this network. */
   succeeded(): void;
-  /** Neither right nor wrong: it was not looked at to the end. */
+  /** Ends an attempt without a result. */
   abandoned(): void;
 }
 /** Facts about the client besides its address. */
 export interface Known {
-  /** A device that has signed in before; only its own failures block it. */
+  /** A device with an earlier sign-in; only its own failures block it. */
   readonly device?: string | null;
   /** True for a network from which the account has signed in; failures of other networks do not block it. */
   readonly network?: boolean;
 }
 export interface Throttle {
   /**
-   * Waits while as many guesses are being computed as failures are left: so a thousand guesses sent at once are counted
-   * like a thousand sent one after another. Throws `too_many_attempts`, or `overloaded` when too many wait.
+   * Waits while as many guesses are computed as failures are left, so that simultaneous guesses count like
+   * consecutive ones. Throws `too_many_attempts`, or `overloaded` if too many wait.
    */
   enter(account: string, ip: string, known?: Known): Promise<Attempt>;
 }
@@ -42,10 +45,10 @@ interface Counter {
   failures: number[];
   running: number;
 }
-/** Bounded: beyond a number of keys the one that failed longest ago is forgotten. */
+/** Bounded: beyond `maxKeys` the key with the oldest last failure is dropped. */
 class Counters {
   readonly limit: number;
-  /** Beyond the limit one attempt passes per interval; null blocks all of them until the window ends. */
+  /** Interval at which one attempt passes beyond the limit; null blocks all until the window ends. */
   readonly spacing: number | null;
   readonly #maxKeys: number;
   readonly #byKey = new Map<string, Counter>();
@@ -63,7 +66,7 @@ class Counters {
     counter.failures = counter.failures.filter((at) => at > now - WINDOW_MS);
     return counter.failures;
   }
-  /** Milliseconds until an attempt may be made; 0 where it may be now. */
+  /** Milliseconds until an attempt may be made; 0 for now. */
   wait(key: string, now: number): number {
     const failures = this.failures(key, now);
     if (failures.length < this.limit) return 0;
@@ -115,7 +118,7 @@ interface Waiter {
   readonly admit: (attempt: Attempt) => void;
   readonly refuse: (error: ServiceError) => void;
 }
-/** A counter one attempt is held against; `id` is unique over all kinds. */
+/** A counter that an attempt counts against; `id` is unique over all kinds. */
 interface Place {
   readonly counters: Counters;
   readonly key: string;
@@ -130,7 +133,7 @@ export function createThrottle(clock: Clock, maxKeys = MAX_KEYS): Throttle & { r
   const accounts = new Counters(LIMITS.account, maxKeys, SPACING_MS);
   const devices = new Counters(LIMITS.device, maxKeys);
   const wides = new Counters(LIMITS.wide, maxKeys);
-  /** Who waits, by the place that has no room, in order. */
+  /** Waiting sign-ins in order, by the counter that is full. */
   const queues = new Map<string, Waiter[]>();
   let waiting = 0;
 
@@ -187,7 +190,7 @@ export function createThrottle(clock: Clock, maxKeys = MAX_KEYS): Throttle & { r
     if (queue === undefined) queues.set(place.id, [waiter]);
     else queue.push(waiter);
   }
-  /** Looks at who waits for this place, in order, until one of them must go on waiting for it. */
+  /** Admits waiting sign-ins of this counter in order, until one of them must still wait for it. */
   function letIn(id: string): void {
     const queue = queues.get(id);
     if (queue === undefined) return;

@@ -4,7 +4,7 @@ import type { Directory, Person } from '../../ports/directory.ts';
 import type { Authenticator, Caller } from '../../ports/http.ts';
 import type { Live, SessionCache } from './cache.ts';
 
-/** How long a token stays valid after the first use of its replacement, for requests that were already sent. */
+/** Validity of a token after the first use of its replacement, for requests already sent. */
 export const GRACE_MS = 60_000;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
@@ -45,7 +45,7 @@ export class Tokens implements Authenticator {
   isIdle({ session }: Live): boolean {
     return this.#deps.clock.now() >= session.last_used_at + this.#deps.idleMs;
   }
-  /** When a session ends without further use, in milliseconds since 1970. */
+  /** Expiry of a session without further use, in milliseconds since 1970. */
   expiry(lastUsed: number, endsAt: number): number {
     return Math.min(lastUsed + this.#deps.idleMs, endsAt);
   }

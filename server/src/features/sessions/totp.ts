@@ -27,8 +27,8 @@ export function totp(secret: Buffer, step: number): string {
   return String((mac.readUInt32BE(offset) & 0x7fff_ffff) % 1_000_000).padStart(6, '0');
 }
 /**
- * The half minute whose digits these are: the present one or a neighbour, and later than `lastStep`, so that digits work
- * once. Undefined where they fit none.
+ * Time step (half minute) of these digits: the current one or a neighbour, and later than `lastStep`, so that
+ * digits work once. Undefined if they fit none.
  */
 export function stepOf(secret: Buffer, digits: string, now: number, lastStep: number): number | undefined {
   if (!/^\d{6}$/.test(digits)) return undefined;
@@ -38,12 +38,12 @@ export function stepOf(secret: Buffer, digits: string, now: number, lastStep: nu
     (step) => step > lastStep && timingSafeEqual(Buffer.from(totp(secret, step)), given),
   );
 }
-/** What a QR code for an authenticator app holds. */
+/** Content of the QR code for an authenticator app. */
 export function otpauthUri(secret: Buffer, account: string, issuer: string): string {
   const label = `${encodeURIComponent(issuer)}:${encodeURIComponent(account)}`;
   return `otpauth://totp/${label}?secret=${base32(secret)}&issuer=${encodeURIComponent(issuer)}`;
 }
-/** A code for the day the phone is lost, e.g. `ABCDE-FGHIJ`: 50 bits, each of use once. */
+/** A single-use recovery code, e.g. `ABCDE-FGHIJ`, with 50 bits. */
 export function newRecoveryCode(): string {
   const text = base32(randomBytes(7)).slice(0, 10);
   return `${text.slice(0, 5)}-${text.slice(5)}`;

@@ -17,11 +17,11 @@ export interface UpkeepDeps {
   readonly directory: Directory;
   readonly person: (id: number) => Person | undefined;
   readonly log: Log;
-  /** Ends all sessions of a person who is not active. */
+  /** Ends all sessions of an inactive person. */
   readonly endSessionsOf: (personId: number) => Promise<void>;
 }
 
-/** Work in the background: stores times of last use, deletes old sessions, ends sessions of people who are not active. */
+/** Background work: stores times of last use, deletes old sessions, ends sessions of inactive persons. */
 export class Upkeep {
   readonly #deps: UpkeepDeps;
   readonly #timers: readonly NodeJS.Timeout[];
@@ -65,7 +65,7 @@ export class Upkeep {
   }
   async #endInactive(): Promise<void> {
     const { store, clock, directory, person, endSessionsOf } = this.#deps;
-    // An empty directory is not loaded yet; nobody is inactive because of it.
+    // An empty directory is not loaded yet and makes no person inactive.
     if (directory.people().length === 0) return;
     for (const id of await store.peopleWithSessions(clock.now())) {
       if (person(id)?.active !== true) await endSessionsOf(id);

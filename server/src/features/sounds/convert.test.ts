@@ -49,7 +49,7 @@ const refused = (bytes: Uint8Array, code: string, about = /./, most = 600): Prom
 const near = (value: number, wanted: number, by: number, what: string): void =>
   assert.ok(Math.abs(value - wanted) <= by, `${what}: ${value} instead of ${wanted}`);
 
-test('sounds/convert - every kind of WAV, mono and stereo, becomes mono of 16 bit and 16 kHz at its own level', async () => {
+test('sounds/convert - every kind of WAV, mono and stereo, becomes mono with 16 bit and 16 kHz at its own level', async () => {
   for (const kind of WAV_KINDS) {
     for (const [rate, channels] of [
       [8_000, 1],
@@ -63,7 +63,7 @@ test('sounds/convert - every kind of WAV, mono and stereo, becomes mono of 16 bi
   }
 });
 
-test('sounds/convert - what is mono of 16 bit and 16 kHz already is kept sample for sample, and named by its hash', async () => {
+test('sounds/convert - mono with 16 bit and 16 kHz is stored sample for sample, named by its hash', async () => {
   const bytes = wav({ seconds: 1.25 });
   const { kept, sha256, bytes: size } = await converted(bytes);
   assert.deepEqual(kept, bytes);
@@ -71,7 +71,7 @@ test('sounds/convert - what is mono of 16 bit and 16 kHz already is kept sample 
   assert.equal(sha256, createHash('sha256').update(bytes).digest('hex'));
 });
 
-test('sounds/convert - an extensible head and chunks beside the sound are read', async () => {
+test('sounds/convert - an extensible header and other chunks are read', async () => {
   const plain = wav();
   const format = Buffer.alloc(40);
   plain.copy(format, 0, 20, 36);
@@ -84,7 +84,7 @@ test('sounds/convert - an extensible head and chunks beside the sound are read',
   assert.deepEqual((await converted(wrapped)).kept, plain);
 });
 
-test('sounds/convert - MP3, FLAC, Opus and Vorbis of other programs keep their tone and their length', async () => {
+test('sounds/convert - MP3, FLAC, Opus and Vorbis of other programs keep tone and length', async () => {
   for (const [file, by] of [
     ['tone.mp3', 0.08],
     ['tone.flac', 0],
@@ -97,14 +97,14 @@ test('sounds/convert - MP3, FLAC, Opus and Vorbis of other programs keep their t
   }
 });
 
-test('sounds/convert - what lies above half the rate is taken out and folds back nowhere; speech is not touched', async () => {
+test('sounds/convert - frequencies above half the rate are removed without aliases; speech is unchanged', async () => {
   for (const [rate, hz] of [
     [44_100, 9_000],
     [48_000, 15_500],
     [96_000, 33_000],
   ] as const) {
     const { samples: all } = await converted(wav({ rate, hz }));
-    // Where the tone begins and ends it is more than a tone.
+    // The start and end of the tone contain other frequencies.
     const samples = all.subarray(500, -500);
     const rms = Math.hypot(...samples) / Math.sqrt(samples.length) / 32_768;
     assert.ok(rms < 0.4 / 1_000, `${hz} Hz at ${rate}: ${rms}`);
@@ -124,20 +124,20 @@ test('sounds/convert - what lies above half the rate is taken out and folds back
   }
 });
 
-test('sounds/convert - what is louder than full scale is made quieter as a whole, never cut off', async () => {
+test('sounds/convert - a sound above full scale is attenuated as a whole, never clipped', async () => {
   const { samples } = await converted(wav({ kind: 'float32', amplitude: 3 }));
   const peak = samples.reduce((most, v) => Math.max(most, Math.abs(v)), 0);
   assert.ok(peak > 32_700, `${peak}`);
   near(levelOf(samples, 1_000, KEPT_RATE), 1, 0.001, 'its tone');
   near(levelOf(samples, 3_000, KEPT_RATE), 0, 0.0001, 'what clipping would add');
-  // A square wave overshoots behind a low-pass, although no sample of it is beyond full scale.
+  // A square wave overshoots after a low-pass filter, although no sample exceeds full scale.
   const square = await converted(
     wav({ rate: 44_100, sample: (i) => (Math.floor(i / 100) % 2 === 0 ? 1 : -1) }),
   );
   assert.equal(square.samples.filter((v) => Math.abs(v) >= 32_767).length < 3, true);
 });
 
-test('sounds/resample - pieces of any size give the same, as long as the rates say', () => {
+test('sounds/resample - pieces of any size give the same result, with the length by the rates', () => {
   const whole = Float32Array.from({ length: 5_000 }, (_, i) => Math.sin(i / 9));
   const run = (from: number, to: number, sizes: readonly number[]): number[] => {
     const resampler = createResampler(from, to);
@@ -244,7 +244,7 @@ const ATTACKS: readonly (readonly [string, Uint8Array, string, RegExp?])[] = [
   ['Ogg of nothing known', changed(encoded('tone-opus.ogg'), 28, 0x58), 'not_audio', /neither/],
   ['Opus of 9 channels', changed(encoded('tone-opus.ogg'), 37, 9), 'not_audio', /9 channels/],
 ];
-test('sounds/convert - what is no sound, or more than one, is refused with a stable code', async () => {
+test('sounds/convert - data that is no sound, or more than one, is refused with a stable code', async () => {
   for (const [what, bytes, code, about] of ATTACKS) {
     await refused(bytes, code, about).catch((error: unknown) => {
       throw new Error(`${what}: ${(error as Error).message}`, { cause: error });
@@ -252,7 +252,7 @@ test('sounds/convert - what is no sound, or more than one, is refused with a sta
   }
 });
 
-test('sounds/convert - a bomb costs no more memory than a sound that is allowed', async () => {
+test('sounds/convert - a decompression bomb takes no more memory than an allowed sound', async () => {
   const bomb = flacSilence(1_000_000);
   assert.ok(bomb.length > 13e6 && bomb.length < 20e6, `${bomb.length}`);
   const before = process.memoryUsage().rss;
@@ -266,7 +266,7 @@ test('sounds/convert - a bomb costs no more memory than a sound that is allowed'
   assert.ok(most - before < 250e6, `${(most - before) / 1e6} MB`);
 });
 
-/** Whatever these bytes are: a sound within its bounds, or a refusal with a code; anything else fails. */
+/** Checks that these bytes are a sound within limits, or refused with a code. */
 async function soundOrRefusal(bytes: Uint8Array): Promise<void> {
   try {
     const { samples, seconds } = await converted(bytes, 5);
@@ -277,7 +277,7 @@ async function soundOrRefusal(bytes: Uint8Array): Promise<void> {
   }
   assert.equal(existsSync(path.join(folder, `${files}.wav16`)), false);
 }
-test('sounds/convert - random bytes, whatever they begin with, are a sound or a refusal', async () => {
+test('sounds/convert - random bytes with any beginning are a sound or a refusal', async () => {
   const heads = [
     '',
     'RIFF',
@@ -295,7 +295,7 @@ test('sounds/convert - random bytes, whatever they begin with, are a sound or a 
   );
 });
 
-test('sounds/convert - a WAV with any bytes of it changed is a sound or a refusal', async () => {
+test('sounds/convert - a WAV with any bytes changed is a sound or a refusal', async () => {
   const good = wav({ kind: 'float32', seconds: 0.1, rate: 8_000 });
   await fc.assert(
     fc.asyncProperty(

@@ -8,25 +8,25 @@ import { notAudio } from './formats/source.ts';
 import type { Source } from './formats/source.ts';
 import { createResampler } from './resample.ts';
 
-/** What everything is converted to: mono, 16 bit. */
+/** Sample rate of stored sounds: mono, 16 bit. */
 export const KEPT_RATE = 16_000;
 export const HEAD_BYTES = 44;
 const LOUDEST = 32_767;
-/** Full scale is 1; a float beyond this is no sound somebody made. */
+/** Full scale is 1; floats beyond this limit are no real sound. */
 const ABSURD = 16;
 const SHORTEST_SECONDS = 0.02;
 
 export interface Converted {
-  /** Of the kept file, in lower-case hex. */
+  /** Hash of the stored file in lower-case hex. */
   readonly sha256: string;
   readonly bytes: number;
   readonly seconds: number;
   readonly format: SoundFormat;
-  /** As it was uploaded. */
+  /** Rate of the upload. */
   readonly sample_rate: number;
 }
 
-/** The head of a kept file with so many samples. */
+/** WAV header of a stored file with `samples` samples. */
 export function wavHead(samples: number): Buffer {
   const head = Buffer.alloc(HEAD_BYTES);
   head.write('RIFF', 0, 'latin1');
@@ -54,12 +54,12 @@ function mono(channels: readonly Float32Array[]): Float32Array {
   const [left = new Float32Array(), right] = channels;
   const mixed = right === undefined ? left : left.map((value, i) => (value + right[i]!) / 2);
   for (const value of mixed) {
-    // The other way round, so that what is no number is caught too.
+    // Negated, so that NaN is rejected, too.
     if (!(Math.abs(value) <= ABSURD)) throw notAudio('it holds samples that are no sound');
   }
   return mixed;
 }
-/** Decodes the whole sound once; returns the number of samples and the loudest before `gain`. */
+/** Decodes the whole sound once; returns the number of samples and the peak before `gain`. */
 async function run(source: Source, most: number, gain: number, write: (pcm: Buffer) => void) {
   const resampler = createResampler(source.sample_rate, KEPT_RATE);
   let [taken, samples, peak] = [0, 0, 0];
@@ -83,9 +83,9 @@ async function run(source: Source, most: number, gain: number, write: (pcm: Buff
 }
 
 /**
- * Converts the sound in `from` into a new file `to` (0640, flushed): mono, 16 bit, 16 kHz. What would be louder than full
- * scale is made quieter as a whole, never cut off. Blocks its thread. Throws `not_audio`, `sound_too_long`, or what the file
- * system throws; then `to` may be there and is of no use.
+ * Converts the sound in `bytes` into a new file `to` (0640, flushed): mono, 16 bit, 16 kHz. A sound above full scale is
+ * attenuated as a whole, never clipped. Blocks its thread. Throws `not_audio`, `sound_too_long` or errors of the file
+ * system; `to` may then exist and is invalid.
  */
 export async function convert(bytes: Uint8Array, to: string, mostSeconds: number): Promise<Converted> {
   const source = readSource(bytes);
@@ -96,7 +96,7 @@ export async function convert(bytes: Uint8Array, to: string, mostSeconds: number
     const pass = (gain: number) => {
       let at = HEAD_BYTES;
       return run(source, mostSeconds, gain, (pcm) => {
-        // A full disk may take a part of a piece before it refuses the next.
+        // A full disk may accept a part of a write before it fails.
         for (let done = 0; done < pcm.length;)
           done += writeSync(file, pcm, done, pcm.length - done, at + done);
         at += pcm.length;

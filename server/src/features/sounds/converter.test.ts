@@ -26,7 +26,7 @@ const withCode =
   (error: unknown): boolean =>
     error instanceof ServiceError && error.code === code;
 
-test('sounds/converter - ten minutes of sound are converted beside the event loop, which goes on', async () => {
+test('sounds/converter - ten minutes of sound are converted without blocking the event loop', async () => {
   const converter = createConverter();
   const long = await task(
     wav({ rate: 8_000, seconds: 599, kind: 'ulaw', sample: (i) => (i % 50) / 50 - 0.5 }),
@@ -39,12 +39,12 @@ test('sounds/converter - ten minutes of sound are converted beside the event loo
   assert.equal(seconds, 599);
   assert.equal((await readFile(long.to)).length, bytes);
   const took = performance.now() - began;
-  // In this thread it would have stood still for as long as it took.
+  // In this thread, the event loop would have been blocked all the time.
   assert.ok(delay.max / 1e6 < took / 4, `${delay.max / 1e6} ms of ${took} ms`);
   await converter.close();
 });
 
-test('sounds/converter - one at a time, in order; a refusal ends nothing but its own', async () => {
+test('sounds/converter - one at a time, in order; a refusal ends only its own conversion', async () => {
   const converter = createConverter();
   const done: string[] = [];
   const tasks = [
@@ -64,7 +64,7 @@ test('sounds/converter - one at a time, in order; a refusal ends nothing but its
   await converter.close();
 });
 
-test('sounds/converter - one that takes too long is ended, and the next is converted', async () => {
+test('sounds/converter - a conversion that takes too long is ended, and the next one runs', async () => {
   const converter = createConverter(300);
   const long = wav({ rate: 44_100, seconds: 100, channels: 2 });
   await assert.rejects(converter.convert(await task(long)), withCode('not_audio'));
@@ -74,7 +74,7 @@ test('sounds/converter - one that takes too long is ended, and the next is conve
   await next.close();
 });
 
-test('sounds/converter - closing ends what runs and refuses what waits', async () => {
+test('sounds/converter - closing ends the running conversion and refuses waiting ones', async () => {
   const converter = createConverter();
   const long = await task(wav({ rate: 44_100, seconds: 100 }));
   const [running, waiting] = [converter.convert(long), converter.convert(await task(wav()))];
@@ -86,14 +86,14 @@ test('sounds/converter - closing ends what runs and refuses what waits', async (
   await refused;
 });
 
-test('sounds/converter - what no file can be made of is the fault of the file system, not of the sound', async () => {
+test('sounds/converter - an unwritable file is an error of the file system, not of the sound', async () => {
   const converter = createConverter();
   const lost = { from: path.join(folder, 'nothing'), to: path.join(folder, 'x.wav16'), most_seconds: 1 };
   await assert.rejects(converter.convert(lost), /ENOENT/);
   await converter.close();
 });
 
-test('sounds/converter - encoded sounds with any bytes changed or cut off are a sound or a refusal', async () => {
+test('sounds/converter - encoded sounds with any bytes changed or cut are a sound or a refusal', async () => {
   const converter = createConverter(20_000);
   const names = ['tone.mp3', 'tone.flac', 'tone-opus.ogg', 'tone-vorbis.ogg'] as const;
   await fc.assert(

@@ -9,25 +9,25 @@ import type { Converted } from './convert.ts';
 export interface Task {
   /** The upload. */
   readonly from: string;
-  /** The file to make. */
+  /** File to create. */
   readonly to: string;
   readonly most_seconds: number;
 }
-/** The one message of a conversion's thread. */
+/** The only message of a conversion's thread. */
 export type Told =
   | { readonly converted: Converted }
   | { readonly refused: { readonly code: ErrorCode; readonly detail: Said | string } }
   | { readonly failed: string };
 
-/** An hour of music takes 40 s, and twice that where it is too loud; a decoder that turns in circles ends with it. */
+/** An hour of music takes 40 s, and twice that if it is too loud; the limit also ends a decoder in a loop. */
 const DEADLINE_MS = 300_000;
 const HEAP_MEGABYTES = 192;
 
-/** Runs one conversion at a time, each in a thread of its own that ends with it. */
+/** Runs one conversion at a time, each in its own thread. */
 export interface Converter {
-  /** Waits for its turn. Throws `not_audio`, `sound_too_long`, `storage_full`; `to` may be left behind then. */
+  /** Waits for earlier conversions. Throws `not_audio`, `sound_too_long`, `storage_full`; `to` may then exist. */
   convert(task: Task): Promise<Converted>;
-  /** Ends what runs; what waits is refused with `overloaded`. */
+  /** Ends the running conversion; waiting ones are refused with `overloaded`. */
   close(): Promise<void>;
 }
 export function createConverter(deadlineMs = DEADLINE_MS): Converter {
@@ -40,7 +40,7 @@ export function createConverter(deadlineMs = DEADLINE_MS): Converter {
     worker = new Worker(new URL('./thread.ts', import.meta.url), {
       workerData: task,
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MEGABYTES },
-      // Decoders complain on the console.
+      // Decoders write to the console.
       stdout: true,
       stderr: true,
     });
@@ -58,7 +58,7 @@ export function createConverter(deadlineMs = DEADLINE_MS): Converter {
           return { refused: { code: why, detail: 'its conversion was ended' } };
         }),
       ]).catch((error: unknown): Told => {
-        // An hour of anything takes less, and what does not fit into the thread's memory is no prompt.
+        // An hour of any sound takes less time, and a sound too large for the thread's memory is no prompt.
         if (ending.signal.aborted || (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY') {
           return {
             refused: { code: 'not_audio', detail: 'it cannot be decoded in bounds of time and memory' },

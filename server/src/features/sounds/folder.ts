@@ -2,30 +2,31 @@ import { constants } from 'node:fs';
 import { chmod, lstat, mkdir, open, readdir, rename, rm, statfs, unlink, utimes } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
+import { missing } from '../../core/files.ts';
 import type { Readable } from 'node:stream';
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 
-/** One kept sound: a whole file, named by what is in it. */
+/** One stored sound: a complete file, named by its hash. */
 export interface KeptSound {
   readonly sound: string;
   readonly bytes: number;
-  /** When it was known to be wanted last, in milliseconds since 1970. */
+  /** Last time at which it was in use, in milliseconds since 1970. */
   readonly wanted_ms: number;
 }
-/** The folder of sounds; the engine plays from it. Errors are those of the file system, beside the ones that are named. */
+/** The folder of sounds, from which the engine plays. Throws errors of the file system besides the named ones. */
 export interface SoundFolder {
-  /** Puts the body aside under a name of its own, which `remove`s it. Throws `sound_too_large`, `invalid_request`. */
+  /** Stores the body in a temporary file, which `remove` deletes. Throws `sound_too_large`, `invalid_request`. */
   receive(body: Readable, most: number): Promise<Upload>;
-  /** Gives a converted file its name; one that was there stays. It is wanted from now on. */
+  /** Renames a converted file to its hash; an existing one stays. It counts as in use from now on. */
   keep(file: string, sound: string, now: number): Promise<void>;
   list(): Promise<readonly KeptSound[]>;
-  /** The caller closes it. Null where there is none. */
+  /** The caller closes it. Null for an unknown sound. */
   open(sound: string): Promise<FileHandle | null>;
   has(sound: string): Promise<boolean>;
-  /** Keeps the time at which it was wanted, in its file. */
+  /** Stores the time of use in the file. */
   want(sound: string, now: number): Promise<void>;
-  /** False where there was none. */
+  /** False for an unknown sound. */
   remove(sound: string): Promise<boolean>;
   freeBytes(): Promise<number>;
 }
@@ -35,15 +36,11 @@ export interface Upload {
   remove(): Promise<void>;
 }
 
-/** The engine tells the rate of a WAV by the end of its name; this is the one for 16 kHz. */
+/** The engine reads the rate of a WAV from the end of its name; this is the one for 16 kHz. */
 const ENDING = '.wav16';
 const NAME = /^([0-9a-f]{64})\.wav16$/;
-const missing = (error: unknown): null => {
-  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-  throw error;
-};
 
-/** Makes the folder (0750), and deletes what uploads that were cut off left behind. */
+/** Creates the folder (0750) and deletes the remains of interrupted uploads. */
 export async function openSoundFolder(folder: string): Promise<SoundFolder> {
   const incoming = path.join(folder, 'incoming');
   await mkdir(folder, { recursive: true, mode: 0o750 });
@@ -72,7 +69,7 @@ export async function openSoundFolder(folder: string): Promise<SoundFolder> {
       try {
         await using file = await open(from, 'wx', 0o600);
         let bytes = 0;
-        // The rest of a refused body must still be read by who answers, so it is not destroyed here.
+        // The HTTP layer must still read the rest of a refused body, so it is not destroyed here.
         for await (const chunk of body.iterator({ destroyOnReturn: false })) {
           bytes += (chunk as Buffer).length;
           if (bytes > most) {

@@ -6,7 +6,7 @@ import type { App } from '../../ports/http.ts';
 import type { Served } from '../../ports/operations.ts';
 import type { Sounds } from './service.ts';
 
-/** Uploads and playback of sounds. For administrators in person: no API key changes what callers hear. */
+/** Uploads and playback of sounds. For administrators in person: no API key may change what callers hear. */
 export function soundOperations(sounds: Sounds, app: App): Served<typeof operations> {
   const sending = endedWithService(app);
   return {

@@ -1,14 +1,14 @@
-/** Another sample rate for a stream of samples, with a low-pass before it, so that nothing folds back into speech. */
+/** Changes the sample rate of a stream, with a low-pass filter against aliasing. */
 export interface Resampler {
   push(samples: Float32Array): Float32Array;
-  /** The rest; nothing may be pushed after it. */
+  /** Returns the rest; no `push` after it. */
   flush(): Float32Array;
 }
 
 /** Zero crossings on each side, counted at the slower of the two rates: 80 dB down within 1.3 kHz at 16 kHz. */
 const CROSSINGS = 32;
 const BETA = 8;
-/** Where the low-pass is half-way down, of half the slower rate: what folds back is beyond it. */
+/** Half-power point of the low-pass filter, as a part of half the slower rate: aliases lie beyond it. */
 const CUTOFF = 0.92;
 
 /** Modified Bessel function of the first kind, order 0. */
@@ -47,7 +47,7 @@ export function createResampler(from: number, to: number): Resampler {
     }
     for (let k = 0; k < taps; k++) kernel[phase * taps + k]! /= sum;
   }
-  // Silence in front, so that the first sample has a past.
+  // Leading silence, so that the first sample has predecessors.
   let held = new Float32Array(half - 1);
   let [at, phase, taken, given] = [0, 0, 0, 0];
 

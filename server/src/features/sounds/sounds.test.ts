@@ -12,7 +12,7 @@ import { temporaryStore } from '../../../test/conformance/store-temp.ts';
 import { until } from '../../../test/support/until.ts';
 import type { AuditEntry } from '../../ports/audit.ts';
 import type { Actor } from '../../ports/operations.ts';
-import { createSounds } from './service.ts';
+import { Sounds } from './service.ts';
 import type { SoundsDeps } from './service.ts';
 import { wav } from '../../../test/support/sound-samples.ts';
 
@@ -40,7 +40,7 @@ async function rig(t: TestContext, more: Partial<SoundsDeps> = {}) {
     builtIn: () => Promise.resolve(['vm-goodbye']),
     ...more,
   };
-  const sounds = await createSounds(deps);
+  const sounds = await Sounds.open(deps);
   t.after(async () => {
     await sounds.close();
     await temp[Symbol.asyncDispose]();
@@ -60,7 +60,7 @@ const refused = (work: Promise<unknown>, code: string, about = /./): Promise<voi
     return true;
   });
 
-test('sounds - the same sound, even from another file, is kept once; another is another', async (t) => {
+test('sounds - equal sounds, even from different files, are stored once', async (t) => {
   const { sounds, admin, upload, files, incoming } = await rig(t);
   const first = await upload(wav());
   const again = await upload(wav({ kind: 'pcm24', sample: (i) => Math.round(wavSample(i)) / 32_768 }));
@@ -73,11 +73,11 @@ test('sounds - the same sound, even from another file, is kept once; another is 
   assert.deepEqual(await files(), [first, other].map((s) => `${s.sound}.wav16`).toSorted());
   assert.deepEqual(await incoming(), []);
 });
-/** Sample `i` of the tone that `wav()` makes, as the 16 bits it is kept in. */
+/** Sample `i` of the tone of `wav()`, as stored with 16 bits. */
 const wavSample = (i: number): number =>
   Math.round(0.4 * Math.sin((2 * Math.PI * 1_000 * i) / 16_000) * 32_767);
 
-test('sounds - what is used is not deleted: 409 by hand, and never by itself', async (t) => {
+test('sounds - a sound in use is not deleted: 409 by hand, and never by itself', async (t) => {
   const { sounds, clock, used, lines, admin, upload, files } = await rig(t);
   const [ours, theirs] = [await upload(wav({ hz: 300 })), await upload(wav({ hz: 400 }))];
   used.add(ours.sound);
@@ -93,7 +93,7 @@ test('sounds - what is used is not deleted: 409 by hand, and never by itself', a
   await sounds.sweep();
   assert.deepEqual(await files(), [`${ours.sound}.wav16`]);
   assert.deepEqual([lines.at(-1)?.action, lines.at(-1)?.object], ['sounds.expire', theirs.sound]);
-  // Seven days count from when it was used last.
+  // Seven days count from the last use.
   used.clear();
   await clock.advance(6 * DAY_MS);
   await sounds.sweep();
@@ -103,7 +103,7 @@ test('sounds - what is used is not deleted: 409 by hand, and never by itself', a
   assert.deepEqual(await files(), []);
 });
 
-test('sounds - while it cannot be told what is used, nothing is deleted', async (t) => {
+test('sounds - while the use is unknown, nothing is deleted', async (t) => {
   const away = (): Promise<never> => Promise.reject(new ServiceError('store_unavailable', 'away'));
   const { sounds, clock, admin, upload, files } = await rig(t, { usedSounds: away });
   const { sound } = await upload(wav());
@@ -113,7 +113,7 @@ test('sounds - while it cannot be told what is used, nothing is deleted', async 
   assert.deepEqual(await files(), [`${sound}.wav16`]);
 });
 
-test('sounds - room: all together, and what the disk has left', async (t) => {
+test('sounds - limits: of all sounds together, and of the free disk space', async (t) => {
   const { upload, files, incoming } = await rig(t, { budget: 40_000 });
   await upload(wav());
   await upload(wav({ hz: 200 }));
@@ -125,14 +125,14 @@ test('sounds - room: all together, and what the disk has left', async (t) => {
   await refused(full.upload(wav()), 'storage_full', /disk/);
 });
 
-test('sounds - an audit trail that cannot be written lets nothing in and nothing out', async (t) => {
+test('sounds - without a writable audit trail nothing is stored or deleted', async (t) => {
   const audit = { record: () => Promise.reject(new ServiceError('store_unavailable', 'away')) };
   const { upload, files, incoming } = await rig(t, { audit });
   await refused(upload(wav()), 'store_unavailable');
   assert.deepEqual([await files(), await incoming()], [[], []]);
 });
 
-test('sounds - four at once of one person are taken in, the fifth is asked to come again, another person is not', async (t) => {
+test('sounds - four uploads of one person are accepted, the fifth must retry, another person may upload', async (t) => {
   const { sounds, admin, upload, incoming } = await rig(t);
   const bodies = Array.from({ length: 4 }, () => new PassThrough());
   const running = bodies.map((body) => sounds.upload(admin, 'prompt', body));
@@ -158,7 +158,7 @@ test('sounds - four at once of one person are taken in, the fifth is asked to co
   assert.deepEqual(await incoming(), []);
 });
 
-test('sounds - a body that ends early, or is more than 20 MB, leaves nothing behind', async (t) => {
+test('sounds - an upload that ends early, or exceeds 20 MB, leaves no file', async (t) => {
   const { sounds, admin, incoming, files } = await rig(t);
   const body = new PassThrough();
   const cut = sounds.upload(admin, 'prompt', body);
@@ -178,14 +178,14 @@ test('sounds - a body that ends early, or is more than 20 MB, leaves nothing beh
   assert.deepEqual([await files(), await incoming()], [[], []]);
 });
 
-test('sounds - what a killed service left half done is gone after the next start; what it kept is there', async (t) => {
+test('sounds - incomplete files of a killed service are deleted at the next start; stored ones stay', async (t) => {
   const { upload, folder, deps, incoming, clock } = await rig(t);
   const { sound } = await upload(wav());
   await writeFile(path.join(folder, 'incoming', '9.upload'), 'half');
   await writeFile(path.join(folder, 'notes.txt'), 'of somebody');
   const at = (clock.now() - 8 * DAY_MS) / 1_000;
   await utimes(path.join(folder, 'notes.txt'), at, at);
-  const next = await createSounds(deps);
+  const next = await Sounds.open(deps);
   assert.deepEqual(await incoming(), []);
   assert.deepEqual(
     (await next.list()).sounds.map((s) => s.sound),

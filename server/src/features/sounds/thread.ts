@@ -1,4 +1,4 @@
-/** What runs in the thread of one conversion: it reads the upload, and tells what came of it. */
+/** Thread of one conversion: reads the upload and posts the result. */
 import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { ServiceError, messageOf } from '../../core/errors.ts';
@@ -16,7 +16,7 @@ try {
     told = { refused: { code: 'storage_full', detail: 'the disk is full' } };
   else if (code !== undefined && typeof code === 'string' && /^E[A-Z]+$/.test(code))
     told = { failed: messageOf(error) };
-  // A decoder stumbled over what it was given.
+  // A decoder failed on invalid input.
   else told = { refused: { code: 'not_audio', detail: 'it is broken and cannot be decoded' } };
 }
 parentPort!.postMessage(told);

@@ -1,10 +1,10 @@
-/** What the events so far left open; with the sums of what they counted, all that the next event needs. */
+/** A visit without an end so far. */
 export interface Visit {
   readonly queue: string;
   /** Milliseconds since 1970. */
   readonly joined_at: number;
 }
-/** A visit whose end was not seen, or that was counted when the call records told it. */
+/** A visit whose end no event reported, or that was counted from the call records. */
 export interface UnseenVisit extends Visit {
   readonly leg_id: string;
   readonly call: string;
@@ -12,38 +12,38 @@ export interface UnseenVisit extends Visit {
 /** An agent's part in a queue call: from its talk to the end of the wrap-up after it. */
 export interface Handling {
   readonly queue: string;
-  /** The call as it is called now. */
+  /** Current id of the call. */
   call: string;
   readonly since: number;
   held_ms: number;
   held_since: number | null;
-  /** When the call itself ended, known before the agent's own event. */
+  /** End of the call itself, known before the agent's own event. */
   call_ended_at: number | null;
   wrap_up: { readonly since: number; readonly connected_seconds: number; deadline: number } | null;
 }
 export interface BoardAgent {
-  /** Whether it is paused, by queue. */
+  /** Paused state by queue. */
   readonly queues: Map<string, boolean>;
-  /** What keeps a free agent from being offered calls, beside a pause. */
+  /** Condition beside a pause that keeps a free agent from offers. */
   away: 'no' | 'other_call' | 'unreachable';
   handling: Handling | null;
-  /** The call of the newest handling that is over. */
+  /** Call of the newest finished handling. */
   handled_call: string | null;
-  /** Up to when its time is counted. */
+  /** Time up to which the agent's time is counted. */
   counted_to: number;
 }
-/** A call that has been in a queue. */
+/** A call that was in a queue. */
 export interface QueueCall {
   readonly since: number;
   readonly queues: string[];
   readonly agents: string[];
-  /** By whom and for which queue it was handled last, until it is transferred. */
+  /** Last agent and queue that handled it, until a transfer. */
   handled: { readonly queue: string; readonly extension: string } | null;
 }
 export interface Board {
   /** By queue and leg. */
   readonly visits: Map<string, Visit>;
-  /** Counted as lost, so far; and those of which the call records told the end. Newest last. */
+  /** `lost`: visits counted as lost so far; `settled`: visits whose end the call records reported. Newest last. */
   lost: readonly UnseenVisit[];
   settled: readonly UnseenVisit[];
   readonly calls: Map<string, QueueCall>;
@@ -51,9 +51,9 @@ export interface Board {
   readonly agents: Map<string, BoardAgent>;
   /** Whole seconds of the newest handlings of each queue, oldest first. */
   readonly handlings: Map<string, number[]>;
-  /** The newest slot in which what was never ended was looked for. */
+  /** Last interval checked for visits and calls without an end. */
   tidied_slot: number;
-  /** `boot_id` of the engine that was heard last. */
+  /** `boot_id` of the engine in the newest event. */
   engine: string | null;
 }
 
@@ -85,7 +85,7 @@ export function writeBoard(board: Board): string {
     engine: board.engine,
   });
 }
-/** Null for a text that another version wrote. */
+/** Null for the text of another version. */
 export function readBoard(text: string): Board | null {
   const read = JSON.parse(text) as {
     version: unknown;
@@ -94,7 +94,7 @@ export function readBoard(text: string): Board | null {
     agents: [string, Omit<BoardAgent, 'queues'> & { queues: [string, boolean][] }][];
     handlings: [string, number[]][];
     tidied_slot: number;
-    /** Not in what was written before these were kept. */
+    /** Missing in texts of earlier versions. */
     engine?: string | null;
     lost?: UnseenVisit[];
     settled?: UnseenVisit[];

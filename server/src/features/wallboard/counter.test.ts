@@ -60,7 +60,7 @@ const feed = (counter: Counter, journal: Journal, events: readonly DomainEvent[]
   counter.take(journal.append(events), events);
 };
 
-/** Everything that is counted and open, as text: equal texts are equal figures, whatever is asked. */
+/** All counts and open visits as text: equal texts mean equal figures for every query. */
 async function whole(counter: Counter, store: WallboardStore): Promise<string> {
   await counter.save();
   const rows = [...(await store.since(0)).rows()]
@@ -111,7 +111,7 @@ const visit: fc.Arbitrary<Visit> = fc.record({
 const DAY = Date.UTC(2026, 9, 24, 6);
 const ms = (seconds: number): number => DAY + seconds * 1000;
 
-/** The events of these visits in order, with what a resync tells again and what comes twice. */
+/** Events of these visits in order, with the repetitions of a resync and duplicates. */
 function eventsOf(visits: readonly Visit[]): DomainEvent[] {
   const events: DomainEvent[] = ['2001', '2002', '2003', '2004'].flatMap((agent, i) => [
     told.loggedIn(ms(i), agent),
@@ -151,7 +151,7 @@ function eventsOf(visits: readonly Visit[]): DomainEvent[] {
     .sort((a, b) => a.event.at - b.event.at || a.i - b.i)
     .map((x) => x.event);
 }
-/** What anyone with pencil and paper makes of the visits of one queue that joined in the span. */
+/** Independent recount of the visits of one queue that joined in the span. */
 function recount(visits: readonly Visit[], queue: string, from: number, to: number, last: number) {
   const mine = visits.filter((v) => v.queue === queue && ms(v.join) >= from && ms(v.join) < to);
   const { threshold_seconds, short_abandon_seconds } = DEFAULT_SERVICE_LEVEL;
@@ -186,7 +186,7 @@ const sumsIn = async (counter: Counter, queue: string, span: { from: number; to:
   return figuresOf(all, DEFAULT_SERVICE_LEVEL, span, 0).sums;
 };
 
-test('wallboard counter - whatever comes in whatever order: figures are what a recount of the visits gives', async () => {
+test('wallboard counter - whatever comes in whatever order: figures equal a recount of the visits', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(visit, { maxLength: 60 }), fc.nat(170), fc.nat(170), async (visits, a, b) => {
       await using t = await rig();
@@ -195,7 +195,7 @@ test('wallboard counter - whatever comes in whatever order: figures are what a r
       const counter = await t.open(journal);
       const events = eventsOf(visits);
       feed(counter, journal, events);
-      // What never ended is looked for at the first event of a slot.
+      // Visits without an end are looked for at the first event of a slot.
       const last = events.find((e) => slotOf(e.at) === slotOf(events.at(-1)!.at))!.at;
       const spans = [
         { from: DAY, to: DAY + 3 * 86_400_000 },
@@ -216,7 +216,7 @@ test('wallboard counter - whatever comes in whatever order: figures are what a r
   );
 });
 
-test('wallboard counter - figures with restarts, kills and a full disk are those of one replay from nothing, bit for bit', async () => {
+test('wallboard counter - figures after restarts, kills and a full disk equal those of one full replay, bit for bit', async () => {
   const step = fc.record({
     rows: fc.integer({ min: 1, max: 60 }),
     and: fc.constantFrom('nothing', 'save', 'stop', 'kill', 'full disk', 'meanwhile', 'later'),
@@ -247,7 +247,7 @@ test('wallboard counter - figures with restarts, kills and a full disk are those
             feed(counter, journal, events.splice(0, rows));
             await saved;
           }
-          // A killed service has the journal only; what it had counted and not saved is gone.
+          // A killed service keeps only the journal; counts that were not saved are lost.
           if (and === 'stop' || and === 'kill') counter = await live.open(journal);
         }
         feed(counter, journal, events);
@@ -331,7 +331,7 @@ test('wallboard counter - today is today: at midnight of the zone it begins agai
   const both = await sumsIn(counter, 'support', { from: midnight - 86_400_000, to: midnight + 86_400_000 });
   assert.deepEqual([both.offered, both.answered, both.open], [3, 2, 1]);
 });
-test('wallboard counter - what runs is counted up to now, from memory and from the store alike', async () => {
+test('wallboard counter - running counts reach up to now, from memory and from the store alike', async () => {
   await using t = await rig();
   const journal = journalOn(openMemoryJournal());
   let counter = await t.open(journal);

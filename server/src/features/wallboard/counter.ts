@@ -19,7 +19,7 @@ import type { Count, Sums } from './sums.ts';
 export interface CounterOptions {
   readonly store: WallboardStore;
   readonly journal: JournalReader;
-  /** The event a row was made of. */
+  /** Event of a row. */
   readonly eventOf: (row: JournalRow) => DomainEvent;
   readonly clock: Clock;
   readonly calendar: ZoneCalendar;
@@ -114,8 +114,8 @@ export class Counter {
   }
 
   /**
-   * Pages of the sums of each slot in the span, from memory and store. Slots have no order, and one slot may come in several
-   * parts.
+   * Pages of the sums of each slot in the span, from memory and store. Slots are unordered, and a slot may
+   * come in several parts.
    */
   async *slots(
     of: Count['of'],
@@ -144,7 +144,7 @@ export class Counter {
     }
   }
 
-  /** Sums of the whole span by name; only of `name` where given. */
+  /** Sums of the whole span by name; only of `name` if given. */
   async totals(
     of: Count['of'],
     { from, to }: Span,
@@ -182,7 +182,7 @@ export class Counter {
     return all;
   }
 
-  /** Counts that are still running at `now`; only of one queue and its agents where given. */
+  /** Counts still running at `now`; only of one queue and its agents if given. */
   running(now: number, queue?: string): Running {
     const byName = new Map<string, Count[]>();
     for (const one of countedBy(this.#board, now, queue)) {
@@ -199,12 +199,12 @@ export class Counter {
     return [...new Set([...this.#board.agents.keys(), ...this.#recent.table.names('agent')])].sort();
   }
 
-  /** True where `save` would write. */
+  /** True if `save` would write. */
   get unsaved(): boolean {
     return this.#changed || this.#position.seq - this.#savedSeq >= SAVE_POSITION_ROWS;
   }
 
-  /** Stores what is not stored yet. Throws `store_unavailable`. */
+  /** Stores pending counts. Throws `store_unavailable`. */
   async save(): Promise<void> {
     // One save at a time; a caller that waited also stores what was counted meanwhile.
     while (this.#saving !== null) await this.#saving.catch(() => {});

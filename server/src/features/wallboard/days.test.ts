@@ -36,7 +36,7 @@ test('wallboard days - a day has as many hours as the clocks of its zone give it
     assert.equal((span.to - span.from) / HOUR, hours, `${zone} ${day}`);
   }
 });
-test('wallboard days - every moment is in the day it is said to be in', () => {
+test('wallboard days - every moment lies in its day', () => {
   for (const zone of [
     'Europe/Berlin',
     'America/New_York',

@@ -1,6 +1,6 @@
 import { SLOT_MS } from './sums.ts';
 
-/** A span of time, milliseconds since 1970, the end not in it. */
+/** A span of time, milliseconds since 1970; `to` is not included. */
 export interface Span {
   readonly from: number;
   readonly to: number;
@@ -11,11 +11,11 @@ export interface ZoneCalendar {
   /** Milliseconds the zone's clock is ahead of UTC. */
   offsetAt(ms: number): number;
   dayOf(ms: number): string;
-  /** From midnight to midnight, 23 to 25 hours; an empty span for a day that the zone left out. */
+  /** From midnight to midnight, 23 to 25 hours; an empty span for a day that the zone skipped. */
   day(date: string): Span;
   /**
-   * Cuts a span into intervals of the zone's clock: each begins where the clock shows a multiple of `seconds` after midnight,
-   * or first shows a time beyond one. When the clock goes back, an interval comes twice.
+   * Cuts a span at multiples of `seconds` after midnight by the zone's clock, or at its first time beyond
+   * one. When the clock goes back, an interval comes twice.
    */
   intervals(span: Span, seconds: number): Generator<Span, void, void>;
 }
@@ -24,7 +24,7 @@ const DAY_MS = 86_400_000;
 const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 const MAX_CACHED_DAYS = 20_000;
 
-/** By the platform's own zone data. Throws `RangeError` for a zone it does not know. */
+/** Uses the platform's zone data. Throws `RangeError` for an unknown zone. */
 export function zoneCalendar(zone: string): ZoneCalendar {
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone: zone,
@@ -49,7 +49,8 @@ export function zoneCalendar(zone: string): ZoneCalendar {
     );
     return shown - Math.floor(ms / 1000) * 1000;
   };
-  // Of a whole day of UTC where nothing changes in it, which is nearly always; asking the platform is slow.
+  // Offset of each UTC day without a change of it, which is nearly every day; null for others. The platform's
+  // lookup is slow.
   const steady = new Map<number, number | null>();
   const offsetAt = (ms: number): number => {
     const day = Math.floor(ms / DAY_MS);
@@ -63,7 +64,7 @@ export function zoneCalendar(zone: string): ZoneCalendar {
     return offset ?? ask(ms);
   };
   const dayOf = (ms: number): string => dateOf(ms + offsetAt(ms));
-  /** The first slot of the date, or of the next one there is. */
+  /** First slot of the date, or of the next date that exists. */
   const begin = (utc: number): number => {
     const date = dateOf(utc);
     let ms = utc - 15 * 3_600_000;

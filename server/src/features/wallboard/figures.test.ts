@@ -48,7 +48,7 @@ test('wallboard figures - the six formulas, as computed by hand', () => {
     assert.equal(serviceLevel(scene, levelOf(formula, { flow_outs: 'left_out' })), left_out, formula);
   }
 });
-test('wallboard figures - waits are summed in milliseconds; what has none, as before, in whole seconds', () => {
+test('wallboard figures - waits are summed in milliseconds; those of earlier versions in whole seconds', () => {
   const waits = (outcome: 'answered' | 'abandoned', ...some: number[]) =>
     some.map((ms) => ({
       add: { joined: 1 },
@@ -103,7 +103,7 @@ test('wallboard figures - the same sums answer for any threshold and any short a
   assert.equal(figuresOf(long, DEFAULT_SERVICE_LEVEL, null, 0).median_speed_of_answer_seconds, 7200);
   assert.equal(long.wait_answered_seconds, 64_401, 'the mean knows long waits in full');
 });
-test('wallboard figures - where there is nothing to divide by there is no rate', () => {
+test('wallboard figures - with a denominator of 0 there is no rate', () => {
   const figures = figuresOf(noSums(), DEFAULT_SERVICE_LEVEL, null, 0);
   const nulls = Object.entries(figures).filter(([, value]) => value === null);
   assert.deepEqual(
@@ -161,7 +161,7 @@ test('wallboard figures - waits by nearest rank', () => {
   );
   assert.equal(waitAt(new Map(), 0.5), null);
 });
-test('wallboard figures - how long the next caller waits is said only where enough is known', () => {
+test('wallboard figures - the expected wait is given only with enough samples', () => {
   const atWork = { atWork: 2, available: 0 };
   assert.equal(expectedWait([60, 60, 60, 60], 0, atWork), null, 'four are not enough');
   assert.equal(expectedWait([60, 60, 60, 60, 60], 0, { atWork: 0, available: 0 }), null);

@@ -13,7 +13,7 @@ import type { Sums } from './sums.ts';
 const per = (numerator: number, denominator: number): number | null =>
   denominator === 0 ? null : numerator / denominator;
 
-/** domain.md section 6.1. O leaves out what was lost, and what flowed out where that is asked for. */
+/** Terms of domain.md section 6.1. `o` excludes lost visits, and flow-outs if the site excludes them. */
 interface Parts {
   readonly o: number;
   readonly a: number;
@@ -31,7 +31,7 @@ const FORMULAS: Readonly<Record<ServiceLevelFormula, (p: Parts) => number | null
   exclude_all_abandons: ({ at, o, b }) => per(at, o - b),
 };
 const seconds = (ms: number): number => Math.floor(ms / 1000);
-/** All waits together, in seconds with milliseconds. */
+/** Sum of all waits, in seconds with milliseconds. */
 const waitOf = (sums: Sums, outcome: 'answered' | 'abandoned'): number =>
   (sums[`wait_${outcome}_seconds`] * 1000 + sums[`wait_${outcome}_rest_ms`]) / 1000;
 
@@ -64,7 +64,7 @@ function queueSums(sums: Sums, level: ServiceLevel): QueueSums {
     staffed_seconds: seconds(sums.staffed_ms),
   };
 }
-/** `span` is null for today in `queue.stats`; `longestOpen` is the longest wait of who is still waiting, in seconds. */
+/** `span` is null for today in `queue.stats`; `longestOpen`: longest wait of current callers, in seconds. */
 export function figuresOf(sums: Sums, level: ServiceLevel, span: Span | null, longestOpen: number): Figures {
   const s = queueSums(sums, level);
   const parts: Parts = {
@@ -116,9 +116,9 @@ export function agentFigures(extension: string, sums: Sums): AgentFigures {
   };
 }
 
-/** Handled calls below which nobody is told how long to wait. */
+/** Handled calls below which no waiting time is announced. */
 const FEWEST_SAMPLES = 5;
-/** For a caller who joins now behind `waiting` others. */
+/** Expected wait of a caller who joins behind `waiting` others. */
 export function expectedWait(
   newest: readonly number[],
   waiting: number,

@@ -1,11 +1,11 @@
 import type { Gap } from './store.ts';
 import { SLOT_MS } from './sums.ts';
 
-/** Times of which visits are in no figure because no event of them was received. */
+/** Times whose visits no figure counts, because their events were not received. */
 export class Gaps {
   #all: readonly Gap[];
   #unsaved: readonly Gap[] = [];
-  /** Since when no events of the engine are received, in milliseconds since 1970; null while they are. */
+  /** Time since which no events of the engine are received, ms since 1970; null while they are. */
   #unheardSince: number | null = null;
 
   constructor(stored: readonly Gap[]) {
@@ -21,11 +21,11 @@ export class Gaps {
   onLinkDown(at: number): void {
     this.#unheardSince ??= at;
   }
-  /** An engine that was restarted meanwhile had no visits to miss. */
+  /** An engine that restarted meanwhile had no visits to miss. */
   onOtherBoot(): void {
     this.#unheardSince = null;
   }
-  /** Returns true if the absence that ends here is a gap; one soon after another extends it. */
+  /** Ends an absence; returns true if it is a gap. A gap soon after another extends it. */
   onResynced(at: number, restarted: boolean): boolean {
     const from = this.#unheardSince;
     this.#unheardSince = null;
@@ -56,7 +56,7 @@ export class Gaps {
     this.#unsaved = [];
     return taken;
   }
-  /** Takes back gaps that could not be stored. */
+  /** Restores gaps that could not be stored. */
   giveBack(gaps: readonly Gap[]): void {
     this.#unsaved = [...gaps, ...this.#unsaved];
   }

@@ -10,16 +10,16 @@ import type { Count } from './sums.ts';
  *   agent.talking ──> talk ──agent.wrap_up──> wrap-up ──agent.ready / not_ready without a queue, or its deadline──> over
  *                      └──the same two, another call, or an event that shows the agent doing something else──────> over
  *
- * It is counted once, when it is over. The agent's time is counted beside it, cut at the slots.
+ * It is counted once, at its end. The agent's time is counted beside it, cut at the slots.
  */
 type AgentEvent = Extract<DomainEvent, { type: `agent.${string}` }>;
 
-/** Handlings whose mean tells how long the next one takes. */
+/** Number of handlings whose mean predicts the next one. */
 const NEWEST = 20;
-/** A slice of time nobody said anything in for longer than this is cut, so that one event never counts without end. */
+/** Longest time counted between two events of an agent, so that a single event never counts without bound. */
 const LONGEST_SLICE_MS = 31 * 86_400_000;
 
-/** Counts the agent's time up to `at`, by what it has been doing since. */
+/** Counts the agent's time up to `at` by its state since the last count. */
 function countTime(extension: string, agent: BoardAgent, at: number, out: Count[]): void {
   const since = Math.max(agent.counted_to, at - LONGEST_SLICE_MS);
   if (at <= agent.counted_to) return;
@@ -39,7 +39,7 @@ function countTime(extension: string, agent: BoardAgent, at: number, out: Count[
       out.push({ of: 'queue', name: queue, slot, add });
     }
     const add: Count['add'] = {};
-    // A member that was taken out of its queues in the middle of a call works to the end of it.
+    // A member removed from its queues during a call works until its end.
     add.staffed_ms = ms;
     if (available) add.available_ms = ms;
     if (handling !== null) {
@@ -51,7 +51,7 @@ function countTime(extension: string, agent: BoardAgent, at: number, out: Count[
   }
 }
 
-/** Ends what the agent handles, at `at`; the seconds it took in all. */
+/** Ends the agent's handling at `at`; returns its total seconds. */
 function finish(extension: string, agent: BoardAgent, handling: Handling, at: number, out: Count[]): number {
   const ended = Math.min(handling.call_ended_at ?? at, at);
   const connected = handling.wrap_up?.connected_seconds ?? secondsBetween(handling.since, ended);
@@ -66,7 +66,7 @@ function finish(extension: string, agent: BoardAgent, handling: Handling, at: nu
   agent.handled_call = handling.call;
   return connected + wrap_up_seconds;
 }
-/** Counts up to `at`; a wrap-up that ran out before then ended at its deadline. Returns what was finished by it. */
+/** Counts up to `at`; a wrap-up past its deadline ended there. Returns the handling that this finished. */
 function countTo(
   extension: string,
   agent: BoardAgent,
@@ -84,7 +84,7 @@ function countTo(
   return over;
 }
 
-/** What would be counted of agents (of one queue, where it is given) if they were asked at `at`; the board stays as it is. */
+/** Counts that agents (of one queue, if given) would add at `at`; the board stays unchanged. */
 export function countedBy(board: Board, at: number, queue?: string): Count[] {
   const out: Count[] = [];
   for (const [extension, agent] of board.agents) {
@@ -106,7 +106,7 @@ function release(board: Board, extension: string, agent: BoardAgent, at: number,
   noteHandling(board, handling.queue, finish(extension, agent, handling, at, out));
 }
 
-/** Takes one event of an agent in; O(its queues), and O(slots) of the time since its event before. */
+/** Applies one event of an agent; O(its queues), and O(slots) since its previous event. */
 export function agentEvent(board: Board, event: AgentEvent, out: Count[]): void {
   const { extension } = event.data;
   const { at } = event;
@@ -127,7 +127,7 @@ function apply(board: Board, extension: string, agent: BoardAgent, event: AgentE
   const { handling } = agent;
   switch (event.type) {
     case 'agent.logged_in':
-      // Paused until it is said to be ready, which follows at once where it is.
+      // Counts as paused until its `agent.ready`, which follows at once for a ready member.
       agent.queues.set(event.data.queue, true);
       return;
     case 'agent.logged_out':
@@ -159,7 +159,7 @@ function apply(board: Board, extension: string, agent: BoardAgent, event: AgentE
         handling.wrap_up.deadline = Date.parse(deadline);
         return;
       }
-      // Told again of a call whose handling is over.
+      // A repeated event for a call whose handling is over.
       if (handling === null && call_id !== null && call_id === agent.handled_call) return;
       const talk = handling ?? newHandling(queue, call_id ?? '', at - talk_seconds * 1000);
       endHold(talk, at);
@@ -220,12 +220,12 @@ function talking(
   if (!call.agents.includes(extension)) call.agents.push(extension);
   call.handled = { queue, extension };
 }
-/** True where the agent, as the event shows it, is still at the call. */
+/** True if the event shows the agent still at the call. */
 function engaged({ data }: AgentEvent): boolean {
   const engagement = data.agent?.engagement;
   return engagement === 'talking' || engagement === 'held' || engagement === 'wrap_up';
 }
-/** Where the event carries the agent as it is after it, that settles what a lost event left open. */
+/** The event carries the agent's full state, which also repairs a missed event. */
 function follow(board: Board, extension: string, agent: BoardAgent, event: AgentEvent, out: Count[]): void {
   const engagement = event.data.agent?.engagement;
   if (engagement === undefined) return;

@@ -6,7 +6,10 @@ import { isPaused } from '../../pbx/agent-state.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { LiveView } from '../../ports/live.ts';
 
-/** Members of a queue by the one word of their tile (domain.md section 2); those that are no extension of ours are not counted. */
+/**
+ * Number of a queue's members by tile state (domain.md section 2); members without an extension of ours are
+ * not counted.
+ */
 export function agentsByState(live: LiveView, queue: string): QueueStats['agents'] {
   const agents = {
     logged_in: 0,
@@ -41,9 +44,9 @@ export function agentsByState(live: LiveView, queue: string): QueueStats['agents
   return agents;
 }
 
-/** At most one `queue.stats` of a queue in this time. */
+/** Shortest interval between two `queue.stats` of a queue. */
 const EVERY_MS = 500;
-/** What happens at once (caller left, offer accepted, agent talking) is told at once. */
+/** Delay that gathers simultaneous events (caller left, offer accepted, agent talking) into one `queue.stats`. */
 const GATHER_MS = 40;
 
 export interface PublisherOptions {
@@ -53,16 +56,16 @@ export interface PublisherOptions {
   readonly queues: () => readonly string[];
   readonly stats: (queue: string) => QueueStats;
   readonly publish: (events: readonly DomainEvent[]) => void;
-  /** Milliseconds since 1970 when the next day begins. */
+  /** Start of the next day, milliseconds since 1970. */
   readonly nextDay: () => number;
 }
 export interface Publisher {
-  /** Something of this queue may have changed; of every queue where none is given. O(1). */
+  /** Marks this queue as changed, or every queue if none is given. O(1). */
   touch(queue?: string): void;
   close(): Promise<void>;
 }
 
-/** Tells the figures of queues as events, when they changed and not too often. */
+/** Publishes `queue.stats` for changed queues, at a limited rate. */
 export function createPublisher(options: PublisherOptions): Publisher {
   const { clock, live, log, queues, stats, publish, nextDay } = options;
   const touched = new Set<string>();
@@ -72,7 +75,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
   let wake = Promise.withResolvers<void>();
 
   const touch = (queue?: string): void => {
-    // Who has something to tell is awake.
+    // With marked queues the loop is awake already.
     const sleeps = touched.size === 0;
     if (queue === undefined) for (const name of queues()) touched.add(name);
     else touched.add(queue);
@@ -103,7 +106,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
       if (touched.size === 0) await wake.promise;
       wake = Promise.withResolvers<void>();
       await clock.sleep(GATHER_MS, signal);
-      // Before the engine's state is known there is nothing to tell; its resync touches every queue.
+      // Before the engine's state is known there are no figures; its resync touches every queue.
       if (!live.live) {
         touched.clear();
         continue;
@@ -119,7 +122,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
   };
   const days = async (): Promise<void> => {
     while (!signal.aborted) {
-      // Bounded, so that a clock that was set is noticed, and how busy agents are is told while nothing else happens.
+      // Bounded, so that a changed clock is noticed and the occupancy is published without other events.
       await clock.sleep(Math.min(Math.max(nextDay() - clock.now(), 0) + 1, 60_000), signal);
       touch();
     }
@@ -138,7 +141,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
   };
 }
 
-/** What runs by itself while nothing happens is no change, but the percent that a tile shows. */
+/** Leaves out what grows with time alone; occupancy counts by whole percent, as a tile shows it. */
 function withoutTime(data: QueueStats): string {
   const { occupancy, longest_wait_seconds: _longest, sums, ...rest } = data;
   const { busy_seconds: _busy, available_seconds: _available, staffed_seconds: _staffed, ...counted } = sums;

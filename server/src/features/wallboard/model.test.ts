@@ -40,7 +40,7 @@ const QUEUE_MOVES =
     ' ',
   ) as Move['do'][];
 const move = fc.record({ do: fc.constantFrom(...QUEUE_MOVES, ...MOVES), a: fc.nat(50), b: fc.nat(50) });
-/** What becomes of the engine's frames, and when a whole snapshot or a restart of the service comes between. */
+/** Faults of the engine's frames, with snapshots and restarts of the service in between. */
 const flow = fc.record({
   moves: fc.array(move, { minLength: 10, maxLength: 80, size: 'max' }),
   drop: fc.array(fc.nat(600), { maxLength: 10 }),

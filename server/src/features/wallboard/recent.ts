@@ -4,7 +4,7 @@ import { SumTable } from './store.ts';
 import { SLOT_MS, fold, noSums, slotOf, take } from './sums.ts';
 import type { Count, Sums } from './sums.ts';
 
-/** Sums by slot since the day of the start began, and today's totals of each queue and agent, in memory. */
+/** In-memory sums by slot since the day of the start, and today's totals of each queue and agent. */
 export class RecentSums {
   readonly #clock: Clock;
   readonly #calendar: ZoneCalendar;
@@ -28,7 +28,7 @@ export class RecentSums {
   get table(): SumTable {
     return this.#table;
   }
-  /** Number of days begun, which changes every figure of today. */
+  /** Number of days begun; a new day changes every figure of today. */
   get days(): number {
     this.#keepTime();
     return this.#days;
@@ -37,7 +37,7 @@ export class RecentSums {
     this.#keepTime();
     return { date: this.#date, span: this.#span };
   }
-  /** Sets what the store holds from `from` on. */
+  /** Sets the stored sums from `from` on. */
   load(table: SumTable): void {
     this.#table = table;
   }
@@ -47,7 +47,7 @@ export class RecentSums {
     const total = this.#isToday(slot) ? this.#totals[of].get(name) : undefined;
     if (total !== undefined) take(total, one);
   }
-  /** Today's sums with counts that still run. Not to be changed. */
+  /** Today's sums including running counts. Must not be changed. */
   sumsOfToday(of: Count['of'], name: string, running: readonly Count[]): Sums {
     this.#keepTime();
     let total = this.#totals[of].get(name);

@@ -10,7 +10,7 @@ import { noSums, take } from './sums.ts';
 import type { Sums } from './sums.ts';
 import { T0, at, told } from '../../../test/support/queue-story.ts';
 
-/** Plays events and shows what is counted of a queue or agent; slots are counted from T0. */
+/** Plays events and returns the counts of a queue or agent; slots count from T0. */
 function play(...events: readonly DomainEvent[]) {
   let board: Board = emptyBoard();
   const table = new SumTable();
@@ -31,7 +31,7 @@ function play(...events: readonly DomainEvent[]) {
     agent: (name = '1003') => shown('agent', name),
   };
 }
-/** What is not zero, without time of agents. */
+/** Counts that are not zero, without the time of agents. */
 function brief(sums: Sums): Record<string, unknown> {
   const zero = noSums();
   return Object.fromEntries(
@@ -48,7 +48,7 @@ test('wallboard reducer - a visit counts in the interval of its join, with one o
     told.joined(at(0, 15, 0), 'c'),
     told.left(at(0, 15, 5), 'a', 15),
     told.abandoned(at(0, 15, 6), 'b', 11),
-    // What is told twice, or of a visit nobody heard of, counts once or not at all.
+    // Repeated events, or those of an unknown visit, count once or not at all.
     told.left(at(0, 15, 5), 'a', 15),
     told.abandoned(at(0, 16, 0), 'x', 9),
   );
@@ -119,7 +119,7 @@ test('wallboard reducer - left for elsewhere is flowed out, whatever the reason;
     },
   });
 });
-test('wallboard reducer - a join that is told again after a restart is the same visit; a new join is a new one of the same call', () => {
+test('wallboard reducer - a join repeated after a restart is the same visit; a new join is a new one of the same call', () => {
   const { queue } = play(
     told.joined(at(0), 'a'),
     { ...told.joined(at(0), 'a'), at: at(0, 9), observed: 'resync' },
@@ -130,7 +130,7 @@ test('wallboard reducer - a join that is told again after a restart is the same 
   assert.deepEqual(queue(), { 0: { joined: 2, calls: 1, flowed_out: 1, longest_wait_seconds: 600 } });
   assert.deepEqual(play(told.joined(at(0), 'a', 'sales')).queue('sales'), { 0: { joined: 1, calls: 1 } });
 });
-test('wallboard reducer - a visit whose end is never told is lost after a day', () => {
+test('wallboard reducer - a visit without an end is lost after a day', () => {
   const { queue, board } = play(
     told.joined(at(0), 'a'),
     told.joined(at(20), 'b'),
@@ -161,7 +161,7 @@ test('wallboard reducer - talk, hold and wrap-up count once, in the interval in 
   assert.deepEqual(agent()[1], handled);
   assert.deepEqual(board.handlings.get('support'), [146]);
 });
-test('wallboard reducer - a wrap-up ends at its deadline, also where its end is told later', () => {
+test('wallboard reducer - a wrap-up ends at its deadline, also if its end is reported later', () => {
   const story = [
     told.loggedIn(at(0), '1003'),
     told.ready(at(0), '1003', 'support'),
@@ -192,7 +192,7 @@ test('wallboard reducer - a talk without wrap-up ends with its call; a new talk 
   );
   assert.deepEqual(queue(), { 0: { handled: 3, talk_seconds: 60 + 60 + 10 } });
 });
-test('wallboard reducer - what an event shows of its agent settles what a lost event left open', () => {
+test('wallboard reducer - the agent’s state in an event repairs a missed event', () => {
   const { queue } = play(
     told.loggedIn(at(0), '1003'),
     told.talking(at(0, 1), '1003', 'a'),
@@ -266,7 +266,7 @@ test('wallboard reducer - offers that were missed or taken, calls that were tran
   const byAnother = play(told.talking(at(0), '1003', 'a'), told.transferred(at(0, 1), 'a', '1009'));
   assert.deepEqual(byAnother.queue(), {});
 });
-test('wallboard reducer - a call that goes on in another takes what is known of it along', () => {
+test('wallboard reducer - a call merged into another one moves its counts to it', () => {
   const { queue, board } = play(
     told.joined(at(0), 'a'),
     told.left(at(0, 1), 'a', 60),
@@ -278,7 +278,7 @@ test('wallboard reducer - a call that goes on in another takes what is known of 
   assert.equal(queue()[0]?.['talk_seconds'], 120, 'the talk ended with the call it had become a part of');
   assert.equal(board.calls.size, 0);
 });
-test('wallboard reducer - time in a gap is nobody’s, and visits stay open', () => {
+test('wallboard reducer - time in a gap is not counted, and visits stay open', () => {
   const { board } = play(
     told.loggedIn(at(0), '1003'),
     told.ready(at(0), '1003', 'support'),
@@ -296,7 +296,7 @@ test('wallboard reducer - time in a gap is nobody’s, and visits stay open', ()
   );
   assert.equal(board.visits.size, 1);
 });
-test('wallboard reducer - what is kept between events is bounded by what is open', () => {
+test('wallboard reducer - memory between events is bounded by the open visits and calls', () => {
   const board = emptyBoard();
   for (let i = 0; i < 2000; i += 1) {
     const [call, second] = [`c${i}`, i * 3];

@@ -5,15 +5,15 @@ import { lose, settle, tidySettled } from './settle.ts';
 import { slotOf } from './sums.ts';
 import type { Count } from './sums.ts';
 
-/** A visit or a call whose end was not told for so long has ended unseen. */
+/** Time after which a visit or a call without an end counts as ended unseen. */
 const LONGEST_OPEN_MS = 86_400_000;
 
 /**
- * Takes one event of the journal into the board and returns what it counts: the one way from events to figures, live and
- * replayed. Knows no time but the events'. O(1), and once in a slot O(what is open).
+ * Applies one journal event to the board and returns its counts: the only way from events to figures, live
+ * and replayed. Uses only the events' times. O(1), and once per slot O(open visits and calls).
  *
- * A visit counts in the slot of its join, whatever its outcome and whenever that comes; it has one outcome, since what ends
- * it takes it off the board. Everything else counts in the slot it happens in.
+ * A visit counts in the slot of its join, whatever its outcome; it has one outcome, since its end removes it
+ * from the board. Everything else counts in the slot of its event.
  */
 export function reduce(board: Board, event: DomainEvent): readonly Count[] {
   const out: Count[] = [];
@@ -73,7 +73,7 @@ const TYPES: ReadonlySet<string> = new Set([
   'call.transferred',
   'call.ended',
 ]);
-/** False for events that `reduce` has nothing to do with, so that they need not be read. */
+/** False for event types that `reduce` ignores, so that their rows need not be parsed. */
 export const counts = (type: string): boolean => TYPES.has(type) || type.startsWith('agent.');
 
 const visitKey = (data: { readonly queue: string; readonly leg_id: string }): string =>
@@ -87,7 +87,7 @@ function joined(board: Board, event: EventOf<'queue.caller_joined'>, out: Count[
   const joined_at = Number.isNaN(told) ? event.at : told;
   const key = visitKey(data);
   const open = board.visits.get(key);
-  // Told again, as after a restart.
+  // A repeated event, as after a restart.
   if (open?.joined_at === joined_at) return;
   if (open !== undefined) lose(board, open, data.leg_id, out);
   board.visits.set(key, { queue, joined_at });
@@ -167,8 +167,8 @@ function tidy(board: Board, at: number, slot: number, out: Count[]): void {
 }
 
 /**
- * Nothing is known of the time before `at`: what agents did then is not counted. Visits stay open until their end is told;
- * one whose end was in the gap counts as lost after a day.
+ * Skips the unknown time before `at`: agents' work in it is not counted. Visits stay open until their end is
+ * reported; a visit that ended in the gap counts as lost after a day.
  */
 export function skipGap(board: Board, at: number): void {
   for (const agent of board.agents.values()) {

@@ -26,7 +26,7 @@ import { intervalsOf, spanOf } from './span.ts';
 import { SLOT_MS, fold, noSums } from './sums.ts';
 import type { Count, Sums } from './sums.ts';
 
-/** Number of reports that may wait for the one that reads the store. */
+/** Limit of reports that wait for the one that reads the store. */
 const MAX_WAITING = 31;
 const MOST_DAYS = { queue: 400, wallboard: 92 } as const;
 
@@ -37,7 +37,7 @@ export interface ReportsDeps {
   readonly directory: Directory;
   readonly live: LiveView;
   readonly zone: string;
-  /** Service levels of queues that have their own. */
+  /** Service levels of queues with their own. */
   readonly levels: ReadonlyMap<string, ServiceLevel>;
 }
 
@@ -88,7 +88,10 @@ export class Reports {
     );
   }
 
-  /** Throws `invalid_request`, `overloaded`, `store_unavailable`, and `forbidden` for a display that asks for another day. */
+  /**
+   * Throws `invalid_request`, `overloaded`, `store_unavailable`, and `forbidden` for a display that requests
+   * another day.
+   */
   async wallboard(who: Principal, query: WallboardQuery): Promise<WallboardReply> {
     const { calendar, clock, counter, directory } = this.#deps;
     checkDay(who, query);
@@ -198,7 +201,7 @@ export class Reports {
     return this.#deps.live.queue(queue)?.callers ?? [];
   }
 
-  /** Whole seconds that the first caller who joined in the span and still waits has waited. */
+  /** Whole seconds waited by the first caller that joined in the span and still waits. */
   #longestOpen(queue: string, { from, to }: Span, now: number): number {
     let longest = 0;
     for (const { joined_at } of this.#callersOf(queue)) {

@@ -153,7 +153,7 @@ const visits = (queue = 'support'): DomainEvent[] => [
   told.abandoned(at(-1, 2, 30), `3-${queue}`, 30, queue),
 ];
 
-test('wallboard - today, with what is in the queue now; every figure says by what it was computed', async (t) => {
+test('wallboard - today’s figures with the current queue; every figure names its formula', async (t) => {
   const { read, pbx, joinsNow, clock, commit } = await rig(t, { before: visits() });
   pbx.linkUp();
   pbx.member('support', '1003');
@@ -196,7 +196,7 @@ test('wallboard - today, with what is in the queue now; every figure says by wha
   await clock.advance(1_000);
   assert.equal((await read()).stale, true);
 });
-test('wallboard - asked by other formulas and thresholds, the same sums answer', async (t) => {
+test('wallboard - other formulas and thresholds are computed from the same sums', async (t) => {
   const { read, stats } = await rig(t, { before: visits() });
   const level = async (query: string) => (await stats(query)).stats.service_level;
   assert.equal(await level('?formula=answered_only'), 1 / 2);
@@ -230,7 +230,7 @@ test('wallboard - each sees its own: agents their queues, keys theirs, others no
     assert.equal((await get(url, token)).status, status, `${url} ${token}`);
   }
 });
-test('wallboard - an agent hears of itself among the agents, a supervisor of all', async (t) => {
+test('wallboard - an agent reads itself among the agents, a supervisor all', async (t) => {
   const story = ['1003', '1004'].flatMap((agent) => [
     told.loggedIn(at(-1), agent),
     told.ready(at(-1), agent, 'support'),
@@ -299,7 +299,7 @@ test('wallboard - a series ends with the interval that has begun', async (t) => 
   assert.equal((await stats('?interval=3600')).series!.length, 11, 'it is ten o’clock in Berlin');
   assert.deepEqual((await stats('?day=2026-11-22&interval=3600')).series, []);
 });
-test('wallboard - a query that is not understood, or asks for too much, is 400 and says why', async (t) => {
+test('wallboard - an invalid or too large query is 400 with its reason', async (t) => {
   const { get } = await rig(t);
   const queries: readonly [string, RegExp][] = [
     ['day=21.11.2026', /day/],
@@ -376,7 +376,7 @@ test('wallboard - the service level of a queue is set by an administrator, is au
     ['queues/support'],
   );
 });
-test('wallboard - queue.stats: what changed, gathered, at most twice a second, and nothing of itself', async (t) => {
+test('wallboard - queue.stats: changes only, gathered, at most twice a second', async (t) => {
   const { clock, published, pbx, joinsNow, leaves, board } = await rig(t);
   joinsNow('support', 'early');
   await clock.advance(2_000);
@@ -413,7 +413,7 @@ test('wallboard - queue.stats: what changed, gathered, at most twice a second, a
   );
   assert.equal(board.stats('support')!.sums.answered, 1);
 });
-test('wallboard - queue.stats: who works is less busy the longer nothing happens, and a tile says so within a minute', async (t) => {
+test('wallboard - queue.stats: occupancy falls while nothing happens, and a tile shows it within a minute', async (t) => {
   const story = [
     told.loggedIn(at(0), '1003'),
     told.ready(at(0), '1003', 'support'),
@@ -476,7 +476,7 @@ test('wallboard - queue.stats: a new day begins at midnight of the site', async 
     ],
   );
 });
-test('wallboard - a queue that is gone from the directory is told of no more', async (t) => {
+test('wallboard - a queue removed from the directory is not published any more', async (t) => {
   const { clock, published, pbx, directory, commit, board } = await rig(t);
   pbx.linkUp();
   await clock.advance(1_000);
@@ -487,7 +487,7 @@ test('wallboard - a queue that is gone from the directory is told of no more', a
   assert.equal(published.length, 0);
   assert.equal(board.stats('sales'), undefined);
 });
-test('wallboard - today’s reply is made once for everybody who sees the same, and anew when something is counted', async (t) => {
+test('wallboard - today’s reply is built once for all readers of the same queues, and again after a new count', async (t) => {
   const { board, commit, clock } = await rig(t, { before: visits() });
   const who = { extension: '1002', level: 'supervisor', key: null } as const;
   const first = await board.wallboardBody(who, {});

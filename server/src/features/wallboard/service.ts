@@ -51,7 +51,7 @@ interface Body {
 }
 const SAVE_EVERY_MS = 3_000;
 const PURGE_EVERY_MS = 86_400_000;
-/** How long a body is served while nothing is counted; only waiting times change in it. */
+/** Time for which a body is served without new counts; only waiting times change in it. */
 const BODY_MS = 1_000;
 /** Shortest time between two bodies under load. */
 const BODY_EVERY_MS = 100;

@@ -33,7 +33,7 @@ const settled = (
     ...more,
   },
 });
-/** The sums that these events lead to; the board is written down and read again before those whose place is in `again`. */
+/** Sums of these events; before each index in `again` the board is written and read back. */
 function fold(events: readonly DomainEvent[], again: readonly number[] = []): string[] {
   let board = emptyBoard();
   const table = new SumTable();
@@ -53,7 +53,7 @@ const visit = fc.record({
   outcome: fc.constantFrom(...OUTCOMES),
   seen: fc.constantFrom('whole', 'join', 'nothing'),
 });
-test('wallboard - whatever of its visits nobody saw, once all are settled the figures are those of a day without a gap', () => {
+test('wallboard - whichever visits were missed, once all are settled the figures equal those of a day without a gap', () => {
   fc.assert(
     fc.property(
       fc.array(visit, { maxLength: 25 }),
@@ -93,7 +93,7 @@ test('wallboard - whatever of its visits nobody saw, once all are settled the fi
             told: v.seen !== 'nothing',
             ...waited,
           });
-          // Of a visit whose end was seen too, and twice where it was published again.
+          // Of a visit whose end was received too, and twice after a repetition.
           for (let n = 0; n < 2; n += 1) later.push({ order: chance.next().value, event });
         }
         const byTime = (events: readonly DomainEvent[]) => events.toSorted((a, b) => a.at - b.at);

@@ -1,12 +1,12 @@
-/** Visits whose end no event told, until the call records do. */
+/** Visits whose end no event reported, until the call records do. */
 import type { EventData } from '@offhook/contract/events.ts';
 import type { Board, UnseenVisit, Visit } from './board.ts';
 import { slotOf } from './sums.ts';
 import type { Count } from './sums.ts';
 
-/** How long the call records of a visit may be on their way. */
+/** Longest delay of a visit's call records. */
 const KEEP_MS = 7 * 86_400_000;
-/** The journal's times and those of the call records differ by less. */
+/** The times of the journal and of the call records differ by less. */
 const SOON_MS = 5_000;
 
 /** Counts a visit as lost. */
@@ -15,7 +15,10 @@ export function lose(board: Board, visit: Visit, leg_id: string, out: Count[]): 
   out.push({ of: 'queue', name: visit.queue, slot: slotOf(visit.joined_at), add: { lost: 1 } });
 }
 
-/** Counts what the call records tell of a visit: one that was lost is lost no more, one of which no event told is counted. Once. */
+/**
+ * Counts the outcome of a visit from the call records, once: a lost visit is no longer lost, a visit without
+ * any event is added.
+ */
 export function settle(board: Board, data: EventData<'queue.caller_settled'>, out: Count[]): void {
   const { queue, leg_id, call_id, outcome, waited_seconds: seconds, waited_ms = seconds * 1000 } = data;
   const said = Date.parse(data.joined_at);

@@ -6,7 +6,7 @@ import type { Span, ZoneCalendar } from './days.ts';
 import { SLOT_MS } from './sums.ts';
 
 const DAY_MS = 86_400_000;
-/** Zone data of other centuries is no multiple of a quarter of an hour. */
+/** Zone offsets of other centuries are no multiples of a quarter of an hour. */
 const FIRST = Date.UTC(2000, 0, 1);
 const LAST = Date.UTC(2100, 0, 1);
 
@@ -14,7 +14,7 @@ const refuse = (detail: Said | string): never => {
   throw new ServiceError('invalid_request', detail);
 };
 
-/** The span a query asks for, today where it names none. `day` is null where it is not asked for as a day. */
+/** Span of a query, today by default. `day` is null for a query by `from` and `to`. */
 export function spanOf(
   query: Pick<WallboardQuery, 'day' | 'from' | 'to'>,
   calendar: ZoneCalendar,
@@ -43,7 +43,7 @@ export function spanOf(
   return { span, day: null };
 }
 
-/** Intervals of a series at most. */
+/** Most intervals of a series. */
 const MOST_INTERVALS = 3000;
 /** The intervals of the span that begin no later than `now`. */
 export function intervalsOf(calendar: ZoneCalendar, span: Span, seconds: number, now: number): Span[] {

@@ -7,11 +7,11 @@ import type { Sums } from './sums.ts';
 
 type Of = 'queue' | 'agent';
 interface Tables {
-  /** What was counted of one queue or agent in one slot: a text of `writeSums`. */
+  /** Counts of one queue or agent in one slot: a text of `writeSums`. */
   wallboard_sums: { of: Of; name: string; slot: number; sums: string };
-  /** The same of a day of UTC, so that a long span is few rows. */
+  /** Sums of a UTC day, so that a long span takes few rows. */
   wallboard_days: { of: Of; name: string; day: number; sums: string };
-  /** One row: what was open after the event `seq` of the journal `epoch`, with which the sums agree. */
+  /** One row: the board after the event `seq` of the journal `epoch`, consistent with the sums. */
   wallboard_state: { id: number; epoch: string; seq: number; as_of: number; board: string };
   wallboard_gaps: { from_at: number; to_at: number; reason: Gap['reason']; settled: number };
   wallboard_service_levels: {
@@ -72,21 +72,21 @@ const migrations: readonly Migration[] = [
   },
 ];
 
-/** A stretch of time of which nothing could be counted; milliseconds since 1970. */
+/** A span without counts; milliseconds since 1970. */
 export interface Gap extends Span {
   readonly reason: 'retention' | 'new_journal' | 'unheard';
-  /** The call records have told the visits of that time. */
+  /** The call records have supplied the visits of that time. */
   readonly settled?: boolean;
 }
 /** How far the journal has been counted. */
 export interface Position {
   readonly epoch: string;
-  /** The newest event that is counted; 0 for none. */
+  /** Newest counted event; 0 for none. */
   readonly seq: number;
-  /** When the newest counted event happened; 0 for none. */
+  /** Time of the newest counted event; 0 for none. */
   readonly as_of: number;
 }
-/** Named in every statement, so that an index that begins with it is used. */
+/** Named in every statement, so that the database uses an index that begins with it. */
 const BOTH = ['queue', 'agent'] as const;
 /** Sums by queue or agent and slot. */
 export class SumTable {
@@ -96,7 +96,7 @@ export class SumTable {
     agent: new Map(),
   };
 
-  /** The sums of this slot, to be counted into. */
+  /** Sums of this slot, for adding to. */
   at(of: Of, name: string, slot: number): Sums {
     const rows = this.#rows[of];
     let slots = rows.get(name);
@@ -118,7 +118,7 @@ export class SumTable {
       }
     }
   }
-  /** True where it has a slot before this one. */
+  /** True if it has a slot before this one. */
   before(slot: number): boolean {
     for (const row of this.rows()) if (row.slot < slot) return true;
     return false;
@@ -126,7 +126,7 @@ export class SumTable {
   addAll(other: SumTable): void {
     for (const { of, name, slot, sums } of other.rows()) fold(this.at(of, name, slot), sums);
   }
-  /** Forgets every slot before this one. */
+  /** Drops every slot before this one. */
   dropBefore(slot: number): void {
     for (const of of BOTH) {
       for (const [name, slots] of this.#rows[of]) {
@@ -139,7 +139,7 @@ export class SumTable {
 
 const SLOTS_OF_DAY = 96;
 const textOf = (...parts: readonly (string | number)[]): string => parts.join('/');
-/** Adds to the rows of each slot that is concerned; the rows of a slot are read at once. */
+/** Adds to the stored rows; the rows of one slot are read in one query. */
 async function addSlots(trx: Transaction<Tables>, added: SumTable): Promise<void> {
   const rows = new Map([...added.rows()].map((row) => [textOf(row.of, row.name, row.slot), row]));
   for (const slot of new Set([...rows.values()].map((row) => row.slot))) {
@@ -203,12 +203,12 @@ function together(sums: Sums, more: Sums | string): Sums {
   fold(both, typeof more === 'string' ? readSums(more) : more);
   return both;
 }
-/** Bounded, so that a statement stays below the number of parameters a database takes. */
+/** Keeps a statement below the databases' limit of parameters. */
 const ROWS_PER_STATEMENT = 200;
 
-/** Two years, and the time to compare them. */
+/** Two years, and ten weeks in which they can be compared. */
 const KEEP_MS = 800 * 86_400_000;
-/** Rows of one statement: what is read at once holds the event loop for a few milliseconds. */
+/** Rows per statement: one read holds the event loop for a few milliseconds. */
 const PAGE = 500;
 
 interface SlotRow {
@@ -220,7 +220,7 @@ interface NameRow {
   readonly sums: Partial<Sums>;
 }
 
-/** Sums, gaps and service levels. Every method throws `store_unavailable` when the database refuses. */
+/** Sums, gaps and service levels. Every method throws `store_unavailable` if the database fails. */
 export class WallboardStore {
   readonly #store: Store;
   readonly #db: Kysely<Tables>;
@@ -235,14 +235,14 @@ export class WallboardStore {
     return new WallboardStore(store);
   }
 
-  /** Null if nothing was ever counted. */
+  /** Null before the first save. */
   async position(): Promise<(Position & { readonly board: string }) | null> {
     const row = await this.#db.selectFrom('wallboard_state').selectAll().executeTakeFirst();
     if (row === undefined) return null;
     return { epoch: row.epoch, seq: Number(row.seq), as_of: Number(row.as_of), board: row.board };
   }
 
-  /** Adds what was counted since the last time, and how far; all or nothing. A gap takes the place of one that began with it. */
+  /** Adds the counts and the position since the last save, all or nothing. A gap replaces one with the same start. */
   async save(added: SumTable, position: Position, board: string, gaps: readonly Gap[] = []): Promise<void> {
     await this.#store.transaction<Tables, void>(async (trx) => {
       await addSlots(trx, added);
@@ -300,7 +300,7 @@ export class WallboardStore {
     }
   }
 
-  /** What sums up to all of these slots, by days where they hold whole ones; of every name where none is given. */
+  /** Sums that add up to these slots, by whole days where possible; of every name unless one is given. */
   async *parts(
     of: Of,
     first: number,

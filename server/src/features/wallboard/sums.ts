@@ -1,8 +1,9 @@
 import { INTERVAL_SECONDS, LONGEST_THRESHOLD_SECONDS } from '@offhook/contract/wallboard.ts';
 
 /**
- * What only grows by addition. `_ms` are milliseconds, so that many short slices of time lose nothing by rounding; `_rest_ms`
- * are those beyond the whole seconds of the same waits, which events of earlier versions do not say.
+ * Fields that grow by addition. `_ms` are milliseconds, so that many short slices lose nothing by rounding;
+ * `_rest_ms` are the milliseconds beyond the whole seconds of the same waits, which events of earlier
+ * versions lack.
  */
 const ADDED = [
   'joined',
@@ -28,26 +29,25 @@ const ADDED = [
   'staffed_ms',
 ] as const;
 type Added = (typeof ADDED)[number];
-/** How many visits waited how many whole seconds. */
+/** Number of visits by whole seconds waited. */
 export type Waits = Map<number, number>;
 const WAITS = ['answered_waits', 'abandoned_waits'] as const;
 
-/** Everything that is counted of one queue or one agent in one interval, in integers. Order of counting does not matter. */
+/** All counts of one queue or agent in one interval, in integers. The order of counting does not matter. */
 export type Sums = Record<Added, number> &
   Record<(typeof WAITS)[number], Waits> & { longest_wait_seconds: number };
 
-/** One thing to be counted. */
 export interface Count {
   readonly of: 'queue' | 'agent';
-  /** Of the queue, or the agent's extension. */
+  /** Name of the queue, or the agent's extension. */
   readonly name: string;
   readonly slot: number;
   readonly add: Partial<Record<Added, number>>;
-  /** Of a visit that is over. */
+  /** For a finished visit. */
   readonly waited?: {
     readonly outcome: 'answered' | 'abandoned' | 'flowed_out';
     readonly seconds: number;
-    /** Milliseconds beyond the whole seconds, where they are known. */
+    /** Milliseconds beyond the whole seconds, if known. */
     readonly rest_ms?: number;
   };
 }
@@ -83,7 +83,7 @@ export const noSums = (): Sums => ({
   abandoned_waits: new Map(),
 });
 
-/** Counts one thing into `sums`; O(1). */
+/** Adds one count to `sums`; O(1). */
 export function take(sums: Sums, { add, waited }: Count): void {
   for (const field in add) sums[field as Added] += add[field as Added]!;
   if (waited === undefined) return;
@@ -98,7 +98,7 @@ export function take(sums: Sums, { add, waited }: Count): void {
   waits.set(kept, (waits.get(kept) ?? 0) + 1);
 }
 
-/** Adds `more` to `sums`; what it does not have is nothing. */
+/** Adds `more` to `sums`; missing fields count as zero. */
 export function fold(sums: Sums, more: Partial<Sums>): void {
   for (const field of ADDED) sums[field] += more[field] ?? 0;
   sums.longest_wait_seconds = Math.max(sums.longest_wait_seconds, more.longest_wait_seconds ?? 0);
@@ -114,7 +114,7 @@ export function waitedLess(waits: Waits, below: number): number {
   for (const [seconds, n] of waits) if (seconds < below) visits += n;
   return visits;
 }
-/** The wait that the part `p` of the visits did not exceed, by nearest rank; null where there is none. */
+/** Wait that the share `p` of the visits did not exceed, by nearest rank; null without visits. */
 export function waitAt(waits: Waits, p: number): number | null {
   let all = 0;
   for (const n of waits.values()) all += n;
@@ -126,7 +126,7 @@ export function waitAt(waits: Waits, p: number): number | null {
   return null;
 }
 
-/** The same text for the same sums, however they came about; zeros are left out. */
+/** The same text for the same sums, in any order of counting; zeros are left out. */
 export function writeSums(sums: Sums): string {
   const kept: Record<string, unknown> = {};
   for (const field of [...ADDED, 'longest_wait_seconds'] as const) {
@@ -137,5 +137,5 @@ export function writeSums(sums: Sums): string {
   }
   return JSON.stringify(kept);
 }
-/** To be folded into sums. */
+/** Partial sums, for `fold`. */
 export const readSums = (text: string): Partial<Sums> => JSON.parse(text) as Partial<Sums>;

@@ -13,7 +13,7 @@ const range = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, i) => from + i);
 const HOUR = 3_600_000;
 
-test('webhooks - an hour of targets that fail in every way: order holds, memory too, the healthy one waits for nobody', async (t) => {
+test('webhooks - an hour of targets with every failure: order holds, memory too, and the healthy one never waits', async (t) => {
   const rig = await webhooksRig(t);
   await using healthy = await startSink();
   await using broken = await startSink(status(500));
@@ -70,7 +70,7 @@ test('webhooks - an hour of targets that fail in every way: order holds, memory 
   assert.deepEqual(gone.seqs, [1], 'not asked again');
   const goneHook = rig.one(id['gone']!);
   assert.deepEqual([goneHook.enabled, goneHook.disabled_reason], [false, 'gone']);
-  // The status was said: a body of a gigabyte is read to its first 64 KiB, and its connection is given up.
+  // The status has arrived: a body of a gigabyte is read up to 64 KiB, then its connection is closed.
   assert.equal((await rig.deliveries(id['huge']!))[0]!.state, 'delivered');
   assert.ok(flood < 60 * 16 * megabyte.length, `${flood / 60} bytes were sent for each`);
   const grown = (process.memoryUsage().rss - rss) / 1_048_576;
@@ -154,7 +154,7 @@ test('webhooks - a target dead for days: the whole schedule, then parked, then d
   assert.equal(rig.one(lost).enabled, false, 'after a restart too');
 });
 
-test('webhooks - an event the target cannot digest is parked and the next goes on; a success between them disables nothing', async (t) => {
+test('webhooks - an event that the target rejects is parked and the next is sent; a success in between prevents the disabling', async (t) => {
   const rig = await webhooksRig(t);
   await using sink = await startSink((received, response) =>
     status(received.seq! % 2 === 0 ? 400 : 200)(received, response),
@@ -254,7 +254,7 @@ test('webhooks - killed between the sending and the writing: the same webhook-id
   );
 });
 
-test('webhooks - a restart goes on with the schedule, and disables nothing that was failing for a moment', async (t) => {
+test('webhooks - a restart continues the schedule, and disables no webhook that failed for a moment', async (t) => {
   const rig = await webhooksRig(t);
   await using sink = await startSink(status(503));
   const { id } = (await rig.create({ url: sink.url })).webhook;
@@ -272,7 +272,7 @@ test('webhooks - a restart goes on with the schedule, and disables nothing that 
   assert.deepEqual([line!.attempts, line!.state], [4, 'delivered']);
 });
 
-test('webhooks - what retention took before it was sent is a gap in the log, and so is a new journal', async (t) => {
+test('webhooks - events that retention deleted before the delivery are a gap in the log, and so is a new journal', async (t) => {
   const rig = await webhooksRig(t);
   await using sink = await startSink(status(500));
   const { id } = (await rig.create({ url: sink.url })).webhook;
@@ -392,7 +392,7 @@ test('webhooks - answers that are none fail at once, and one that never ends cou
   assert.deepEqual([cut.delivered, cut.status, cut.excerpt], [true, 202, 'so far']);
 });
 
-test('webhooks - what a refusing database leaves in memory is bounded', async (t) => {
+test('webhooks - memory is bounded while the database fails', async (t) => {
   const rig = await webhooksRig(t);
   await using sink = await startSink();
   const { id } = (await rig.create({ url: sink.url })).webhook;

@@ -1,18 +1,19 @@
 /** Webhooks: their settings, delivery logs and the lanes that deliver. */
+import { random } from '../../core/chance.ts';
 import type { Log } from '../../core/log.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { FollowableJournal } from '../../ports/journal-store.ts';
 import type { Gauges } from '../../ports/metrics.ts';
 import type { Store } from '../../ports/store.ts';
-import { createRunner } from './runner.ts';
+import { Runner } from './runner.ts';
 import { WebhookService } from './service.ts';
 import { createTargetSettings } from './settings.ts';
 import { createWebhookStore } from './store.ts';
 import { isDeaf } from './subscription.ts';
 import type { FindOwner } from './subscription.ts';
 import { createGuard } from '../../outbound/address-guard.ts';
-import type { Allow } from '../../outbound/address-guard.ts';
+import type { Allow, Guard } from '../../outbound/address-guard.ts';
 import { createResolve, Transport } from '../../outbound/transport.ts';
 import type { Resolve } from '../../outbound/transport.ts';
 
@@ -33,27 +34,29 @@ export interface WebhooksOptions {
 export interface WebhookFigures {
   readonly webhooks: number;
   readonly retrying: number;
-  /** Attempts that wait for their answer now. */
+  /** Attempts that wait for their answer. */
   readonly under_way: number;
-  /** Events that the webhook farthest behind has not looked at. */
+  /** Events that the slowest webhook has not handled. */
   readonly lag: number;
   readonly delivered: number;
   readonly failed: number;
   readonly parked: number;
-  /** Those that were disabled by themselves since the start. */
+  /** Webhooks disabled by the service since the start. */
   readonly disabled: number;
 }
-/** The service of the administrator, and what the composition root needs of the feature. */
+/** The administrator's service, and the parts for the composition root. */
 export interface Webhooks {
   readonly service: WebhookService;
+  /** Checks every outside address that the service calls; its settings can permit private ones. */
+  readonly guard: Guard;
   figures(): WebhookFigures;
   gauges(to: Gauges): void;
   /**
-   * Call after the rights of an owner changed or ended: a webhook without an owner, or whose owner may hear none of its topics,
-   * is disabled now and not at its next event.
+   * Call it after the rights of an owner changed or ended: disables webhooks without an owner, or whose owner
+   * may receive none of their topics, before their next event.
    */
   ownersChanged(): void;
-  /** Writes what is only in memory. */
+  /** Stores pending changes. */
   save(): Promise<void>;
   close(): Promise<void>;
 }
@@ -83,8 +86,8 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
   });
   const transport = new Transport({ guard, clock, resolve });
   const agent = `Offhook/${options.version}`;
-  const chance = options.chance ?? Math.random;
-  const runner = createRunner({ journal, clock, transport, log, agent, chance, store, audit, owner });
+  const chance = options.chance ?? (() => random('webhook retry'));
+  const runner = new Runner({ journal, clock, transport, log, agent, chance, store, audit, owner });
   const { hooks } = runner;
   for (const row of await store.all()) runner.start(row);
   const parts = { journal, clock, audit, owner, source, store, guard, targets, transport, agent, runner };
@@ -100,6 +103,7 @@ export async function createWebhooks(options: WebhooksOptions): Promise<Webhooks
   };
   return {
     service: new WebhookService({ ...parts, resolve }),
+    guard,
     figures,
     gauges(to) {
       for (const name of FIGURES) {

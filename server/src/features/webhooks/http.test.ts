@@ -103,7 +103,7 @@ test('webhooks over HTTP - made, read, changed, rotated, tested, replayed, delet
   assert.equal(sink.received.length, 5);
 });
 
-test('webhooks over HTTP - for administrators and keys with the scope, and what is not understood is refused', async (t) => {
+test('webhooks over HTTP - for administrators and keys with the scope; an invalid request is refused', async (t) => {
   const { rig, call, commands } = await site(t);
   const good = { url: 'https://crm.example.com/hook', topics: ['presence'], enabled: false };
   for (const who of ['token-user', 'token-agent', 'token-supervisor', 'key-2']) {

@@ -6,6 +6,7 @@ import { namesIn } from '../../rights/topics.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { FollowableJournal, JournalRow } from '../../ports/journal-store.ts';
 import { isFromBefore } from '../../rights/former-holder.ts';
+import { DeliveryLoop } from '../../outbound/delivery-loop.ts';
 import { retryDelay } from '../../outbound/schedule.ts';
 import { post } from './post.ts';
 import type { DeliveryRow, Line, Progress, Settings } from './store.ts';
@@ -18,7 +19,6 @@ const PAGE = 100;
 const REPLAY_ATTEMPTS = 3;
 /** A webhook without a successful delivery for this long is disabled; one delivery is parked by then and the next is failing. */
 const FAILING_MS = 5 * 86_400_000;
-const AFTER_TROUBLE_MS = 1_000;
 
 /** State of one webhook in memory; `progress` is changed in place. */
 export interface Hook {
@@ -60,26 +60,25 @@ export const releasedOf = (progress: Progress, now: number): Progress => ({
   replay: progress.replay === null ? null : releasedLine(progress.replay, now),
 });
 
-const forEver = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-
 /** Delivers the events of one webhook in order, one at a time, from construction until `close`. */
 export class Lane {
   readonly #hook: Hook;
   readonly #progress: Progress;
   readonly #deps: LaneDeps;
-  #closed = false;
   /** Number of manual retries. */
   #releases = 0;
-  #pause = new AbortController();
-  readonly #broken = new AbortController();
-  readonly #running: Promise<void>;
+  readonly #loop: DeliveryLoop;
 
   constructor(hook: Hook, deps: LaneDeps) {
     this.#hook = hook;
     this.#progress = hook.progress;
     this.#deps = deps;
-    this.#running = this.#run();
+    const { clock, log } = deps;
+    this.#loop = new DeliveryLoop({
+      step: () => this.#step(),
+      trouble: (error) => log.warn({ webhook: hook.id, error: messageOf(error) }, 'a webhook waits'),
+      clock,
+    });
   }
 
   /** Retries a failed delivery now and restarts its retry schedule, also if an attempt in progress fails. */
@@ -92,28 +91,12 @@ export class Lane {
     this.wake();
   }
   /** Starts no new attempt; one in progress may finish until `grace` is aborted. */
-  async close(grace: AbortSignal): Promise<void> {
-    this.#closed = true;
-    this.wake();
-    const cut = (): void => this.#broken.abort();
-    if (grace.aborted) cut();
-    else grace.addEventListener('abort', cut, { once: true });
-    await this.#running;
-    grace.removeEventListener('abort', cut);
+  close(grace: AbortSignal): Promise<void> {
+    return this.#loop.close(grace);
   }
   /** Ends the present wait, after a change of settings or the start of a replay. */
   wake(): void {
-    const before = this.#pause;
-    this.#pause = new AbortController();
-    before.abort();
-  }
-  /** Waits until `wait` resolves or `wake` is called. */
-  async #rest(wait: (signal: AbortSignal) => Promise<void>): Promise<void> {
-    const { signal } = this.#pause;
-    if (this.#closed) return;
-    await wait(signal).catch((error: unknown) => {
-      if (!signal.aborted) throw error;
-    });
+    this.#loop.wake();
   }
 
   /** Marks all events up to `seq` as done. */
@@ -149,9 +132,9 @@ export class Lane {
   }
 
   /**
-   * Up to where the log is in the epoch that was delivered so far; null where it holds nothing more of it. What a restored log
-   * still holds of the former epoch goes out first: whether it did after the copy was made is not known, and its ids are as they
-   * were.
+   * Last seq of the delivered epoch; null if the journal holds no more of it. After a restore, rows of the
+   * former epoch are delivered first: whether they were before the backup is unknown, and their ids are
+   * unchanged.
    */
   #lastOfEpoch(): number | null {
     const { epoch, live } = this.#progress;
@@ -161,7 +144,7 @@ export class Lane {
     return next !== undefined && next.seq <= last && idOf(next).startsWith(`${epoch}:`) ? last : null;
   }
   async #step(): Promise<void> {
-    if (!this.#hook.settings.enabled) return this.#rest(forEver);
+    if (!this.#hook.settings.enabled) return this.#loop.rest();
     const heard = this.#deps.heard(this.#hook.settings);
     if (heard === null) return this.#deps.disable(this.#hook, 'no_owner');
     if (heard.names.size === 0) return this.#deps.disable(this.#hook, 'not_allowed');
@@ -186,14 +169,15 @@ export class Lane {
       return;
     }
     const rows = this.#deps.journal.read(line.at, PAGE);
-    if (rows.length === 0) return this.#rest((signal) => this.#deps.journal.waitFor(line.at + 1, signal));
+    if (rows.length === 0)
+      return this.#loop.rest((signal) => this.#deps.journal.waitFor(line.at + 1, signal));
     for (const row of rows) {
       if (row.seq > until || !(await this.#handle(row, line))) return;
     }
   }
-  /** Sends the row if it is to be sent now; false where the line must be looked at anew. */
+  /** Sends the row if it is due; false if the line must be read again. */
   async #handle(row: JournalRow, line: Line): Promise<boolean> {
-    if (this.#closed || !this.#hook.settings.enabled) return false;
+    if (this.#loop.closed || !this.#hook.settings.enabled) return false;
     if (line !== (this.#progress.replay ?? this.#progress.live)) return false;
     const heard = this.#deps.heard(this.#hook.settings);
     if (heard === null || heard.names.size === 0) return false;
@@ -205,7 +189,7 @@ export class Lane {
     const { head } = line;
     const early = head?.seq === row.seq ? head.next_at - this.#deps.clock.now() : 0;
     if (early <= 0) return this.#attempt(row, line);
-    await this.#rest((signal) => this.#deps.clock.sleep(early, signal));
+    await this.#loop.rest((signal) => this.#deps.clock.sleep(early, signal));
     return false;
   }
   async #attempt(row: JournalRow, line: Line): Promise<boolean> {
@@ -216,9 +200,9 @@ export class Lane {
     const at = this.#deps.clock.now();
     const { transport, agent } = this.#deps;
     const message = { id, body: row.json, at, agent };
-    const { ok, ...result } = await post(transport, settings, message, this.#broken.signal);
-    // Broken off by us, or asked at an address that is not the target any more: it says nothing.
-    if (!ok && (this.#broken.signal.aborted || this.#hook.settings.url !== settings.url)) return false;
+    const { ok, ...result } = await post(transport, settings, message, this.#loop.broken);
+    // An aborted attempt, or one at a replaced address, has no result.
+    if (!ok && (this.#loop.broken.aborted || this.#hook.settings.url !== settings.url)) return false;
     const attempts = (head?.attempts ?? 0) + 1;
     const first_at = head?.first_at ?? at;
     const number = head?.number ?? (this.#hook.last_number += 1);
@@ -247,7 +231,7 @@ export class Lane {
       this.#deps.changed(this.#hook, seen);
       return true;
     }
-    // The failure is older than a retry asked for during the attempt.
+    // The failure is older than a retry requested during the attempt.
     return this.#failed(
       { ...seen, state: 'retrying' },
       row,
@@ -289,17 +273,5 @@ export class Lane {
     if (gone) this.#deps.disable(this.#hook, 'gone');
     else if (dead) this.#deps.disable(this.#hook, 'failing');
     return park;
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#closed) {
-      try {
-        await this.#step();
-      } catch (error) {
-        const { clock, log } = this.#deps;
-        log.warn({ webhook: this.#hook.id, error: messageOf(error) }, 'a webhook waits');
-        await this.#rest((signal) => clock.sleep(AFTER_TROUBLE_MS, signal));
-      }
-    }
   }
 }

@@ -3,7 +3,7 @@ import type { OutboundResult, Transport } from '../../outbound/transport.ts';
 import { signatures } from './signature.ts';
 import type { Settings } from './store.ts';
 
-/** Bytes read of an answer, so that its connection can be kept. */
+/** Bytes read of a response, so that its connection can be reused. */
 const MAX_ANSWER_BYTES = 65_536;
 
 /** One event as it is sent at `at`, in milliseconds since 1970. */
@@ -19,7 +19,7 @@ export interface PostResult extends Pick<
   'status' | 'error' | 'latency_ms' | 'retry_after_seconds'
 > {
   readonly ok: boolean;
-  /** Begin of the answer's body, at most `MAX_EXCERPT_BYTES`. */
+  /** Start of the response body, at most `MAX_EXCERPT_BYTES`. */
   readonly excerpt: string;
 }
 
@@ -36,7 +36,7 @@ function headersOf(settings: Settings, { id, body, at, agent }: Message): Record
   };
 }
 
-/** Makes one attempt to deliver a message; never throws. A receiver knows a repetition by its `webhook-id`. */
+/** Makes one attempt to deliver a message; never throws. A receiver recognises repetitions by `webhook-id`. */
 export async function post(
   transport: Transport,
   settings: Settings,

@@ -8,7 +8,7 @@ import { freePort } from '../../../test/support/ports.ts';
 import { until } from '../../../test/support/until.ts';
 import { newSecret, signatures } from './signature.ts';
 
-test('webhooks - the receiver in docs/webhooks.md takes what we sign and nothing else', async (t) => {
+test('webhooks - the receiver in docs/webhooks.md accepts our signatures and no others', async (t) => {
   const document = await readFile(new URL('../../../../docs/webhooks.md', import.meta.url), 'utf8');
   const source = /```js\n([\s\S]+?)```/.exec(document)?.[1] ?? '';
   assert.ok(source.trimEnd().split('\n').length <= 12);

@@ -5,7 +5,7 @@ import { ok, startSink, status } from '../../../test/support/webhook-sink.ts';
 import { admin, webhooksRig } from '../../../test/support/webhooks-rig.ts';
 import { until } from '../../../test/support/until.ts';
 
-test('webhooks - a retry during the first attempt of a delivery sends it again at once where that attempt fails', async (t) => {
+test('webhooks - a retry during the first attempt of a delivery repeats it at once if that attempt fails', async (t) => {
   const rig = await webhooksRig(t);
   const held: ServerResponse[] = [];
   await using sink = await startSink((_received, response) => void held.push(response));
@@ -42,7 +42,7 @@ test('webhooks - a retry during an attempt that succeeds, or before anything fai
   assert.deepEqual(sink.seqs, [1, 2], 'the retry was for the one before it');
 });
 
-test('webhooks - a retry that was confirmed holds where the service is killed before the attempt ends', async (t) => {
+test('webhooks - a confirmed retry holds if the service is killed before the attempt ends', async (t) => {
   const rig = await webhooksRig(t);
   await using sink = await startSink(status(503, { 'retry-after': '3600' }));
   const { id } = (await rig.create({ url: sink.url })).webhook;

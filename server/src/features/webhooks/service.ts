@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type {
   DeliveriesQuery,
   NewWebhook,
@@ -8,6 +7,7 @@ import type {
   WebhookTested,
 } from '@offhook/contract/webhooks.ts';
 import { MAX_WEBHOOKS, ROTATION_GRACE_HOURS } from '@offhook/contract/webhooks.ts';
+import { randomBytes } from '../../core/chance.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { pageOf } from '../../core/page.ts';
@@ -50,9 +50,9 @@ export interface WebhookServiceParts {
   readonly runner: Runner;
 }
 
-/** Every method throws `not_found` for a webhook that does not exist or, to an API key, is not its own. */
+/** Every method throws `not_found` for a webhook that does not exist or does not belong to the API key. */
 export class WebhookService {
-  /** Which addresses that are not public may be called. */
+  /** Private addresses that may be called. */
   readonly targets: TargetSettings;
   readonly #parts: WebhookServiceParts;
   /** Ids of webhooks with a test under way. */
@@ -179,7 +179,7 @@ export class WebhookService {
     }
     this.#testing.add(id);
     try {
-      const event_id = `test_${randomBytes(12).toString('base64url')}`;
+      const event_id = `test_${randomBytes(12, 'webhook test').toString('base64url')}`;
       const at = clock.now();
       const body = JSON.stringify({
         specversion: '1.0',
@@ -199,7 +199,7 @@ export class WebhookService {
       this.#testing.delete(id);
     }
   }
-  /** Throws `webhook_disabled`, and `invalid_request` for a range that was not passed yet. */
+  /** Throws `webhook_disabled`, and `invalid_request` for a range beyond the delivered events. */
   replay(actor: Actor, id: number, range: { readonly from: number; readonly to: number }): Promise<Webhook> {
     return this.#parts.runner.inTurn(async () => {
       const hook = this.#findEnabled(actor.caller, id);
@@ -223,7 +223,7 @@ export class WebhookService {
       return this.#shown(hook);
     });
   }
-  /** Sends what waits at once, with a fresh schedule. Throws `webhook_disabled`. */
+  /** Sends waiting deliveries at once, with a fresh schedule. Throws `webhook_disabled`. */
   retry(actor: Actor, id: number): Promise<Webhook> {
     return this.#parts.runner.inTurn(async () => {
       const hook = this.#findEnabled(actor.caller, id);
@@ -277,11 +277,11 @@ export class WebhookService {
         object: `webhook:${id}`,
         outcome: 'ok',
         ip: actor.ip,
-        // The origin only: the rest of an address is often a secret.
+        // Only the origin is audited: the rest of an address often holds a secret.
         detail: { target: new URL(url).origin, ...more },
       });
   }
-  /** Throws where the target is refused now; a name that does not resolve yet is judged when it is called. */
+  /** Throws if the target is refused now; a name that does not resolve yet is checked at each call. */
   async #checkTarget(text: string): Promise<string> {
     const { clock, guard, resolve } = this.#parts;
     const url = guard.readTarget(text);
@@ -311,7 +311,7 @@ export class WebhookService {
       say`topics: ${refused} is beyond the rights of who owns this webhook`,
     );
   }
-  /** Throws `forbidden` where the owner is gone or hears none of the topics. */
+  /** Throws `forbidden` if the owner is gone or may receive none of the topics. */
   #checkOwner(ownerId: number, topics: readonly string[]): void {
     const who = this.#parts.owner(ownerId);
     if (who === null) {
@@ -321,7 +321,7 @@ export class WebhookService {
       throw new ServiceError('forbidden', 'topics: who owns this webhook may hear none of them');
     }
   }
-  /** Writes new settings; a lane that disabled the webhook meanwhile prevails. */
+  /** Stores new settings; a lane that disabled the webhook meanwhile prevails. */
   async #put(hook: Running, next: Settings, progress: Progress, line: InTransaction): Promise<void> {
     const before = hook.settings;
     await this.#parts.store.change(hook.id, next, progress, line);

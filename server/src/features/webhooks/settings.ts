@@ -23,11 +23,11 @@ const migrations: readonly Migration[] = [
 
 export interface TargetSettings {
   settings(): WebhookSettingsReply['settings'];
-  /** In force once it and its line in the audit trail are written. */
+  /** Effective once the settings and their audit entry are stored. */
   change(actor: Actor, wanted: WebhookSettings): Promise<WebhookSettingsReply['settings']>;
 }
 
-/** Runs the migrations and reads the settings. `fixed` are the targets the process was started with; `apply` gets both. */
+/** Runs the migrations and reads the settings. `fixed`: targets from the start of the process; `apply` gets both. */
 export async function createTargetSettings(deps: {
   readonly store: Store;
   readonly audit: Required<Audit>;

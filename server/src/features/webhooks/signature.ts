@@ -1,9 +1,10 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac } from 'node:crypto';
+import { randomBytes } from '../../core/chance.ts';
 
 const PREFIX = 'whsec_';
 
 /** A new secret: 32 random bytes as Standard Webhooks writes them. */
-export const newSecret = (): string => PREFIX + randomBytes(32).toString('base64');
+export const newSecret = (): string => PREFIX + randomBytes(32, 'webhook secret').toString('base64');
 
 /**
  * Value of the header `webhook-signature` (Standard Webhooks 1.0): one signature for each secret, of `id.timestamp.body`.

@@ -116,7 +116,7 @@ export interface Line {
 }
 /** Progress of the deliveries of one webhook. */
 export interface Progress {
-  /** The journal the seqs belong to. */
+  /** Epoch of the journal that the seqs belong to. */
   epoch: string;
   live: Line;
   /** A replay of the events `from` to `to`; live events wait until it has ended. */
@@ -178,6 +178,46 @@ const settingsOf = (row: Selectable<Tables['webhooks']>): Settings => ({
   previous_until: row.previous_until,
 });
 
+/** Writes the progress and log rows of one webhook and deletes its rows beyond `KEPT_LINES`. */
+async function saveGroup(trx: Transaction<Tables>, { id, settings, progress, lines }: Group): Promise<void> {
+  await trx
+    .updateTable('webhooks')
+    .set({
+      ...(settings === null ? {} : settingsColumns(settings)),
+      progress: JSON.stringify(progress),
+    })
+    .where('id', '=', id)
+    .execute();
+  for (const line of lines) {
+    await trx
+      .replaceInto('webhook_deliveries')
+      .values({ ...line, webhook_id: id })
+      .execute();
+  }
+  const newest = lines.at(-1)?.number;
+  if (newest === undefined) return;
+  await trx
+    .deleteFrom('webhook_deliveries')
+    .where('webhook_id', '=', id)
+    .where('number', '<=', newest - KEPT_LINES)
+    .where('state', '!=', 'parked')
+    .execute();
+  if (!lines.some((line) => line.state === 'parked')) return;
+  const parked = trx
+    .selectFrom('webhook_deliveries')
+    .select('number')
+    .where('webhook_id', '=', id)
+    .where('state', '=', 'parked')
+    .orderBy('number', 'desc')
+    .offset(KEPT_LINES)
+    .limit(-1);
+  await trx
+    .deleteFrom('webhook_deliveries')
+    .where('webhook_id', '=', id)
+    .where('number', 'in', parked)
+    .execute();
+}
+
 export type WebhookStore = Awaited<ReturnType<typeof createWebhookStore>>;
 /** Every method throws `store_unavailable` if the database rejects it. `also` runs in the transaction of the change. */
 export async function createWebhookStore(store: Store) {
@@ -230,47 +270,10 @@ export async function createWebhookStore(store: Store) {
         await also(untyped(trx));
       });
     },
-    /** Writes progress and log rows of several webhooks in one commit, and deletes their rows beyond `KEPT_LINES`. */
+    /** Writes several webhooks in one commit. */
     save(groups: readonly Group[], also: InTransaction): Promise<void> {
       return change(async (trx) => {
-        for (const { id, settings, progress, lines } of groups) {
-          await trx
-            .updateTable('webhooks')
-            .set({
-              ...(settings === null ? {} : settingsColumns(settings)),
-              progress: JSON.stringify(progress),
-            })
-            .where('id', '=', id)
-            .execute();
-          for (const line of lines) {
-            await trx
-              .replaceInto('webhook_deliveries')
-              .values({ ...line, webhook_id: id })
-              .execute();
-          }
-          const newest = lines.at(-1)?.number;
-          if (newest === undefined) continue;
-          await trx
-            .deleteFrom('webhook_deliveries')
-            .where('webhook_id', '=', id)
-            .where('number', '<=', newest - KEPT_LINES)
-            .where('state', '!=', 'parked')
-            .execute();
-          if (!lines.some((line) => line.state === 'parked')) continue;
-          const parked = trx
-            .selectFrom('webhook_deliveries')
-            .select('number')
-            .where('webhook_id', '=', id)
-            .where('state', '=', 'parked')
-            .orderBy('number', 'desc')
-            .offset(KEPT_LINES)
-            .limit(-1);
-          await trx
-            .deleteFrom('webhook_deliveries')
-            .where('webhook_id', '=', id)
-            .where('number', 'in', parked)
-            .execute();
-        }
+        for (const group of groups) await saveGroup(trx, group);
         await also(untyped(trx));
       });
     },

@@ -4,16 +4,16 @@ import type { Directory } from '../../ports/directory.ts';
 import { NO_BOUNDS, boundsOf, hear } from '../../rights/hearing.ts';
 import type { Bounds, Heard } from '../../rights/hearing.ts';
 
-/** Who a webhook belongs to, as it is now; the same object while nothing changed. */
+/** Current owner of a webhook; the same object while unchanged. */
 export interface Owner {
   readonly principal: Principal;
-  /** The queues the person works in. */
+  /** Queues of the person. */
   readonly queues: readonly string[];
 }
-/** The person with this id, or the API key with its negative; null where it is gone. */
+/** The person with this id, or the API key for a negative one; null if it is gone. */
 export type FindOwner = (id: number) => Owner | null;
 
-/** Owners as the directory and the API keys have them; an inactive person is gone. */
+/** Owners from the directory and the API keys; an inactive person counts as gone. */
 export function createOwners(directory: Directory, rights: (keyId: number) => KeyRights | null): FindOwner {
   let version = -1;
   let people = new Map<number, Owner>();
@@ -52,20 +52,20 @@ export function createOwners(directory: Directory, rights: (keyId: number) => Ke
   };
 }
 
-/** True for an owner who may hear none of the topics. */
+/** True for an owner who may receive none of the topics. */
 export const isDeaf = (owner: Owner, topics: readonly string[]): boolean =>
   hearingsOf(owner, topics).every((one) => one.names.length === 0);
 const hearingsOf = ({ principal, queues }: Owner, topics: readonly string[]): readonly Heard[] =>
   topics.flatMap((topic) => hear(principal, topic, queues) ?? []);
 
-/** What a webhook hears. */
+/** Events that a webhook receives. */
 export interface Hearing {
-  /** The names in a row's `topics`; empty where it may hear none of its own. */
+  /** Names in a row's `topics`; empty if it may receive none. */
   readonly names: ReadonlySet<string>;
   /** As `Reader.bounds`. */
   readonly bounds: Bounds;
 }
-/** What this owner's webhook hears, computed anew when the owner or the topics change; null where the owner is gone. */
+/** Events for this owner's webhook, computed again when the owner or the topics change; null if the owner is gone. */
 export function createSubscription(find: FindOwner) {
   let owner: Owner | null = null;
   let topics: readonly string[] = [];
@@ -78,7 +78,7 @@ export function createSubscription(find: FindOwner) {
       ({ topics } = of);
       const each = hearingsOf(now, topics);
       const names = each.flatMap((one) => one.names);
-      // A webhook that may hear nothing is not told of the engine either.
+      // A webhook without any topic does not receive the engine's events either.
       heard = {
         names: new Set(names.length === 0 ? [] : [...names, EVERYONE]),
         bounds: boundsOf(each),

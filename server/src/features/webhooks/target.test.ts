@@ -30,7 +30,7 @@ test('webhook targets - a name that means another address when it is called gets
   await assert.rejects(rig.create({ url: 'http://rebind.example.com/' }), { code: 'webhook_target_refused' });
 });
 
-test('webhook targets - what was allowed when it was made and is no longer is not called', async (t) => {
+test('webhook targets - a target that was permitted at its creation and no longer is, is not called', async (t) => {
   await using sink = await startSink();
   const rig = await webhooksRig(t);
   const { webhook } = await rig.create({ url: sink.url });

@@ -3,7 +3,7 @@ import { rfc3339, rfc3339OrNull } from '../../core/clock.ts';
 import type { Hook } from './lane.ts';
 import type { DeliveryRow } from './store.ts';
 
-/** A webhook as the outside sees it, at `now` and with the journal's newest seq. */
+/** A webhook as the API shows it, at `now` and with the journal's newest seq. */
 export function webhookOf({ id, settings, progress }: Hook, head: number, now: number): Webhook {
   const { live, replay } = progress;
   const waits = settings.enabled ? (replay ?? live).head : null;
@@ -37,7 +37,7 @@ export function webhookOf({ id, settings, progress }: Hook, head: number, now: n
   };
 }
 
-/** A line of the log; only one that the line still waits for has a next attempt. */
+/** A row of the delivery log; only a delivery that the line waits for has a next attempt. */
 export function deliveryOf(row: DeliveryRow, { settings, progress }: Hook): WebhookDelivery {
   const { live, replay } = progress;
   const waits = settings.enabled && [live.head?.number, replay?.head?.number].includes(row.number);

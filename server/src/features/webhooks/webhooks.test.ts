@@ -120,7 +120,7 @@ test('webhooks - a rotated secret signs beside the new one for a day, and then n
   assert.equal(rig.one(webhook.id).previous_secret_until, null);
 });
 
-test('webhooks - a key hears its objects only, its rights are looked at for every event, and with it they end', async (t) => {
+test('webhooks - a key receives its objects only; its rights are checked for every event, and end with it', async (t) => {
   const rig = await webhooksRig(t);
   await using sink = await startSink();
   const key: KeyRights = {
@@ -191,7 +191,7 @@ test('webhooks - a key hears its objects only, its rights are looked at for ever
   );
 });
 
-test('webhooks - a key whose rights no longer reach any topic of its webhook: disabled at once, with a line', async (t) => {
+test('webhooks - a key whose rights no longer cover any topic of its webhook: disabled at once, and audited', async (t) => {
   const rig = await webhooksRig(t);
   await using sink = await startSink();
   const key: KeyRights = {
@@ -221,7 +221,7 @@ test('webhooks - a key whose rights no longer reach any topic of its webhook: di
   assert.equal((await rig.webhooks.service.change(admin, webhook.id, { enabled: true })).enabled, true);
 });
 
-test('webhooks - a person who is demoted hears less, and one who is gone nothing', async (t) => {
+test('webhooks - a demoted person receives fewer events, a removed one none', async (t) => {
   const rig = await webhooksRig(t);
   await using sink = await startSink();
   const { webhook } = await rig.create({ url: sink.url, topics: ['queues', 'presence'] });
@@ -236,7 +236,7 @@ test('webhooks - a person who is demoted hears less, and one who is gone nothing
   assert.equal(rig.one(webhook.id).disabled_reason, 'no_owner');
 });
 
-test('webhooks - types narrow, a change counts at once, and what is disabled goes on where it ended', async (t) => {
+test('webhooks - types narrow, a change is effective at once, and a disabled webhook continues at its position', async (t) => {
   const rig = await webhooksRig(t);
   await using sink = await startSink(status(500));
   await using moved = await startSink();
@@ -264,7 +264,7 @@ test('webhooks - types narrow, a change counts at once, and what is disabled goe
   assert.equal(sink.received.length, 1);
 });
 
-test('webhooks - a replay sends again in order, before what is new, with the ids they had', async (t) => {
+test('webhooks - a replay repeats events in order, before new ones, with their ids', async (t) => {
   const rig = await webhooksRig(t);
   await using sink = await startSink();
   const { id } = (await rig.create({ url: sink.url })).webhook;
@@ -304,7 +304,7 @@ test('webhooks - a replay sends again in order, before what is new, with the ids
   });
 });
 
-test('webhooks - what was parked is replayed although the journal has it no longer', async (t) => {
+test('webhooks - parked events are replayed even if the journal has deleted them', async (t) => {
   const rig = await webhooksRig(t);
   await using sink = await startSink((one, response) => status(one.seq === 2 ? 400 : 200)(one, response));
   const { id } = (await rig.create({ url: sink.url })).webhook;
@@ -336,7 +336,7 @@ test('webhooks - what was parked is replayed although the journal has it no long
   );
 });
 
-test('webhooks - a test delivery says what came back, signed, whatever becomes of the events', async (t) => {
+test('webhooks - a test delivery reports the answer, signed, independent of the events', async (t) => {
   const rig = await webhooksRig(t);
   await using sink = await startSink((_one, response) => void response.writeHead(418).end('x'.repeat(5_000)));
   const { webhook, secret } = await rig.create({ url: sink.url, enabled: false });
@@ -357,7 +357,7 @@ test('webhooks - a test delivery says what came back, signed, whatever becomes o
   assert.equal((await rig.deliveries(webhook.id)).length, 0);
 });
 
-test('webhooks - a retry that is asked for while an attempt is under way is not lost with the failure of that attempt', async (t) => {
+test('webhooks - a retry requested during an attempt is not lost by the failure of that attempt', async (t) => {
   const rig = await webhooksRig(t);
   await using sink = await startSink(status(503));
   const { id } = (await rig.create({ url: sink.url })).webhook;

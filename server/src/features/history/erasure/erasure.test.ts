@@ -32,7 +32,7 @@ function dataOf(scene: HistoryScene) {
   const { store, directory } = scene;
   return { data: createHistoryData({ store, directory, recordings: index, log: silent, e164 }), erased };
 }
-/** As if the calls came from outside, from a number in three spellings and under a name. */
+/** Moves the calls outside, with a number in three spellings and a name. */
 function fromOutside(records: readonly CallRecord[]): readonly CallRecord[] {
   const spellings = ['+4930901820', '030901820', '004930901820'];
   const first = records[0]!.caller_number;
@@ -48,7 +48,7 @@ function fromOutside(records: readonly CallRecord[]): readonly CallRecord[] {
   );
 }
 const asRecorded = (records: readonly CallRecord[]): readonly CallRecord[] => records;
-/** Everything that is counted or timed, and nothing of who it was. */
+/** Counts and times of a record, without its parties. */
 const shapeOf = ({ legs, transfers, visits, ...r }: ConversationRecord) => ({
   ...r,
   dialled: 0,
@@ -93,7 +93,7 @@ for (const [what, subject, prepare] of [
   ['a number of a trunk', numberSubject('0151 12345678', 'DE')!, asRecorded],
   ['an extension', extensionSubject('1001'), asRecorded],
 ] as const) {
-  test(`erasure - ${what} is gone from every recorded call, and legs, times and totals stay`, async () => {
+  test(`erasure - ${what} is erased from every recorded call, and legs, times and totals stay`, async () => {
     await using scene = await historyScene();
     const { data } = dataOf(scene);
     const fed: (readonly CallRecord[])[] = [];
@@ -111,7 +111,7 @@ for (const [what, subject, prepare] of [
     assert.deepEqual(await sumsOf(scene), before.sums);
     const left = await dump(scene);
     assert.ok(!/901820|Wilhelmina.Öztürk/.test(left) && (subject.kind !== 'number' || !subject.isIn(left)));
-    // The engine's file is read from its beginning once more: nothing comes back, and nothing is told anew.
+    // Reading the engine's file again brings nothing back and changes no conversation.
     const told = await scene.conversations();
     for (const records of fed) await scene.feed(...records);
     assert.deepEqual(await scene.conversations(), told);
@@ -122,7 +122,7 @@ for (const [what, subject, prepare] of [
 const outside = (): readonly CallRecord[] => fromOutside(recorded('internal-answered'));
 const subject: Subject = numberSubject('030 901820', 'DE')!;
 
-test('erasure - the conversation is amended once, says so, and takes its notes and recordings with it', async () => {
+test('erasure - the conversation is amended once, marked as erased, and loses its notes and recordings', async () => {
   await using scene = await historyScene();
   const { data, erased } = dataOf(scene);
   const records = outside();
@@ -143,7 +143,7 @@ test('erasure - the conversation is amended once, says so, and takes its notes a
   assert.doesNotMatch(JSON.stringify(told!.record), /901820|Wilhelmina/);
 });
 
-test('erasure - what a phone measured stays, and no longer says whose phone it was', async () => {
+test('erasure - call quality stays, without the extension and device of the phone', async () => {
   await using scene = await historyScene();
   const { data } = dataOf(scene);
   const records = recorded('internal-answered');
@@ -167,7 +167,7 @@ test('erasure - what a phone measured stays, and no longer says whose phone it w
   ]);
 });
 
-test('erasure - records that are packed are erased too, and what comes late loses it when it is stored', async () => {
+test('erasure - packed records are erased too, and late records when they are stored', async () => {
   await using scene = await historyScene();
   const { data } = dataOf(scene);
   const records = outside();
@@ -190,7 +190,7 @@ test('erasure - records that are packed are erased too, and what comes late lose
   assert.ok(!(await dump(scene)).includes('Wilhelmina'));
 });
 
-test('erasure - cut off in the middle it goes on and ends in the same state', async () => {
+test('erasure - after an interruption it continues and ends in the same state', async () => {
   await using scene = await historyScene();
   const { data } = dataOf(scene);
   for (let i = 0; i < 5; i += 1) await scene.feed(...later(outside(), i * 1_000));
@@ -219,7 +219,7 @@ test('erasure - cut off in the middle it goes on and ends in the same state', as
   assert.deepEqual(await data.count(subject, signal), {});
 });
 
-test('erasure - a line that could not be read goes as a whole', async () => {
+test('erasure - a malformed line is erased whole', async () => {
   await using scene = await historyScene();
   const { data } = dataOf(scene);
   const db = scene.store.db<Tables>();
@@ -235,7 +235,7 @@ test('erasure - a line that could not be read goes as a whole', async () => {
   );
 });
 
-test('erasure - an extension like a time, a port or a word in a note takes no conversation of others along', async () => {
+test('erasure - an extension like a time, a port or a word in a note erases no conversation of others', async () => {
   await using scene = await historyScene();
   const { data, erased } = dataOf(scene);
   const records = recorded('attended-after-answer');

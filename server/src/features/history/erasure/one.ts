@@ -1,4 +1,4 @@
-/** Erases somebody from one conversation. */
+/** Erases a subject from one conversation. */
 import type { Kysely } from 'kysely';
 import type { Subject } from '../../../numbers/subject.ts';
 import { remember, takeChanges } from '../store/store.ts';
@@ -11,14 +11,14 @@ import { eraserOf, mapTexts, namesOf } from '../store/eraser.ts';
 import { setTombstones } from '../store/eraser.ts';
 
 type Count = (place: string, rows: number) => void;
-/** What people wrote may say anything of anybody: all of it goes. */
+/** Notes may mention anyone in any words: their whole text is erased. */
 const NOTHING = '';
 
 export async function callsOf(db: Kysely<Tables>, root: string): Promise<readonly string[]> {
   const rows = await db.selectFrom('history_calls').select('call').where('root', '=', root).execute();
   return rows.map((row) => row.call);
 }
-/** Rewrites the stored call records; returns the names that went with the subject. */
+/** Rewrites the stored call records; returns the names erased with the subject. */
 async function eraseRecords(
   db: Kysely<Tables>,
   root: string,
@@ -88,7 +88,7 @@ async function eraseAdded(
   count('conversation_quality', Number(reports.numUpdatedRows));
 }
 
-/** In the caller's transaction: all of it or nothing. The same again changes nothing more. */
+/** Runs in the caller's transaction. Idempotent. */
 export async function eraseConversation(
   db: Kysely<Tables>,
   root: string,
@@ -115,7 +115,7 @@ export async function eraseConversation(
   await telling.write();
   if (before === undefined) return;
   const after = await shownOf(db, root);
-  // What was erased may be nothing that the conversation shows: that it was is news all the same.
+  // The erased data may not be part of the record: publish the change nevertheless.
   const news = after?.change === before.change ? await newsOf(db, before) : {};
   await db
     .updateTable('conversations')

@@ -1,4 +1,4 @@
-/** What the history keeps about people: found, counted and erased for features/privacy. */
+/** Finds, counts and erases personal data in the history, for features/privacy. */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import type { Subject } from '../../../numbers/subject.ts';
@@ -14,7 +14,7 @@ import type { TellDeps } from '../ingest/tell.ts';
 import { holds } from '../store/eraser.ts';
 import { callsOf, eraseConversation } from './one.ts';
 
-/** Conversations looked at between two turns of the event loop. */
+/** Conversations read before yielding to the event loop. */
 const AT_ONCE = 50;
 const TERMS_AT_ONCE = 500;
 
@@ -49,7 +49,7 @@ async function* allRoots(db: Db, signal: AbortSignal): AsyncGenerator<readonly s
     await turn();
   }
 }
-/** What is kept of these conversations, by table. */
+/** Rows of these conversations in every table, with the texts to search. */
 async function rowsAbout(db: Db, roots: readonly string[], { kind }: Subject) {
   const ofRoots = db.selectFrom('history_calls').select('call').where('root', 'in', roots);
   const calls = await db.selectFrom('history_calls').selectAll().where('root', 'in', roots).execute();
@@ -77,7 +77,7 @@ async function rowsAbout(db: Db, roots: readonly string[], { kind }: Subject) {
     .where('conversations.root', 'in', roots)
     .execute();
   const people = new Set(['person', 'agent', 'number']);
-  // In what people write, the digits of an extension are mostly an hour or a price.
+  // In free text, the digits of an extension are usually a time or a price.
   const written = ({ text, by }: { readonly text: string | null; readonly by: string }) =>
     kind === 'extension' ? by : [text, by];
   return [
@@ -102,13 +102,13 @@ async function rowsAbout(db: Db, roots: readonly string[], { kind }: Subject) {
     ...quality.map((r) => ({ place: 'conversation_quality', root: at(r.call), value: r.extension })),
   ];
 }
-/** Lines that could not be read; a whole line goes. */
+/** Malformed lines about the subject; each is deleted whole. */
 async function malformedAbout(db: Db, subject: Subject): Promise<readonly number[]> {
   const lines = await db.selectFrom('history_malformed').select(['id', 'line']).execute();
   return lines.filter(({ line }) => subject.isIn(line)).map(({ id }) => id);
 }
 
-/** Ids of what searches look through. */
+/** Ids of search terms about the subject. */
 async function* termsAbout(db: Db, subject: Subject, signal: AbortSignal): AsyncGenerator<readonly number[]> {
   for (let after = 0; ;) {
     signal.throwIfAborted();
@@ -149,7 +149,7 @@ export function createHistoryData(deps: HistoryDataDeps): PersonalData {
         const about = (await rowsAbout(db, roots, subject)).filter(({ value }) => holds(value, subject));
         for (const root of new Set(about.map((row) => row.root))) {
           signal.throwIfAborted();
-          // First, so that a conversation that counts as erased has no recording left.
+          // First, so that a conversation marked as erased has no recording left.
           const gone = await recordings.erase(await callsOf(db, root));
           add('recordings', gone.erased);
           await store.transaction<Tables, void>((trx) =>

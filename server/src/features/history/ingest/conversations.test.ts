@@ -16,7 +16,7 @@ const places = async (scene: HistoryScene): Promise<readonly number[]> => {
   return rows.map((row) => row.change);
 };
 
-test('conversations - open while it lasts, final when it ends, amended when more comes to light', async () => {
+test('conversations - open while it lasts, final at its end, amended after late records', async () => {
   await using scene = await historyScene();
   const records = recorded('internal-answered');
   const id = records[0]!.call;
@@ -35,7 +35,7 @@ test('conversations - open while it lasts, final when it ends, amended when more
   assert.deepEqual(await places(scene), [final! + 1]);
 });
 
-test('conversations - one that was joined into another is gone, and the feed says so', async () => {
+test('conversations - a merged one is deleted, and the feed reports it', async () => {
   await using scene = await historyScene();
   const records = recorded('attended-transfer');
   const calls = [...new Set(records.map((r) => r.call))];
@@ -60,7 +60,7 @@ test('conversations - one that was joined into another is gone, and the feed say
   assert.equal(keys.length, 1, 'nothing is left of the other');
 });
 
-test('conversations - one that was told and is joined is found in the other at once, told a moment ago or not', async () => {
+test('conversations - a merged one is found in the other at once, even if it was built a moment ago', async () => {
   const records = recorded('queue-attended-transfer');
   const [first, second] = [...new Set(records.map((r) => r.call))];
   for (const live of [true, false]) {
@@ -80,7 +80,7 @@ test('conversations - one that was told and is joined is found in the other at o
   }
 });
 
-test('conversations - nothing is told as open while the reader catches up; when it has, all of it is', async () => {
+test('conversations - none is built as open while the reader catches up; afterwards all are', async () => {
   await using scene = await historyScene();
   const clock = createVirtualClock();
   const { store, directory } = scene;
@@ -93,7 +93,7 @@ test('conversations - nothing is told as open while the reader catches up; when 
   assert.deepEqual(await told(scene), [[two[0]!.call, 'open', 0]]);
   await ingest.tellDue();
   assert.equal((await told(scene)).length, 2);
-  // What another process had stored and not told.
+  // Records stored by another process that has not built the conversations.
   await store.db<Tables>().deleteFrom('conversations').execute();
   const after = createIngest({ store, directory, clock, log: silent, e164: e164In('DE') });
   await after.store(batchOf([], 3));
@@ -101,7 +101,7 @@ test('conversations - nothing is told as open while the reader catches up; when 
   assert.equal((await told(scene)).length, 2);
 });
 
-test('conversations - one that goes on after a part of it was closed is told once a second too', async () => {
+test('conversations - one that continues after a part was closed is built once a second too', async () => {
   await using scene = await historyScene();
   const clock = createVirtualClock();
   const { store, directory } = scene;
@@ -118,7 +118,7 @@ test('conversations - one that goes on after a part of it was closed is told onc
   assert.equal(whole!.record.ended, Math.floor(rest.at(-1)!.at_us / 1000));
 });
 
-test('conversations - one with much news is told once a second, and its newest news is not forgotten', async () => {
+test('conversations - one with many records is built once a second, and its newest record is included', async () => {
   await using scene = await historyScene();
   const clock = createVirtualClock();
   const { store, directory } = scene;

@@ -7,7 +7,7 @@ import { historyJournal } from '../../../../test/support/history-journal.ts';
 import { historyScene, NODE, recorded, recordingFile } from '../../../../test/support/history-scene.ts';
 import { forgetfulAudit, noRecordings } from '../../../../test/support/conversations-rig.ts';
 import { until } from '../../../../test/support/until.ts';
-import { createCelReader } from '../../../adapters/asterisk/cel/reader.ts';
+import { CelReader } from '../../../adapters/asterisk/cel/reader.ts';
 import { createVirtualClock } from '../../../adapters/memory/virtual-clock.ts';
 import { ServiceError } from '../../../core/errors.ts';
 import { silent } from '../../../core/log.ts';
@@ -15,7 +15,7 @@ import type { CallRecords } from '../../../ports/call-records.ts';
 import type { Store } from '../../../ports/store.ts';
 import { createHistory } from '../feature.ts';
 
-test('history faults - ten minutes without the store: nothing is read ahead, and everything is there afterwards', async () => {
+test('history faults - ten minutes without the store: no reading ahead, and all records are stored afterwards', async () => {
   await using scene = await historyScene();
   const file = path.join(scene.folder, 'offhook.csv');
   const clock = createVirtualClock();
@@ -30,9 +30,9 @@ test('history faults - ten minutes without the store: nothing is read ahead, and
   let read = 0;
   const counted: CallRecords = {
     async *read(from, signal) {
-      // The file is looked at in real time: only what the feature itself waits for is virtual.
+      // The reader polls the file in real time: only the waits of the feature are virtual.
       const options = { file, node: NODE, log: silent, clock, chunk_bytes: 2_000, poll_ms: 20 };
-      for await (const batch of createCelReader(options).read(from, signal)) {
+      for await (const batch of new CelReader(options).read(from, signal)) {
         read += 1;
         yield batch;
       }
@@ -76,7 +76,7 @@ test('history faults - ten minutes without the store: nothing is read ahead, and
   });
 });
 
-test('history faults - a clock that is set back or forward in a call loses none of it', async () => {
+test('history faults - a clock set back or forward during a call loses no record', async () => {
   for (const hours of [-1, 30]) {
     await using scene = await historyScene();
     const records = recorded('internal-answered');
@@ -96,7 +96,7 @@ test('history faults - a clock that is set back or forward in a call loses none 
   }
 });
 
-test('history faults - names that attack are stored as they came, and found', async () => {
+test('history faults - hostile names are stored literally, and found', async () => {
   const names = [
     "'; drop table conversations; --",
     '=cmd()',
@@ -114,7 +114,7 @@ test('history faults - names that attack are stored as they came, and found', as
     scene.directory.remove('1001');
     const stop = new AbortController();
     const clock = createVirtualClock();
-    for await (const batch of createCelReader({ file, node: NODE, log: silent, clock }).read(
+    for await (const batch of new CelReader({ file, node: NODE, log: silent, clock }).read(
       null,
       stop.signal,
     )) {

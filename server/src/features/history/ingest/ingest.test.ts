@@ -38,7 +38,7 @@ test('history - all recordings at once: one row for each conversation and extens
   await scene.feed(...(await everything()));
   const rows = (await scene.rows()) as readonly { root: string; extension: string }[];
   assert.equal(new Set(rows.map((r) => `${r.root} ${r.extension}`)).size, rows.length);
-  // Every recording is one conversation; `call-waiting` is two, and a conversation nobody was a party of has no row.
+  // Every recording is one conversation, `call-waiting` is two; a conversation without a person has no row.
   const parties = (name: string): readonly object[] => rowsOf(name, scene).people;
   const silent = (await recordings()).filter((name) => parties(name).length === 0);
   assert.deepEqual(silent, ['listen', 'trunk-to-trunk']);
@@ -49,7 +49,7 @@ test('history - all recordings at once: one row for each conversation and extens
   assert.equal(party_name, 'Sam', "the directory's name, not the one on the phone");
 });
 
-test('history - what is stored of a recording is what all its records together tell', async () => {
+test('history - the stored record equals the one built from all its call records', async () => {
   await using scene = await historyScene();
   for (const name of (await recordings()).filter((n) => n !== 'call-waiting')) {
     await scene.clear();
@@ -67,7 +67,7 @@ test('history - what is stored of a recording is what all its records together t
   }
 });
 
-test('history - killed at any statement while storing: nothing is lost and nothing is there twice', async () => {
+test('history - killed at any statement while storing: no loss and no duplicates', async () => {
   await using scene = await historyScene();
   const records = [...recorded('pickup'), ...recorded('queue-second-round')];
   const pieces = inPieces(records, 17);
@@ -100,7 +100,7 @@ test('history - killed at any statement while storing: nothing is lost and nothi
   }
 });
 
-test('history - records in any order, in any batches and given again make the same rows', async () => {
+test('history - records in any order and batches, and repeated ones, give the same rows', async () => {
   await using scene = await historyScene();
   const all = await everything();
   await scene.feed(...all);
@@ -129,7 +129,7 @@ test('history - records in any order, in any batches and given again make the sa
   );
 });
 
-test('history - a row keeps its id and stays hidden when its conversation is built again', async () => {
+test('history - a row keeps its id and stays hidden when its conversation is rebuilt', async () => {
   await using scene = await historyScene();
   const records = recorded('internal-answered');
   const late = records.filter((r) => r.type === 'bridge_exit');
@@ -146,7 +146,7 @@ test('history - a row keeps its id and stays hidden when its conversation is bui
   assert.equal(after.length, 2);
 });
 
-test('history - a call in progress has no row; when the engine died with it, its next life closes it', async () => {
+test('history - a call in progress has no row; if the engine died, its next start closes the call', async () => {
   await using scene = await historyScene();
   const records = recorded('internal-answered');
   const cut = records.filter((r) => r.at_us < records.at(-1)!.at_us - 1_000_000);
@@ -171,7 +171,7 @@ test('history - a call in progress has no row; when the engine died with it, its
   );
 });
 
-test('history - killed between noticing the new life and closing: the next start closes', async () => {
+test('history - killed between noticing the new start and closing: the next start of the service closes', async () => {
   await using scene = await historyScene();
   const records = recorded('internal-answered').slice(0, 8);
   const at = records.at(-1)!.at_us / 1000 + 1000;
@@ -193,7 +193,7 @@ test('history - killed between noticing the new life and closing: the next start
   }
 });
 
-test('history - records of a dead engine that are read after its next life began still close', async () => {
+test('history - records of a dead engine that are read after its next start still close', async () => {
   await using scene = await historyScene();
   const records = recorded('internal-answered').slice(0, 8);
   await scene.ingest.engineBooted('first', records[0]!.at_us / 1000 - 60_000);
@@ -202,7 +202,7 @@ test('history - records of a dead engine that are read after its next life began
   assert.equal((await scene.rows()).length, 2);
 });
 
-test('history - what a dead engine wrote is told once it is read, and not over before', async () => {
+test('history - records of a dead engine are built once all are read, and not before', async () => {
   await using scene = await historyScene();
   const { ingest } = scene;
   const records = recorded('internal-answered');
@@ -221,7 +221,7 @@ test('history - what a dead engine wrote is told once it is read, and not over b
   ]);
 });
 
-test('history - a conversation whose end was lost is closed after a silence, one that just speaks is not', async () => {
+test('history - a conversation without an end is closed after a silence, an active one is not', async () => {
   await using scene = await historyScene();
   const records = recorded('internal-answered').filter(
     (r) => r.type !== 'hangup' && r.type !== 'channel_end',
@@ -239,7 +239,7 @@ test('history - a conversation whose end was lost is closed after a silence, one
   assert.equal((await scene.rows()).length, 2);
 });
 
-test('history - malformed lines are kept for support, a bounded number of them', async () => {
+test('history - malformed lines are kept for support, up to a limit', async () => {
   await using scene = await historyScene();
   const lines = Array.from({ length: 700 }, (_, i) => `line ${i}`);
   for (const offset of [1, 2]) {
@@ -253,7 +253,7 @@ test('history - malformed lines are kept for support, a bounded number of them',
   assert.equal((await scene.ingest.checkpoint())?.offset, 2);
 });
 
-test('history - records of old conversations are packed, and what comes later is told with them', async () => {
+test('history - records of old conversations are packed, and later records are built together with them', async () => {
   await using scene = await historyScene();
   const db = scene.store.db<Tables>();
   const all = ['pickup', 'attended-transfer', 'queue-abandoned'].flatMap((n) => recorded(n));
@@ -285,7 +285,7 @@ test('history - records of old conversations are packed, and what comes later is
   assert.equal(await scene.loose(), echo.length);
 });
 
-test('history - who a channel belonged to is settled when its record is stored', async () => {
+test('history - the owner of a channel is fixed when its record is stored', async () => {
   await using scene = await historyScene();
   const records = recorded('internal-answered');
   await scene.feed(...records.slice(0, -1));
@@ -298,7 +298,7 @@ test('history - who a channel belonged to is settled when its record is stored',
   );
 });
 
-test('history - what comes while a history is cleared stays visible', async () => {
+test('history - a conversation stored while a history is cleared stays visible', async () => {
   await using scene = await historyScene();
   await scene.feed(...recorded('internal-answered'));
   const slow: Store = {

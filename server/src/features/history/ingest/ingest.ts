@@ -165,7 +165,7 @@ class RecordIngest implements Ingest {
       const stored = before.get(row.root) ?? [];
       const keys = new Set(stored.map((r) => r.key));
       const added = keys.size === 0 ? own : own.filter((r) => !keys.has(r.key));
-      // The file is being read again: all of this was stored before.
+      // The file is being read again: all these records are stored.
       if (added.length === 0 && row.built !== BUILT.no && merged.length === 0) continue;
       fresh.push(...added);
       const all = [...stored, ...added];
@@ -218,7 +218,7 @@ class RecordIngest implements Ingest {
       .execute();
     return rows.map((row) => row.root);
   }
-  /** Builds those of the conversations that are live; returns the number of their call records, by root. */
+  /** Builds the live ones of these conversations; returns the number of their call records, by root. */
   #buildOpen(roots: readonly string[]): Promise<ReadonlyMap<string, number>> {
     return this.#deps.store.transaction<Tables, ReadonlyMap<string, number>>(async (db) => {
       const telling = beginTelling(db, this.#deps);
@@ -264,7 +264,7 @@ class RecordIngest implements Ingest {
 }
 export const createIngest = (deps: IngestDeps): Ingest => new RecordIngest(deps);
 
-/** Which of the conversations have a stored record. */
+/** Conversations among these with a stored record. */
 async function storedAmong(db: Kysely<Tables>, roots: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await inChunks(roots, (some) =>
     db.selectFrom('conversations').select('root').where('root', 'in', some).execute(),

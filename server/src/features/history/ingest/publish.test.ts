@@ -13,7 +13,7 @@ import { createKnownConversations } from '../query/read.ts';
 import { createPublisher } from './publish.ts';
 import type { Tables } from '../store/tables.ts';
 
-/** One life of the service over a store and a journal that outlive it. */
+/** One run of the service over a store and a journal that outlive it. */
 async function live(scene: HistoryScene, journal: HistoryJournal, store: Store = scene.store) {
   const deps = { ...journal.deps, store, directory: scene.directory, clock: systemClock, log: silent };
   const publisher = createPublisher(deps);
@@ -41,13 +41,13 @@ async function live(scene: HistoryScene, journal: HistoryJournal, store: Store =
 }
 const said = (journal: HistoryJournal) =>
   journal.conversations().map((e) => [e.type, e.data.conversation.id, e.data.conversation.revision] as const);
-/** Without the ones that may be overtaken, and without what the state is that an `opened` shows: it may be told late. */
+/** Events without those that newer ones may replace, and without the state in `opened`, which may be published late. */
 const kept = (journal: HistoryJournal): readonly string[] =>
   said(journal)
     .filter(([type]) => type !== 'conversation.updated')
     .map(([type, id, revision]) => `${type} ${id} ${type === 'conversation.opened' ? '' : revision}`)
     .sort();
-/** Waits until everything that changed has been told, or overtaken. */
+/** Waits until every change is published or replaced. */
 const settled = async (scene: HistoryScene, journal: HistoryJournal): Promise<void> => {
   const db = scene.store.db<Tables>();
   await until('the newest change in the journal', async () => {
@@ -60,7 +60,7 @@ const settled = async (scene: HistoryScene, journal: HistoryJournal): Promise<vo
   });
 };
 
-test('conversation events - opened, told on, finalised; a note or a recording is one more', async () => {
+test('conversation events - opened, updated, finalised; a note or a recording is one more', async () => {
   await using scene = await historyScene();
   const journal = historyJournal();
   await using life = await live(scene, journal);
@@ -82,7 +82,7 @@ test('conversation events - opened, told on, finalised; a note or a recording is
   assert.deepEqual(journal.conversations()[1]!.data.extensions, ['1001', '1002']);
 });
 
-test('conversation events - changes that were overtaken are told once, opened and finalised always', async () => {
+test('conversation events - replaced changes are published once, opened and finalised always', async () => {
   await using scene = await historyScene();
   const journal = historyJournal();
   const records = recorded('internal-answered');
@@ -102,7 +102,7 @@ test('conversation events - changes that were overtaken are told once, opened an
   ]);
 });
 
-test('conversation events - what the journal holds back is not told twice, what it gave up is told again', async () => {
+test('conversation events - events delayed by the journal are published once, rejected ones again', async () => {
   await using scene = await historyScene();
   const journal = historyJournal();
   await using life = await live(scene, journal);
@@ -127,7 +127,7 @@ test('conversation events - what the journal holds back is not told twice, what 
   assert.equal(new Set(said(journal).map(([, id]) => id)).size, 2);
 });
 
-test('conversation events - a store that was put back from a copy goes on after what was told', async () => {
+test('conversation events - a store restored from a copy continues after the published events', async () => {
   await using scene = await historyScene();
   const journal = historyJournal();
   {
@@ -143,7 +143,7 @@ test('conversation events - a store that was put back from a copy goes on after 
   assert.deepEqual(changes, [1, 2, 3]);
 });
 
-test('conversation events - killed at any statement or publication: the same events, none lost and none twice', async () => {
+test('conversation events - killed at any statement or publication: the same events, none lost, none twice', async () => {
   await using scene = await historyScene();
   const records = [...recorded('attended-transfer'), ...recorded('internal-answered')];
   const pieces = inPieces(records, 13);

@@ -1,7 +1,7 @@
 /**
  * Events of conversations, each once and in the order of their changes.
  *
- *   a change and its row of the outbox, in one transaction ──> published ──> committed in the journal ──> row deleted
+ *   change and its outbox row, in one transaction ──> published ──> committed in the journal ──> row deleted
  *
  * After a crash the newest change in the journal gives the position to continue from, so that no event is lost or doubled.
  */
@@ -45,7 +45,7 @@ export interface Publisher {
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** Events published at once; the next ones wait until these are committed. */
+/** Limit of events published at once; the next page waits until these are committed. */
 const PAGE = 200;
 const RETRY_MS = 1_000;
 /** Interval of checks, while the journal rejects events, whether it has dropped the pending ones. */
@@ -105,7 +105,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     const events = await eventsOf(db, deps, rows);
     const last = events.at(-1);
     if (last === undefined) {
-      // All of it was overtaken, and what overtook it comes later.
+      // All rows were replaced by newer changes, whose events follow.
       newest = rows.at(-1)!.change;
       return true;
     }
@@ -178,7 +178,7 @@ async function newestPublished({ store, journal, eventOf, log }: PublisherDeps):
   await store.transaction<Tables, void>(async (db) => {
     const counter = await db.selectFrom('history_counters').select('value').executeTakeFirst();
     if (Number(counter?.value ?? 0) < newest) {
-      // Readers of the feed have seen these places, so later changes must get higher ones.
+      // Readers of the feed have seen these positions, so later changes must get higher ones.
       log.warn(
         { newest, stored: counter?.value },
         'the store is older than the journal; changes go on after it',
@@ -210,7 +210,7 @@ async function eventsOf(
   const records = [...conversations.values()].map((c) => c.record);
   const added = await readAnnotations(db, deps, records);
   return rows.flatMap(({ change, root, kind, revision }): DomainEvent[] => {
-    // One that went into another conversation is told with that one.
+    // A merged conversation is reported with the one it became part of.
     const it = conversations.get(root);
     if (it === undefined) return [];
     if (kind === 'updated' && it.row.change > change) return [];

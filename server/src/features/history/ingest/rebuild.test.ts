@@ -27,7 +27,7 @@ const aDay = async (): Promise<readonly CallRecord[]> =>
   (await recordings()).flatMap((name) => recorded(name)).sort((a, b) => a.at_us - b.at_us);
 const change = async (scene: HistoryScene): Promise<unknown> =>
   await scene.store.db<Tables>().selectFrom('history_counters').select('value').executeTakeFirst();
-/** All that was told, as if it had never been; the records stay. */
+/** Deletes all built conversations; the call records stay. */
 async function forget(scene: HistoryScene): Promise<void> {
   const db = scene.store.db<Tables>();
   for (const table of ['conversations', 'conversation_keys', 'history_rows'] as const) {
@@ -35,7 +35,7 @@ async function forget(scene: HistoryScene): Promise<void> {
   }
 }
 
-test('rebuild - a day as it was told live and as it is told anew is the same, byte by byte', async () => {
+test('rebuild - a day built live and the same day rebuilt are equal, byte by byte', async () => {
   await using scene = await historyScene();
   for (const piece of inPieces(await aDay(), 7)) await scene.feed(...piece);
   await scene.ingest.tidy();
@@ -54,7 +54,7 @@ test('rebuild - a day as it was told live and as it is told anew is the same, by
   );
 });
 
-test('rebuild - a range only, and what people added stays', async () => {
+test('rebuild - a range only, and notes stay', async () => {
   await using scene = await historyScene();
   const [a, b] = [recorded('internal-answered'), recorded('echo')];
   await scene.feed(...a, ...b);
@@ -80,7 +80,7 @@ test('rebuild - a range only, and what people added stays', async () => {
   assert.equal((await db.selectFrom('conversation_notes').selectAll().execute()).length, 1);
 });
 
-test('rebuild - newer rules that tell the same are written down, and are no news', async () => {
+test('rebuild - newer rules with the same result are stored, and are no change', async () => {
   await using scene = await historyScene();
   await scene.feed(...recorded('internal-answered'));
   const db = scene.store.db<Tables>();
@@ -94,7 +94,7 @@ test('rebuild - newer rules that tell the same are written down, and are no news
   assert.ok(built_by > 0);
 });
 
-test('rebuild - a range that older rules began to tell is told from its start', async () => {
+test('rebuild - a range begun under older rules is rebuilt from its start', async () => {
   await using scene = await historyScene();
   await scene.feed(...recorded('internal-answered'));
   const db = scene.store.db<Tables>();
@@ -109,7 +109,7 @@ test('rebuild - a range that older rules began to tell is told from its start', 
   assert.ok(built_by > 0);
 });
 
-test('rebuild - killed at any statement it goes on, and ends as if it had not been', async () => {
+test('rebuild - killed at any statement it continues, with the same result', async () => {
   await using scene = await historyScene();
   await scene.feed(...recorded('internal-answered'), ...recorded('queue-abandoned'));
   const told = await scene.conversations();

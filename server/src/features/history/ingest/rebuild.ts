@@ -18,7 +18,7 @@ export interface RebuildRange {
 }
 export interface RebuildProgress {
   readonly done: number;
-  /** Conversations in the whole range, including those that an earlier run has done. */
+  /** Conversations in the whole range, including those done by an earlier run. */
   readonly total: number;
   /** Conversations whose record changed. */
   readonly changed: number;

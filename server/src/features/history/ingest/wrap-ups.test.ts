@@ -20,7 +20,7 @@ const agent = (type: string, at: number, engagement: string, more: object = {}):
 const wrapUp = (at: number, call_id: string | null): DomainEvent =>
   agent('agent.wrap_up', at, 'wrap_up', { queue: 'support', call_id });
 
-test('wrap-ups - kept when they are over, and their conversation comes again in the feed', async () => {
+test('wrap-ups - stored at their end, and their conversation is appended to the feed', async () => {
   await using scene = await historyScene();
   await scene.feed(...recorded('queue-answered'));
   const call = (await scene.conversations())[0]!.root;
@@ -31,7 +31,7 @@ test('wrap-ups - kept when they are over, and their conversation comes again in 
     agent('agent.ready', 12_500, 'idle'),
     wrapUp(20_000, null),
     agent('agent.ready', 21_000, 'idle'),
-    // The next queue call follows at once.
+    // The next queue call follows immediately.
     wrapUp(30_000, 'ast1:9.9'),
     wrapUp(40_000, call),
     agent('agent.logged_out', 41_000, 'idle'),
@@ -50,7 +50,7 @@ test('wrap-ups - kept when they are over, and their conversation comes again in 
     ['ast1:9.9', '1002', 'support', 30_000, 40_000],
     [call, '1002', 'support', 40_000, 41_000],
   ];
-  // Also where every event is a start of its own and a statement of it fails.
+  // Also with a restart before every event and a failing statement in it.
   for (let n = 1; n < 12; n += 1) {
     await db.deleteFrom('conversation_wrap_ups').execute();
     await db.deleteFrom('history_facts').where('key', '=', 'wrap_ups').execute();

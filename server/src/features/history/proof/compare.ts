@@ -1,4 +1,4 @@
-/** Compares a call of the journal with what the call records made of it. */
+/** Compares a call of the journal with its conversation from the call records. */
 import type { Kysely } from 'kysely';
 import type { EventData } from '@offhook/contract/events.ts';
 import { rfc3339 } from '../../../core/clock.ts';
@@ -19,7 +19,7 @@ export const TOLERANCE_MS = 2_000;
 function callsOf(story: Story): readonly string[] {
   return [story.call, ...story.merged.flatMap(callsOf)];
 }
-/** What the call records lack of a call. Talk times in ms; `completes`: its records are added from the journal. */
+/** Data of a call that the call records lack. Talk times in ms; `completes`: records are added from the journal. */
 export interface Lack {
   readonly kind: EventData<'history.difference'>['kind'];
   readonly records: number | null;
@@ -72,12 +72,12 @@ export async function storedOf(db: Kysely<Tables>, stories: readonly Story[]): P
   };
 }
 interface JournalView {
-  /** Whether a call goes on. */
+  /** True while the call lasts. */
   readonly isOpen: (call: string) => boolean;
-  /** Whether the journal received no events of the engine in a part of the time. */
+  /** True if the journal received no engine events during a part of the interval. */
   readonly overlaps: (span: Absence) => boolean;
 }
-/** Null where the call needs no finding; `waits` while a call that it was joined with goes on. */
+/** Null if the call needs no finding; `waits` while a call merged with it lasts. */
 export function lackOf(story: Story, stored: Stored, journal: JournalView): Lack | 'waits' | null {
   const journalMs = talkOfStory(story);
   const lack = (kind: Lack['kind'], records: number | null, completes = true): Lack => ({
@@ -95,7 +95,7 @@ export function lackOf(story: Story, stored: Stored, journal: JournalView): Lack
   if (roots.some((root) => stored.open.has(root))) return lack('no_end_in_records', null);
   const records = roots.flatMap((root) => stored.records.get(root) ?? []);
   const [record] = records;
-  // A call that listens to another one has no conversation.
+  // A call with a supervisor who listens has no conversation.
   if (record === undefined) return null;
   if (story.end!.reason !== 'engine_lost' && records.some((r) => r.ended_by === 'engine_lost'))
     return lack('no_end_in_records', null);
@@ -108,7 +108,7 @@ export function lackOf(story: Story, stored: Stored, journal: JournalView): Lack
   if (!comparable || Math.abs(recordsMs - journalMs) <= TOLERANCE_MS) return null;
   return lack('talk_time', recordsMs, journalMs > recordsMs);
 }
-/** Records of the journal's call, in the conversation that the call records have of it. */
+/** Records of the journal's call, moved to the conversation of the call records. */
 export function recordsFor(story: Story, { rootOf, callOf }: Stored): readonly CallRecord[] {
   // The engine and the journal may use different call ids when the engine used an id twice.
   return recordsOfStory(story).map((r): CallRecord => {

@@ -37,7 +37,7 @@ function keyOf({ kind, data }: Finding): string {
       return `visit ${data.queue} ${data.leg_id} ${data.joined_at}`;
   }
 }
-/** Id of the finding that an event tells; null where it tells none. */
+/** Id of the finding that an event publishes; null for none. */
 export const findingOf = ({ data }: DomainEvent): number | null =>
   (data as { readonly finding_id?: number }).finding_id ?? null;
 export const tellsFinding = (type: string): boolean =>
@@ -52,7 +52,7 @@ export async function foundInJournal(store: Store, ids: readonly number[]): Prom
     .where('id', 'in', ids)
     .execute();
 }
-/** Deletes published findings from before a time from which on the journal can lead to them again. */
+/** Deletes published findings from before a time; later ones could result again from the journal. */
 export async function forgetFindings(store: Store, before: number): Promise<void> {
   await store
     .db<Tables>()

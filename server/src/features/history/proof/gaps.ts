@@ -14,12 +14,12 @@ export interface LostChannels extends Absence {
 }
 const KEPT = 200;
 
-/** Events that follow from what the engine says; others come also while nobody hears it, as what the history finds. */
+/** Events caused by the engine; others are also published while the link is down, e.g. findings of the history. */
 const HEARD = /^(engine|call|offer|agent|presence)\.|^queue\.caller_(?!settled)/;
 export const isHeard = ({ type }: { readonly type: string }): boolean => HEARD.test(type);
 /**
- * From the last word of the engine before the link was lost, or the service was, to the end of the resync. `heard`: when that
- * was, before the events that are given.
+ * An absence lasts from the engine's last event before the link or the service was lost to the end of the resync.
+ * `heard`: time of the engine's last event before the given ones.
  */
 export function createAbsences(known: readonly Absence[], heard: number | null = null) {
   const found = [...known];
@@ -46,7 +46,7 @@ export function createAbsences(known: readonly Absence[], heard: number | null =
 }
 
 const CHANNEL = /^[^:]*:(\d{9,12})\.(\d{1,12})$/;
-/** An id that the service chose contains the second of its channel, but not the number that the engine gave it. */
+/** An id chosen by the service has the second of its channel, but not the engine's serial number. */
 const CHOSEN = /-(\d{9,12})\.[12]$/;
 /**
  * Finds unrecorded channels: the engine numbers channels consecutively, so a missing number between two known ones is a
@@ -70,7 +70,7 @@ export function lostIn(absence: Absence, channels: Iterable<string>): readonly L
     const missing = serial - before[0] - 1;
     const outside = at + 1000 <= absence.from || before[1] > absence.to || at < before[1];
     if (missing === 0 || outside) return [];
-    // The service and the engine read their clocks a moment apart.
+    // The clocks of service and engine differ slightly.
     const ours = chosen.filter((second) => second >= before[1] - 1000 && second <= at + 1000).length;
     return missing > ours ? [{ from: before[1], to: at + 1000, channels: missing - ours }] : [];
   });
@@ -90,13 +90,10 @@ export function unexplainedBy(
   return left.filter((one) => missing.some((gap) => gap.from <= one.from && one.to <= gap.to));
 }
 
-/** Time for which the channel of a test call is kept. An absence is compared with the next call, which comes earlier on all but idle sites. */
+/** Storage time of a test call's channel: on all but idle sites, an absence is compared earlier. */
 const KEEP_MS = 7 * 86_400_000;
 
-/**
- * Stores channels of the service's test calls, which no call record names and which the engine numbers like all others. The
- * same ids again change nothing.
- */
+/** Stores channels of the service's test calls: they are in no call record, but the engine numbers them. Idempotent. */
 export async function keepTestChannels(
   db: Kysely<Tables>,
   channels: readonly string[],
@@ -134,7 +131,7 @@ async function channelsAround(db: Kysely<Tables>, { from, to }: Absence): Promis
     .execute();
   return rows.map((row) => row.channel);
 }
-/** Gaps of an absence; null until a later channel is known. `legs`: channels that the journal knows; `tests`: those of test calls. */
+/** Gaps of an absence; null until a later channel is known. `legs`: channels of the journal; `tests`: those of test calls. */
 export async function gapsOf(
   db: Kysely<Tables>,
   absence: Absence,

@@ -69,7 +69,7 @@ function isWhole(engine: readonly KnownRecord[], journal: readonly KnownRecord[]
       (r.facts.queue === undefined || queues.has(r.facts.queue)),
   );
 }
-/** Where a call was placed, the engine has the queue on an internal pair and the journal on the leg behind it. */
+/** For a placed call, the engine has the queue on an internal pair and the journal on the leg behind it. */
 const queuesIn = (records: readonly KnownRecord[]): ReadonlySet<string> =>
   new Set(records.flatMap((r) => (r.type === 'app_start' ? (r.facts.queue ?? []) : [])));
 const inBridge = (r: KnownRecord, bridge: BridgeId): KnownRecord => ({ ...r, facts: { ...r.facts, bridge } });

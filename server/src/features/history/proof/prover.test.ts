@@ -25,7 +25,7 @@ import { createStories } from './stories.ts';
 import { recordsOfStory, talkOfStory } from './story-records.ts';
 
 const e164 = e164In('DE');
-/** The events that the model emits for a call. */
+/** Events that the model emits for a call. */
 function eventsOf(record: ConversationRecord): readonly DomainEvent[] {
   const [call_id, extensions] = [record.id, record.extensions];
   const [first] = record.legs;
@@ -89,7 +89,7 @@ const gist = (record: ConversationRecord) => ({
 
 const CALLS = ['internal-answered', 'hold', 'no-answer', 'busy', 'queue-abandoned', 'three-devices'];
 for (const name of CALLS) {
-  test(`proof - ${name}: the journal alone tells who was in it, what became of it and how long they talked`, async () => {
+  test(`proof - ${name}: the journal alone has the parties, the outcome and the talk time`, async () => {
     await using scene = await historyScene();
     const real = toldOf(scene, recorded(name));
     const story = storyOf(real);
@@ -178,7 +178,7 @@ const event = (type: string, at: number, data: object = {}): DomainEvent =>
     data: { extensions: [], ...data },
   }) as unknown as DomainEvent;
 
-test('proof - killed at any step of completing, there is one conversation and one finding, each published once', async () => {
+test('proof - killed at any step of completing: one conversation and one finding, each published once', async () => {
   await using scene = await historyScene();
   const real = toldOf(scene, recorded('internal-answered'));
   let steps = 0;
@@ -210,7 +210,7 @@ test('proof - killed at any step of completing, there is one conversation and on
   assert.ok(steps > 10, `${steps} steps`);
 });
 
-test('proof - a conversation that the journal does not know is a difference, one of a time nobody watched is not', async () => {
+test('proof - a conversation unknown to the journal is a difference, unless it was during an absence', async () => {
   await using scene = await historyScene();
   const records = recorded('internal-answered');
   const real = toldOf(scene, records);
@@ -245,7 +245,7 @@ test('proof - a conversation that the journal does not know is a difference, one
   assert.equal((await scene.conversations())[0]!.revision, 1);
 });
 
-test('proof - the place in the journal is stored also while a conversation is always waiting for its comparison', async () => {
+test('proof - the position in the journal is stored even while a conversation waits for its comparison', async () => {
   await using scene = await historyScene();
   const real = toldOf(scene, recorded('internal-answered'));
   const { clock, journal, prover } = rig(scene, real.ended + 60_000);
@@ -268,7 +268,7 @@ test('proof - the place in the journal is stored also while a conversation is al
 const S = 1_795_000_000;
 const away = { from: (S + 500) * 1000, to: (S + 560) * 1000 };
 
-test('proof - channels whose ids the service chose are missing from no time', () => {
+test('proof - channels with ids chosen by the service are no gap', () => {
   const around = [`ast1:${S + 499}.8`, `ast1:${S + 570}.13`];
   const chosen = (name: string, at: number) => [1, 2].map((n) => `ast1:${name}-${S + at}.${n}`);
   const gap = { from: (S + 499) * 1000, to: (S + 571) * 1000 };
@@ -282,7 +282,7 @@ test('proof - channels whose ids the service chose are missing from no time', ()
     'before it',
   );
 });
-test('proof - channels that are missing between two known ones are a gap with its time', () => {
+test('proof - missing channels between two known ones are a gap with its time', () => {
   const of = (...channels: (readonly [number, number])[]) =>
     lostIn(
       away,
@@ -295,7 +295,7 @@ test('proof - channels that are missing between two known ones are a gap with it
   assert.deepEqual(of([499, 80], [570, 3]), [], 'a new life of the engine counts anew');
 });
 
-/** The store, with the number of statements that name the table. */
+/** The store, and a count of the statements with the table's name. */
 function counted(store: Store, table: string): { readonly store: Store; readonly count: () => number } {
   let n = 0;
   const plugin = {
@@ -312,7 +312,7 @@ function counted(store: Store, table: string): { readonly store: Store; readonly
   return { store: over, count: () => n };
 }
 
-test('proof - test channels are read once, where numbers are missing, and not while no later call is known', async () => {
+test('proof - test channels are read once, only if numbers are missing and a later call is known', async () => {
   await using scene = await historyScene();
   const { clock, journal, published, prover } = rig(scene, (S + 900) * 1000);
   const call = (n: number, at: number): DomainEvent =>
@@ -345,7 +345,7 @@ test('proof - test channels are read once, where numbers are missing, and not wh
   );
 });
 
-test('proof - a test call of another day makes no gap of its own', () => {
+test('proof - a test call of another day makes no gap', () => {
   const around = [`ast1:${S + 510}.40`, `ast1:${S + 570}.44`];
   const gap = { from: (S + 510) * 1000, to: (S + 571) * 1000 };
   const missing = lostIn(away, around)!;
@@ -355,7 +355,7 @@ test('proof - a test call of another day makes no gap of its own', () => {
   assert.deepEqual(unexplainedBy(between, away, around, missing), []);
 });
 
-test('proof - a finding is kept as long as the journal can lead to it again, and until its event is published', async () => {
+test('proof - a finding is kept while the journal can lead to it again, and until its event is published', async () => {
   await using scene = await historyScene();
   const { clock, journal, trim, published, prover } = rig(scene, (S + 900) * 1000);
   const finalised = (id: string): DomainEvent =>

@@ -3,12 +3,12 @@
  *
  *   not in the history, or still open in it ──> completed from the journal
  *   other talk time                         ──> a difference; what the call records lack is completed
- *   in the history, not in the journal      ──> a difference, unless nobody was there to see it
- *   a time that neither saw                 ──> a gap, where channels of it are missing
- *   a wait that ended in such a time        ──> its outcome, as the call records tell it
+ *   in the history, not in the journal      ──> a difference, unless the service was away
+ *   an absence of both                       ──> a gap, where channels of it are missing
+ *   a wait that ended in an absence         ──> its outcome, from the call records
  *
- * Everything may be repeated: records made of the journal have keys, findings too, and how far the journal was read is stored
- * after what it led to.
+ * Every step is idempotent: records from the journal and findings have keys, and the position in the journal is stored
+ * after the results.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
@@ -58,7 +58,7 @@ export interface Prover {
   catchUp(): Promise<void>;
   /** Findings of the last day. Throws `store_unavailable`. */
   figures(): Promise<FindingFigures>;
-  /** Since the start. */
+  /** Calls completed since the start of the service. */
   completed(): number;
 }
 
@@ -81,7 +81,7 @@ interface Place {
   readonly absences: readonly Absence[];
   /** Absences whose lost channels are not determined yet. */
   readonly open: readonly Absence[];
-  /** Those whose waits are not all told yet. */
+  /** Absences whose visits do not all have an outcome yet. */
   readonly unsettled?: readonly Unsettled[];
 }
 /** One `catchUp` runs at a time. */
@@ -118,7 +118,7 @@ class JournalProver implements Prover {
     if (caughtUp === null) return;
     if (this.#saved === null) await this.#begin();
     const until = caughtUp - GRACE_MS;
-    // While the call records are far behind, comparing would only fill memory.
+    // While the reader is far behind the call records, comparing would only fill memory.
     if (this.#deps.clock.now() - caughtUp > GRACE_MS) return;
     let completed = false;
     for (let all = false; !all;) {
@@ -181,7 +181,7 @@ class JournalProver implements Prover {
     this.#unknown.cover(row.at);
     const ended = this.#absences.take(row.type, row.at);
     if (ended !== null) {
-      // Before the first link there was nobody to hear of.
+      // Before the first link the service could not hear of any channel.
       if (this.#known.length > 0) this.#settler.add(ended);
       this.#known = [...this.#known, ended].slice(-200);
       this.#open = [...this.#open, ended].slice(-20);
@@ -225,7 +225,7 @@ class JournalProver implements Prover {
       await turn();
     }
     await foundInJournal(this.#deps.store, found);
-    // The next of them need not wait.
+    // Pending findings beyond the first page can be published now.
     if (found.length > 0) this.#publishedAt = -Infinity;
     return all;
   }
@@ -291,7 +291,7 @@ class JournalProver implements Prover {
     this.#publishedAt = now;
     this.#deps.publish(events);
   }
-  /** A finding is kept as long as what leads to it again after a restart: rows of the journal, and absences under way. */
+  /** A finding is kept while a restart could lead to it again: as long as its journal rows or a pending absence. */
   async #tidy(): Promise<void> {
     const now = this.#deps.clock.now();
     if (now - this.#tidiedAt < TIDY_EVERY_MS && now >= this.#tidiedAt) return;

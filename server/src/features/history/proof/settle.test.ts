@@ -14,7 +14,7 @@ async function record(name: string): Promise<ConversationRecord> {
   return buildRecord(records, { e164: e164In('DE') }) ?? assert.fail(`${name} is no conversation`);
 }
 
-test('settle - a wait that ended while nobody heard the engine is told with its outcome, once it is over', async () => {
+test('settle - a visit that ended during an absence is published with its outcome, once it is over', async () => {
   const abandoned = await record('queue-abandoned');
   const [visit] = abandoned.visits;
   assert.ok(visit);
@@ -34,7 +34,7 @@ test('settle - a wait that ended while nobody heard the engine is told with its 
   const around = { from: from - 60_000, to: to + 60_000 };
   assert.deepEqual(gist({ from: from + 1, to: to + 60_000 }, known), [{ ...data, told: true }]);
   assert.deepEqual(gist(around, []), [{ ...data, told: false }]);
-  // What the journal has from its beginning or to its end is told by its own events.
+  // Visits with their start or end in the journal are reported by its own events.
   assert.deepEqual(gist({ from: from + 1, to: to + 60_000 }, []), []);
   assert.deepEqual(gist({ from: from - 60_000, to: to - 1 }, []), []);
   assert.deepEqual(gist({ from: to + 5_000, to: to + 60_000 }, known), []);
@@ -48,7 +48,7 @@ test('settle - a wait that ended while nobody heard the engine is told with its 
   assert.deepEqual(gist(around, known, waits), []);
 });
 
-test('settle - an absence begins with the last word of the engine, not with what the service finds without it', () => {
+test('settle - an absence begins with the last event of the engine, not with a finding of the service', () => {
   const absences = createAbsences([], 5);
   for (const [at, type] of [
     [10, 'queue.caller_joined'],

@@ -1,4 +1,4 @@
-/** What became of waits that ended while the service heard nothing: the call records tell it once they are read. */
+/** Settles visits that ended during an absence: their outcome comes from the call records, once these are read. */
 import type { Kysely } from 'kysely';
 import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
 import { rfc3339 } from '../../../core/clock.ts';
@@ -13,7 +13,7 @@ import { keepFinding } from './findings.ts';
 import type { Finding } from './findings.ts';
 
 type Outcome = EventData<'queue.caller_settled'>['outcome'];
-/** Who was not let in never waited, and who still waits has no outcome. */
+/** A rejected caller never waited; a waiting caller has no outcome yet. */
 const OUTCOMES: Readonly<Record<RecordedVisit['outcome'], Outcome | null>> = {
   answered: 'answered',
   abandoned: 'abandoned',
@@ -26,7 +26,7 @@ const OUTCOMES: Readonly<Record<RecordedVisit['outcome'], Outcome | null>> = {
   empty_join: null,
   waiting: null,
 };
-/** An absence whose waits are not all told yet, and the waits whose beginning an event told: queue and leg. */
+/** An absence with visits without an outcome, and the visits whose start an event reported: queue and leg. */
 export interface Unsettled extends Absence {
   readonly known: readonly string[];
 }
@@ -35,10 +35,10 @@ const waitOf = ({ queue, leg_id }: { readonly queue: string; readonly leg_id: st
 const PAGE = 200;
 const EVERY_MS = 2_000;
 const KEPT = 20;
-/** The journal's times and those of the call records differ by less. */
+/** Times in the journal and in the call records differ by less. */
 const SOON_MS = 2_000;
 
-/** Waits of a conversation that ended in the absence. */
+/** Visits of a conversation that ended in the absence. */
 export function settledIn(record: ConversationRecord, absence: Unsettled, at: number): readonly Finding[] {
   return record.visits.flatMap(({ queue, leg_id, from, to, outcome: became }): Finding[] => {
     const outcome = OUTCOMES[became];
@@ -47,22 +47,22 @@ export function settledIn(record: ConversationRecord, absence: Unsettled, at: nu
       ? to >= absence.from - SOON_MS && to <= absence.to + SOON_MS
       : from >= absence.from && to <= absence.to;
     if (outcome === null || !inside) return [];
-    // Where the engine itself was lost, its records end without a word of who gave up.
+    // After a loss of the engine, its records do not show whether the caller gave up.
     if (outcome === 'abandoned' && record.ended_by === 'engine_lost') return [];
     const data = { call_id: record.id, queue, leg_id, joined_at: rfc3339(from), outcome, told };
     return [{ kind: 'visit', at, data: { ...data, ...waitedBetween(from, to) } }];
   });
 }
 
-/** Keeps the absences whose waits are still to be told, and tells them as the conversations of that time end. */
+/** Keeps absences with unsettled visits and settles them as the conversations of that time end. */
 export function createSettler({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
   const db = store.db<Tables>();
   let unsettled: readonly Unsettled[] = [];
-  /** Waits that events tell of, and those of them that a resync ended: how, it cannot know. */
+  /** Visits reported by events as open, and those that a resync ended without knowing the outcome. */
   const open = new Set<string>();
   let ended: string[] = [];
   let lookedAt = -Infinity;
-  /** The newest change that was looked at for each. */
+  /** Newest change read for each absence. */
   const read = new WeakMap<Unsettled, number>();
 
   async function settle(absence: Unsettled): Promise<boolean> {
@@ -89,7 +89,7 @@ export function createSettler({ store, clock }: { readonly store: Store; readonl
     get unsettled() {
       return unsettled;
     },
-    /** Give every event of callers in queues, in order; others change nothing. */
+    /** Call with every event of callers in queues, in order; other events are ignored. */
     take(event: DomainEvent): void {
       if (event.type === 'queue.caller_joined') open.add(waitOf(event.data));
       else if (event.type === 'queue.caller_left' || event.type === 'queue.caller_abandoned') {
@@ -102,7 +102,7 @@ export function createSettler({ store, clock }: { readonly store: Store; readonl
       for (const one of ended) open.delete(one);
       ended = [];
     },
-    /** True once all is told of an absence that ended before `until`. Throws `store_unavailable`. */
+    /** True once an absence that ended before `until` is settled. Throws `store_unavailable`. */
     async catchUp(until: number): Promise<boolean> {
       const now = clock.now();
       const due = unsettled.filter((a) => a.to <= until);
@@ -119,7 +119,7 @@ export function createSettler({ store, clock }: { readonly store: Store; readonl
   };
 }
 
-/** Some conversation of that time is not over, or not told yet. */
+/** True if a conversation of that time is open or not built yet. */
 async function goesOn(db: Kysely<Tables>, absence: Absence): Promise<boolean> {
   const open = await db
     .selectFrom('history_conversations')

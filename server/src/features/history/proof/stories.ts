@@ -54,7 +54,7 @@ export interface Story {
 export interface Stories {
   /** Accepts every committed event, in order. */
   take(event: DomainEvent, seq: number): void;
-  /** Calls that are over, joined ones with the call they went into; oldest end first. */
+  /** Ended calls, merged ones with the call they became part of; oldest end first. */
   ended(): readonly Story[];
   isOpen(call: string): boolean;
   drop(story: Story): void;
@@ -77,10 +77,10 @@ const TYPES = new Set<DomainEvent['type']>([
   'queue.caller_left',
   'queue.caller_abandoned',
 ]);
-/** Whether an event of this type is part of a story. */
+/** True if events of this type are part of a story. */
 export const isStoryType = (type: string): boolean => TYPES.has(type as DomainEvent['type']);
 
-/** After this time without an event the end of a call is missing in the journal too; the history closes it. */
+/** An open call twice as old as this has no end in the journal; the history closes its conversation. */
 const SILENT_MS = 12 * 3_600_000;
 
 class JournalStories implements Stories {

@@ -6,9 +6,9 @@ import type { Span } from '../record/figures.ts';
 import { lengthOf } from '../record/figures.ts';
 import type { Story, StoryLeg } from './stories.ts';
 
-/** Stand-in bridge of a call; the journal reports who talked, but not the engine's bridge. */
+/** Stand-in bridge of a call; the journal reports the connected legs, but not the engine's bridge. */
 const bridgeOf = (call: string): BridgeId => `journal:${call}` as BridgeId;
-/** Reasons with which a device ended its own ring; the cause tells which. */
+/** Reasons for which a device ended its own ring; the cause is more exact. */
 const BY_DEVICE = new Set(['busy', 'rejected', 'unreachable', 'congestion', 'failed']);
 
 /** Records of an ended call; the same call always gives the same records and keys. */
@@ -20,7 +20,7 @@ export function recordsOfStory(story: Story): readonly CallRecord[] {
     ...closings(story),
   ];
 }
-/** Milliseconds in which at least two legs were with each other, held time included. */
+/** Milliseconds with at least two connected legs, held time included. */
 export function talkOfStory(story: Story): number {
   const spans = new Map<string, Span[]>();
   const legs = [...story.legs.values()];
@@ -40,7 +40,7 @@ export function talkOfStory(story: Story): number {
 interface Dialling extends Span {
   readonly rung: readonly StoryLeg[];
 }
-/** Ring and dial records of each leg. */
+/** Diallings of each leg, with the legs they rang. */
 function diallingsIn(story: Story): ReadonlyMap<StoryLeg, readonly Dialling[]> {
   const found = new Map<StoryLeg, Dialling[]>();
   const legs = [...story.legs.values()];

@@ -1,4 +1,4 @@
-/** Conversations of the call records that no event of the journal names, although the journal received events then. */
+/** Conversations of the call records that no journal event names, although the journal received events at that time. */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
 import { rfc3339 } from '../../../core/clock.ts';
@@ -27,7 +27,7 @@ export interface UnknownDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly journal: JournalReader;
-  /** Whether an event of a call was read. */
+  /** True if an event of the call was read. */
   readonly isSeen: (call: string) => boolean;
   readonly overlaps: (span: Absence) => boolean;
 }

@@ -1,4 +1,4 @@
-/** What people and phones add to a conversation; each addition takes a place in the feed of changes. */
+/** Notes, outcomes and call quality; each addition appends to the feed of changes. */
 import type { Kysely } from 'kysely';
 import type { z } from 'zod';
 import type { NewOutcome, NewQuality } from '@offhook/contract/conversation-list.ts';
@@ -27,15 +27,15 @@ export interface NotesDeps {
   readonly clock: Clock;
 }
 /**
- * What people add to a conversation they may see; each comes in the feed of changes and in the audit trail (the text does
- * not). All throw `not_found` and `store_unavailable`.
+ * Notes and outcomes of conversations that the actor may see; each is published in the feed of changes and recorded in
+ * the audit trail (without its text). All throw `not_found` and `store_unavailable`.
  */
 export interface Notes {
   /** Throws `limit_reached`. */
   add(actor: Actor, id: string, text: string): Promise<z.infer<typeof ConversationNote>>;
-  /** One's own; a supervisor any. Throws `forbidden`. */
+  /** Own notes; a supervisor any. Throws `forbidden`. */
   remove(actor: Actor, id: string, note: number): Promise<void>;
-  /** Takes the place of the one before. */
+  /** Replaces the previous outcome. */
   setOutcome(
     actor: Actor,
     id: string,
@@ -43,11 +43,11 @@ export interface Notes {
   ): Promise<z.infer<typeof ConversationOutcome>>;
 }
 const MAX_NOTES = 200;
-/** An API key may be named like an extension: its user name is no extension. */
+/** The name of an API key is no extension, though it may look like one. */
 const nameOf = ({ key, extension, username }: Caller): string => (key === null ? extension : username);
 
 export function createNotes({ store, audit, clock }: NotesDeps): Notes {
-  /** Changes something of a conversation the caller may see, and puts it into the feed; then the trail. */
+  /** Changes a conversation that the actor may see, appends it to the feed and then records it in the audit trail. */
   async function change<R>(
     { caller, ip }: Actor,
     id: string,
@@ -64,7 +64,7 @@ export function createNotes({ store, audit, clock }: NotesDeps): Notes {
       await touchConversations(db, [found.row.root]);
       return { root: found.row.root, result: done, detail: about };
     });
-    // Not in the same transaction: the trail is kept here also where the records are kept elsewhere.
+    // Not in the same transaction: the audit trail may be in another database than the records.
     await audit.record({ action, actor: nameOf(caller), object: root, outcome: 'ok', ip, detail });
     return result;
   }
@@ -107,7 +107,7 @@ export function createNotes({ store, audit, clock }: NotesDeps): Notes {
     setOutcome: (actor, id, { code, text }) =>
       change(actor, id, 'conversation.outcome', async (db, calls) => {
         const outcome = { call: calls[0]!, code, text, at_ms: clock.now(), by: nameOf(actor.caller) };
-        // One of them is left, whichever call it was set on before they were joined.
+        // Conversations merged later may have several outcomes; only the new one remains.
         await db.deleteFrom('conversation_outcomes').where('call', 'in', calls).execute();
         await db.insertInto('conversation_outcomes').values(outcome).execute();
         return [outcomeOnWire(outcome), { code }];
@@ -120,16 +120,16 @@ interface Changed<R> {
   readonly detail: Record<string, string | number>;
 }
 
-/** Of one conversation: it may go through many hands, and one of them is not to leave the others without a place. */
+/** Limits per conversation: after many transfers, one person's reports must leave room for the others'. */
 const MAX_REPORTS = 50;
 const MAX_OF_A_PERSON = 10;
 const KEY = ['call', 'extension', 'leg_id'] as const;
 
-/** What phones measured of the calls they were in; it comes in the feed of changes. */
+/** Call quality reported by phones of a call; appended to the feed of changes. */
 export interface Quality {
   /**
-   * `call` is the id of any call of a conversation that goes on or is over. Throws `not_found`, `forbidden` (to who was not
-   * in it), `limit_reached` and `store_unavailable`.
+   * `call` is the id of any call of an open or finished conversation. Throws `not_found`, `forbidden` (caller was not in
+   * it), `limit_reached` and `store_unavailable`.
    */
   report(caller: Caller, call: string, report: NewQuality): Promise<z.infer<typeof ConversationQuality>>;
 }

@@ -27,7 +27,7 @@ async function outcomesOf(db: Kysely<Tables>, calls: readonly string[]) {
   return new Map(outcomes.map((outcome) => [outcome.call, outcome]));
 }
 
-/** What people and agents added to these conversations, by their id; a few queries, however many they are. */
+/** Annotations of these conversations, by their id; a fixed number of queries per chunk. */
 export async function readAnnotations(
   db: Kysely<Tables>,
   {
@@ -74,13 +74,13 @@ export const readNotes = (db: Kysely<Tables>, calls: readonly string[]) =>
     db.selectFrom('conversation_notes').selectAll().where('call', 'in', some).execute(),
   ).then((notes) => notes.toSorted((a, b) => Number(a.at_ms) - Number(b.at_ms) || a.id - b.id));
 
-/** What phones reported of a conversation, oldest first. */
+/** Call quality reported by phones, oldest first. */
 export const readQuality = (db: Kysely<Tables>, calls: readonly string[]) =>
   inChunks(calls, (some) =>
     db.selectFrom('conversation_quality').selectAll().where('call', 'in', some).execute(),
   ).then((reports) => reports.toSorted((a, b) => Number(a.at_ms) - Number(b.at_ms)));
 
-/** Filters by what was added: which of these conversations have the outcome, and a recording or none. */
+/** Filter by annotations: the outcome, and with or without a recording. */
 export function addedFilter(
   db: Kysely<Tables>,
   recordings: RecordingIndex,
@@ -114,7 +114,7 @@ export function addedFilter(
   };
 }
 
-/** Those of the conversations that have a recording one can play. */
+/** The conversations with a playable recording. */
 export async function rootsWithRecording(
   db: Kysely<Tables>,
   recordings: Pick<RecordingIndex, 'withRecording'>,

@@ -32,7 +32,7 @@ const refused = async (
   assert.match(body.detail, field, address.slice(0, 200));
 };
 
-test('conversation attacks - names and numbers are data: shown as they came, found literally', async () => {
+test('conversation attacks - names and numbers are data: shown as received, found literally', async () => {
   await using rig = await conversationsRig();
   await rig.put([
     ...NAMES.map((name, i) =>
@@ -62,7 +62,7 @@ test('conversation attacks - names and numbers are data: shown as they came, fou
   }
 });
 
-test('conversation attacks - a query that is not understood is refused by the name of its field', async () => {
+test('conversation attacks - an invalid query is refused with the name of its field', async () => {
   await using rig = await conversationsRig();
   const long = 'x'.repeat(10_240);
   const wrong: readonly (readonly [Record<string, string>, RegExp])[] = [
@@ -107,7 +107,7 @@ test('conversation attacks - a query that is not understood is refused by the na
   assert.deepEqual([beyond.status, beyond.body.code], [409, 'position_unknown']);
 });
 
-test('conversation attacks - a cursor of another filter or reader, or one that was changed, is refused', async () => {
+test('conversation attacks - a cursor of another filter or reader, or a forged one, is refused', async () => {
   await using rig = await conversationsRig({
     a: { id: 1, scopes: ['history:read'] },
     b: { id: 2, scopes: ['history:read'] },

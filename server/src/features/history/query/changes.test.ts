@@ -15,7 +15,7 @@ async function changes(rig: ConversationsRig, query: string, who?: string) {
   assert.equal(status, 200, JSON.stringify(body));
   return ConversationChangesReply.parse(body);
 }
-/** As a program follows it: what it holds at the end, having asked for a few at a time. */
+/** Follows the feed in small pages; returns the conversations that a client has at the end. */
 async function follow(rig: ConversationsRig, held: Map<string, string>, since: number, who?: string) {
   for (let asked = 0; ; asked += 1) {
     assert.ok(asked < 100, 'the feed does not end');
@@ -37,7 +37,7 @@ async function follow(rig: ConversationsRig, held: Map<string, string>, since: n
 const call = (n: number, over: Partial<Parameters<typeof recordOf>[0]> = {}) =>
   recordOf({ id: `ast1:${n}.1`, started: STARTED + n, ...over });
 
-test('conversation changes - a position of another log, or after the newest change, is refused', async () => {
+test('conversation changes - a position of another epoch, or after the newest change, is refused', async () => {
   await using rig = await conversationsRig();
   await rig.put([call(1), call(2)]);
   const { since, epoch } = await changes(rig, '');
@@ -51,7 +51,7 @@ test('conversation changes - a position of another log, or after the newest chan
   }
 });
 
-test('conversation changes - a cursor holds where the reply ended and of which log it is', async () => {
+test('conversation changes - a cursor has the epoch and the end of the reply', async () => {
   await using rig = await conversationsRig();
   await rig.put([call(1), call(2), call(3)]);
   const first = await changes(rig, '?limit=2');
@@ -81,7 +81,7 @@ test('conversation changes - a cursor holds where the reply ended and of which l
   }
 });
 
-test('conversation changes - who follows the feed holds what is there, whatever happened', async () => {
+test('conversation changes - a client that follows the feed has the stored conversations after any changes', async () => {
   await using rig = await conversationsRig();
   const held = new Map<string, string>();
   await rig.put([call(1, { complete: false }), call(2, { complete: false }), call(3), call(4), call(5)]);
@@ -117,11 +117,11 @@ test('conversation changes - who follows the feed holds what is there, whatever 
   assert.deepEqual([erased!.id, erased!.conversation!.erased], ['ast1:4.1', true]);
 });
 
-test('conversation changes - what is committed while the feed is read is not passed over', async () => {
+test('conversation changes - a change committed while the feed is read is not missed', async () => {
   await using rig = await conversationsRig();
   const { store } = rig.scene;
   await rig.put([call(1), call(2), call(9)]);
-  // After each statement of the reader two others commit: one changes a conversation, the next joins two.
+  // After each statement of the reader, two commits follow: one changes a conversation, the next merges two.
   for (let committedAfter = 1; committedAfter < 6; committedAfter += 1) {
     const since = (await changes(rig, '')).since;
     const [talk_ms, from, to] = [committedAfter, 10 + committedAfter, 20 + committedAfter];
@@ -165,7 +165,7 @@ test('conversation changes - what is committed while the feed is read is not pas
   }
 });
 
-test('conversation changes - a note comes too; with detail the whole conversation does', async () => {
+test('conversation changes - a note is a change, too; with detail the reply has the whole conversation', async () => {
   await using rig = await conversationsRig();
   await rig.put([call(1), call(2)]);
   const { since } = await changes(rig, '');
@@ -181,7 +181,7 @@ test('conversation changes - a note comes too; with detail the whole conversatio
   assert.equal(body.changes[0].conversation.notes[0].text, 'Rang twice');
 });
 
-test('conversation changes - a reader learns of its own, also when one of them went into another', async () => {
+test('conversation changes - a reader gets changes of its conversations, also when one of them is merged', async () => {
   await using rig = await conversationsRig({ one: { scopes: ['history:read'], extensions: ['1005'] } });
   const mine = { caller: { extension: '1005' } };
   await rig.put([
@@ -207,7 +207,7 @@ test('conversation changes - a reader learns of its own, also when one of them w
   );
 });
 
-test('conversation changes - where few are theirs, a reply looks through so many and says that there is more', async () => {
+test('conversation changes - with few matches, a reply scans a limited number of changes and reports more', async () => {
   await using rig = await conversationsRig();
   const mine = new Set([5, 2_900]);
   for (let i = 0; i < 3_000; i += 1_000)

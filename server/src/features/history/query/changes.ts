@@ -6,13 +6,13 @@ import type { Tables } from '../store/tables.ts';
 import type { Owners } from './annotations.ts';
 import { detailsOf, rowsOf, summariesOf } from './read.ts';
 
-/** Changes that one request looks through for a reader who may see only some of them. */
+/** Changes scanned in one request for a reader who may see only some of them. */
 const SCAN = 2_000;
 
 interface Changed {
   readonly change: number;
   readonly root: string;
-  /** Null for an id that was joined into another conversation. */
+  /** Null for an id that was merged into another conversation. */
   readonly id: number | null;
 }
 export interface Changes {
@@ -21,7 +21,7 @@ export interface Changes {
   readonly more: boolean;
 }
 
-/** Changes after `since`, oldest first; O(log n + what is looked through). */
+/** Changes after `since`, oldest first; O(log n + scanned changes). */
 export async function readChanges(
   db: Kysely<Tables>,
   owners: Owners,
@@ -46,7 +46,7 @@ export async function readChanges(
     const { change, root: id } = c;
     if (c.id === null) return [{ change, id, merged_into: into.get(id) ?? null, conversation: null }];
     const conversation = byId.get(id);
-    // Changed again, or joined into another, since its place was read: it comes at its new place.
+    // Changed or merged again after its position was read: reported at the new position.
     return conversation?.change === change ? [{ change, id, merged_into: null, conversation }] : [];
   });
   const cut = fit.length > limit;
@@ -54,7 +54,7 @@ export async function readChanges(
   return { changes, since: last?.change ?? query.since, more: cut || all.length === window };
 }
 
-/** In one statement: what is committed between two would come before a place that the reader has passed. */
+/** One statement: a commit between two would appear at a position that the reader has passed. */
 async function changedAfter(db: Kysely<Tables>, since: number, limit: number): Promise<readonly Changed[]> {
   const told = db
     .selectFrom('conversations')
@@ -81,7 +81,7 @@ async function changedAfter(db: Kysely<Tables>, since: number, limit: number): P
     id: id === null ? null : Number(id),
   }));
 }
-/** Where the joined ones went. */
+/** Current roots of merged conversations. */
 async function rootsOfMerged(
   db: Kysely<Tables>,
   some: readonly Changed[],
@@ -92,7 +92,7 @@ async function rootsOfMerged(
   );
   return new Map(calls.map(({ call, root }) => [call, root]));
 }
-/** Ids of conversations somebody of these extensions took part in. */
+/** Ids of conversations with a party of these extensions. */
 async function concerned(
   db: Kysely<Tables>,
   some: readonly Changed[],
@@ -117,7 +117,7 @@ async function concerned(
     for (const { id } of before) rootOf.delete(Number(id));
   }
   const extensions = new Set(within);
-  // By the conversation alone: with the kind beside it, a planner may read every person's keys instead.
+  // By conversation alone: with the kind in the query, a planner may read every person's keys.
   const keys = await inChunks([...rootOf.keys()], (part) =>
     db
       .selectFrom('conversation_keys')

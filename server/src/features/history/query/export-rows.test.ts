@@ -50,7 +50,7 @@ async function rig(t: TestContext) {
 }
 const ids = (rows: readonly unknown[][]): unknown[] => rows.map((row) => row[0]);
 
-test('export rows - newest first, each once, in the columns of the contract; what comes meanwhile is left out', async (t) => {
+test('export rows - newest first, each once, in the columns of the contract, without later conversations', async (t) => {
   const r = await rig(t);
   const story = (n: number) => ({ id: `ast1:1.${n}`, started: STARTED + (n % 4) * 1_000, queue: 'support' });
   await r.write(...Array.from({ length: 10 }, (_, n) => story(n)));
@@ -69,7 +69,7 @@ test('export rows - newest first, each once, in the columns of the contract; wha
   );
 });
 
-test('export rows - narrowed to what the reader may see and to every filter at once', async (t) => {
+test('export rows - limited to what the reader may see and to every filter at once', async (t) => {
   const r = await rig(t);
   const caller = { number: '030 123456', number_e164: '+4930123456', name: '100% "=cmd" O\'Neil' };
   await r.write(

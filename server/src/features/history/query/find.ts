@@ -16,31 +16,31 @@ import { addedFilter } from './annotations.ts';
 import { both, hiddenFilter } from './hide.ts';
 import { KEY_LIMIT } from './terms.ts';
 
-/** What a conversation must be to be listed: all of it. */
+/** Filters of a list; a conversation must match all of them. */
 export interface Wanted extends Range {
-  /** Each is a set that it must be in; the smallest is read, the others are looked up. */
+  /** Sets that must contain it; the smallest is read, the others are looked up. */
   readonly sources: readonly Exclude<Source, 'all'>[];
   /** Part of its names and numbers, folded; empty for any. */
   readonly contains: string;
-  /** What is in no index of ours: gives those that fit. */
+  /** Filter without an index of the history: returns the matching places. */
   readonly fits?: (places: readonly Place[]) => Promise<readonly Place[]>;
 }
 export interface Found {
   readonly places: readonly Place[];
-  /** Where to go on; null at the end. */
+  /** Position of the next page; null at the end. */
   readonly next: Place | null;
-  /** Null unless it was asked for. */
+  /** Null unless requested. */
   readonly total: Count | null;
 }
 
-/** Conversations that one request looks through: about what can be read in 10 ms. */
+/** Conversations scanned in one request: about what can be read in 10 ms. */
 export const SCAN = 4_096;
 const FIRST_WINDOW = 128;
 const WINDOW = 1_024;
 
 /**
- * A page, newest first. Where all of a set fit, O(log n + limit) however deep; where several filters combine, the smallest
- * set is read in order and the others are looked up, at most `SCAN` conversations of it in one request.
+ * A page, newest first. With a single filter, O(log n + limit) at any depth; with several, the smallest set is read in
+ * order and the others are looked up, for at most `SCAN` conversations per request.
  */
 export async function findConversations(
   db: Kysely<Tables>,
@@ -74,7 +74,7 @@ export async function findConversations(
   return { places, next, total: { count, exact: false } };
 }
 
-/** The smallest of the sets; with one, or none, nothing is counted unless asked for. */
+/** The smallest set; a single set is counted only on request. */
 async function driverOf(
   db: Kysely<Tables>,
   wanted: Wanted,
@@ -90,7 +90,7 @@ async function driverOf(
   return best!;
 }
 
-/** Those of the places that are in every other set too. */
+/** The places that are in every other set, too. */
 async function narrow(
   db: Kysely<Tables>,
   places: readonly Place[],
@@ -131,7 +131,7 @@ async function lookUp(
     );
   }
   if (contains !== '') rows = rows.where(sql<boolean>`c.search like ${likeLiteral(contains)} escape '\\'`);
-  // Compared here: in the query they would tempt a planner to read the whole index of a column.
+  // Compared here: in the query these conditions could lead the planner to read a column's whole index.
   const columns = others.flatMap((other) => ('column' in other ? [other] : []));
   const lists = others.flatMap((other) =>
     'places' in other ? [new Set(other.places.map((p) => p.id))] : [],
@@ -147,10 +147,10 @@ async function lookUp(
 export interface WantedDeps {
   readonly store: Store;
   readonly recordings: RecordingIndex;
-  /** The site's, for numbers in a query. */
+  /** Country of the site, for numbers in a query. */
   readonly country: string;
 }
-/** What the filters leave of what the reader may see. Throws `invalid_request` (range, `own` of an API key). */
+/** Filters of the query within what the reader may see. Throws `invalid_request` (range, `own` of an API key). */
 export async function wantedOf(
   deps: WantedDeps,
   reader: Principal,
@@ -191,7 +191,7 @@ export async function wantedOf(
   };
 }
 
-/** How a number may have been written down when it was received. */
+/** Spellings in which a number may have been received. */
 function spellings(number: string, country: string): readonly string[] {
   const all = [number, digitsOf(number), toE164(number, country)];
   return [...new Set(all.flatMap((text) => (text ? [text.slice(0, KEY_LIMIT)] : [])))];

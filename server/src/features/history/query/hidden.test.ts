@@ -7,7 +7,7 @@ import { hideCalls } from './hide.ts';
 import type { Tables } from '../store/tables.ts';
 
 const PATH = '/api/v1/conversations';
-/** The row of an extension's own list, as ingestion writes it beside the conversation. */
+/** The row of an extension's own list, as ingestion writes it with the conversation. */
 const rowOf = (root: string, extension: string) => ({
   root,
   extension,
@@ -31,7 +31,7 @@ const rowOf = (root: string, extension: string) => ({
   hidden: 0,
 });
 
-test('conversations list - the own view leaves out what its owner has hidden, and only there', async () => {
+test('conversations list - the own view leaves out hidden conversations, other views do not', async () => {
   await using rig = await conversationsRig({ shop: { scopes: ['history:read'] } });
   const records = Array.from({ length: 6 }, (_, i) =>
     recordOf({

@@ -4,7 +4,7 @@ import { inChunks, insertAll } from '../store/store.ts';
 import type { Tables } from '../store/tables.ts';
 import type { Wanted } from './find.ts';
 
-/** Rows changed in one transaction, so that clearing a long history never holds up other writes. */
+/** Rows per transaction, so that clearing a long history does not block other writes. */
 const AT_ONCE = 1000;
 
 const hideRows = (db: Kysely<Tables>, ids: readonly number[]): Promise<void> =>
@@ -13,8 +13,8 @@ const hideRows = (db: Kysely<Tables>, ids: readonly number[]): Promise<void> =>
   );
 
 /**
- * Hides the given conversations from one extension's own view; returns how many were visible until now. The key of a
- * call that was joined into another conversation names that conversation: a page read before still shows it.
+ * Hides conversations from one extension's own view; returns the number of rows hidden now. The key of a merged call
+ * names the conversation it is part of now: an older page may still show it.
  */
 export const hideCalls = (store: Store, extension: string, keys: readonly string[]): Promise<number> =>
   store.transaction<Tables, number>(async (db) => {
@@ -36,7 +36,7 @@ export const hideCalls = (store: Store, extension: string, keys: readonly string
     return rows.length;
   });
 
-/** Hides everything that is there now from one extension's own view. */
+/** Hides all present rows from one extension's own view. */
 export async function clearCalls(store: Store, extension: string): Promise<void> {
   const newest = await store
     .db<Tables>()
@@ -65,7 +65,7 @@ export async function clearCalls(store: Store, extension: string): Promise<void>
   }
 }
 
-/** Leaves out what an extension has hidden from its own view; undefined where it has hidden nothing. */
+/** Filter without the conversations hidden by an extension; undefined if it has hidden none. */
 export async function hiddenFilter(db: Kysely<Tables>, extension: string): Promise<Wanted['fits']> {
   const hidden = db
     .selectFrom('history_rows as row')
@@ -86,7 +86,7 @@ export async function hiddenFilter(db: Kysely<Tables>, extension: string): Promi
     return places.filter((place) => !gone.has(place.id));
   };
 }
-/** What both leave. */
+/** Applies both filters. */
 export const both = (one: Wanted['fits'], other: Wanted['fits']): Wanted['fits'] =>
   one === undefined || other === undefined
     ? (one ?? other)

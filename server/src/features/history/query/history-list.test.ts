@@ -6,7 +6,7 @@ import type { ListQuery } from './list.ts';
 import { findRows } from './list.ts';
 import type { Tables } from '../store/tables.ts';
 
-test('history - a page is found by an index, however deep, and never sorted', async () => {
+test('history - a page is found by an index at any depth, and never sorted', async () => {
   await using scene = await historyScene();
   const db = scene.store.db<Tables>();
   const plans: string[] = [];
@@ -61,7 +61,7 @@ test('history - a page is found by an index, however deep, and never sorted', as
     );
 });
 
-test('history search - an index leads from a text to its rows, also in a database nobody analysed', async () => {
+test('history search - an index leads from a text to its rows, also in a database without ANALYZE', async () => {
   await using scene = await historyScene();
   const db = scene.store.db<Tables>();
   const statements: { sql: string; parameters: readonly unknown[] }[] = [];

@@ -21,12 +21,11 @@ import { findRows, readFound, statsOfFound } from './list.ts';
 import type { Tables } from '../store/tables.ts';
 import { rfc3339 } from '../../../core/clock.ts';
 
-/** Who asks. */
 export type Reader = Principal;
 export interface HistoryService {
   /** Throws `invalid_request` (range, cursor) and `forbidden` (another extension's calls). */
   list(reader: Reader, query: HistoryQuery): Promise<HistoryReply>;
-  /** Hides or clears; only the reader's own view changes. Throws `invalid_request` and `unknown_action`. */
+  /** Hides or clears calls in the reader's own view. Throws `invalid_request` and `unknown_action`. */
   act(reader: Reader, action: HistoryAction): Promise<HistoryActionReply>;
 }
 
@@ -111,7 +110,7 @@ export function createHistoryService(deps: {
   };
 }
 
-/** Phones of the field know the third kind by this word. */
+/** Existing phones know `mobile` by this word. */
 const DEVICE: Readonly<Record<string, HistoryCall['device_type']>> = {
   mobile: 'mobil',
   webrtc: 'webrtc',
@@ -138,7 +137,7 @@ export function localTimeIn(zone: string): (us: number) => string {
 }
 
 const moment = (us: number): string => rfc3339(Math.floor(us / 1000));
-/** One row as real clients read it (wire.md section 4). */
+/** One row in the format of existing phones (wire.md section 4). */
 export const callOnWire = (
   row: StoredRow,
   localTime: (us: number) => string,

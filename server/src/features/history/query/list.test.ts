@@ -17,7 +17,7 @@ async function list(rig: ConversationsRig, query: Record<string, string> = {}, w
   assert.equal(status, 200, JSON.stringify(body));
   return ConversationsReply.parse(body);
 }
-/** Every page to the end; pages may be short. */
+/** All pages to the end; pages may be short. */
 async function all(rig: ConversationsRig, query: Record<string, string>, who?: string) {
   const ids: string[] = [];
   let cursor: string | null = null;
@@ -41,7 +41,7 @@ const many = (n: number, story: (i: number) => Partial<Story> = () => ({}), from
 const newestFirst = (records: readonly ConversationRecord[]): readonly string[] =>
   records.toSorted((a, b) => b.started - a.started).map((r) => r.id);
 
-test('conversations list - newest first, page by page, each once while others come in', async () => {
+test('conversations list - newest first, page by page, each once while others are stored', async () => {
   await using rig = await conversationsRig();
   const records = many(25);
   await rig.put(records);
@@ -56,7 +56,7 @@ test('conversations list - newest first, page by page, each once while others co
   assert.equal(third.next_cursor, null);
 });
 
-test('conversations list - queues by the titles they have now, null for one that is gone', async () => {
+test('conversations list - queues have their present titles, null for a deleted one', async () => {
   await using rig = await conversationsRig();
   const { directory } = rig.scene;
   await rig.put([
@@ -85,7 +85,7 @@ test('conversations list - queues by the titles they have now, null for one that
   assert.deepEqual(await titles(), [[['support'], ['Support EU'], ['Support EU']], ...others]);
 });
 
-test('conversations list - filters combine as the sets they are, in any combination and page size', async () => {
+test('conversations list - filters combine as sets, in any combination and page size', async () => {
   await using rig = await conversationsRig({
     few: { scopes: ['history:read'], extensions: ['1003', '1004'] },
   });
@@ -104,7 +104,7 @@ test('conversations list - filters combine as the sets they are, in any combinat
       disposition: i % 4 === 0 ? 'missed' : 'answered',
       complete: i % 11 !== 0,
       ...(i % 2 === 0 ? { queue: i % 6 === 0 ? 'sales' : 'support' } : {}),
-      // Several in the same millisecond: the id decides.
+      // Several start in the same millisecond: the id decides.
       started: STARTED + Math.floor(i / 4) * 1_000,
     };
   });
@@ -177,7 +177,7 @@ test('conversations list - filters combine as the sets they are, in any combinat
   );
 });
 
-test('conversations list - a person reads what it took part in, a key what its extensions did', async () => {
+test('conversations list - a person reads the conversations it took part in, an API key those of its extensions', async () => {
   await using rig = await conversationsRig({
     two: { scopes: ['history:read'], extensions: ['1003', '1005'] },
     none: { scopes: ['history:read'], extensions: [] },
@@ -207,7 +207,7 @@ test('conversations list - a person reads what it took part in, a key what its e
     assert.equal((await rig.get(`${PATH}/ast1:0.1`, who)).status, status, who);
 });
 
-test('conversations list - one by the id of any of its calls, with all that is in it', async () => {
+test('conversations list - one conversation by the id of any of its calls, with all details', async () => {
   await using rig = await conversationsRig();
   await rig.put([recordOf({ id: 'ast1:1.1', merged_from: ['ast1:2.1'], queue: 'support' })]);
   rig.recorded.add('ast1:2.1');
@@ -226,7 +226,7 @@ test('conversations list - one by the id of any of its calls, with all that is i
   assert.deepEqual([missing.status, missing.body.code], [404, 'not_found']);
 });
 
-test('conversations list - where few fit, each request looks through so many and the next goes on', async () => {
+test('conversations list - with few matches, each request scans a limited number and the next continues', async () => {
   await using rig = await conversationsRig();
   const rare = new Set([3, 4_700, 9_990]);
   for (let i = 0; i < 10_000; i += 2_000) {

@@ -7,7 +7,7 @@ import type { HistoryRow, Tables } from '../store/tables.ts';
 import { inChunks } from '../store/store.ts';
 import { padded } from './sources.ts';
 
-/** One list: whose calls, which of them, and whether hidden ones are left out (`own`). */
+/** Filters of one list; `own` leaves out hidden calls. */
 export interface ListQuery {
   readonly extension: string;
   readonly own: boolean;
@@ -26,7 +26,7 @@ export const identityOf = ({ extension, own, filter, q, from_us, to_us }: ListQu
 ];
 export type StoredRow = Selectable<HistoryRow>;
 
-/** Rows of the list between two moments; the names of the columns are in the order of an index. */
+/** Rows of the list in a range; the conditions follow the column order of an index. */
 function rowsOf(db: Kysely<Tables>, list: ListQuery, from_us: number | null, to_us: number | null) {
   let rows = db.selectFrom('history_rows').where('extension', '=', list.extension);
   if (list.own) rows = rows.where('hidden', '=', 0);
@@ -42,7 +42,7 @@ export interface PageOf {
   readonly offset: number;
   readonly after: Position | null;
 }
-/** Newest first. With `after`, O(log n + limit) however deep; `offset` reads what it skips. */
+/** Newest first. With `after`, O(log n + limit) at any depth; `offset` reads the rows it skips. */
 export async function readPage(
   db: Kysely<Tables>,
   list: ListQuery,
@@ -69,7 +69,7 @@ const DIRECTIONS: readonly HistoryRow['direction'][] = ['in', 'out', 'missed'];
 
 /**
  * Counts the whole list from an index that covers it: 2 ms for 20,000 rows of one person, 26 ms for 200,000 (SQLite). The
- * directions are named, so that a range is read from that index too.
+ * directions are listed explicitly, so that a range is read from that index, too.
  */
 export async function readStats(db: Kysely<Tables>, list: ListQuery): Promise<HistoryStats> {
   const { from_us, to_us, filter } = list;
@@ -96,13 +96,13 @@ export function statsOf(sums: readonly Sums[]): HistoryStats {
   };
 }
 
-/** Texts that are followed, and rows that are sorted at once; beyond these a list is read and compared row by row. */
+/** Limits of matching texts and of rows sorted in memory; beyond them a list is read and compared row by row. */
 const MOST_TEXTS = 4_000;
 const MOST_ROWS = 4_000;
 const CHUNK = 512;
 
 export type Found = Pick<StoredRow, 'id' | 'started_us' | 'hidden' | 'direction' | 'talk_seconds'>;
-/** All rows of the list, newest first; null where that many fit. */
+/** All rows of the list, newest first; null beyond the limits. */
 export async function findRows(db: Kysely<Tables>, list: ListQuery): Promise<readonly Found[] | null> {
   const ids = await textsWith(db, 'history_terms', list.q, MOST_TEXTS);
   if (ids === null) return null;
@@ -113,7 +113,7 @@ export async function findRows(db: Kysely<Tables>, list: ListQuery): Promise<rea
   }
   return found.filter((row) => isIn(list, row)).sort((a, b) => b.started_us - a.started_us || b.id - a.id);
 }
-/** In this order, which SQLite keeps for a cross join: by `extension` first it would read all rows of it. */
+/** SQLite keeps this order for a cross join; starting with `extension` it would read all its rows. */
 const rowsWith = (
   db: Kysely<Tables>,
   extension: string,
@@ -128,7 +128,7 @@ const rowsWith = (
     .where('r.extension', '=', extension)
     .limit(MOST_ROWS + 1)
     .execute();
-/** Compared here: in the query they would tempt a planner to another index. */
+/** Compared here: in the query these conditions could lead the planner to another index. */
 const isIn = ({ own, filter, from_us, to_us }: ListQuery, row: Found): boolean =>
   !(own && row.hidden) &&
   (filter === 'all' || row.direction === filter) &&

@@ -12,7 +12,7 @@ const rig = async (): Promise<ConversationsRig> => {
   const opened = await conversationsRig({
     writer: { scopes: ['history:read', 'history:write'], extensions: ['1003'] },
     reader: { scopes: ['history:read'] },
-    // Named like an extension: its notes are not that person's.
+    // Named like an extension: its notes do not belong to that person.
     '1005': { name: '1005', scopes: ['history:write'] },
   });
   await opened.put([recordOf({ id: 'ast1:1.1', ...mine }), recordOf({ id: 'ast1:8.1' })]);
@@ -21,7 +21,7 @@ const rig = async (): Promise<ConversationsRig> => {
 const shown = async (r: ConversationsRig, who = 'admin') =>
   ConversationReply.parse((await r.get(PATH, who)).body).conversation;
 
-test('conversation notes - who took part writes, reads and removes its own; others do not', async () => {
+test('conversation notes - a party writes, reads and removes its own notes; others may not', async () => {
   await using r = await rig();
   const { status, body } = await r.send('POST', `${PATH}/notes`, { text: 'Calls back\non Monday' }, 'user');
   assert.equal(status, 201);
@@ -53,7 +53,7 @@ test('conversation notes - who took part writes, reads and removes its own; othe
   }
 });
 
-test('conversation notes - an API key needs history:write, and reaches its extensions', async () => {
+test('conversation notes - an API key needs history:write and reaches its extensions', async () => {
   await using r = await rig();
   assert.equal((await r.send('POST', `${PATH}/notes`, { text: 'x' }, 'key-reader')).status, 403);
   const written = await r.send('POST', `${PATH}/notes`, { text: 'From the CRM' }, 'key-writer');
@@ -62,7 +62,7 @@ test('conversation notes - an API key needs history:write, and reaches its exten
   assert.equal(foreign.status, 404);
 });
 
-test('conversation notes - one outcome at a time, also of conversations that are joined later', async () => {
+test('conversation notes - one outcome at a time, also after conversations are merged', async () => {
   await using r = await rig();
   await r.put([recordOf({ id: 'ast1:2.1', ...mine })]);
   const set = (id: string, body: object, who = 'user') =>
@@ -83,7 +83,7 @@ test('conversation notes - one outcome at a time, also of conversations that are
   assert.deepEqual([await listed('lost'), await listed('call_back')], [1, 0]);
 });
 
-test('conversation notes - told anew, a conversation keeps what people added', async () => {
+test('conversation notes - a rebuilt conversation keeps its notes and outcome', async () => {
   await using r = await rig();
   await r.send('POST', `${PATH}/notes`, { text: 'x' });
   await r.send('POST', `${PATH}/outcome`, { code: 'sold' });
@@ -94,7 +94,7 @@ test('conversation notes - told anew, a conversation keeps what people added', a
   assert.deepEqual([after.revision, before.revision], [2, 1], 'what is added is no revision');
 });
 
-test('conversation notes - each in the audit trail, without its text', async () => {
+test('conversation notes - each change is in the audit trail, without its text', async () => {
   await using r = await rig();
   const { body } = await r.send('POST', `${PATH}/notes`, { text: 'a secret' }, 'user');
   await r.send('POST', `${PATH}/outcome`, { code: 'sold', text: 'a secret' }, 'key-writer');
@@ -110,7 +110,7 @@ test('conversation notes - each in the audit trail, without its text', async () 
   );
 });
 
-test('conversation notes - the same by command, and what is wrong is named', async () => {
+test('conversation notes - the same by command, and errors name the field', async () => {
   await using r = await rig();
   const caller = { ...(await fixtureAuthenticator.authenticate('token-user'))! };
   const actor = { caller, ip: null };

@@ -5,12 +5,12 @@ import type { Said } from '../../../core/said.ts';
 import { historySince } from '../../../rights/rights.ts';
 import type { Principal } from '../../../rights/rights.ts';
 
-/** Where a page ended: a moment, in the list's own unit, and the row's id. */
+/** End of a page: a time in the list's own unit, and the row's id. */
 export interface Position {
   readonly at: number;
   readonly id: number;
 }
-/** Everything that says which list a cursor belongs to: whose it is and its filters; a cursor of another list is refused. */
+/** Owner and filters of a list; a cursor with another identity is rejected. */
 export type ListIdentity = readonly (string | number | boolean | null)[];
 
 const PLACE_BYTES = 16;
@@ -25,7 +25,7 @@ export function writeCursor(key: Buffer, at: Position, list: ListIdentity): stri
   return Buffer.concat([place, sign(key, place, list)]).toString('base64url');
 }
 
-/** Null for what we did not write, or wrote for another list. */
+/** Null for a cursor that is forged or belongs to another list. */
 export function readCursor(key: Buffer, text: string, list: ListIdentity): Position | null {
   const bytes = Buffer.from(text, 'base64url');
   if (bytes.length !== PLACE_BYTES + SIGN_BYTES || bytes.toString('base64url') !== text) return null;

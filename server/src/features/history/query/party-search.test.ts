@@ -17,7 +17,7 @@ async function terms(scene: HistoryScene) {
 const everyRecording = async () =>
   (await recordings()).flatMap((name, i) => later(recorded(name), i * 100_000));
 
-test('history search - what is found, and its stats, are those of reading every row', async () => {
+test('history search - results and stats equal those of reading every row', async () => {
   await using scene = await historyScene();
   scene.directory.change('1002', { name: 'Şule %_ (Ops)' });
   await scene.feed(...(await everyRecording()));
@@ -58,7 +58,7 @@ test('history search - what is found, and its stats, are those of reading every 
   assert.ok(hits > 0, 'nothing was found in any run');
 });
 
-test('history search - every text of a row is searched, and none that is in no row any more', async () => {
+test('history search - every text of a row is searched, and no text without a row', async () => {
   await using scene = await historyScene();
   const all = await everyRecording();
   for (const record of all) await scene.feed(record);
@@ -81,7 +81,7 @@ test('history search - every text of a row is searched, and none that is in no r
   assert.deepEqual(new Set((await terms(scene)).kept), new Set((await terms(scene)).shown));
 });
 
-test('history search - where very many fit, the list is read instead', async () => {
+test('history search - above the limit of matches the list is read instead', async () => {
   await using scene = await historyScene();
   await scene.feed(...recorded('internal-answered'));
   const db = scene.store.db<Tables>();

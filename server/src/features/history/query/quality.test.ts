@@ -27,7 +27,7 @@ const rig = async (): Promise<ConversationsRig> => {
 const shown = async (r: ConversationsRig, id = 'ast1:1.1') =>
   ConversationReply.parse((await r.get(`/api/v1/conversations/${id}`)).body).conversation;
 
-test('call quality - who was in the call says how it sounded, again in place of before; nobody else does', async () => {
+test('call quality - a party of the call reports its quality, a new report replaces the previous one; others may not', async () => {
   await using r = await rig();
   const sent = { ...GOOD, leg_id: 'ast1:1.1-a', device: 'Firefox 145, Linux' };
   const { status, body } = await r.send('POST', PATH, sent, 'user');
@@ -64,7 +64,7 @@ test('call quality - who was in the call says how it sounded, again in place of 
   assert.equal((await shown(r)).quality.length, 2);
 });
 
-test('call quality - calls that are joined keep what was said of each', async () => {
+test('call quality - merged calls keep the reports of each', async () => {
   await using r = await rig();
   await r.put([recordOf({ id: 'ast1:2.1', ...mine })]);
   await r.send('POST', PATH, GOOD, 'user');
@@ -80,7 +80,7 @@ test('call quality - calls that are joined keep what was said of each', async ()
   );
 });
 
-test('call quality - the same by command; what is wrong is named', async () => {
+test('call quality - the same by command; errors name the field', async () => {
   await using r = await rig();
   const actor = { caller: (await fixtureAuthenticator.authenticate('token-user'))!, ip: null };
   const done = await r.commands.run(actor, 'calls.report_quality', { id: 'ast1:1.1', ...GOOD });
@@ -111,7 +111,7 @@ test('call quality - the same by command; what is wrong is named', async () => {
   }
 });
 
-test('call quality - there is an end to it, and one person leaves places for the others', async () => {
+test('call quality - reports are limited, and one person leaves room for the others', async () => {
   await using r = await rig();
   const ids = [1, 2, 3, 4, 5].map((n) => `ast1:${n}.1`);
   await r.put(ids.map((id) => recordOf({ id, ...mine })));

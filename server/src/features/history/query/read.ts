@@ -1,4 +1,4 @@
-/** Stored conversations with everything that hangs on them. */
+/** Reads stored conversations with their annotations. */
 import type { Kysely, Selectable } from 'kysely';
 import type { Conversation, ConversationSummary } from '@offhook/contract/conversations.ts';
 import { reaches } from '../../../rights/rights.ts';
@@ -24,7 +24,7 @@ interface Opened {
 }
 const open = (row: StoredConversation): Opened => ({ row, record: readRecord(row.record) });
 
-/** Whether somebody who may see these extensions took part. */
+/** True if one of these extensions took part. */
 export const concerns = (record: ConversationRecord, within: Objects): boolean =>
   within === null || record.extensions.some((extension) => reaches(within, extension));
 
@@ -73,7 +73,7 @@ export async function detailsOf(
   });
 }
 
-/** By the id of any of its calls; null where it began before `since` (ms), or nobody within these extensions took part. */
+/** By the id of any of its calls; null if it began before `since` (ms) or none of these extensions took part. */
 export async function conversationByCall(
   db: Kysely<Tables>,
   call: string,
@@ -92,7 +92,7 @@ export async function conversationByCall(
   return concerns(record, within) ? { row, record } : null;
 }
 
-/** What other features may know of conversations; `onTouched` is called after each change. */
+/** Conversations for other features; `onTouched` is called after each change. */
 export function createKnownConversations(store: Store, onTouched: () => void): Conversations {
   const db = store.db<Tables>();
   return {

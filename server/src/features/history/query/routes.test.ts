@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { History } from '@offhook/contract/history.ts';
 import { historyScene, later, recorded, recordings } from '../../../../test/support/history-scene.ts';
 import type { HistoryScene } from '../../../../test/support/history-scene.ts';
-import { recordingsOf } from '../../../../test/support/conversations-rig.ts';
+import { noCustomers, recordingsOf } from '../../../../test/support/conversations-rig.ts';
 import { hostFixture } from '../../../../test/support/host-fixture.ts';
 import type { Host } from '../../../http/host.ts';
 import { readPage, readStats } from './list.ts';
@@ -36,7 +36,7 @@ interface Site extends AsyncDisposable {
     path?: string,
   ): Promise<{ status: number; body: Record<string, unknown> }>;
 }
-async function site(): Promise<Site> {
+async function site(customers = noCustomers): Promise<Site> {
   const scene = await historyScene();
   const host = await hostFixture();
   const cursor_key = async () => Buffer.alloc(32, 7);
@@ -50,6 +50,7 @@ async function site(): Promise<Site> {
         recordings: recordingsOf(recorded),
         directory: scene.directory,
       }),
+      customers,
     ),
   ]);
   await host.app.ready();
@@ -130,7 +131,7 @@ test('history - one answered call as both sides read it', async () => {
   assert.deepEqual([direction, party, party_name], ['in', '1001', 'Ada']);
 });
 
-test('history - a queue by the title it has now, null where it is gone', async () => {
+test('history - a queue has its present title, null for a deleted one', async () => {
   await using s = await site();
   await s.scene.feed(...recorded('queue-answered'));
   const rows = async () => (await s.get()).body.calls.map(({ queue, queue_title }) => [queue, queue_title]);
@@ -139,7 +140,7 @@ test('history - a queue by the title it has now, null where it is gone', async (
   assert.deepEqual(await rows(), [['support', null]]);
 });
 
-test('history - has_recording says whether any call of the conversation has one', async () => {
+test('history - has_recording is true if any call of the conversation has one', async () => {
   await using s = await site();
   await s.scene.feed(...recorded('attended-transfer'), ...recorded('internal-answered'));
   const [first, joined] = [...new Set(recorded('attended-transfer').map((r) => r.call))];
@@ -150,7 +151,7 @@ test('history - has_recording says whether any call of the conversation has one'
   assert.ok(body.calls.some((call) => call.has_recording));
 });
 
-test('history - filters, and stats that follow them', async () => {
+test('history - filters, and stats of the filtered rows', async () => {
   await using s = await site();
   for (const name of await recordings()) await s.scene.feed(...recorded(name));
   const all = (await s.get({ limit: '100' }, 'agent')).body;
@@ -181,7 +182,7 @@ test('history - filters, and stats that follow them', async () => {
   }
 });
 
-test('history - pages by cursor hold every call once while new calls come in', async () => {
+test('history - pages by cursor return every call once while new calls are stored', async () => {
   await using s = await site();
   await s.scene.feed(...calls(25));
   const before = keysOf((await s.get({ limit: '100' })).body);
@@ -201,7 +202,7 @@ test('history - pages by cursor hold every call once while new calls come in', a
   assert.deepEqual(keysOf(body), keysOf((await s.get({ limit: '100' })).body).slice(6, 10));
 });
 
-test('history - a cursor of another list, or one that was changed, is refused', async () => {
+test('history - a cursor of another list, or a forged one, is refused', async () => {
   await using s = await site();
   await s.scene.feed(...calls(3));
   const cursor = (await s.get({ limit: '1' })).body.next_cursor!;
@@ -220,7 +221,7 @@ test('history - a cursor of another list, or one that was changed, is refused', 
   for (let i = 0; i < cursor.length; i += 1) {
     refused.push({ cursor: cursor.slice(0, i) + (cursor[i] === 'A' ? 'B' : 'A') + cursor.slice(i + 1) });
   }
-  // The last letter carries two bits that mean nothing; they may not be changed either.
+  // Two bits of the last letter are unused; a change of them must be refused, too.
   for (const letter of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_') {
     const changed = cursor.slice(0, -1) + letter;
     if (changed !== cursor) refused.push({ cursor: changed });
@@ -232,7 +233,7 @@ test('history - a cursor of another list, or one that was changed, is refused', 
   assert.equal((await s.get({ cursor }, 'supervisor')).status, 400, "another person's cursor");
 });
 
-test('history - parameters that are wrong are 400', async () => {
+test('history - invalid parameters are 400', async () => {
   await using s = await site();
   const wrong: Record<string, string>[] = [
     ...['0', '101', '-1', 'abc', '', '1e1', '1.5', ' 5', '+5', '٥'].map((limit) => ({ limit })),
@@ -288,7 +289,7 @@ test("history - another extension's calls are for supervisors", async () => {
   assert.equal((await s.get({ extension: '4711' }, 'supervisor')).body.total_returned, 0);
 });
 
-test('history - hiding and clearing change the own view only', async () => {
+test('history - hiding and clearing change only the own view', async () => {
   await using s = await site();
   await s.scene.feed(...calls(5));
   const [newest, second] = keysOf((await s.get()).body) as [string, string];
@@ -318,7 +319,7 @@ test('history - hiding and clearing change the own view only', async () => {
   assert.equal((await s.get()).body.total_returned, 1, 'what comes later is seen');
 });
 
-test('history - hiding by the key of a call that was joined hides the conversation it is in', async () => {
+test('history - hiding by the key of a merged call hides its conversation', async () => {
   await using s = await site();
   const records = recorded('attended-transfer');
   await s.scene.feed(...records);
@@ -327,7 +328,7 @@ test('history - hiding by the key of a call that was joined hides the conversati
   assert.deepEqual(await hideCalls(s.scene.store, '1002', [joined]), 1);
 });
 
-test('history - what the alias refuses', async () => {
+test('history - the alias refuses invalid requests', async () => {
   await using s = await site();
   const refused: [object | string, number, string][] = [
     [{ action: 'erase' }, 400, 'unknown_action'],
@@ -406,10 +407,37 @@ test('history - stats of any range equal those of its rows', async () => {
   );
 });
 
-test('history - calldate is the wall clock of the site, also where it is set back', () => {
+test('history - calldate is the local time of the site, also when clocks are set back', () => {
   const [istanbul, berlin] = [localTimeIn('Europe/Istanbul'), localTimeIn('Europe/Berlin')];
   const at = (text: string): number => Date.parse(text) * 1000;
   assert.equal(istanbul(at('2026-11-20T21:00:00.999Z')), '2026-11-21 00:00:00');
   assert.equal(berlin(at('2026-10-25T00:30:00Z')), '2026-10-25 02:30:00');
   assert.equal(berlin(at('2026-10-25T01:30:00Z')), '2026-10-25 02:30:00');
+});
+
+test('history - a row has the name of its customer, one lookup for the page, and none for a colleague', async () => {
+  const asked: (readonly string[])[] = [];
+  await using s = await site({
+    async named(who, numbers) {
+      asked.push(numbers);
+      const known = { kind: 'person', company: null, owner: null, vip: false, blocked: false } as const;
+      const customer = { ...known, id: 7, name: `Anna of ${who?.person_id}`, source: 'manual', matches: 1 };
+      return new Map(numbers.filter((number) => number.length > 6).map((number) => [number, customer]));
+    },
+  });
+  await s.scene.feed(
+    ...recorded('trunk-in'),
+    ...later(recorded('trunk-in'), 60),
+    ...recorded('internal-answered'),
+  );
+  const { body } = await s.get({ extension: '1001' }, 'supervisor');
+  assert.equal(asked.length, 1);
+  assert.deepEqual(
+    body.calls.map(({ party_name, customer_id }) => [party_name, customer_id]),
+    [
+      ['Anna of 2', 7],
+      ['Anna of 2', 7],
+      ['Sam', undefined],
+    ],
+  );
 });

@@ -27,11 +27,11 @@ export interface ConversationDeps extends Owners {
   readonly store: Store;
   /** Signs cursors. */
   readonly cursor_key: () => Promise<Buffer>;
-  /** The site's, for numbers in a query. */
+  /** Country of the site, for numbers in a query. */
   readonly country: string;
   readonly feedEpoch: string;
 }
-/** What the reader may not see is not there. All throw `store_unavailable`. */
+/** Conversations that the reader may not see are reported as missing. All throw `store_unavailable`. */
 export interface ConversationReader {
   /** Throws `invalid_request` (range, cursor). */
   list(reader: Principal, query: ConversationsQuery): Promise<z.infer<typeof ConversationsReply>>;
@@ -45,7 +45,7 @@ export interface ConversationReader {
 const LIST_LIMIT = 50;
 const CHANGES_LIMIT = 200;
 
-/** Whose list it is, and its filters: another reader's cursor, or one of another list, is refused. */
+/** Reader and filters of a list: a cursor of another reader or list is rejected. */
 const identityOf = (reader: Principal, query: ConversationsQuery): ListIdentity => {
   const { limit: _limit, cursor: _cursor, ...filters } = query;
   const sorted = Object.entries(filters).toSorted(([a], [b]) => (a < b ? -1 : 1));
@@ -55,9 +55,9 @@ const identityOf = (reader: Principal, query: ConversationsQuery): ListIdentity 
 const positionUnknown = (why: Said | string): ServiceError =>
   new ServiceError('position_unknown', say`${asSaid(why)}; read the changes from the beginning`);
 
-/** Stands in no epoch. */
+/** Not part of any epoch. */
 const BETWEEN = ':';
-/** Where the changes asked for begin; a cursor is the epoch and the change behind it. */
+/** Position after which changes are read; a cursor consists of epoch and change. */
 function positionOf({ cursor, since, epoch }: ConversationChangesQuery): {
   readonly since: number;
   readonly epoch: string | undefined;

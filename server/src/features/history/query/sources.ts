@@ -1,21 +1,21 @@
-/** Where a list of conversations can be read from in the order of time; each is one index. */
+/** Sources of a list of conversations in order of time; each is one index. */
 import { sql } from 'kysely';
 import type { Expression, Kysely, SqlBool } from 'kysely';
 import type { ConversationKeyRow, Tables } from '../store/tables.ts';
 
-/** A place in the order of every list: newest first. */
+/** Position in the order of every list, newest first. */
 export interface Place {
   readonly started_ms: number;
   readonly id: number;
 }
 export interface Range {
-  /** Included; null is without a beginning. */
+  /** Inclusive; null means no lower bound. */
   readonly from_ms: number | null;
-  /** Not included; null is without an end. */
+  /** Exclusive; null means no upper bound. */
   readonly to_ms: number | null;
 }
 export type Key = Pick<ConversationKeyRow, 'kind' | 'value'>;
-/** Conversations with any of some keys, those of a list (newest first), with one value of a column, or all. */
+/** Conversations with any of these keys, those in `places` (newest first), those with a column value, or all. */
 export type Source =
   | { readonly keys: readonly Key[] }
   | { readonly places: readonly Place[] }
@@ -25,14 +25,14 @@ interface Cut extends Range {
   readonly after: Place | null;
   readonly limit: number;
   readonly oldestFirst?: boolean;
-  /** Places that are passed over; of a source that is one index only. */
+  /** Places to skip; only for a source with one index. */
   readonly skip?: number;
 }
 
-/** Subqueries of one statement; SQLite takes 500. */
+/** Limit of subqueries in one statement; SQLite accepts 500. */
 const UNION = 128;
 
-/** The next places of a source, newest first unless told; O(keys × (log n + limit)), however deep. */
+/** Next places of a source, newest first by default; O(keys × (log n + limit)) at any depth. */
 export async function readPlaces(db: Kysely<Tables>, source: Source, cut: Cut): Promise<readonly Place[]> {
   if (cut.limit < 1) return [];
   if (source !== 'all' && 'places' in source) return ofPlaces(source.places, cut);
@@ -55,7 +55,7 @@ function ofPlaces(places: readonly Place[], cut: Cut) {
   );
   return oldestFirst ? within.slice(-limit).reverse() : within.slice(skip, skip + limit);
 }
-/** Conditions of a range, and of the places after one; `id` is the column of the conversation. */
+/** Conditions of a range and of the places after `after`; `id` is the column of the conversation. */
 export function within(
   { from_ms, to_ms, after = null }: Range & { readonly after?: Place | null },
   id: 'id' | 'conversation' = 'id',
@@ -94,7 +94,7 @@ function ofKey(db: Kysely<Tables>, { kind, value }: Key, cut: Cut) {
     .limit(cut.limit)
     .offset(cut.skip ?? 0);
 }
-/** Each key is read from its own place, so that no key's whole history is sorted. */
+/** Reads each key from its own position, so that no key's whole history is sorted. */
 async function ofKeys(db: Kysely<Tables>, keys: readonly Key[], cut: Cut): Promise<readonly Place[]> {
   const found = new Map<number, Place>();
   for (let i = 0; i < keys.length; i += UNION) {
@@ -113,25 +113,25 @@ async function ofKeys(db: Kysely<Tables>, keys: readonly Key[], cut: Cut): Promi
 const byTime = (a: Place, b: Place): number =>
   Number(b.started_ms) - Number(a.started_ms) || Number(b.id) - Number(a.id);
 
-/** As many as the next power of two, the last one again and again: there are few texts of a statement, so they stay prepared. */
+/** Repeats the last value up to the next power of two, so that few distinct statements need preparing. */
 export function padded<T>(values: readonly T[]): readonly T[] {
   const size = 2 ** Math.ceil(Math.log2(Math.max(1, values.length)));
   return [...values, ...Array.from({ length: size - values.length }, () => values.at(-1)!)];
 }
 
-/** Conversations that are counted one by one; more are estimated. */
+/** Conversations counted exactly; above this, the count is estimated. */
 export const COUNTED = 1_000;
 const MIN_SAMPLE = 50;
 export interface Count {
   readonly count: number;
   readonly exact: boolean;
 }
-/** How many there are: counted up to a bound, beyond it by how dense the newest of them lie; O(bound). */
+/** Number of conversations: counted up to a bound, above it estimated from the density of the newest; O(bound). */
 export async function countOf(db: Kysely<Tables>, source: Source, range: Range): Promise<Count> {
   const [newest] = await readPlaces(db, source, { ...range, after: null, limit: 1 });
   const [oldest] = await readPlaces(db, source, { ...range, after: null, limit: 1, oldestFirst: true });
   if (!newest || !oldest) return { count: 0, exact: true };
-  // Ids are given in the order of time or nearly so, and hardly any goes: their distance is the number of conversations.
+  // Ids grow with time and few are deleted: their distance is nearly the number of conversations.
   const distance = newest.id - oldest.id + 1;
   if (source === 'all' && distance > COUNTED) return { count: distance, exact: false };
   const parts = source !== 'all' && 'keys' in source ? source.keys.length : 1;
@@ -142,7 +142,7 @@ export async function countOf(db: Kysely<Tables>, source: Source, range: Range):
   const count = (sample * (newest.started_ms - oldest.started_ms)) / span;
   return { count: Math.max(sample + 1, Math.round(count)), exact: false };
 }
-/** The place that `sample` newer ones lie before; how many there are where they are no more than that. */
+/** The place with exactly `sample` newer ones; their number if there are no more than that. */
 async function lastOf(
   db: Kysely<Tables>,
   source: Source,
@@ -151,7 +151,7 @@ async function lastOf(
   sample: number,
 ): Promise<Place | number> {
   if (single) {
-    // The database passes over a thousand entries of an index much faster than it hands them over.
+    // Skipping a thousand index entries in the database is much faster than returning them.
     const [last] = await readPlaces(db, source, { ...range, after: null, limit: 1, skip: sample });
     if (last !== undefined) return last;
   }

@@ -50,7 +50,7 @@ test('conversation stream - a person hears its own, a supervisor all, a key its 
     final(2, '1003', '1001'),
     final(3, '1005', '1003'),
     final(4, '1001', '1004'),
-    // All of them took part in the last one: who heard it has heard everything before it.
+    // All of them took part in the last one: its event ends the wait of each reader.
     final(5, '1002', '1003', ['1005']),
   );
   for (const [i, [token, topic, expected]] of hears.entries()) {

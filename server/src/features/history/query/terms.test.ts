@@ -19,7 +19,7 @@ async function fill(scene: HistoryScene, rows: readonly Row[]): Promise<void> {
   });
 }
 
-test('conversation terms - what contains a text is found, of any length and whatever came since', async () => {
+test('conversation terms - conversations with a text are found, at any length and after later conversations', async () => {
   await using scene = await historyScene();
   const find = (text: string, most: number) => keysWith(scene.store.db<Tables>(), text, most);
   assert.deepEqual(await find('anna', 10), []);
@@ -46,7 +46,7 @@ test('conversation terms - what contains a text is found, of any length and what
   assert.deepEqual(await found('late'), ['90000']);
 });
 
-test('conversation terms - who was erased is not found', async () => {
+test('conversation terms - an erased party is not found', async () => {
   await using scene = await historyScene();
   const find = (text: string, most: number) => keysWith(scene.store.db<Tables>(), text, most);
   const anna = { number: '030901820', number_e164: '+4930901820', name: 'Anna' };
@@ -61,7 +61,7 @@ test('conversation terms - who was erased is not found', async () => {
   assert.deepEqual(await find('ada', 9), [{ kind: 'person', value: '1001' }], 'others still are');
 });
 
-test('conversation terms - somebody with a name and no number is found by it', async () => {
+test('conversation terms - a party with a name and no number is found by the name', async () => {
   await using rig = await conversationsRig();
   await rig.put([
     recordOf({ id: 'ast1:1.1', caller: { number: '', name: 'Praxis Dr. Öz' } }),
@@ -74,7 +74,7 @@ test('conversation terms - somebody with a name and no number is found by it', a
   );
 });
 
-test('conversation terms - whoever sends a name without end is found by its number', async () => {
+test('conversation terms - a party with a very long name is found by its number', async () => {
   await using rig = await conversationsRig();
   const number = '030901820';
   await rig.put([recordOf({ id: 'ast1:1.1', caller: { number, name: `Nil ${'n'.repeat(1_000)}` } })]);
@@ -84,7 +84,7 @@ test('conversation terms - whoever sends a name without end is found by its numb
   }
 });
 
-test('conversation terms - a text that hundreds of people share finds the same as one that few do', async () => {
+test('conversation terms - a text shared by hundreds of people finds the same as one shared by few', async () => {
   await using rig = await conversationsRig();
   const records = Array.from({ length: 600 }, (_, i) =>
     recordOf({

@@ -1,4 +1,4 @@
-/** Names and numbers of everybody, each once: a search looks through these few instead of through every conversation. */
+/** Distinct names and numbers of all parties: a search scans these instead of every conversation. */
 import type { Kysely } from 'kysely';
 import { fold } from '@offhook/contract/search.ts';
 import { textsWith } from '../../../core/text-index.ts';
@@ -8,12 +8,12 @@ import type { Tables } from '../store/tables.ts';
 import type { Key, Place, Range, Source } from './sources.ts';
 import { padded, within } from './sources.ts';
 
-/** A key is cut to this: what a caller sends as its number may be any length, and an index takes less. */
+/** Length limit of a key: a caller's number may have any length, database indexes accept less. */
 export const KEY_LIMIT = 64;
 const NAME_LIMIT = 256;
 
 type Term = Omit<Tables['conversation_terms'], 'id'>;
-/** By which key a list finds somebody; null for who showed neither a number nor a name. */
+/** Filter key of a party; null for a party without number and name. */
 export function keyOf({ extension, number, name }: RecordedParticipant): Key | null {
   if (extension !== null) return { kind: 'person', value: extension };
   if (number !== '') return { kind: 'number', value: number.slice(0, KEY_LIMIT) };
@@ -29,7 +29,7 @@ function termsOf({ caller, parties, dialled, dialled_e164 }: ConversationRecord)
   ];
   return everybody.flatMap((p): Term[] => {
     const key = keyOf(p);
-    // Each cut by itself: what a caller sends as its name may be any length, and its number is searched all the same.
+    // Limited separately: a long name must not displace the number.
     const name = fold(p.name).slice(0, NAME_LIMIT);
     const numbers = [p.number, p.number_e164 ?? ''].map((number) => fold(number).slice(0, KEY_LIMIT));
     const text = [name, ...numbers].filter((part) => part !== '').join(' ');
@@ -62,14 +62,14 @@ export async function keysWith(
   return [...new Map(rows.map((key) => [`${key.kind} ${key.value}`, key])).values()];
 }
 
-/** Names and numbers that are followed; a text that more of them hold is found soonest by reading conversations. */
+/** Limit of matching names and numbers; for more, reading conversations in order is faster. */
 const MOST_KEYS = 4_000;
-/** Conversations that are read and sorted at once; people of more are read side by side in the order of time. */
+/** Limit of conversations read and sorted at once; beyond it, the keys are merged in order of time. */
 const MOST_PLACES = 10_000;
 const SIDE_BY_SIDE = 128;
 const CHUNK = 512;
 
-/** The conversations of everybody whose name or number holds the text, as a set to read from; null where they are many. */
+/** Conversations with a party whose name or number contains the text; null for too many. */
 export async function searchSource(
   db: Kysely<Tables>,
   text: string,
@@ -83,7 +83,7 @@ export async function searchSource(
   return keys.length <= SIDE_BY_SIDE ? { keys } : null;
 }
 
-/** Newest first; null where they are more than are sorted. */
+/** Newest first; null above the limit. */
 async function placesOf(
   db: Kysely<Tables>,
   keys: readonly Key[],

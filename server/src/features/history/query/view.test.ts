@@ -9,7 +9,7 @@ import type { Annotations } from './view.ts';
 const ROW = { root: 'ast1:1.1', change: 7, revision: 1, state: 'final', erased: 0 } as const;
 const NONE = { notes: [], quality: [], recordings: [], timeline: [] };
 
-test('conversation view - what the record says, in the words of the contract', () => {
+test('conversation view - the record in the terms of the contract', () => {
   const record = recordOf({ id: 'ast1:1.1', queue: 'support', hold_ms: 1_001, merged_from: ['ast1:2.1'] });
   const wrap_ups = [
     {
@@ -114,7 +114,7 @@ test('conversation view - an open one has no end yet', () => {
   assert.deepEqual([summary.ended_at, summary.duration, summary.notes], [null, 3.579, 0]);
 });
 
-test('conversation view - wrap-ups of one agent and queue go to the visit before them', () => {
+test('conversation view - wrap-ups of one agent and queue belong to the visit before them', () => {
   const record = recordOf({ id: 'ast1:1.1', queue: 'support' });
   const [visit] = record.visits;
   const later = { ...visit!, from: record.ended + 10_000, to: record.ended + 11_000 };

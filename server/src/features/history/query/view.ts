@@ -1,4 +1,4 @@
-/** A stored conversation, its record and what hangs on it, as REST and the events show it. */
+/** A stored conversation with its annotations, as REST and events show it. */
 import type { Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { Conversation, ConversationSummary, QUALITY_FIGURES } from '@offhook/contract/conversations.ts';
@@ -15,7 +15,7 @@ import {
 } from '../record/figures.ts';
 import type { ConversationIndexRow, Tables } from '../store/tables.ts';
 
-/** What the row knows and the record does not. */
+/** Columns of the row that the record does not have. */
 export type ShownRow = Pick<
   Selectable<ConversationIndexRow>,
   'root' | 'change' | 'revision' | 'state' | 'erased'
@@ -25,18 +25,18 @@ type Note = Selectable<Tables['conversation_notes']>;
 type Quality = Selectable<Tables['conversation_quality']>;
 type Outcome = Selectable<Tables['conversation_outcomes']>;
 type QualityFigures = { [F in keyof typeof QUALITY_FIGURES]: z.output<(typeof QUALITY_FIGURES)[F]> };
-/** What is no part of the record, because telling it anew must give the same bytes (annotations.ts reads it). */
+/** Data outside the record, because a rebuild must give the same bytes (annotations.ts reads it). */
 export interface Annotations {
   readonly wrap_ups: readonly WrapUp[];
-  /** How many notes there are. */
+  /** Number of notes. */
   readonly notes: number;
   readonly outcome: Outcome | null;
-  /** Whether there is a recording that can be played. */
+  /** True if a recording can be played. */
   readonly has_recording: boolean;
-  /** Titles of its queues, by name; null, or none, where a queue is gone. */
+  /** Titles of its queues by name; null or missing for a deleted queue. */
   readonly queue_titles: ReadonlyMap<string, string | null>;
 }
-/** What only the whole conversation shows. */
+/** Data shown only with a single conversation. */
 export interface Details {
   readonly notes: readonly Note[];
   readonly quality: readonly Quality[];
@@ -53,7 +53,7 @@ export const NOTHING_ADDED: Annotations = {
 
 const lengthOf = (w: WrapUp): number => Math.max(0, Number(w.to_ms) - Number(w.from_ms));
 const sum = (values: readonly number[]): number => values.reduce((total, n) => total + n, 0);
-/** Ids of all calls it consists of. */
+/** Ids of all its calls. */
 export const callsOfRecord = (record: ConversationRecord): readonly string[] => [
   record.id,
   ...record.merged_from,
@@ -135,7 +135,14 @@ export const outcomeOnWire = ({ code, text, at_ms, by }: Outcome) => ({
   by,
 });
 
-function legOnWire({ from, to, answered, segments, ...leg }: RecordedLeg): Conversation['legs'][number] {
+function legOnWire({
+  from,
+  to,
+  answered,
+  segments,
+  refused,
+  ...leg
+}: RecordedLeg): Conversation['legs'][number] {
   const time = (state: RecordedSegment['state']): number =>
     secondsOf(sum(segments.filter((s) => s.state === state).map((s) => s.to - s.from)));
   return {
@@ -149,6 +156,7 @@ function legOnWire({ from, to, answered, segments, ...leg }: RecordedLeg): Conve
     talk_time: time('connected'),
     hold_time: time('held'),
     park_time: time('parked'),
+    ...(refused === undefined ? {} : { refused: { ...refused, at: rfc3339(refused.at) } }),
     segments: segments.map((s) => ({
       state: s.state,
       started_at: rfc3339(s.from),
@@ -189,7 +197,7 @@ function visitsOnWire(
     wrap_up_time: secondsOf(total.get(visit) ?? 0),
   }));
 }
-/** The visit whose call the agent wrapped up: the last one of that agent and queue before it. */
+/** The visit whose call the agent wrapped up: that agent's last one in the queue before it. */
 const visitOf = (visits: readonly RecordedVisit[], wrapUp: WrapUp): RecordedVisit | undefined => {
   const own = visits.filter((v) => v.agent === wrapUp.extension && v.queue === wrapUp.queue);
   return own.findLast((v) => v.to <= Number(wrapUp.from_ms)) ?? own[0];

@@ -9,7 +9,7 @@ import type { ConversationRecord } from './record.ts';
 import { buildConversation, buildRecord } from './build.ts';
 import { peopleIn } from './people.ts';
 
-/** Calls over trunks, as in recorded.test.ts; the last is what a carrier bills, in seconds. */
+/** Calls over trunks, as in recorded.test.ts; the last value is the billable time in seconds. */
 const TRUNKS: Readonly<Record<string, readonly string[]>> = {
   'trunk-in-passed-out': [
     'in answered by called · 2.5/0.0/4.5/0.0/0.0',
@@ -69,7 +69,7 @@ test('record - every call over a trunk has its expected record', () => {
   assert.deepEqual(names.sort(), Object.keys(TRUNKS).sort());
 });
 
-test('record - the engine is killed: what is not over ends with the newest record, and nobody ended it', () => {
+test('record - the engine is killed: open intervals end with the newest record, and no party ended the call', () => {
   const records = recordedCall('cut-off/engine-killed');
   const open = buildRecord(records, { e164: () => null })!;
   assert.deepEqual(
@@ -94,7 +94,7 @@ test('record - the engine is killed: what is not over ends with the newest recor
   ]);
 });
 
-test('record - numbers outside are told in E.164, and asked for once; extensions are none', () => {
+test('record - numbers outside have E.164, converted once; extensions have none', () => {
   const asked: string[] = [];
   const e164 = (number: string): string => {
     asked.push(number);
@@ -110,11 +110,11 @@ test('record - numbers outside are told in E.164, and asked for once; extensions
   assert.deepEqual(asked, ['0301234567', '+4915112345678', '+493055501']);
 });
 
-test('record - a clock that is set back an hour in the middle keeps the order of what happened', () => {
+test('record - a clock set back an hour during a call keeps the order of records', () => {
   const records = recordedCall('internal-answered');
   const connected = records.findLastIndex((r) => r.type === 'bridge_enter');
   const set = records.map((r, i) => (i > connected ? { ...r, at_us: r.at_us - 3_600_000_000 } : r));
-  // What lay between the last record before and the first one after is not known any more.
+  // The interval between the last record before and the first one after is unknown.
   assert.deepEqual(recordTold(buildRecord(set, { e164: () => null })!), [
     'internal answered by caller · 2.5/0.0/0.0/0.0/0.0',
     '1001 caller answered by this_leg · alerting 1.2',
@@ -122,7 +122,7 @@ test('record - a clock that is set back an hour in the middle keeps the order of
   ]);
 });
 
-/** A caller who waits in a queue for five seconds, and leaves it with this. */
+/** A caller who waits in a queue for five seconds and leaves it in the given way. */
 function left(after: (s: CallStream, caller: StreamChannel) => void, closed = true) {
   const s = createCallStream();
   const caller = s.channel({ extension: '1001', dialled: '500' });
@@ -162,7 +162,7 @@ test('record - each way out of a queue', () => {
       s.stop(caller);
       s.hangUp(caller, 0, caller);
     },
-    // Records from before the dialplan wrote why.
+    // Records from before the dialplan wrote the queue status.
     timeout: (s, caller) => {
       s.stop(caller);
       goesOn(s, caller);
@@ -189,7 +189,7 @@ test('record - each way out of a queue', () => {
   );
 });
 
-test('record - who rang until the caller left by a key or was taken out failed nothing; until the time was over, it did', () => {
+test('record - ringing cut off by a key or by removal of the caller is no failed offer; at the timeout it is', () => {
   const rung = (queue_status: QueueStatus) =>
     left((s, caller) => {
       const agent = s.channel({ of: caller, extension: '1002' });
@@ -204,7 +204,7 @@ test('record - who rang until the caller left by a key or was taken out failed n
   assert.deepEqual(rung('timeout'), ['1002 no_answer']);
 });
 
-test('record - another place in the same queue is the same visit; joining it again later is another one', () => {
+test('record - a new position in the same queue is the same visit; a later join is another one', () => {
   const again = (pause: number, status?: QueueStatus) =>
     left((s, caller) => {
       s.stop(caller);
@@ -220,14 +220,14 @@ test('record - another place in the same queue is the same visit; joining it aga
   assert.deepEqual(again(1, 'timeout'), ['timeout 5', 'abandoned 3']);
 });
 
-/** Processor time in ms: what else runs on the machine does not count. */
+/** Processor time in ms: other load of the machine does not count. */
 function spent(work: () => void): number {
   const before = process.cpuUsage();
   work();
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1000;
 }
-test('record - a conversation of thousands of channels is told at once', () => {
+test('record - a conversation of thousands of channels is built quickly', () => {
   const s = createCallStream();
   const room = s.bridge();
   const first = s.channel({ extension: '1001', dialled: '800' });
@@ -250,7 +250,7 @@ test('record - a conversation of thousands of channels is told at once', () => {
   assert.ok(spent(() => peopleIn(built)) < 4000);
 });
 
-test('record - a device that sent its call on did so, though the engine was faster than its answer', () => {
+test('record - a device that forwarded its call is diverted, even when the engine hung up before its answer', () => {
   const records = recordedCall('forward').map((r) => {
     const { cause: _, source: __, ...facts } = r.facts;
     return r.extension === '1002' && r.type === 'hangup' ? { ...r, facts: { ...facts, cause: 0 } } : r;

@@ -1,4 +1,4 @@
-/** Call records → the conversation record: one conversation with everything in it. */
+/** Builds the conversation record from call records. */
 import type { KnownRecord } from './records.ts';
 import { isComplete } from './records.ts';
 import type { ConversationRecord, RecordedLeg, RecordedParticipant, RecordedVisit } from './record.ts';
@@ -19,20 +19,19 @@ export const BUILT_BY = 1;
 export interface RecordOptions {
   /** `+4930…` of a number as received or dialled; null for one that is internal or unreadable. */
   readonly e164: (number: string) => string | null;
-  /** Nothing more will come, though not every channel has ended: the engine was lost in the middle. */
+  /** No more records will come, although not every channel has ended: the engine was lost. */
   readonly lost?: boolean;
-  /** True when part of these records is known from the journal only. */
+  /** True when part of these records comes from the journal. */
   readonly journal?: boolean;
 }
 
-/** The record, and the timeline it was built from. */
 export interface Built {
   readonly record: ConversationRecord;
   readonly scene: Scene;
 }
 /**
- * Pure: the same records, in any order and however often, give the same bytes. Null for a call that a supervisor listened with:
- * the audit trail has it, and it is no conversation. Near linear in the records of ordinary calls.
+ * Pure: order and repetition of the records do not change the result. Null for a call with a supervisor who listens: it
+ * is in the audit trail and is no conversation. Near linear in the records of ordinary calls.
  */
 export function buildConversation(
   records: readonly KnownRecord[],
@@ -122,7 +121,7 @@ function legOn(
 ): RecordedLeg {
   const segments = all.get(c.id) ?? [];
   const [from, to] = [msOf(c.from), msOf(c.to)];
-  // A leg that dials was answered when somebody was there; a leg that was rung, when it was taken.
+  // A dialling leg is answered when another side is connected, a rung leg when it answers.
   const dials = role === 'caller' || role === 'retriever';
   const through = segments.find((s) => isTalk(s) || isService(c, s))?.from ?? metAt(scene, c);
   const taken = c.answered === null ? through : firstTaken(msOf(c.answered), through);
@@ -149,22 +148,30 @@ function legOn(
     ended_by: endedBy(scene, c, disposition, segments.findLast(isTalk), left),
     disposition,
     cause: causeOf(c, disposition),
+    ...refusedOn(scene, c),
     segments,
   };
 }
+/** The last refusal on this leg. */
+function refusedOn({ line }: Scene, c: ChannelLine): Pick<RecordedLeg, 'refused'> {
+  const mark = line.marks.findLast((r) => r.channel === c.id && r.facts.refused !== undefined);
+  if (mark === undefined) return {};
+  const { reason, call_limit, extension } = mark.facts.refused!;
+  return { refused: { at: msOf(mark.at_us), reason, call_limit, extension } };
+}
 const SENT_ON = 23;
-/** Whether the engine still tells the cause of a device that sent its call on hangs on which of the two was faster. */
+/** Depending on timing, the engine writes or omits the cause of a device that forwarded its call. */
 const causeOf = (c: ChannelLine, disposition: LegDisposition): number | null =>
   c.cause === null || c.cause === 0 ? (disposition === 'diverted' && c.rung ? SENT_ON : null) : c.cause;
-/** A call that comes back from parking dials the device and not a number; what an engine was killed over says none. */
+/** A call back from parking dials the endpoint and not a number; a leg cut off by the loss of the engine may have none. */
 const dialledOn = (c: ChannelLine): string =>
   (c.endpoint !== null && c.dialled.endsWith(`_${c.endpoint}`)) || (c.rung && c.dialled === '')
     ? (c.extension ?? '')
     : c.dialled;
-/** Who was with somebody for less than a millisecond was, though no stretch tells it. */
+/** Answer of a leg that was connected for less than a millisecond, which gives no segment. */
 const metAt = ({ met }: Scene, c: ChannelLine): number | null =>
   met.has(c.id) && c.bridged[0] ? msOf(c.bridged[0].from) : null;
-/** The engine answers and connects in two steps, which are one where they follow each other at once. */
+/** The engine answers and connects in two steps; close together, they count as one. */
 const firstTaken = (answered: number, through: number | null): number =>
   through === null || through - answered > GAP_MS ? answered : through;
 function participantOf(c: ChannelLine, e164: RecordOptions['e164']): RecordedParticipant {
@@ -173,13 +180,13 @@ function participantOf(c: ChannelLine, e164: RecordOptions['e164']): RecordedPar
     extension: c.extension,
     number,
     number_e164: c.extension === null ? e164(number) : null,
-    // Whom the engine rings outside it gives the name of whoever its caller spoke to before.
+    // For a rung number outside, the engine reports the name of its caller's previous party.
     name: c.person_name ?? (c.rung ? '' : c.caller_name),
     trunk: c.trunk,
   };
 }
 
-/** Who began it: the first leg of the first call, else the first that dialled. */
+/** Leg of the first caller: the first leg of the first call, else the first that dialled. */
 function callerOf({ line }: Scene, legs: readonly RecordedLeg[]): RecordedLeg | null {
   return (
     legs.find((leg) => leg.leg_id === line.root) ??
@@ -188,7 +195,7 @@ function callerOf({ line }: Scene, legs: readonly RecordedLeg[]): RecordedLeg | 
     null
   );
 }
-/** A call that the engine places for somebody has its number on the pair that began it. */
+/** The number of a placed call is on the internal pair that began it. */
 function dialledBy({ line, origins }: Scene, caller: RecordedLeg | null): string {
   const pair = placedBy(line, origins, caller);
   const placed = pair?.last_dialled ?? '';
@@ -201,7 +208,7 @@ function placedBy(line: Timeline, origins: Origins, caller: RecordedLeg | null):
   return [top.channel, line.halves.get(top.channel.id)].find((half) => half?.first);
 }
 
-/** By who is at the ends: somebody of ours, or a trunk. The same rule tells `direction` of the `call.*` events. */
+/** By the parties of the call: extensions or trunks. `direction` of `call.*` events follows the same rule. */
 function directionOf(
   caller: RecordedLeg | null,
   legs: readonly RecordedLeg[],
@@ -262,12 +269,12 @@ function dispositionOf(
   if (tried.length === 0 && services.length > 0) return 'self_service';
   return caller !== null && legs.length === 1 && wantedInVain(caller) ? 'missed' : 'failed';
 }
-/** Who was called back first did not take it, or the caller gave up before anything rang. */
+/** The device rung first for a placed call did not answer, or the caller gave up before anything rang. */
 const wantedInVain = (caller: RecordedLeg): boolean =>
   caller.disposition === 'cancelled_by_caller' ||
   (caller.segments.some((s) => s.state === 'alerting') && didRing(caller.disposition));
 
-/** When two talked, else when the exchange itself was there. */
+/** The first talk of two legs, else the first answer by an application. */
 function answeredAt(legs: readonly RecordedLeg[]): number | null {
   const talks = legs.flatMap((leg) => leg.segments.find(isTalk)?.from ?? []);
   const services = legs.flatMap((leg) => (leg.role === 'caller' ? (leg.answered ?? []) : []));
@@ -288,7 +295,7 @@ function sumsOf(legs: readonly RecordedLeg[], visits: readonly RecordedVisit[]) 
     park_ms: of('parked'),
   };
 }
-/** From the first talk of a leg outside to the last moment one of them is with somebody. */
+/** From the first talk of an external leg to the last. */
 function billable(legs: readonly RecordedLeg[]): number {
   const talks = legs
     .filter((leg) => leg.participant.extension === null)
@@ -309,7 +316,7 @@ function extensionsOf({ legs, origins }: Scene, caller: RecordedLeg | null): rea
   const found = new Set<string>();
   for (const c of legs) {
     if (c.extension !== null) found.add(c.extension);
-    // Whose own device did not take a call placed for it has called nobody.
+    // An originate that the caller's own device never answered is not an outgoing call.
     const placed = c.id === caller?.leg_id && origins.of(c).placed && c.apps.length === 0;
     if (!placed) for (const extension of c.reaches.keys()) found.add(extension);
   }

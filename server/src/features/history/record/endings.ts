@@ -1,4 +1,4 @@
-/** How each leg ended: what became of it, and who hung up. */
+/** Disposition of each leg, and which side hung up. */
 import { ringEndOf, ringEndOfCause, weightiest } from '@offhook/contract/ring-ends.ts';
 import type { RecordedLeg } from './record.ts';
 import { isDialling } from './timeline.ts';
@@ -16,7 +16,7 @@ export const wasAnswered = (c: ChannelLine): boolean => c.answered !== null || c
 const answeredAt = (c: ChannelLine): number =>
   Math.min(c.answered ?? Infinity, c.bridged[0]?.from ?? Infinity);
 
-/** What became of each leg that was rung; told before its stretches, because who never rang was never alerted. */
+/** Disposition of each rung leg. Built before its segments, because a leg that never rang has no alerting segment. */
 export function rungDispositions(scene: Scene): ReadonlyMap<string, LegDisposition> {
   const firstAnswer = new Map<unknown, number>();
   for (const [app, rung] of scene.rungBy) {
@@ -32,7 +32,7 @@ export function rungDispositions(scene: Scene): ReadonlyMap<string, LegDispositi
   return found;
 }
 
-/** The caller left the queue by a key, or was taken out of it, and that ended the ringing: nobody failed to answer. */
+/** True if the caller left the queue by a key or was taken out of it, which ended the ringing: no agent failed to answer. */
 function wasTakenBack({ line }: Scene, { channel, app }: Dialling, c: ChannelLine): boolean {
   if (!isSoon(app.to, c.to)) return false;
   const left = line.marks.find(
@@ -75,14 +75,17 @@ function wasCancelled(dialler: Dialling | undefined): boolean {
   return dialler !== undefined && newest === dialler.app && dialler.channel.dial_status === 'CANCEL';
 }
 
-/** Whether an application was the other side of the leg then: what a mailbox says counts, what only leads on or tells that nobody is there does not. */
+/**
+ * True if an application was the other side of the leg. Mailboxes count; announcements and menus on the way to a dialling
+ * do not.
+ */
 export const isService = (c: ChannelLine, s: Segment): boolean =>
   s.state === 'service' &&
   ((s.service !== ANNOUNCEMENT && s.service !== MENU) || !c.apps.some((a) => isDialling(a.app)));
 
-/** What became of one that was rung and says nothing of the one who dialled. */
+/** Dispositions of a rung leg that do not describe how the dialling leg ended. */
 const SAYS_NOTHING = new Set<LegDisposition>(['answered', 'answered_elsewhere', 'diverted']);
-/** What became of a leg that dialled, and never got through. */
+/** Disposition of a leg that dialled and was never connected. */
 export function callerDisposition(
   scene: Scene,
   c: ChannelLine,
@@ -98,12 +101,12 @@ export function callerDisposition(
   if (queued) return 'no_answer';
   if (c.dial_status === 'BUSY') return 'busy';
   if (c.dial_status === 'CONGESTION') return 'congestion';
-  // Nobody was rung, and the dialplan itself said no.
+  // Without any ringing, the dialplan itself rejected the call.
   if (c.cause === 21) return 'blocked';
   return c.cause === 16 || c.cause === null ? 'failed' : ringEndOfCause(c.cause);
 }
 
-/** `left`: legs that passed their call on. */
+/** `left`: legs that transferred their call. */
 export function endedBy(
   scene: Scene,
   c: ChannelLine,
@@ -120,6 +123,6 @@ export function endedBy(
     const other = line.byId.get(id);
     return other !== undefined && other.hung_up_itself && isSoon(other.to, c.to);
   });
-  // Who was only spoken to first is let go by the one who spoke.
+  // The consulted leg is released by the leg that consulted it.
   return gone || scene.origins.of(c).consult !== null ? 'other_side' : 'exchange';
 }

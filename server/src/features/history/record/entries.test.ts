@@ -9,7 +9,7 @@ const told = (name: string): readonly string[] => {
   return timelineEntries(record).map((e) => `${e.what}: ${e.text}`);
 };
 
-test('timeline - a call is told in order, for people', () => {
+test('timeline - entries of a call are in order and readable', () => {
   assert.deepEqual(told('hold'), [
     'leg_started: Ada (1001) dialled 1002',
     'leg_started: Sam (1002) was called',
@@ -39,7 +39,7 @@ test('timeline - a call is told in order, for people', () => {
   ]);
 });
 
-test('timeline - every moment of every recorded call is in order and says whose it is', () => {
+test('timeline - every entry of every recorded call is in order and names its leg', () => {
   for (const name of recordedCalls.filter((n) => n !== 'listen')) {
     const record = buildRecord(recordedCall(name), { e164: () => null })!;
     const ids = new Set(record.legs.map((l) => l.leg_id));

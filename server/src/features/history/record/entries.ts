@@ -1,4 +1,4 @@
-/** The record as moments in order, for people: `timeline` of `GET /conversations/{id}`. */
+/** The record as a list of events for people: `timeline` of `GET /conversations/{id}`. */
 import type { z } from 'zod';
 import type { TimelineEntry } from '@offhook/contract/conversations.ts';
 import { rfc3339 } from '../../../core/clock.ts';
@@ -18,7 +18,7 @@ interface Moment {
 }
 type Names = (leg: string | null) => string;
 
-/** In order of time; what happens in one moment keeps the order beginning, change, transfer, end. */
+/** In order of time; events of the same time keep the order start, change, transfer, end. */
 export function timelineEntries(record: ConversationRecord): z.infer<typeof TimelineEntry>[] {
   const names = namesOf(record);
   const moments = [
@@ -85,7 +85,15 @@ function visited(v: RecordedVisit, names: Names): readonly Moment[] {
   return [joined, { at: v.to, what: 'queue_left', leg_id: v.leg_id, text }];
 }
 
-/** What a leg came into. Hold is told once, of who did it. */
+type Refusal = NonNullable<RecordedLeg['refused']>;
+const REFUSAL: Readonly<Record<Refusal['reason'], (extension: string) => string>> = {
+  class: (extension) => `${extension} may not call numbers of this class`,
+  hours: (extension) => `${extension} may not call this number at this time`,
+  country: (extension) => `${extension} may not call this country`,
+  calls: (extension) => `${extension} has as many calls as it may have`,
+  budget: (extension) => `${extension} has spent its calls or minutes`,
+};
+/** Changes of a leg. Hold is reported once, by the leg that put the other on hold. */
 function changes(leg: RecordedLeg, names: Names): readonly Moment[] {
   const who = names(leg.leg_id);
   const found: Moment[] = [];
@@ -93,6 +101,14 @@ function changes(leg: RecordedLeg, names: Names): readonly Moment[] {
     found.push({ at, what, leg_id: leg.leg_id, text });
   };
   if (leg.answered !== null && leg.role !== 'caller') say(leg.answered, 'answered', `${who} answered`);
+  if (leg.refused !== undefined) {
+    const { at, reason, extension, call_limit } = leg.refused;
+    say(
+      at,
+      'refused',
+      `${REFUSAL[reason](extension)}${call_limit === null ? '' : `: call limit ${call_limit}`}`,
+    );
+  }
   let before: RecordedSegment | undefined;
   for (const s of leg.segments) {
     const holds = holding(s);

@@ -47,7 +47,7 @@ const record: ConversationRecord = {
   visits: [],
 };
 
-test('export cells - every column has its cell in the order of the contract, the answered leg is who was called', () => {
+test('export cells - every column has its cell in the order of the contract, the answered leg is the called party', () => {
   const cells = cellsOf(record);
   const named = Object.fromEntries(EXPORT_COLUMNS.slice(ROW_COLUMNS).map((column, i) => [column, cells[i]]));
   assert.equal(cells.length, EXPORT_COLUMNS.length - ROW_COLUMNS);
@@ -83,7 +83,7 @@ test('export cells - every column has its cell in the order of the contract, the
   });
 });
 
-test('export cells - an open conversation without legs or a caller has empty cells, not the word null', () => {
+test('export cells - an open conversation without legs or a caller has empty cells, not the text null', () => {
   const cells = cellsOf({ ...record, complete: false, caller: null, legs: [] });
   const at = (column: (typeof EXPORT_COLUMNS)[number]) => cells[EXPORT_COLUMNS.indexOf(column) - ROW_COLUMNS];
   assert.equal(at('ended_at'), '');

@@ -1,4 +1,4 @@
-/** Derived from a record: durations, who talked, and the cells of an export. */
+/** Values derived from a record: durations, the parties that talked, and the cells of an export. */
 import type { LegDisposition } from '@offhook/contract/conversations.ts';
 import { EXPORT_COLUMNS } from '@offhook/contract/exports.ts';
 import type { ExportColumn } from '@offhook/contract/exports.ts';
@@ -19,13 +19,13 @@ export const timesOf = (record: ConversationRecord) => ({
   billable: secondsOf(record.billable_ms),
 });
 
-/** A stretch of time; `to` is never before `from`. */
+/** An interval; `to` is never before `from`. */
 export interface Span {
   readonly from: number;
   readonly to: number;
 }
 
-/** The same time without overlaps, in order. */
+/** The same intervals without overlaps, in order. */
 function union(spans: readonly Span[]): readonly Span[] {
   const merged: { from: number; to: number }[] = [];
   for (const span of [...spans].sort((a, b) => a.from - b.from || a.to - b.to)) {
@@ -60,7 +60,7 @@ export function answeredBy({ legs, caller }: ConversationRecord): RecordedPartic
 /** The external party; of two, the caller. */
 export const customerOf = ({ parties }: ConversationRecord): RecordedParticipant | null =>
   parties.find((p) => p.extension === null) ?? null;
-/** How the external party of an outgoing call took it, by its legs that are over or were answered. */
+/** Disposition of the external party of an outgoing call, from its legs that ended or were answered. */
 export const customerDispositionOf = ({ direction, legs }: ConversationRecord): LegDisposition | null => {
   if (direction !== 'out') return null;
   const called = legs.filter(
@@ -71,23 +71,23 @@ export const customerDispositionOf = ({ direction, legs }: ConversationRecord): 
   return weightiest(called.map((leg) => leg.disposition));
 };
 
-/** Columns that the row knows and the record does not. */
+/** Columns of the row that the record does not have. */
 type RowColumn = 'id' | 'state' | 'revision' | 'erased';
-/** How many those are; they come first. */
+/** Number of those columns; they come first. */
 export const ROW_COLUMNS = 4;
 const STORED = EXPORT_COLUMNS.slice(ROW_COLUMNS) as readonly Exclude<ExportColumn, RowColumn>[];
 const NOBODY: RecordedParticipant = { extension: null, number: '', number_e164: null, name: '', trunk: null };
 const moment = (ms: number | null): string => (ms === null ? '' : rfc3339(ms));
 
-/** Who was reached: the first leg that answered, else the first that was wanted. */
+/** The called party: the first leg that answered, else the first called leg. */
 function calledOf({ legs }: ConversationRecord): RecordedParticipant {
   const others = legs.filter((leg) => leg.role !== 'caller');
   return (others.find((leg) => leg.answered !== null) ?? others[0])?.participant ?? NOBODY;
 }
 
 /**
- * What an export shows of a conversation, after the row's own columns; stored as JSON in `conversations.cells`. What there is
- * not is an empty text, so that the JSON is nearly a line of CSV.
+ * Cells of an export after the row's own columns; stored as JSON in `conversations.cells`. A missing value is an empty
+ * text, so that the JSON is nearly a line of CSV.
  */
 export function cellsOf(record: ConversationRecord): readonly Cell[] {
   const { started, answered, ended, caller, legs, queues, agents, transfers } = record;

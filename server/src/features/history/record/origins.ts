@@ -1,4 +1,4 @@
-/** Which dialling rang a channel, and who stood behind it. */
+/** The dialling that rang a channel, and the leg behind it. */
 import { isDialling, isLeg } from './timeline.ts';
 import type { AppSpan, ChannelLine, Timeline } from './timeline.ts';
 import type { KnownRecord } from './records.ts';
@@ -8,32 +8,32 @@ export interface Dialling {
   readonly channel: ChannelLine;
   readonly app: AppSpan;
 }
-/** Where a channel that was rung came from. */
+/** Origin of a channel that was rung. */
 export interface Origin {
-  /** Every dialling that stood behind it, the nearest first; several where internal pairs lie between. */
+  /** Diallings that led to it, the nearest first; several where internal pairs lie between. */
   readonly chain: readonly Dialling[];
-  /** The outermost of them: what rings together shares it. Null where the engine rang it by itself. */
+  /** The outermost dialling, shared by all legs that ring together. Null where the engine rang the channel by itself. */
   readonly top: Dialling | null;
   /** The leg it was rung for; null where the engine rang it by itself. */
   readonly by: ChannelLine | null;
-  /** The internal pair began on a leg that was talking: an attended transfer speaks to this one first. */
+  /** The leg that consults this one in an attended transfer: the internal pair began on it during its talk. */
   readonly consult: ChannelLine | null;
-  /** The engine was told to place the call, and rang this one first. */
+  /** The engine placed the call and rang this leg first. */
   readonly placed: boolean;
 }
 export interface Origins {
   of(channel: ChannelLine): Origin;
-  /** Whether something was dialling this channel when it began. */
+  /** True if a dialling ran for this channel when it began. */
   isRung(channel: ChannelLine): boolean;
-  /** The leg that a half of a pair first met in a bridge. */
+  /** The leg that this half of a pair first met in a bridge. */
   metBy(half: ChannelLine): ChannelLine | null;
 }
 
 const NOTHING: Origin = { chain: [], top: null, by: null, consult: null, placed: false };
-/** Internal pairs behind each other that are looked through. */
+/** Limit of internal pairs in a row. */
 const DEPTH = 8;
 const PAIR_NUMBER = /-[0-9a-f]{8}$/;
-/** What is named in the arguments of whatever dials this channel. */
+/** The name by which the arguments of a dialling name this channel. */
 const nameOf = (c: ChannelLine): string =>
   c.pair === null ? (c.endpoint ?? c.name) : c.pair.replace(PAIR_NUMBER, '');
 
@@ -71,7 +71,7 @@ export function originsOf(line: Timeline): Origins {
     const consult = metBy(half);
     return { chain, top, by: consult, consult, placed: false };
   };
-  /** The leg behind the other half of the pair that the engine was told to begin with. */
+  /** The leg behind the other half of the pair with which the engine placed the call. */
   const placedFor = (half: ChannelLine, rung: ChannelLine): ChannelLine | null => {
     const leg = line.channels.find((c) => isLeg(c) && c.id !== rung.id && c.from < rung.from);
     return leg !== undefined && half.apps.length > 0 ? leg : null;
@@ -93,14 +93,14 @@ export function originsOf(line: Timeline): Origins {
   };
 }
 
-/** A half that talked before it dialled was passed on: what rang its other half has no part in it. */
+/** A half that was in a bridge before it dialled was transferred: its other half does not belong to the dialling. */
 const wasMoved = ({ channel, app }: Dialling): boolean => {
   const first = channel.bridged[0];
   return first !== undefined && first.from < app.from;
 };
-/** Values are cut at this length, so a long list of destinations may lack the one that is looked for. */
+/** The engine cuts values at this length, so a long list of destinations may lack the wanted one. */
 const CUT = 1000;
-/** The newest dialling that names the channel; a queue names nobody, and rings only while its caller talks to nobody. */
+/** The newest dialling that names the channel. A queue names no channel; it rings only while its caller is in no bridge. */
 function dialling(all: readonly Dialling[], rung: ChannelLine): Dialling | null {
   const name = nameOf(rung);
   let queue: Dialling | null = null;
@@ -114,9 +114,9 @@ function dialling(all: readonly Dialling[], rung: ChannelLine): Dialling | null 
   }
   return queue;
 }
-/** Two steps of the engine that belong together, in microseconds. */
+/** Longest time between two records of one step of the engine, in microseconds. */
 const TOGETHER_US = 500_000;
-/** A device that sends a call on makes the dialling that rang it ring an internal pair to the new number. */
+/** A device that forwards a call makes the dialling that rang it ring an internal pair to the new number. */
 function sentOn(
   all: readonly Dialling[],
   forwards: readonly KnownRecord[],
@@ -135,10 +135,10 @@ function sentOn(
     ) ?? null
   );
 }
-/** A number as people know it: without the technology in front of it and the context behind. */
+/** The number alone, without the technology before it and the context after it. */
 export const plainNumber = (target: string): string =>
   target.replace(/^[A-Za-z]+\//, '').replace(/[@/].*/s, '');
-/** How many of them had begun by then. */
+/** Number of diallings that began at this time or before. */
 function startedBy(all: readonly Dialling[], at: number): number {
   let [low, high] = [0, all.length];
   while (low < high) {
@@ -148,7 +148,7 @@ function startedBy(all: readonly Dialling[], at: number): number {
   }
   return low;
 }
-/** `Tech/name/…`, `Tech/name&…`, `Tech/name,…` or `Tech/number@name`; the name of a pair has its technology in front already. */
+/** Matches `Tech/name/…`, `Tech/name&…`, `Tech/name,…` and `Tech/number@name`; the name of a pair includes its technology. */
 function names(data: string, name: string): boolean {
   for (let at = data.indexOf(name); at !== -1; at = data.indexOf(name, at + 1)) {
     const [before, after] = [data[at - 1], data[at + name.length]];

@@ -1,4 +1,4 @@
-/** Internal pairs that stay in a call, as they do where a side has no media yet. */
+/** Internal pairs that stay in a call, as they do while a side has no media. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { channelId, nodeId } from '@offhook/contract/ids.ts';
@@ -11,7 +11,7 @@ import { peopleIn } from './people.ts';
 const told = (s: CallStream): readonly string[] => recordTold(buildRecord(s.records, { e164: () => null })!);
 const id = (c: StreamChannel) => channelId(nodeId('ast1'), c.id);
 
-/** A pair to a number; its far half dials whoever is there. */
+/** A pair to a number; its far half dials the endpoint. */
 function pairTo(s: CallStream, of: StreamChannel, number: string, context: string) {
   const pair = `Local/${number}@${context}-0000${number}`;
   const near = s.channel({ of, pair, half: 1, dialled: number });
@@ -24,7 +24,7 @@ function ring(s: CallStream, by: StreamChannel, extension: string, ms: number): 
   s.answer(phone);
   return phone;
 }
-/** A pair answers for its far half's phone, and stays between that and who waits. */
+/** A pair that answers for its far half's phone and stays between phone and waiting caller. */
 function connects(s: CallStream, waiting: StreamChannel, agent: string) {
   const { near, far } = pairTo(s, waiting, agent, 'queue-agent');
   const phone = ring(s, far, agent, 2000);
@@ -40,7 +40,7 @@ const letGo = (s: CallStream, ...channels: readonly StreamChannel[]): void => {
   for (const c of channels) s.hangUp(c, 16);
 };
 
-test('record - who is passed on by an agent behind a pair is no offer of the queue', () => {
+test('record - a target of a transfer by an agent behind a pair is no offer of the queue', () => {
   const s = createCallStream();
   const caller = s.channel({ trunk: 'north', number: '+4930', dialled: '500' });
   s.answer(caller);
@@ -69,7 +69,7 @@ test('record - who is passed on by an agent behind a pair is no offer of the que
   ]);
 });
 
-test('record - somebody is passed on into a queue by one who waits in it first', () => {
+test('record - a transfer into a queue by a caller who waits in it first', () => {
   const s = createCallStream();
   const caller = s.channel({ trunk: 'north', number: '+4930', dialled: '1002' });
   const person = ring(s, caller, '1002', 1000);
@@ -107,7 +107,7 @@ test('record - somebody is passed on into a queue by one who waits in it first',
   ]);
 });
 
-test('record - a call placed to take a parked one, in the same second: the one who called first is the caller', () => {
+test('record - a call placed to take a parked one, in the same second: the first caller is the caller', () => {
   const s = createCallStream();
   const caller = s.channel({ extension: '1003', dialled: '1004' });
   const person = ring(s, caller, '1004', 20);
@@ -117,7 +117,7 @@ test('record - a call placed to take a parked one, in the same second: the one w
   s.enter(caller, talk);
   s.wait(400);
   s.exit(person, talk);
-  // In two steps, as the engine does it: the first is taken back.
+  // In two steps, as the engine does: the first one is taken back.
   const lot = s.bridge();
   s.say(person, 'park_start');
   s.enter(person, lot, true);

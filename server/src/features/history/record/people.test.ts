@@ -34,11 +34,11 @@ const told = (p: PersonRow): string =>
     p.device ?? '-',
   ].join(' · ');
 
-/** What each recorded call is in the history of those who took part; times are those of the recording. */
+/** Expected rows of each recorded call; times are those of the recording. */
 const EXPECTED: Readonly<Record<string, readonly string[]>> = {
-  // Placed by the service for somebody: the own device rings first and leaves its internal pair when it answers.
+  // Placed by the service: the own device rings first and leaves its internal pair when it answers.
   placed: ['1001 out 1002 ANSWERED · 0/0/1/0/2 · - · sip', '1002 in 1001 ANSWERED · 0/0/1/0/2 · - · sip'],
-  // The own device did not take it, so the other one was never called and has missed nothing.
+  // The own device did not answer, so the other one was not called and missed no call.
   'placed-declined': ['1001 out 1002 NO ANSWER · 0/0/0/0/0 · - · sip'],
   'placed-unanswered': [
     '1001 out 1002 NO ANSWER · 1/0/0/0/1 · - · sip',
@@ -48,9 +48,9 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     '1001 out 500 ANSWERED · 0/0/1/0/1 · support · sip',
     '1003 in 1001 ANSWERED · 0/0/1/0/1 · support · sip',
   ],
-  // A supervisor listens to a call: nobody's conversation.
+  // A supervisor listens to a call: no conversation.
   listen: [],
-  // Held and retrieved by the service, then passed on after speaking first, by keys that no phone has.
+  // Held and retrieved by the service, then transferred after a consultation, without keys of a phone.
   'hold-and-consult': [
     '1001 out 1003 ANSWERED · 0/0/5/1/7 · - · sip',
     '1003 in 1001 ANSWERED · 0/0/5/2/8 · - · sip',
@@ -71,7 +71,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     '1002 missed 1001 NO ANSWER · 2/0/0/0/2 · - · sip',
   ],
   unregistered: ['1001 out 1002 FAILED · 0/0/0/0/0 · - · sip', '1002 missed 1001 FAILED · 0/0/0/0/0 · - · -'],
-  // The mailbox took the call: for the caller it was answered, for its owner it was missed.
+  // The mailbox answered: the caller has an answered call, its owner a missed one.
   'unregistered-voicemail': [
     '1001 out 1006 ANSWERED · 0/0/3/0/3 · - · sip',
     '1006 missed 1001 FAILED · 0/0/0/0/0 · - · -',
@@ -84,7 +84,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     '1001 out 1002 ANSWERED · 1/0/1/0/2 · - · sip',
     '1002 in 1001 ANSWERED · 1/0/1/0/2 · - · webrtc',
   ],
-  // One device said busy and the other rang on until the caller gave up.
+  // One device was busy and the other rang until the caller gave up.
   'three-devices-missed': [
     '1001 out 1002 NO ANSWER · 1/0/0/0/1 · - · sip',
     '1002 missed 1001 NO ANSWER · 1/0/0/0/1 · - · -',
@@ -154,7 +154,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   echo: ['1001 out 600 ANSWERED · 0/0/2/0/2 · - · sip'],
   'voicemail-main': ['1001 out *97 ANSWERED · 0/0/1/0/1 · - · webrtc'],
   'feature-code': ['1003 out *22 ANSWERED · 0/0/0/0/0 · - · sip'],
-  // 1002 rang and 1003 took it: who did not take a call that was answered has not missed it.
+  // 1002 rang and 1003 picked up: an answered call is not missed.
   pickup: ['1001 out 1002 ANSWERED · 1/0/2/0/3 · - · sip', '1003 in 1001 ANSWERED · 0/0/2/0/2 · - · sip'],
   park: [
     '1001 out 1002 ANSWERED · 0/0/2/0/5 · - · sip',
@@ -162,7 +162,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     '1003 in 1001 ANSWERED · 0/0/1/0/1 · - · sip',
   ],
   hold: ['1001 out 1002 ANSWERED · 0/0/2/2/4 · - · sip', '1002 in 1001 ANSWERED · 0/0/2/2/4 · - · sip'],
-  // Placed by the engine for 1001, straight and through an internal pair.
+  // Placed by the engine for 1001, directly and through an internal pair.
   originate: ['1001 out 1002 ANSWERED · 0/0/2/0/3 · - · sip', '1002 in 1001 ANSWERED · 0/0/2/0/2 · - · sip'],
   'originate-local': [
     '1001 out 1002 ANSWERED · 0/0/2/0/3 · - · sip',
@@ -264,11 +264,11 @@ for (const [name, rows] of Object.entries(EXPECTED)) {
 }
 
 test('history - every recording has its expected rows', () => {
-  // Two calls at once, which only ingestion tells apart.
+  // Two simultaneous calls, which only ingestion separates.
   assert.deepEqual(names.filter((n) => n !== 'call-waiting').sort(), Object.keys(EXPECTED).sort());
 });
 
-test('history - who rang beside the one that answered has missed nothing', () => {
+test('history - a device that rang beside the answering one missed no call', () => {
   const owner: Readonly<Record<string, string>> = { sip: '1003', webrtc: '1002', mobile: '1004' };
   const group = recorded('three-devices').map((r) =>
     r.extension === '1002' ? { ...r, extension: owner[r.device!]! } : r,
@@ -280,7 +280,7 @@ test('history - who rang beside the one that answered has missed nothing', () =>
       ['1002', 'in'],
     ],
   );
-  // A pickup is known by its own record, whatever cause the ringing ended with.
+  // A pickup is recognised by its own record, whatever the cause of the hang-up.
   const picked = recorded('pickup').map((r) =>
     r.extension === '1002' && r.type === 'hangup' ? { ...r, facts: { ...r.facts, cause: 16 } } : r,
   );
@@ -306,7 +306,7 @@ test('history - any order and any repetition of records builds the same bytes', 
   }
 });
 
-test('history - whatever records are missing, the rows are sound', () => {
+test('history - with any records missing, the rows are consistent', () => {
   for (const name of names) {
     const records = recorded(name);
     fc.assert(
@@ -330,7 +330,7 @@ test('history - whatever records are missing, the rows are sound', () => {
   }
 });
 
-test('history - a conversation is complete when its last channel ended and a call was closed, not before', () => {
+test('history - a conversation is complete after its last channel ended and its call was closed, not before', () => {
   for (const name of names) {
     const records = recorded(name);
     assert.equal(isComplete(records), true, name);

@@ -3,7 +3,7 @@
  *
  *   its first leg began the call ─────────────────────────────> out
  *   a leg was answered ───────────────────────────────────────> in
- *   rung in vain ── somebody else took that very ringing ─────> no row
+ *   rung in vain ── another device answered that ringing ─────> no row
  *        └───────── else ─────────────────────────────────────> missed
  *   aimed at, with no device that could be rung ──────────────> missed
  */
@@ -22,12 +22,12 @@ import { lengthOf } from './figures.ts';
 import type { ChannelLine } from './timeline.ts';
 
 type Disposition = z.infer<typeof DispositionSchema>;
-/** What one extension saw of a conversation. Times in microseconds since 1970, durations in whole seconds. */
+/** One extension's part in a conversation. Times in microseconds since 1970, durations in whole seconds. */
 export interface PersonRow {
   readonly extension: string;
   readonly direction: 'in' | 'out' | 'missed';
   readonly party: string;
-  /** As the engine showed it; the directory may know better. */
+  /** As the engine showed it; the directory may have a better one. */
   readonly party_name: string;
   readonly started_us: number;
   readonly answered_us: number | null;
@@ -92,13 +92,13 @@ const visitOf = ({ record }: View, { told }: Leg): RecordedVisit | undefined =>
   told.role === 'retriever'
     ? undefined
     : record.visits.findLast((v) => v.from <= told.from && told.from <= v.to);
-/** Nothing was missed: somebody else answered. A caller of a queue that another agent answered was not missed by this one. */
+/** No missed call: another device answered, or another agent answered the caller of the queue. */
 function takenElsewhere(view: View, leg: Leg): boolean {
   const { line, rungBy, origins } = view.scene;
   const { top } = origins.of(leg.line);
   const together = top === null ? [leg.line] : (rungBy.get(top.app) ?? [leg.line]);
   const visit = visitOf(view, leg);
-  // A pickup takes the ringing of every device that rang with the one it names.
+  // A pickup takes the ringing of every device that rang together with the named one.
   if (line.taken.has(leg.line.id) || (visit === undefined && together.some((c) => line.taken.has(c.id))))
     return true;
   return visit === undefined ? leg.told.disposition === 'answered_elsewhere' : visit.outcome === 'answered';
@@ -107,9 +107,9 @@ function takenElsewhere(view: View, leg: Leg): boolean {
 const seconds = (ms: number): number => Math.max(0, Math.floor(ms / 1000));
 const us = (ms: number): number => ms * 1000;
 const isTalk = (s: Segment): boolean => s.with.length > 0 && (s.state === 'connected' || s.state === 'held');
-/** Time in which an application was the other side, e.g. a mailbox or the echo test. */
+/** True while an application was the other side, e.g. a mailbox or the echo test. */
 const isServed = (leg: Leg, s: Segment): boolean => leg.told.role === 'caller' && isService(leg.line, s);
-/** Talk and hold of all legs of one side from its answer on; two at once count once. */
+/** Talk and hold of all legs of one side from its answer on; overlaps count once. */
 function talkOf(legs: readonly Leg[], answered: number | null) {
   const from = answered ?? Infinity;
   const all = legs.flatMap((leg) =>
@@ -123,7 +123,7 @@ function talkOf(legs: readonly Leg[], answered: number | null) {
   const connected = lengthOf([...talk, ...held].map(({ s }) => s));
   return { talk_seconds: seconds(talked), hold_seconds: seconds(connected - talked) };
 }
-/** The legs it talked with, in order. */
+/** Channels the legs talked with, in order. */
 const peersOf = ({ scene }: View, legs: readonly Leg[]): readonly ChannelLine[] =>
   legs
     .flatMap((leg) => leg.told.segments.filter(isTalk))
@@ -135,7 +135,7 @@ const partyOf = (c: ChannelLine | null | undefined) => ({
 });
 const endOf = (legs: readonly Leg[]): number => Math.max(...legs.map((leg) => leg.told.to));
 
-/** The weightiest first: a device that rang to its end outweighs the others. */
+/** Most significant first: a device that rang to its end outweighs the others. */
 const DISPOSITIONS = ['NO ANSWER', 'BUSY', 'CONGESTION', 'FAILED'] as const;
 const WORD: Readonly<Record<RecordedLeg['disposition'], Disposition>> = {
   answered: 'ANSWERED',
@@ -158,7 +158,7 @@ function dispositionOf(offers: readonly Leg[]): Disposition {
   const all = new Set(offers.map(({ told }) => (isSilent(told) ? 'NO ANSWER' : WORD[told.disposition])));
   return DISPOSITIONS.find((word) => all.has(word)) ?? 'NO ANSWER';
 }
-/** Of an outgoing call that nobody answered: the devices it rang say more than the leg that dialled. */
+/** Disposition of an unanswered outgoing call: the rung devices are more exact than the dialling leg. */
 function dispositionOfDialler(main: Leg, offers: readonly Leg[], queued: boolean): Disposition {
   if (queued) return 'NO ANSWER';
   if (offers.length > 0) return dispositionOf(offers);
@@ -171,7 +171,7 @@ function outRow(view: View, extension: string, legs: readonly Leg[]): PersonRow 
   const visits = record.visits.filter((v) => legs.some((leg) => leg.told.leg_id === v.leg_id));
   const peers = peersOf(view, legs);
   const placed = view.caller && legs.includes(view.caller) ? record.dialled : main.told.dialled;
-  // A call that the engine places for somebody has that extension's number in it until it is answered.
+  // Until it is answered, a call that the engine places for an extension has that extension's own number as dialled.
   const party = placed === extension && peers[0] ? numberOf(peers[0]) : placed;
   const answering = firstAnswered(legs);
   const answered = answering?.told.answered ?? null;
@@ -224,7 +224,7 @@ function inRow(view: View, extension: string, main: Leg, legs: readonly Leg[]): 
   };
 }
 
-/** The leg that rang this one: the queue's caller, else the leg that dialled it, else the leg that began the conversation. */
+/** The leg that rang this one: the caller in the queue, else the leg that dialled it, else the first leg. */
 function callerOf(view: View, leg: Leg): ChannelLine | undefined {
   const { line, origins } = view.scene;
   const visit = visitOf(view, leg);
@@ -252,13 +252,13 @@ function missedRow(view: View, extension: string, offers: readonly Leg[]): Perso
     disposition: dispositionOf(offers),
     channel: caller?.name ?? '',
     dstchannel: first.line.name,
-    // Which device did not take the call is only known when there was one kind.
+    // With several kinds of devices, none can be named as the one that missed the call.
     device: kinds.size === 1 ? first.line.device : null,
     queue: visitOf(view, first)?.queue ?? null,
   };
 }
 
-/** Extensions that a leg dialled and that had no device to ring. */
+/** Missed calls of dialled extensions without a device to ring. */
 function unreachable({ record, scene }: View, own: ReadonlySet<string>): readonly PersonRow[] {
   const found = new Map<string, PersonRow>();
   const wanted = new Set(record.extensions);
@@ -289,7 +289,7 @@ function unreachable({ record, scene }: View, own: ReadonlySet<string>): readonl
   }
   return [...found.values()];
 }
-/** A cause that says nothing of the called side means that it could not be reached. */
+/** A cause that does not describe the called side means that it could not be reached. */
 function wordOf(cause: number): Disposition {
   const word = WORD[ringEndOfCause(cause)];
   return word === 'NO ANSWER' ? 'FAILED' : word;

@@ -21,7 +21,7 @@ const row = (record: ConversationRecord): ShownRow => ({
 });
 const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
 
-/** What holds of every record, whatever records are there. */
+/** Invariants of every record, for any set of call records. */
 export function assertSound(record: ConversationRecord): void {
   for (const leg of record.legs) {
     let at = leg.from;
@@ -73,7 +73,7 @@ test('record - any order and any repetition of records builds the same bytes', (
   }
 });
 
-test('record - whatever records are missing, what is told is sound', () => {
+test('record - with any records missing, the record is consistent', () => {
   for (const [, records] of calls) {
     fc.assert(
       fc.property(fc.subarray([...records]), fc.boolean(), (some, lost) => {
@@ -84,7 +84,7 @@ test('record - whatever records are missing, what is told is sound', () => {
   }
 });
 
-test('record - a call that goes on is told at every moment', () => {
+test('record - an open call has a consistent record at every time', () => {
   for (const [, records] of calls) {
     for (let n = 1; n <= records.length; n += 1) {
       const open = build(records.slice(0, n))!;
@@ -98,7 +98,7 @@ test('record - a call that goes on is told at every moment', () => {
   }
 });
 
-/** Conversations that these records make: calls that share a channel are one (links.ts does it in the store). */
+/** Number of conversations in these records: calls that share a channel are one (links.ts does this in the store). */
 function conversationsIn(records: readonly KnownRecord[]): number {
   const sets: Set<string>[] = [];
   for (const { channel, call } of records) {
@@ -113,7 +113,7 @@ const near = (a: number, b: number, what: string): void => {
   assert.ok(Math.abs(a - b) <= 100, `${what}: ${a} is not ${b}`);
 };
 
-test('record - random calls: one conversation, one outcome of each join, and what was done in them', () => {
+test('record - random calls: one conversation, one outcome of each visit, and every action in the record', () => {
   fc.assert(
     fc.property(stories, fc.infiniteStream(fc.nat()), (story, chance) => {
       const told = played(story);
@@ -141,7 +141,7 @@ test('record - random calls: one conversation, one outcome of each join, and wha
   );
 });
 
-test('record - random calls: a clock that is set in the middle gives no negative time', () => {
+test('record - random calls: a clock set during the call gives no negative time', () => {
   const jumps = fc.record({
     after_ms: fc.integer({ min: 0, max: 120_000 }),
     by_ms: fc.integer({ min: -7_200_000, max: 7_200_000 }),

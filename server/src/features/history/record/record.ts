@@ -1,4 +1,4 @@
-/** The conversation as it is told from its call records; stored as JSON, served by REST (contract/conversations.ts). */
+/** The conversation as built from its call records; stored as JSON, served by REST (contract/conversations.ts). */
 import type { z } from 'zod';
 import type {
   ConversationDisposition,
@@ -8,11 +8,12 @@ import type {
   Transfer,
 } from '@offhook/contract/conversations.ts';
 import type { CallDirection } from '@offhook/contract/directions.ts';
+import type { CallRefusal } from '../../../ports/call-records.ts';
 import type { EndpointKind } from '../../../ports/directory.ts';
 
 /**
- * Times are whole milliseconds since 1970: each moment is cut once, so that differences add up exactly. What is not over in an
- * open conversation ends at its newest record.
+ * Times are whole milliseconds since 1970: each time is cut once, so that differences add up exactly. In an open
+ * conversation, intervals that still last end at its newest record.
  */
 export interface RecordedParticipant {
   readonly extension: string | null;
@@ -41,11 +42,13 @@ export interface RecordedLeg {
   readonly from: number;
   readonly answered: number | null;
   readonly to: number;
-  /** Null while it lasts. */
+  /** Null while the leg lasts. */
   readonly ended_by: LegShape['ended_by'];
   readonly disposition: z.infer<typeof LegDisposition>;
   readonly cause: number | null;
-  /** Sums of its segments by state follow from these; from the first `from` to the last `to` without a gap. */
+  /** Missing unless a call to a number outside was refused. */
+  readonly refused?: { readonly at: number } & Omit<CallRefusal, 'class'>;
+  /** Without gaps from `from` to `to`; the sums by state follow from them. */
   readonly segments: readonly RecordedSegment[];
 }
 export interface RecordedTransfer {
@@ -74,12 +77,12 @@ export interface RecordedVisit {
   readonly agent_leg: string | null;
   readonly offers: readonly RecordedOffer[];
 }
-/** Pure function of the call records (and of `built_by`): the same bytes whatever their order, and however often each came. */
+/** Pure function of the call records (and `built_by`): the order and repetition of records do not change the result. */
 export interface ConversationRecord {
   readonly id: string;
   readonly merged_from: readonly string[];
   readonly built_by: number;
-  /** False while more is to come. */
+  /** False while more call records may come. */
   readonly complete: boolean;
   readonly direction: CallDirection;
   readonly disposition: z.infer<typeof ConversationDisposition>;
@@ -87,7 +90,7 @@ export interface ConversationRecord {
   readonly ended_by: 'caller' | 'called' | 'exchange' | 'engine_lost' | null;
   readonly started: number;
   readonly answered: number | null;
-  /** Of its newest record while it is not complete. */
+  /** Time of the newest record while the conversation is not complete. */
   readonly ended: number;
   readonly ring_ms: number;
   readonly wait_ms: number;
@@ -105,6 +108,6 @@ export interface ConversationRecord {
   readonly legs: readonly RecordedLeg[];
   readonly transfers: readonly RecordedTransfer[];
   readonly visits: readonly RecordedVisit[];
-  /** Set when call records are missing and part of the conversation is known from the journal only. */
+  /** Set when call records are missing and part of the conversation comes from the journal. */
   readonly observed?: 'journal';
 }

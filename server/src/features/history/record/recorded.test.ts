@@ -6,7 +6,7 @@ import { buildRecord } from './build.ts';
 
 const build = (name: string) => buildRecord(recordedCall(name), { e164: () => null });
 
-/** What each recorded call was, read from its records by hand; `recordTold` says how it is written. */
+/** Expected record of each recorded call, read from its records by hand in the format of `recordTold`. */
 const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   'attended-transfer': [
     'internal answered by caller · 1.8/0.0/9.0/4.2/0.0',
@@ -352,8 +352,8 @@ for (const [name, lines] of Object.entries(EXPECTED)) {
   });
 }
 
-test('record - every recording has its expected record; somebody who listens has none', () => {
-  // Two calls at once, which only ingestion tells apart.
+test('record - every recording has its expected record; a call with a supervisor who listens has none', () => {
+  // Two simultaneous calls, which only ingestion separates.
   const others = new Set(['call-waiting', 'listen']);
   const inside = recordedCalls.filter((n) => !others.has(n) && !n.startsWith('trunk-'));
   assert.deepEqual(inside.sort(), Object.keys(EXPECTED).sort());

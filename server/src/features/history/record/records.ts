@@ -2,18 +2,18 @@ import type { CallRecord } from '../../../ports/call-records.ts';
 import type { Directory, EndpointKind } from '../../../ports/directory.ts';
 
 /**
- * A call record with what the directory said when it was stored. Building a conversation needs nothing else, so building
- * it again years later gives the same rows, whoever has moved since.
+ * A call record with the directory's data at the time it was stored. A rebuild needs nothing else, so that it gives the
+ * same rows years later, even after people changed extensions.
  */
 export interface KnownRecord extends CallRecord {
-  /** Whose channel it is; null for trunks, internal pairs and helpers. */
+  /** Extension of the channel's endpoint; null for trunks, internal pairs and helpers. */
   readonly extension: string | null;
   readonly device: EndpointKind | null;
-  /** The trunk it is a channel of; null for everything else, and for records stored before there were trunks. */
+  /** Trunk of the channel; null for other channels, and missing in records stored before there were trunks. */
   readonly trunk?: string | null;
-  /** The directory's name of `extension`; missing where it has none, and in older records. */
+  /** Name of `extension` in the directory; missing in older records. */
   readonly person_name?: string | null;
-  /** The extension that the dialled or target number is; null when it is none. */
+  /** The extension with the dialled or target number; null if there is none. */
   readonly reaches: string | null;
 }
 
@@ -30,7 +30,7 @@ export function withDirectory(record: CallRecord, directory: Directory): KnownRe
   };
 }
 
-/** Types in the order in which one moment's records are to be read: a channel begins before and ends after the rest. */
+/** Order of records with the same time: the start of a channel comes first, its end last. */
 const ORDER: readonly CallRecord['type'][] = [
   'channel_start',
   'app_start',
@@ -56,7 +56,7 @@ const ORDER: readonly CallRecord['type'][] = [
 const RANK = new Map(ORDER.map((type, i) => [type, i]));
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Each record once, in one order, however often and in whatever order they came. */
+/** Each record once, in a fixed order that does not depend on the input's. */
 export function inOrder(records: readonly KnownRecord[]): readonly KnownRecord[] {
   const once = new Map(records.map((record) => [record.key, record]));
   return [...once.values()].sort(
@@ -68,14 +68,14 @@ export function inOrder(records: readonly KnownRecord[]): readonly KnownRecord[]
   );
 }
 
-/** Orders ids by the moment in them, so that the first call of a conversation is its root. */
+/** Orders ids by the time in them, so that the first call of a conversation is its root. */
 export function compareCalls(a: string, b: string): number {
   const [p, q] = [a, b].map((id) => /(\d{1,12})\.(\d{1,12})$/.exec(id));
   if (p && q) return Number(p[1]) - Number(q[1]) || Number(p[2]) - Number(q[2]) || compareText(a, b);
   return p ? -1 : q ? 1 : compareText(a, b);
 }
 
-/** True once nothing more is to come: a conversation was closed and every channel in it has ended. */
+/** True if the conversation was closed and every channel in it has ended: no more records will come. */
 export function isComplete(records: readonly KnownRecord[]): boolean {
   const started = new Set<string>();
   const ended = new Set<string>();

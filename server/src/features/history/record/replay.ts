@@ -1,6 +1,6 @@
 /**
- * The stretches of each leg. Everything that begins or ends on a channel is played back in order of its millisecond; after
- * each one, the legs it concerns are looked at, and a leg that has come into another state begins another stretch.
+ * Segments of each leg. All beginnings and ends on channels are replayed in order of their millisecond; after each, the
+ * affected legs are checked, and a leg in another state begins a new segment.
  */
 import type { RecordedSegment } from './record.ts';
 import type { Origins } from './origins.ts';
@@ -8,10 +8,10 @@ import { isDialling, isLeg } from './timeline.ts';
 import type { AppSpan, BridgeSpan, ChannelLine, Timeline } from './timeline.ts';
 
 export type Segment = RecordedSegment;
-/** What asks a caller for a key. */
+/** Applications that wait for a key of the caller. */
 export const MENU = 'menu';
 const CONFERENCE = 'conference';
-/** Applications that answer a call themselves and are the other side of it, and what the record calls them. */
+/** Applications that answer a call themselves, and their names in the record. */
 export const SERVICES: Readonly<Record<string, string>> = {
   voicemail: 'voicemail',
   voicemailmain: 'mailbox',
@@ -21,18 +21,18 @@ export const SERVICES: Readonly<Record<string, string>> = {
   waitexten: MENU,
   confbridge: CONFERENCE,
 };
-/** What the dialplan plays to a channel that is with nobody. */
+/** Name of what the dialplan plays to a channel that is connected to no leg. */
 export const ANNOUNCEMENT = 'announcement';
-/** Time between two steps of a busy engine, in ms, that is nothing of its own. */
+/** A gap shorter than this, in ms, is a delay between two steps of the engine and no state of its own. */
 export const GAP_MS = 400;
-/** Somebody who is moved passes through states that are nobody's doing; they take less than this, in ms. */
+/** A leg that is moved passes through states shorter than this, in ms; they are dropped. */
 const PASSING_MS = 50;
-/** Legs of one bridge that are named in `with`, and up to which each one's coming and going is told. */
+/** Limit of legs in `with`; above it, each join and leave is recorded only for the leg itself. */
 const NAMED = 32;
 
 export const msOf = (us: number): number => Math.floor(us / 1000);
 
-/** A channel as it is at the moment that is played. */
+/** State of a channel at the replayed time. */
 interface Now {
   readonly line: ChannelLine;
   readonly leg: boolean;
@@ -48,9 +48,9 @@ interface Now {
 }
 interface RunningApp {
   readonly span: AppSpan;
-  /** Somebody was rung by it. */
+  /** It rang a leg. */
   rings: boolean;
-  /** It brought the leg together with somebody: what follows is its end. */
+  /** The leg got connected through it: later states are not part of its dialling. */
   met: boolean;
 }
 interface Stretch {
@@ -82,7 +82,7 @@ const PARKED = plain('parked');
 const GAP = plain('gap');
 const HELD_ALONE: View = { ...plain('held'), held_by: 'other_side' };
 
-/** A dialling that goes on for somebody else: who was passed on to a device that still rings. */
+/** A dialling continued for a transferred party whose target still rings. */
 export interface Handover {
   readonly to: ChannelLine;
   readonly dialling: AppSpan;
@@ -92,7 +92,7 @@ export interface Handover {
 
 export type Segments = ReadonlyMap<string, readonly Segment[]>;
 
-/** `rang`: whether a leg that was rung did ring, as far as its end tells. */
+/** `rang`: whether a rung leg really rang, by its disposition. */
 export function segmentsOf(
   line: Timeline,
   origins: Origins,
@@ -186,14 +186,14 @@ function stepsOf(
   return steps.sort((a, b) => a.at - b.at);
 }
 
-/** What rings somebody has not met anybody yet, though it may have before: the engine tells no second beginning of it. */
+/** A dialling that rings again has met no leg yet; the engine writes no second start of the application. */
 function rings(app: RunningApp): void {
   app.rings = true;
   app.met = false;
 }
 
 interface Stage {
-  /** Something of this channel changes: it, and whoever is with it, is looked at again. */
+  /** Marks a channel as changed: it and the legs connected to it are checked again. */
   touch(now: Now): void;
   look(at: number): void;
 }
@@ -225,7 +225,7 @@ function createStage(
       else inBridge.set(is, new Set([now]));
     }
   };
-  /** Everybody who hears each other with this bridge, and the halves whose other one is in no bridge. */
+  /** Legs that hear each other through this bridge, and halves of pairs whose other half is in no bridge. */
   const groupAt = (bridge: string): Group => {
     const legs: Now[] = [];
     const loose: Now[] = [];
@@ -239,7 +239,7 @@ function createStage(
         else if (half) loose.push(half);
       }
     }
-    // Of very many, those who came first are named.
+    // Above the limit, legs are named in order of joining.
     if (legs.length <= NAMED) legs.sort((a, b) => a.order - b.order);
     return { bridges: seen, legs, loose };
   };
@@ -291,7 +291,7 @@ const sameView = (a: View, b: View): boolean =>
   a.with.length === b.with.length &&
   a.with.every((id, i) => id === b.with[i]);
 
-/** In a bridge: with others, held, or alone before what an internal pair leads to. */
+/** State in a bridge: connected, held, or alone while an internal pair leads elsewhere. */
 function viewIn(group: Group, now: Now): View {
   const others: Now[] = [];
   for (const other of group.legs) {
@@ -300,7 +300,7 @@ function viewIn(group: Group, now: Now): View {
   }
   if (others.length === 0) {
     const own = viewOfApps(now.apps);
-    // Who waits there for others hears music that nobody put it on.
+    // Music of a conference with one member is not hold.
     if (own?.service === CONFERENCE) return own;
     if (now.music > 0) return HELD_ALONE;
     for (const half of group.loose) {
@@ -318,7 +318,7 @@ function viewIn(group: Group, now: Now): View {
     held_by: mine && theirs ? 'both' : mine ? 'other_side' : theirs ? 'this_leg' : null,
   };
 }
-/** In no bridge where people talk. */
+/** State of a leg in no bridge. */
 function viewAlone(now: Now, rang: (c: ChannelLine) => boolean): View {
   if (now.parked > 0) return PARKED;
   if (
@@ -338,7 +338,7 @@ function viewOfApps(apps: readonly RunningApp[]): View | null {
   return service === null ? null : { ...plain('service'), service };
 }
 
-/** Without gaps from the leg's start to its end: what lies between two steps of the engine belongs to the one before. */
+/** Without gaps from the start of the leg to its end: time between two steps of the engine belongs to the earlier state. */
 function settled(now: Now): readonly Segment[] {
   const [from, to] = [msOf(now.line.from), msOf(now.line.to)];
   const { told } = now;

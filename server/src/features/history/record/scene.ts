@@ -1,4 +1,4 @@
-/** What the parts of the record are told of, put together once. */
+/** Input shared by all parts of the record, built once. */
 import type { RecordedLeg } from './record.ts';
 import { originsOf } from './origins.ts';
 import type { Origins } from './origins.ts';
@@ -8,11 +8,11 @@ import { msOf } from './replay.ts';
 import type { Handover, Segment, Segments } from './replay.ts';
 
 export type LegDisposition = RecordedLeg['disposition'];
-/** Two things of the engine that are one: what a hang-up ends is over within this time, in ms. */
+/** Steps of the engine within this time, in ms, belong together, e.g. a hang-up and the ends it causes. */
 export const AT_ONCE_MS = 500;
 export const isSoon = (a_us: number, b_us: number): boolean => Math.abs(a_us - b_us) <= AT_ONCE_MS * 1000;
 
-/** Legs of one bridge that are compared one with another. */
+/** Limit of legs in one bridge that are compared pairwise. */
 const MANY = 32;
 
 export interface Scene {
@@ -29,7 +29,7 @@ export interface Scene {
   readonly met: ReadonlySet<string>;
   /** Legs whose device sent the call on to another number. */
   readonly diverted: ReadonlySet<string>;
-  /** Nothing more will come, though channels did not end. */
+  /** No more records will come, although channels have no end. */
   readonly lost: boolean;
 }
 
@@ -63,7 +63,7 @@ function metIn({ inBridge }: Timeline): ReadonlySet<string> {
   const found = new Set<string>();
   for (const members of inBridge.values()) {
     const legs = members.filter((m) => isLeg(m.channel));
-    // Of very many, everybody was with somebody.
+    // Above the limit, every leg is taken to have met another.
     if (legs.length > MANY) for (const m of legs) found.add(m.channel.id);
     else
       for (const a of legs) {
@@ -80,7 +80,7 @@ function put<K, V>(map: Map<K, V[]>, key: K, value: V): void {
   if (there) there.push(value);
   else map.set(key, [value]);
 }
-/** The leg that was rung then and let go when its call was sent on. */
+/** The ringing leg that was released when its call was forwarded. */
 export const divertedBy = (rung: readonly ChannelLine[], at: number): ChannelLine | undefined =>
   rung
     .filter(
@@ -88,7 +88,7 @@ export const divertedBy = (rung: readonly ChannelLine[], at: number): ChannelLin
     )
     .sort((a, b) => a.to - b.to)[0];
 
-/** Who was passed on before the new side had answered waits in the dialling that the transferer's other channel began. */
+/** A caller transferred before the target answered waits in the dialling of the transferer's second channel. */
 export function handoversOf({ line, legs, rungVia }: Scene): readonly Handover[] {
   return line.marks.flatMap((r) => {
     const by = line.byId.get(r.channel);
@@ -108,7 +108,7 @@ export function handoversOf({ line, legs, rungVia }: Scene): readonly Handover[]
 
 export const numberOf = (c: ChannelLine): string => c.extension ?? c.number;
 
-/** What a leg was doing at that moment, in ms; its last stretch after its end. */
+/** State of a leg at a time, in ms; after its end, its last segment. */
 export function stretchAt(segments: Segments, leg: string, at: number): Segment | undefined {
   const own = segments.get(leg) ?? [];
   let [low, high] = [0, own.length];
@@ -119,10 +119,10 @@ export function stretchAt(segments: Segments, leg: string, at: number): Segment 
   }
   return own[low - 1];
 }
-/** Who a leg was with just before that moment, given in microseconds. */
+/** Legs that a leg was connected to just before a time in microseconds. */
 export const withBefore = (segments: Segments, leg: string, at_us: number): readonly string[] =>
   stretchAt(segments, leg, msOf(at_us) - 1)?.with ?? [];
-/** The leg that a channel is, or that is behind the other half of its pair. */
+/** The leg itself, or the leg behind the other half of an internal pair. */
 export function legOf(scene: Scene, segments: Segments, channel: string, at_us: number): string | null {
   const c = scene.line.byId.get(channel);
   if (c === undefined || isLeg(c)) return c?.id ?? null;

@@ -1,10 +1,10 @@
-/** What happened on each channel: the call records of a conversation as times. */
+/** Call records of a conversation as intervals of each channel. */
 import type { EndpointKind } from '../../../ports/directory.ts';
 import type { KnownRecord } from './records.ts';
 import { compareCalls, inOrder } from './records.ts';
 import type { Span } from './figures.ts';
 
-/** A time in a bridge where people can talk. */
+/** Interval in a bridge where people can talk. */
 export interface BridgeSpan extends Span {
   readonly bridge: string;
 }
@@ -26,18 +26,18 @@ export interface ChannelLine extends Span {
   readonly pair: string | null;
   readonly number: string;
   readonly caller_name: string;
-  /** True for the first channel of a call: it was not rung, it dialled (or the engine was told to dial for it). */
+  /** First channel of a call: it was not rung, it dialled, or the engine placed the call for it. */
   readonly first: boolean;
-  /** Whether the engine rang it. */
+  /** True if the engine rang it. */
   readonly rung: boolean;
-  /** The number it dialled first; for a channel that was rung, what was dialled to reach it. */
+  /** First dialled number; for a rung channel, the number dialled to reach it. */
   readonly dialled: string;
   readonly last_dialled: string;
   readonly answered: number | null;
   readonly answered_in: string;
   readonly ended: boolean;
   readonly cause: number | null;
-  /** Name of the channel that hung up; empty where the engine names none. */
+  /** Name of the channel that hung up; empty if the engine names none. */
   readonly hung_up_by: string;
   readonly hung_up_itself: boolean;
   readonly dial_status: string;
@@ -45,29 +45,29 @@ export interface ChannelLine extends Span {
   readonly music: readonly Span[];
   readonly parked: readonly Span[];
   readonly apps: readonly AppSpan[];
-  /** Extensions its dialling or transfers aimed at, with the time of the first record that says so. */
+  /** Extensions that its dialling or transfers reach, with the time of the first such record. */
   readonly reaches: ReadonlyMap<string, number>;
 }
 /** Neither a half of an internal pair nor a helper of the engine. */
 export const isLeg = (c: ChannelLine): boolean => c.endpoint !== null && c.pair === null;
-/** Whether an application of this name rings other channels. */
+/** True if an application of this name rings other channels. */
 export const isDialling = (app: string): boolean => app === 'dial' || app === 'queue';
 export interface Timeline extends Span {
   /** In order of their start. */
   readonly channels: readonly ChannelLine[];
   readonly byId: ReadonlyMap<string, ChannelLine>;
-  /** The smallest call id in it, and all others. */
+  /** Smallest call id of the conversation; `merged` has all others. */
   readonly root: string;
   readonly merged: readonly string[];
-  /** Transfers, pickups, parking, forwards and what the dialplan wrote, in order. */
+  /** Transfers, pickups, parking, forwards and user-defined records of the dialplan, in order. */
   readonly marks: readonly KnownRecord[];
-  /** Channels that took a call which rang somebody else, or was parked. */
+  /** Channels that picked up a ringing call or retrieved a parked one. */
   readonly takers: ReadonlySet<string>;
-  /** Channels whose ringing was taken by somebody else's pickup. */
+  /** Channels whose ringing was picked up by another channel. */
   readonly taken: ReadonlySet<string>;
   /** The other half of each half of an internal pair. */
   readonly halves: ReadonlyMap<string, ChannelLine>;
-  /** Who is in a bridge, each with its times. */
+  /** Channels in each bridge, each with its interval. */
   readonly inBridge: ReadonlyMap<string, readonly Member[]>;
 }
 export interface Member {
@@ -75,7 +75,7 @@ export interface Member {
   readonly span: BridgeSpan;
 }
 
-/** The dialplan's own name for "no number was dialled". */
+/** Values of the dialplan for "no number was dialled". */
 const NO_NUMBER = new Set(['', 's', 'h', 't', 'i']);
 const MARKS = new Set<KnownRecord['type']>([
   'blind_transfer',
@@ -119,16 +119,16 @@ export function timelineOf(unordered: readonly KnownRecord[]): Timeline {
   };
 }
 
-/** Channels in the order in which the engine made them; null for an id that was chosen for it. */
+/** Serial number of a channel, in order of creation; null for an id that was assigned. */
 const serialOf = (channel: string): number | null => {
   const found = /^(?:[^:]*:)?\d{1,12}\.(\d{1,12})$/.exec(channel);
   return found ? Number(found[1]) : null;
 };
-/** Less than that is told by no clock. */
+/** Smaller distances are not evidence of a clock that was set back. */
 const SET_BACK_US = 1_000_000;
 /**
- * Where the clock was set back in the middle, records seem to lie before the channel that was made first: they follow what
- * was known until then, with the distances they have from each other.
+ * After the clock was set back during a conversation, records lie before the start of its first channel. They are moved
+ * behind the records until then; distances between them stay.
  */
 function straightened(records: readonly KnownRecord[]): readonly KnownRecord[] {
   const serials = new Map<string, number | null>();
@@ -157,7 +157,7 @@ interface Draft {
   hangup: KnownRecord | undefined;
   end: KnownRecord | undefined;
   known: KnownRecord | undefined;
-  /** When it passed its call on after speaking first. */
+  /** Time of its attended transfer. */
   passed_on: number | undefined;
   trunk: string | null;
   endpoint: string | null;
@@ -174,7 +174,7 @@ interface Draft {
   readonly running: Map<string, Open<AppSpan>>;
   readonly reaches: Map<string, number>;
 }
-/** The end of what is not over yet. */
+/** End of an interval that is still open. */
 const OPEN = Number.MAX_SAFE_INTEGER;
 /** The engine moves a channel in several steps within this time. */
 const SETTLED_US = 100_000;
@@ -268,7 +268,7 @@ function appStarted(d: Draft, r: KnownRecord): void {
   d.apps.push(span);
   d.running.set(r.app, span);
 }
-/** A channel is in one bridge at most, so entering another one leaves the one before. */
+/** A channel is in one bridge at most: entering another bridge leaves the previous one. */
 function bridgeChanged(d: Draft, { type, at_us, facts }: KnownRecord): void {
   if (facts.bridge === undefined) return;
   const last = d.bridged.at(-1);
@@ -326,8 +326,8 @@ function finished(d: Draft, last: number): ChannelLine {
 }
 
 /**
- * Whose call went on without it while the new side still rang is kept by the engine until that side answers, though its
- * phone has long hung up.
+ * After an attended transfer to a ringing target, the engine keeps the transferer's channel until the target answers,
+ * although its phone has hung up.
  */
 function goneAt({ passed_on, bridged }: Draft): number {
   const last = bridged.at(-1);

@@ -1,4 +1,4 @@
-/** Every time a call was passed on: blind, attended, forwarded, picked up, parked, or made a conference. */
+/** Transfers of a call: blind, attended, forward, pickup, park and conference. */
 import type { KnownRecord } from './records.ts';
 import type { RecordedTransfer, RecordedVisit } from './record.ts';
 import { didRing, isService } from './endings.ts';
@@ -60,13 +60,13 @@ function blind({ scene, segments, ...deps }: TransferDeps, r: KnownRecord): Reco
     ...outcomeOf({ scene, segments, ...deps }, moved, reached, r.at_us),
   };
 }
-/** A channel may ring before the record of what led to it, in microseconds. */
+/** A channel may ring before the record of its cause, in microseconds. */
 const STEP_US = 10_000;
-/** Legs rung by what this channel dialled in that time. */
+/** Legs rung by the diallings of this channel in that interval. */
 const ringsAfter = (scene: Scene, channel: string, from: number, to: number): readonly ChannelLine[] =>
   (scene.rungVia.get(channel) ?? []).filter((c) => c.from >= from - STEP_US && c.from <= to);
 
-/** Where somebody who was passed on got to. */
+/** Outcome of a transfer for the party that was moved. */
 function outcomeOf(
   { scene, segments, rung, visits }: TransferDeps,
   moved: string | null,
@@ -79,7 +79,7 @@ function outcomeOf(
   const leg = moved === null ? undefined : scene.line.byId.get(moved);
   if (leg === undefined) return { to_leg, outcome: reached.length > 0 ? 'no_answer' : 'failed' };
   const after = (segments.get(leg.id) ?? []).filter((s) => s.from >= msOf(at_us));
-  // Somebody else may have picked up what rang then.
+  // Another leg may have picked up the ringing.
   const taker = after.flatMap((s) => s.with).find((id) => scene.line.takers.has(id));
   if (taker !== undefined) return { to_leg: taker, outcome: 'completed' };
   const visit = visits.find((v) => v.leg_id === leg.id && v.from >= msOf(at_us) - AT_ONCE_MS);
@@ -132,7 +132,7 @@ function parked({ scene, segments }: TransferDeps, r: KnownRecord): RecordedTran
   const sent = mark(scene, 'blind_transfer', (b) => b.facts.other === r.channel && isSoon(b.at_us, r.at_us));
   const moved = legOf(scene, segments, r.channel, r.at_us);
   const over = mark(scene, 'park_end', (p) => p.channel === r.channel && p.at_us >= r.at_us);
-  // The engine may put the channel on its slot in two steps, the first of which it takes back.
+  // The engine may park a channel in two steps and take the first one back.
   const again = over && mark(scene, 'park_start', (p) => p.channel === r.channel && p.at_us >= over.at_us);
   if (again && again.at_us - r.at_us < STEP_US) return null;
   const taker = over && scene.byName.get(over.facts.other_name ?? '');
@@ -143,7 +143,7 @@ function parked({ scene, segments }: TransferDeps, r: KnownRecord): RecordedTran
     by: sent?.channel ?? (moved === null ? null : (withBefore(segments, moved, r.at_us)[0] ?? null)),
     moved,
     to: slot ?? sent?.facts.target ?? '',
-    // Nobody took it: the engine rings the one who parked it.
+    // Without a taker, the engine rings the leg that parked the call.
     to_leg: (taker ?? (over && ringsAfter(scene, r.channel, over.at_us, Infinity)[0]))?.id ?? null,
     outcome: taker ? 'completed' : parkOutcome(scene, r, over),
   };
@@ -154,7 +154,7 @@ function parkOutcome(scene: Scene, r: KnownRecord, over: KnownRecord | undefined
   return c.ended && isSoon(c.to, over.at_us) ? 'abandoned' : 'no_answer';
 }
 
-/** Somebody spoken to first, over an internal pair that began on the leg that spoke. */
+/** A consultation before an attended transfer, over an internal pair that began on the transferer's leg. */
 interface Consult {
   readonly by: ChannelLine;
   readonly at: number;
@@ -203,12 +203,12 @@ function attended(
     ...outcome,
   };
 }
-/** Who the leg was with once everything had come to rest. */
+/** Legs connected to this one after the transfer settled. */
 function besideAfter(own: readonly Segment[], at: number): readonly string[] {
   const after = own.filter((s) => s.to > at && s.from <= at + AT_ONCE_MS && s.with.length > 0);
   return after.at(-1)?.with ?? [];
 }
-/** Legs that the other channels of the same phone rang. */
+/** Legs rung by other channels of the same endpoint. */
 function ownRings(scene: Scene, by: string | null, at_us: number): readonly ChannelLine[] {
   const leg = by === null ? undefined : scene.line.byId.get(by);
   if (leg === undefined) return [];
@@ -234,7 +234,7 @@ function abandoned({ scene, segments, rung }: TransferDeps, consult: Consult): R
   };
 }
 
-/** Legs that passed their call on and were let go for it. */
+/** Legs that ended because they transferred their call. */
 export function passedOn(scene: Scene, transfers: readonly RecordedTransfer[]): ReadonlySet<string> {
   const found = new Set(transfers.flatMap((t) => (t.kind === 'park' ? (t.by ?? []) : [])));
   for (const r of scene.line.marks) {
@@ -248,7 +248,7 @@ export function passedOn(scene: Scene, transfers: readonly RecordedTransfer[]): 
   }
   return found;
 }
-/** What the record needs to know of how legs came in: who was spoken to first, and whom a transfer or forward led to. */
+/** Roles of legs in the call: consulted first, or target of a transfer or forward. */
 export function arrivals(
   transfers: readonly RecordedTransfer[],
   { line, origins, legs }: Scene,

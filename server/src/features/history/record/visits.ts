@@ -1,4 +1,4 @@
-/** Every wait in a queue, its one outcome and whom it was offered to. */
+/** Visits of queues, each with its one outcome and its offers. */
 import { weightiest } from '@offhook/contract/ring-ends.ts';
 import type { KnownRecord } from './records.ts';
 import type { RecordedOffer, RecordedVisit } from './record.ts';
@@ -18,11 +18,11 @@ const OUTCOMES: Readonly<Record<NonNullable<KnownRecord['facts']['queue_status']
   withdrawn: 'transferred_out',
   continued: 'timeout',
 };
-/** One join: getting another place in the same queue leaves it for a moment only. */
+/** One visit: a new position in the same queue interrupts it only for a moment. */
 interface Join {
   readonly channel: ChannelLine;
   readonly apps: AppSpan[];
-  /** When the channel joined another queue, or this one again. */
+  /** Time at which the channel joined another queue, or this one again. */
   until: number;
 }
 
@@ -60,7 +60,7 @@ function joinsOf({ line }: Scene): readonly Join[] {
   });
 }
 const hasStatus = (r: KnownRecord): boolean => r.facts.queue_status !== undefined;
-/** What the dialplan wrote when the caller had left, before that moment. */
+/** The queue status that the dialplan wrote after the caller left, before `until`. */
 function statusOf({ marks }: Timeline, c: ChannelLine, app: AppSpan, until: number): Outcome | null {
   const said = marks.find((r) => r.channel === c.id && hasStatus(r) && r.at_us >= app.to && r.at_us <= until);
   return said ? OUTCOMES[said.facts.queue_status!] : null;
@@ -104,11 +104,11 @@ function visitOf(
     offers: offersOf(scene, offered, rung),
   };
 }
-/** The stretch in which the wait ended with somebody. */
+/** The segment in which the wait ended in a connection. */
 const metIn = (own: readonly Segment[], from: number, to: number): Segment | undefined =>
   own.find((s) => s.from >= from && s.from <= to && s.with.length > 0);
 
-/** Without a word of the dialplan, only what the channel did next tells. */
+/** Without a queue status of the dialplan, the next step of the channel decides. */
 function outcomeOf(scene: Scene, channel: ChannelLine, app: AppSpan): Outcome {
   const next = channel.apps.find((a) => a !== app && a.from >= app.to);
   const said = statusOf(scene.line, channel, app, next?.from ?? Infinity);
@@ -118,7 +118,7 @@ function outcomeOf(scene: Scene, channel: ChannelLine, app: AppSpan): Outcome {
   return next && isSoon(app.to, next.from) ? 'transferred_out' : 'timeout';
 }
 
-/** One offer for each ring of an agent, whatever the number of its devices. */
+/** One offer for each ring of an agent, regardless of the number of devices. */
 function offersOf(
   scene: Scene,
   offered: readonly ChannelLine[],

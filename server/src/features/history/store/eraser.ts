@@ -1,4 +1,4 @@
-/** What is erased of call records, so that a conversation told from them anew has the same legs, times and sums. */
+/** Erases personal data in call records, so that a rebuilt conversation keeps its legs, times and sums. */
 import { createHmac, randomBytes } from 'node:crypto';
 import { digitsOf } from '@offhook/contract/search.ts';
 import type { Subject } from '../../../numbers/subject.ts';
@@ -7,7 +7,7 @@ import type { Kysely } from 'kysely';
 import { inChunks, readFact, writeFact } from './store.ts';
 import type { Tables } from './tables.ts';
 
-/** Fields that only name records, channels and places to each other; a number in them would be chance. */
+/** Fields with ids of records, channels and queues; a match in them would be chance. */
 const NOT_PERSONAL: ReadonlySet<string> = new Set([
   'key',
   'type',
@@ -30,7 +30,7 @@ const NOT_PERSONAL: ReadonlySet<string> = new Set([
   'agent_leg',
 ]);
 const TIME = /^\d{4}-\d\d-\d\dT/;
-/** A shorter name is erased where it is the whole of a field, but not looked for in longer texts. */
+/** A shorter name is erased only where it is the whole field, not inside longer texts. */
 const TELLING_NAME = 4;
 const LONG_ENOUGH = 2;
 
@@ -55,7 +55,7 @@ export function holds(value: unknown, subject: Subject): boolean {
   return found;
 }
 
-/** Names that stand beside the subject in these records. */
+/** Names recorded together with the subject. */
 export function namesOf(records: readonly KnownRecord[], subject: Subject): readonly string[] {
   const names = records.flatMap((r) => [
     ...(subject.isIn(r.caller_number) ? [r.caller_name] : []),
@@ -71,7 +71,7 @@ const eraseNames =
     for (const name of names) if (name.length >= TELLING_NAME) left = left.replaceAll(name, placeholder);
     return left;
   };
-/** Takes the subject and these names out of a text. */
+/** Removes the subject and these names from a text. */
 export function eraserOf(subject: Subject, names: readonly string[], placeholder: string) {
   const withoutNames = eraseNames(names, placeholder);
   return (text: string): string => subject.without(withoutNames(text), placeholder);
@@ -80,11 +80,11 @@ export function eraserOf(subject: Subject, names: readonly string[], placeholder
 const RUN = /\+?\d[\d\s()./-]*\d|\d/g;
 const tokenOf = (key: Buffer, text: string): string =>
   createHmac('sha256', key).update(text).digest('base64url').slice(0, 22);
-/** By what records that come later are known, without keeping what was erased. */
+/** Hashes that recognise the subject in later records without storing the erased text. */
 export const tokensOf = (key: Buffer, subject: Subject, names: readonly string[]): readonly string[] =>
   [...subject.spellings, ...names].map((text) => tokenOf(key, text));
 
-/** What the tokens know is taken out of a record, and the name that stands beside it. */
+/** Removes texts with a known token from a record, and the name recorded with them. */
 export function withoutTokens(
   record: KnownRecord,
   key: Buffer,
@@ -106,7 +106,7 @@ export function withoutTokens(
   );
 }
 
-/** What makes tokens of this site mean nothing elsewhere. */
+/** Random key of the site: tokens have no meaning at another site. */
 async function tokenKey(db: Kysely<Tables>): Promise<Buffer> {
   const known = await readFact(db, 'token_key');
   if (known !== null) return Buffer.from(known, 'base64url');
@@ -114,7 +114,7 @@ async function tokenKey(db: Kysely<Tables>): Promise<Buffer> {
   await writeFact(db, 'token_key', key.toString('base64url'));
   return key;
 }
-/** What comes later of these calls is erased when it is stored. */
+/** Later records of these calls are erased when they are stored. */
 export async function setTombstones(
   db: Kysely<Tables>,
   calls: readonly string[],
@@ -139,7 +139,7 @@ export async function setTombstones(
       .execute();
   }
 }
-/** Records as they may be stored: those of conversations of which something was erased lose it again. */
+/** Removes erased data from new records of conversations with a tombstone. */
 export async function withoutErased(
   db: Kysely<Tables>,
   records: readonly KnownRecord[],
@@ -158,7 +158,7 @@ export async function withoutErased(
     ),
   );
 }
-/** Those of the conversations of which something was erased. */
+/** The conversations with a tombstone. */
 export async function rootsWithTombstones(
   db: Kysely<Tables>,
   roots: readonly string[],

@@ -74,7 +74,7 @@ async function createRecords(schema: Schema): Promise<void> {
     .addColumn('at_ms', 'bigint', (c) => c.notNull())
     .execute();
 }
-/** What one extension saw of a conversation. */
+/** One extension's part in a conversation. */
 async function createRows(schema: Schema): Promise<void> {
   await schema
     .createTable('history_rows')
@@ -126,7 +126,7 @@ async function createRows(schema: Schema): Promise<void> {
     .columns(['search', 'extension', 'started_us', 'id', 'hidden', 'direction', 'talk_seconds'])
     .execute();
 }
-/** Conversations, what they are found by, and the feed of their changes. */
+/** Conversations, their search keys, and the feed of their changes. */
 async function createConversations(schema: Schema): Promise<void> {
   await schema
     .createTable('conversations')
@@ -200,7 +200,7 @@ async function createConversations(schema: Schema): Promise<void> {
     .addUniqueConstraint('conversation_terms_once', ['kind', 'value', 'text'])
     .execute();
 }
-/** What people and phones add to a conversation, and what the proof finds. */
+/** Annotations of people and phones, and findings of the proof. */
 async function createAdditions(schema: Schema): Promise<void> {
   await schema
     .createTable('conversation_notes')

@@ -15,7 +15,7 @@ export const BUILT = { no: 0, yes: 1, packed: 2 } as const;
 const callsOf = (db: Kysely<Tables>, root: string) =>
   db.selectFrom('history_calls').select('call').where('root', '=', root);
 
-/** All call records of these conversations, packed ones included, by root. Of duplicates, the record stored first is returned. */
+/** All call records of these conversations by root, packed ones included. Of duplicates, the first stored is returned. */
 export async function recordsOf(
   db: Kysely<Tables>,
   roots: readonly string[],

@@ -1,10 +1,10 @@
 import type { Kysely } from 'kysely';
 import type { OutboxRow, Tables } from './tables.ts';
 
-/** Values of one statement; far below the limit of every database. */
+/** Values per statement; far below the limit of every database. */
 const CHUNK = 200;
 
-/** Runs a statement for a few values at a time and gives back all its rows. */
+/** Runs a statement in chunks of the values and returns all rows. */
 export async function inChunks<T, R>(
   values: readonly T[],
   run: (some: readonly T[]) => Promise<readonly R[]>,
@@ -13,7 +13,7 @@ export async function inChunks<T, R>(
   for (let i = 0; i < values.length; i += CHUNK) found.push(...(await run(values.slice(i, i + CHUNK))));
   return found;
 }
-/** Writes values with a statement for a few of them at a time. */
+/** Writes values in chunks. */
 export async function insertAll<T>(
   values: readonly T[],
   insert: (some: readonly T[]) => Promise<unknown>,
@@ -22,9 +22,9 @@ export async function insertAll<T>(
 }
 
 /**
- * `cursor_key` signs cursors; `token_key` makes the tokens of tombstones; `boot` is the engine's life last seen;
- * `restarted_us` when the newest one was noticed; `published` is a place in the journal before which every event of ours is
- * known; `wrap_ups` how far it was read for them; `proof` how far the call records were compared with it; `rebuild` how far one is that was begun.
+ * `cursor_key` signs cursors; `token_key` hashes tombstones; `boot` is the newest start of the engine, `restarted_us` the
+ * time it was noticed; `published`, `wrap_ups` and `proof` are positions in the journal up to which it was read for
+ * these; `rebuild` is the progress of an unfinished rebuild.
  */
 export type FactKey =
   | 'checkpoint'
@@ -50,8 +50,8 @@ export async function writeFact(db: Kysely<Tables>, key: FactKey, value: string)
 }
 
 /**
- * Takes the next `n` places of the feed of changes and returns the first. Other writers wait until this transaction ends, so
- * that a reader of the feed never finds a place before one it has passed.
+ * Takes the next `n` positions in the feed of changes and returns the first. Other writers wait for the end of this
+ * transaction, so that a reader never finds a position before one it has passed.
  */
 export async function takeChanges(db: Kysely<Tables>, n: number): Promise<number> {
   const { value } = await db
@@ -90,7 +90,7 @@ export async function touchConversations(db: Kysely<Tables>, roots: readonly str
   }
   await remember(db, events);
 }
-/** The conversations that these calls are part of. */
+/** Roots of the conversations of these calls. */
 export async function rootsOf(db: Kysely<Tables>, calls: readonly string[]): Promise<readonly string[]> {
   const rows = await inChunks(calls, (some) =>
     db.selectFrom('history_calls').select('root').where('call', 'in', some).execute(),

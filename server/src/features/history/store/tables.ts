@@ -1,35 +1,35 @@
 import type { Generated } from 'kysely';
 
-/** Characters of a text that is searched; an index takes less than a caller may send. */
+/** Limit of characters of a search text: database indexes accept less than a caller may send. */
 export const TEXT_LIMIT = 256;
 
-/** Call records of one call that came together: KnownRecords as a JSON array, compressed (`packs.ts`). */
+/** Call records of one call from one batch: KnownRecords as a JSON array, compressed (`packs.ts`). */
 interface LooseRow {
   id: Generated<number>;
   call: string;
   records: Uint8Array;
 }
-/** One channel seen in one call; in a second call it joins both into one conversation. */
+/** One channel in one call; a channel in two calls joins them into one conversation. */
 interface ChannelRow {
   channel: string;
   call: string;
 }
 interface CallRow {
   call: string;
-  /** The conversation, by its first call. */
+  /** Root of the conversation: its first call. */
   root: string;
 }
 export interface ConversationRow {
   root: string;
-  /** Microseconds since 1970 of its newest record. */
+  /** Time of its newest record in microseconds since 1970. */
   last_us: number;
-  /** 1 from the first record that says a call of it is over. */
+  /** 1 after the first record of the end of one of its calls. */
   closing: number;
-  /** Whether its rows are written (`BUILT`); they are written again when more comes to light. */
+  /** State of its rows (`BUILT`); later records write them again. */
   built: number;
   built_by: number;
 }
-/** What one extension saw of one conversation. */
+/** One extension's part in one conversation. */
 export interface HistoryRow {
   id: Generated<number>;
   root: string;
@@ -40,7 +40,7 @@ export interface HistoryRow {
   ended_us: number;
   party: string;
   party_name: string;
-  /** Party and name as a search compares them. */
+  /** Party and name, folded for search. */
   search: string;
   ring_sec: number;
   wait_seconds: number;
@@ -52,19 +52,19 @@ export interface HistoryRow {
   dstchannel: string;
   device: string | null;
   queue: string | null;
-  /** 1 when its own person does not want to see it any more. */
+  /** 1 after its person hid it. */
   hidden: number;
 }
-/** What `search` holds in any row, each once. */
+/** Each distinct `search` of the rows. */
 interface PartyTermRow {
   id: Generated<number>;
   text: string;
 }
-/** One conversation as it is listed; `record` is the whole of it. Times in milliseconds since 1970. */
+/** Listed fields of one conversation; `record` is the whole. Times in milliseconds since 1970. */
 export interface ConversationIndexRow {
   id: Generated<number>;
   root: string;
-  /** Place in the feed of changes; unique, and greater with every change of anything in it. */
+  /** Position in the feed of changes; unique, and greater after every change. */
   change: number;
   revision: number;
   state: 'open' | 'final' | 'amended';
@@ -76,44 +76,44 @@ export interface ConversationIndexRow {
   ended_ms: number;
   talk_ms: number;
   wait_ms: number;
-  /** Names and numbers of everybody in it as a search compares them. */
+  /** Names and numbers of all parties, folded for search. */
   search: string;
   /** ConversationRecord as JSON, compressed (`packs.ts`). */
   record: Uint8Array;
-  /** What an export shows of it, so that a million rows are read without opening the record: JSON of `cellsOf` (record/figures.ts). */
+  /** Cells of an export as JSON of `cellsOf` (record/figures.ts), so that an export need not open a million records. */
   cells: string;
-  /** Hash of the record's JSON: telling the same again changes nothing. */
+  /** Hash of the record's JSON: an unchanged record is not written again. */
   fingerprint: string;
-  /** 1 when something in it was erased on request; its call records no longer hold it. */
+  /** 1 if data of it was erased on request; its call records have lost it, too. */
   erased: number;
 }
-/** An event that is to be published; deleted some time after it is in the journal, which knows how far that is. */
+/** An event to publish; deleted after it is in the journal. */
 export interface OutboxRow {
   change: number;
   root: string;
   kind: 'opened' | 'updated' | 'finalised';
   revision: number;
 }
-/** An id that was joined into another conversation, as the feed of changes tells it; `history_calls` says into which. */
+/** An id that became part of another conversation, for the feed of changes; `history_calls` has its new root. */
 interface MergedRow {
   root: string;
   change: number;
 }
-/** By what a list is narrowed: an entry for each person, queue, agent and number of a conversation. */
+/** Filter key of a list: one row for each person, queue, agent and number of a conversation. */
 export interface ConversationKeyRow {
   kind: 'person' | 'queue' | 'agent' | 'number' | 'name';
   value: string;
   started_ms: number;
   conversation: number;
 }
-/** A name or number, folded, by which somebody with this key is searched; each once, however many conversations they had. */
+/** A folded name or number that finds this key in a search; stored once. */
 interface TermRow {
   id: Generated<number>;
   kind: ConversationKeyRow['kind'];
   value: string;
   text: string;
 }
-/** What people added; never touched by a rebuild. `call` is the id of any call of the conversation. */
+/** Notes by people; never changed by a rebuild. `call` is the id of any call of the conversation. */
 interface NoteRow {
   id: Generated<number>;
   call: string;
@@ -128,7 +128,7 @@ interface OutcomeRow {
   at_ms: number;
   by: string;
 }
-/** Wrap-ups of agents, which the engine does not write down. */
+/** Wrap-ups of agents; the engine writes no record of them. */
 interface WrapUpRow {
   call: string;
   extension: string;
@@ -147,11 +147,11 @@ interface FindingRow {
   /** 1 once its event is in the journal. */
   published: number;
 }
-/** How a call sounded to one phone of it. */
+/** Call quality reported by one phone of a call. */
 interface QualityRow {
   call: string;
   extension: string;
-  /** Empty where the phone did not know it. */
+  /** Empty if the phone did not report it. */
   leg_id: string;
   at_ms: number;
   device: string;
@@ -172,18 +172,18 @@ export interface Tables {
   /** Channels of the service's test calls (proof/gaps.ts). */
   history_test_channels: { channel: string; at_ms: number };
   history_loose: LooseRow;
-  /** Records of conversations that have been quiet for a while: a JSON array, compressed. */
+  /** Records of conversations without a new one for some time: a JSON array, compressed. */
   history_packs: { root: string; records: Uint8Array };
   history_channels: ChannelRow;
   history_calls: CallRow;
   history_conversations: ConversationRow;
   history_rows: HistoryRow;
   history_terms: PartyTermRow;
-  /** Calls of which something was erased; `tokens` know it again without holding it (`eraser.ts`). */
+  /** Calls with erased data; `tokens` recognise it without storing it (`eraser.ts`). */
   history_tombstones: { call: string; placeholder: string; tokens: string };
   history_malformed: { id: Generated<number>; seen_at: number; line: string };
   /** `FactKey` (store.ts). */
   history_facts: { key: string; value: string };
-  /** `change`: the newest place in the feed of changes. */
+  /** `change`: the newest position in the feed of changes. */
   history_counters: { name: 'change'; value: number };
 }

@@ -13,7 +13,7 @@ const codeOf = (code: string) => (error: unknown) => error instanceof ServiceErr
 
 const sorted = (files: ReadonlyMap<string, string>) => [...files].sort(([a], [b]) => (a < b ? -1 : 1));
 
-test('applies - a change goes to the disk, to the engine and into a version, and everybody is told', async () => {
+test('applies - a change is written to disk, engine and a version, and published', async () => {
   await using temp = await temporaryStore();
   const rig = await startSite(temp.store);
   const before = rig.objects.version;
@@ -47,7 +47,7 @@ test('applies - a change goes to the disk, to the engine and into a version, and
   await rig.applies.close();
 });
 
-test('applies - mailboxes go with their owners, and come back where the apply is taken back', async () => {
+test('applies - mailboxes move with their owners, and return when the apply is rolled back', async () => {
   await using temp = await temporaryStore();
   const rig = await startSite(temp.store);
   rig.moved.length = 0;
@@ -63,7 +63,7 @@ test('applies - mailboxes go with their owners, and come back where the apply is
   await rig.applies.close();
 });
 
-test('applies - the snapshot has the apply under way as its events tell it, and none when it is over', async () => {
+test('applies - the snapshot has the running apply as in its events, and none afterwards', async () => {
   await using temp = await temporaryStore();
   const seen: (string | undefined)[] = [];
   const rig = await startSite(temp.store, {
@@ -75,13 +75,13 @@ test('applies - the snapshot has the apply under way as its events tell it, and 
   const before = rig.objects.version;
   await rig.rename('1003', 'Zoe Miller');
   await rig.applied();
-  // Before the first event it has not begun to run.
+  // Before the first event, it is not running.
   assert.deepEqual(seen.slice(1, 4), ['planning', 'proving', 'writing']);
   assert.deepEqual(rig.applies.snapshot(), { version: before + 1, apply: null });
   await rig.applies.close();
 });
 
-test('applies - what changes nothing proves, writes and reloads nothing, and says so', async () => {
+test('applies - an apply without changes proves, writes and reloads nothing, and reports it', async () => {
   await using temp = await temporaryStore();
   const rig = await startSite(temp.store);
   const before = rig.objects.version;
@@ -93,7 +93,7 @@ test('applies - what changes nothing proves, writes and reloads nothing, and say
   await rig.applies.close();
 });
 
-test('applies - what does not fit together or is not taken by another engine touches nothing', async () => {
+test('applies - a configuration that is invalid or fails the proof changes nothing', async () => {
   await using temp = await temporaryStore();
   const rig = await startSite(temp.store);
   await rig.rename('1003', 'Zoe Miller');
@@ -113,7 +113,7 @@ for (const [name, fault, words] of [
   ['the engine takes half of it', 'half', /it holds another plan/],
   ['the engine never ends reading', 'hang', /did not finish within/],
 ] as const) {
-  test(`applies - ${name}: files and engine are as before, and the operation says it`, async () => {
+  test(`applies - ${name}: files and engine are as before, and the operation reports it`, async () => {
     await using temp = await temporaryStore();
     const rig = await startSite(temp.store);
     const before = new Map(rig.world.disk);
@@ -139,7 +139,7 @@ for (const [name, fault, words] of [
   });
 }
 
-test('applies - a disk that is full at any file leads back to the files as they were', async () => {
+test('applies - a disk that is full at any file leads back to the former files', async () => {
   for (const file of ['endpoints.conf', 'plan.conf']) {
     await using temp = await temporaryStore();
     const rig = await startSite(temp.store);
@@ -155,7 +155,7 @@ test('applies - a disk that is full at any file leads back to the files as they 
   }
 });
 
-test('applies - where the files cannot be put back either it is failed and says what to do; the next start does it', async () => {
+test('applies - if the files cannot be restored, it fails with the remedy; the next start restores them', async () => {
   await using temp = await temporaryStore();
   const rig = await startSite(temp.store);
   await rig.rename('1003', 'Zoe Miller');
@@ -184,7 +184,7 @@ test('applies - where the files cannot be put back either it is failed and says 
   await next.applies.close();
 });
 
-test('applies - what failed and was applied later is not taken back by the next start', async () => {
+test('applies - a failed apply followed by a successful one is not rolled back at the next start', async () => {
   await using temp = await temporaryStore();
   const rig = await startSite(temp.store);
   await rig.rename('1003', 'Zoe Miller');
@@ -207,7 +207,7 @@ test('applies - what failed and was applied later is not taken back by the next 
   await next.applies.close();
 });
 
-test('applies - an altered kept file is not trusted: the applied version is written', async () => {
+test('applies - an altered backup is not trusted: the applied version is written', async () => {
   for (const spoil of ['altered', 'missing'] as const) {
     await using temp = await temporaryStore();
     const rig = await startSite(temp.store);
@@ -228,7 +228,7 @@ test('applies - an altered kept file is not trusted: the applied version is writ
   }
 });
 
-test('applies - an engine that dies between the writing and the reading starts with the new files, and that counts', async () => {
+test('applies - an engine that dies between writing and reload starts with the new files, which is a success', async () => {
   await using temp = await temporaryStore();
   const rig = await startSite(temp.store);
   await rig.rename('1003', 'Zoe Miller');
@@ -240,7 +240,7 @@ test('applies - an engine that dies between the writing and the reading starts w
   await rig.applies.close();
 });
 
-test('applies - an engine that does not come back finds the files of before', async () => {
+test('applies - an engine that does not return has the former files', async () => {
   await using temp = await temporaryStore();
   const rig = await startSite(temp.store, { patience: { reload_ms: 100, verify_ms: 100, back_ms: 150 } });
   const before = new Map(rig.world.disk);
@@ -253,7 +253,7 @@ test('applies - an engine that does not come back finds the files of before', as
   await rig.applies.close();
 });
 
-test('applies - one at a time, for two administrators too; a draft that changed is not applied', async () => {
+test('applies - one at a time, also for two administrators; a changed draft is not applied', async () => {
   await using temp = await temporaryStore();
   const rig = await startSite(temp.store);
   const { draft } = await rig.applies.plan();
@@ -290,7 +290,7 @@ test('applies - can be cancelled until files are written', async () => {
   await rig.applies.close();
 });
 
-test('applies - twenty in a row, each with its version; what the draft gets meanwhile stays in it', async () => {
+test('applies - twenty in a row, each with its version; later changes of the draft stay in it', async () => {
   await using temp = await temporaryStore();
   const rig = await startSite(temp.store);
   const first = rig.objects.version;
@@ -311,7 +311,7 @@ test('applies - twenty in a row, each with its version; what the draft gets mean
   await rig.applies.close();
 });
 
-test('applies - a file changed by hand is told, refuses an apply, and outlives a start until it is said otherwise', async () => {
+test('applies - a file changed by hand is reported, blocks an apply, and survives a start until it is overwritten on request', async () => {
   await using temp = await temporaryStore();
   const rig = await startSite(temp.store);
   const before = rig.world.disk.get('queues.conf')!;
@@ -340,7 +340,7 @@ test('applies - a file changed by hand is told, refuses an apply, and outlives a
   await next.applies.close();
 });
 
-test('applies - a hand-written file beside ours hinders nothing, is told, and is proven and read with the next apply', async () => {
+test('applies - a hand-written file blocks nothing, is reported, and is proven and read with the next apply', async () => {
   await using temp = await temporaryStore();
   const rig = await startSite(temp.store);
   rig.world.beside.set('custom/queues.conf', '[mine]');
@@ -361,7 +361,7 @@ test('applies - a hand-written file beside ours hinders nothing, is told, and is
   await rig.applies.close();
 });
 
-test('applies - a file changed by hand while the draft is tried is not written over, nor taken in untried', async () => {
+test('applies - a file changed by hand during the proof is not overwritten, nor accepted unproven', async () => {
   for (const change of [
     (world: FakeWorld) => world.disk.set('queues.conf', 'by hand'),
     (world: FakeWorld) => world.disk.set('endpoints.conf', 'by hand'),
@@ -384,7 +384,7 @@ test('applies - a file changed by hand while the draft is tried is not written o
   }
 });
 
-test('applies - files for a new start are written, named and not read; the restart is asked for where it is wished', async () => {
+test('applies - files for a new start are written, named and not reloaded; the restart is requested on demand', async () => {
   for (const restart of ['no', 'when_convenient'] as const) {
     await using temp = await temporaryStore();
     const rig = await startSite(temp.store);
@@ -399,7 +399,7 @@ test('applies - files for a new start are written, named and not read; the resta
   }
 });
 
-test('applies - versions are kept back to a number of them, and one that is gone is not found', async () => {
+test('applies - versions are kept up to a limit, and a deleted one is not found', async () => {
   await using temp = await temporaryStore();
   const rig = await startSite(temp.store);
   for (let n = 1; n <= 5; n += 1) {

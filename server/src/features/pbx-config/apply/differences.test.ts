@@ -5,7 +5,7 @@ import { fileDiff } from './differences.ts';
 const sections = (from: number, count: number): string =>
   Array.from({ length: count }, (_, i) => `[${from + i}](phone)\ncallerid = "Person ${from + i}"\n`).join('');
 
-test('applies - of a file that changes everywhere no difference is looked for long: others wait for it', () => {
+test('applies - the diff of a file with too many changes ends soon, because it blocks the service', () => {
   const [some, more] = [sections(1000, 1000), sections(1000, 6000)];
   const mixed = sections(20_000, 1500);
   for (const [before, after] of [

@@ -1,4 +1,4 @@
-/** Differences as people read them: of objects by field, of files by line; secrets in neither. */
+/** Differences for people: of objects by field, of files by line, without secrets. */
 import { createTwoFilesPatch } from 'diff';
 import type { ObjectChange, ObjectSummary } from '@offhook/contract/config-applies.ts';
 import { CONFIG_SECRETS } from '@offhook/contract/config-objects.ts';
@@ -6,13 +6,13 @@ import { difference } from '../model.ts';
 import type { Model } from '../model.ts';
 import { secretDiffers } from '../secrets.ts';
 
-/** Objects shown at most; their number is told beside them. */
+/** Limit of listed objects; their number is exact. */
 export const MOST_OBJECTS = 200;
 const MOST_VALUE = 4_000;
 const MOST_DIFF = 16_000;
-/** Lines that may differ before a difference is no longer worth the time it takes to find. */
+/** Limit of changed lines: finding a larger difference takes too long. */
 const MOST_EDITS = 2_000;
-/** Nothing else of the service goes on while one is looked for. */
+/** The event loop is blocked during the comparison. */
 const MOST_MS = 150;
 const linesOf = (text: string): number => text.split('\n').length;
 
@@ -28,7 +28,7 @@ export const summariesOf = (changes: Changed): { count: number; list: ObjectSumm
   count: changes.length,
   list: changes.slice(0, MOST_OBJECTS).map((c) => ({ kind: c.kind, key: c.key, change: changeOf(c) })),
 });
-/** What leads from one model to the other, field by field. */
+/** Changes from one model to the other, by field. */
 export function objectChanges(from: Model, to: Model): { count: number; list: ObjectChange[] } {
   const changes = difference(from, to);
   const list = changes.slice(0, MOST_OBJECTS).map((change) => {
@@ -55,13 +55,13 @@ export function objectChanges(from: Model, to: Model): { count: number; list: Ob
   });
   return { count: changes.length, list };
 }
-/** A unified diff; null where there is too much of it to be found in time. */
+/** A unified diff; null if the limits are exceeded. */
 export function fileDiff(
   name: string,
   before: string,
   after: string,
 ): { readonly diff: string | null; readonly truncated: boolean } {
-  // At least that many lines differ.
+  // The number of lines differs by more than the limit.
   if (Math.abs(linesOf(after) - linesOf(before)) > MOST_EDITS) return { diff: null, truncated: true };
   const patch = createTwoFilesPatch(name, name, before, after, '', '', {
     context: 3,

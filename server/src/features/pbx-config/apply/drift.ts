@@ -1,4 +1,4 @@
-/** Files that were changed by hand: noticed, told, never written over without a word. */
+/** Files changed by hand: detected, reported, never overwritten silently. */
 import type { DriftFile } from '@offhook/contract/config-applies.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { rfc3339 } from '../../../core/clock.ts';
@@ -21,19 +21,19 @@ export interface DriftDeps {
   readonly log: Log;
   /** The files of the newest version. */
   readonly applied: () => EngineFiles;
-  /** True while the files are being changed by ourselves. */
+  /** True while the service itself changes files. */
   readonly busy: () => boolean;
   readonly publish: (events: readonly DomainEvent[]) => void;
 }
 export interface DriftWatch {
-  /** Compares now. Nothing while files are being written. */
+  /** Compares now; skipped while files are being written. */
   check(): Promise<readonly Drifted[]>;
-  /** As it was when it was looked at last. */
+  /** Result of the last check. */
   shown(): Promise<{ readonly checked_at: string | null; readonly files: DriftFile[] }>;
   close(): Promise<void>;
 }
 
-/** Looks every minute from the first `check` on. */
+/** Checks every minute after the first `check`. */
 export function watchDrift(deps: DriftDeps): DriftWatch {
   const { engine, journal, clock, log } = deps;
   const stop = new AbortController();
@@ -103,7 +103,7 @@ export function watchDrift(deps: DriftDeps): DriftWatch {
       );
     }
   }
-  /** The text that was written last, where it can still be had. */
+  /** The last written text, if it is available. */
   const written = async (name: string, hash: string | null, files: EngineFiles): Promise<string | null> => {
     if (hash === null) return null;
     const rendered = files.get(name);

@@ -1,9 +1,9 @@
-/** The engine's files as they were, are and are to be, by hash; and the way back to what they were. */
+/** Former, present and wanted files of the engine by hash, and the return to the former ones. */
 import type { EngineConfig, EngineFiles } from '../../../ports/engine-config.ts';
 import { hashOf } from './hashes.ts';
 import type { FileStep, KnownFile } from './journal.ts';
 
-/** A file that is not as it was written last. `hash` is null where it is not there any more. */
+/** A file that differs from its last written state. `hash` is null if it is missing. */
 export interface Drifted {
   readonly name: string;
   readonly hand_written: boolean;
@@ -14,7 +14,7 @@ type Disk = Pick<EngineConfig, 'onDisk' | 'handWritten'>;
 const hashes = async (engine: Disk, names: Iterable<string>): Promise<Map<string, string | null>> =>
   new Map((await engine.onDisk(names)).map((f) => [f.name, f.hash]));
 
-/** Compares the disk with what is known of it; a file nothing is known of is no drift. O(bytes). */
+/** Compares the disk with the known hashes; unknown files are no drift. O(bytes). */
 export async function findDrift(
   engine: Disk,
   known: ReadonlyMap<string, KnownFile>,
@@ -42,7 +42,7 @@ export async function findDrift(
   return drifted.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Files whose bytes on the disk are not the given ones. */
+/** Files whose bytes on the disk differ from the given ones. */
 export async function stepsTo(engine: Disk, files: EngineFiles): Promise<FileStep[]> {
   const disk = await hashes(engine, files.keys());
   return [...files].flatMap(([name, text]) => {
@@ -52,16 +52,16 @@ export async function stepsTo(engine: Disk, files: EngineFiles): Promise<FileSte
   });
 }
 
-/** What brings the files of these steps back, and where it is from. Empty where they all are as they were. */
+/** Texts that restore the files of these steps, and their source. Empty if nothing changed. */
 export interface WayBack {
   readonly texts: EngineFiles;
   readonly from: 'backup' | 'applied';
-  /** Files that there is nothing to write for. */
+  /** Files without a text to restore. */
   readonly lost: readonly string[];
 }
 /**
- * The kept files where each is the one that was there, told by its hash; else all of them as the applied version renders
- * them, because half of the one and half of the other would be neither.
+ * Uses the backups if each matches the former hash; else all files as the applied version renders them, because a mixture
+ * would match neither.
  */
 export async function wayBack(
   engine: Pick<EngineConfig, 'onDisk' | 'handWritten' | 'read'>,
@@ -92,7 +92,7 @@ export async function wayBack(
     lost: steps.map((s) => s.name).filter((name) => !texts.has(name)),
   };
 }
-/** What is known after these files were written or taken in; `before` is what was known until then. */
+/** Known hashes after these files were written or accepted; `before` has the former ones. */
 export async function knownNow(
   engine: Disk,
   names: Iterable<string>,

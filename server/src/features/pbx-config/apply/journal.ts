@@ -1,12 +1,12 @@
 /**
- * What every apply did and is about to do, on the disk before it is done: a service that is killed leaves behind which files
- * it meant to change, from which bytes to which. Beside it the bytes that were last written, to notice changes by hand.
+ * Steps of every apply, stored before they are performed: after a kill, the next start knows which files were to change,
+ * with the hashes before and after. Also the last written hashes, to detect changes by hand.
  */
 import type { Generated, Transaction } from 'kysely';
 import type { ConfigApply } from '@offhook/contract/config-applies.ts';
 import type { Store } from '../../../ports/store.ts';
 
-/** One file that an apply changes; hashes are SHA-256 in hex, `before` is null where there was none. */
+/** One file that an apply changes; hashes are SHA-256 in hex, `before` is null for a new file. */
 export interface FileStep {
   readonly name: string;
   readonly before: string | null;
@@ -14,11 +14,11 @@ export interface FileStep {
 }
 export interface KnownFile {
   readonly name: string;
-  /** Of what was written last, or for a hand-written file of what was taken in last; null where there was none. */
+  /** Hash of the last written, or for a hand-written file of the last accepted bytes; null for a missing file. */
   readonly hash: string | null;
-  /** Of what is about to be written by a start of the service; null for nothing. */
+  /** Hash that a start of the service is about to write; null for none. */
   readonly pending: string | null;
-  /** When another content was noticed, in milliseconds since 1970. */
+  /** Time at which other content was detected, in milliseconds since 1970. */
   readonly noticed_at: number | null;
   readonly hand_written: boolean;
 }
@@ -49,25 +49,25 @@ export interface StoredApply {
   readonly files: readonly FileStep[];
   readonly shown: ConfigApply;
 }
-/** Applies that are kept; the oldest go. */
+/** Limit of kept applies; the oldest are deleted. */
 const KEEP_APPLIES = 1_000;
 
 export interface ApplyJournal {
   begin(shown: Shown, at: number): Promise<number>;
-  /** `files` where they are known now; `open` as it is from now on. */
+  /** `files` once known; `open` is the new value. */
   save(
     apply: ConfigApply,
     how?: { readonly files?: readonly FileStep[]; readonly open?: boolean },
   ): Promise<void>;
-  /** As `save`, in the transaction that makes the version. */
+  /** Like `save`, in the transaction that creates the version. */
   saveIn(trx: Transaction<JournalTables>, apply: ConfigApply): Promise<void>;
-  /** An end that makes no version, with what is known of the files from then on. */
+  /** An end without a version, with the known files from then on. */
   finish(apply: ConfigApply, files: Iterable<KnownFile>): Promise<void>;
   one(id: number): Promise<StoredApply | null>;
   page(limit: number, before: number | null): Promise<readonly ConfigApply[]>;
-  /** Those that no end was written for, oldest first. */
+  /** Applies without an end, oldest first. */
   unfinished(): Promise<readonly StoredApply[]>;
-  /** What is known of the files, by name. */
+  /** Known files by name. */
   files(): Promise<ReadonlyMap<string, KnownFile>>;
   knowFiles(files: Iterable<KnownFile>): Promise<void>;
   knowFilesIn(trx: Transaction<JournalTables>, files: Iterable<KnownFile>): Promise<void>;
@@ -101,7 +101,7 @@ export function createApplyJournal(store: Store): ApplyJournal {
       .set({ state: apply.state, body: bodyOf(apply) })
       .where('id', '=', apply.id)
       .execute();
-    // What an earlier one left undone is written over.
+    // A new apply replaces the unfinished work of an earlier one.
     await trx.updateTable('config_applies').set({ open: 0 }).where('open', '=', 1).execute();
   };
   return {

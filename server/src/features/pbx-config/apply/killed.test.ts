@@ -14,7 +14,7 @@ const renderedBy = (rig: AppliesRig) => sorted(rig.world.config().render(rig.sit
 /** Two files change; a third needs no change. */
 const extra: World['extra'] = (site) => new Map([['plan.conf', site.extensions.map((e) => e.name).join()]]);
 
-/** Runs an apply until the process dies or it is over; true where it died. */
+/** Runs an apply until its end or the death of the process; true for a death. */
 async function runUntilDead(rig: AppliesRig): Promise<boolean> {
   try {
     const { id } = await rig.applies.apply(ADMIN, { comment: null, overwrite_drift: false, restart: 'no' });
@@ -29,7 +29,7 @@ async function runUntilDead(rig: AppliesRig): Promise<boolean> {
     throw error;
   }
 }
-/** The engine holds wholly the old or wholly the new, the files agree with it, and the operation says which. */
+/** Engine and files are wholly old or wholly new, and the operation reports which. */
 async function holds(rig: AppliesRig, name: string, about: string): Promise<void> {
   const newest = (await rig.applies.page({ limit: 1 })).applies.find((a) => a.id > 1);
   const isNew = rig.objects.applied().of('extension').get('1003')?.body.name === name;
@@ -64,7 +64,7 @@ for (const [what, fault, engineDied] of [
   ['an apply that is rolled back', true, false],
   ['an apply that is rolled back, the engine with it', true, true],
 ] as const) {
-  test(`applies - killed at every point of ${what}: the next start holds wholly the old or the new`, async () => {
+  test(`applies - killed at every point of ${what}: the next start has wholly the old or the new`, async () => {
     let points = Infinity;
     const died: string[] = [];
     for (let at = 1; at <= points; at += 1) {
@@ -99,7 +99,7 @@ for (const [what, fault, engineDied] of [
   });
 }
 
-test('applies - killed again at every point of the start that puts things right', async () => {
+test('applies - killed again at every point of the recovering start', async () => {
   const tried = [];
   for (const at of ['kept plan.conf', 'reloading', 'verified']) {
     let points = Infinity;

@@ -3,10 +3,10 @@ import type { Actor, Served } from '../../../ports/operations.ts';
 import { checkWholeSite } from '../../../rights/rights.ts';
 import type { ConfigApplies } from './service.ts';
 
-/** Plans, applies, versions and what was changed by hand. */
+/** Plans, applies, versions and files changed by hand. */
 export function applyOperations(applies: ConfigApplies): Served<typeof operations> {
   const success = true as const;
-  /** A key that is limited to some objects reads and applies none of the whole. */
+  /** A key limited to some objects may not read or apply the whole configuration. */
   const whole =
     <A extends Actor, I, R>(run: (actor: A, input: I) => R) =>
     async (actor: A, input: I): Promise<Awaited<R>> => {
@@ -29,7 +29,7 @@ export function applyOperations(applies: ConfigApplies): Served<typeof operation
       versionObject: whole((_, { params: { version, kind, key } }) =>
         applies.object(Number(version), kind, key),
       ),
-      // No API key reaches it.
+      // Not for API keys.
       restore: async (actor, { params, body }) => ({
         success,
         apply: await applies.restore(actor, Number(params.version), body),

@@ -2,19 +2,19 @@ import { ServiceError } from '../../../core/errors.ts';
 import { say } from '../../../core/said.ts';
 import type { Clock } from '../../../ports/clock.ts';
 
-/** How long the live engine is waited for, in milliseconds. */
+/** Time limits for the running engine, in milliseconds. */
 export interface Patience {
-  /** To read its files again. */
+  /** For a reload of its files. */
   readonly reload_ms: number;
-  /** To tell what it holds. */
+  /** For reading its state. */
   readonly verify_ms: number;
-  /** To be there again after it went away. */
+  /** For its return after a failure. */
   readonly back_ms: number;
 }
 export const PATIENCE: Patience = { reload_ms: 60_000, verify_ms: 60_000, back_ms: 60_000 };
 const AGAIN_MS = 100;
 
-/** Gives up on work that hears no signal either: `engine_timeout`. */
+/** Rejects with `engine_timeout`, even if the work ignores its signal. */
 async function within<T>(
   clock: Clock,
   ms: number,
@@ -43,7 +43,7 @@ async function within<T>(
     over.abort(new Error('done'));
   }
 }
-/** Does it again while no engine is there to do it, as after one that died: the next one is started soon. */
+/** Retries while no engine is reachable: after a crash, the next one starts soon. */
 export async function patiently<T>(
   deps: { readonly clock: Clock; readonly patience: Patience },
   ms: number,

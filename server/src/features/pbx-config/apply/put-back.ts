@@ -1,19 +1,14 @@
-/** The way back to the files as they were before an apply, for one that failed and for one that nobody ended. */
+/** Restores the files from before an apply that failed or was interrupted. */
 import { ServiceError, messageOf } from '../../../core/errors.ts';
 import { say } from '../../../core/said.ts';
-import type { Log } from '../../../core/log.ts';
-import type { EngineConfig, EngineFiles, EngineProblem, Proof } from '../../../ports/engine-config.ts';
+import type { EngineConfig, EngineProblem, Proof } from '../../../ports/engine-config.ts';
 import { wayBack } from './files.ts';
 import { hashOf } from './hashes.ts';
-import type { ApplyJournal, FileStep, KnownFile } from './journal.ts';
+import type { FileStep, KnownFile } from './journal.ts';
+import type { RunDeps } from './deps.ts';
 
-export interface PutBackDeps {
-  readonly engine: EngineConfig;
-  readonly journal: ApplyJournal;
-  readonly log: Log;
-  /** The files of the newest version. */
-  readonly applied: () => EngineFiles;
-}
+type PutBackDeps = Pick<RunDeps, 'engine' | 'journal' | 'log' | 'objects' | 'site'>;
+
 const known = (name: string, hash: string): KnownFile => ({
   name,
   hash,
@@ -28,10 +23,10 @@ const keep = async ({ journal, log }: PutBackDeps, files: readonly KnownFile[]):
   });
 };
 
-/** Writes what was there; the names that changed. Each call goes on where one before it stopped. */
+/** Writes the former files and returns the changed names. A repeated call continues the last one. */
 export async function putBack(deps: PutBackDeps, steps: readonly FileStep[]): Promise<readonly string[]> {
-  const { engine, log } = deps;
-  const back = await wayBack(engine, steps, deps.applied);
+  const { engine, log, objects, site } = deps;
+  const back = await wayBack(engine, steps, () => engine.render(site(objects.applied())));
   if (back.lost.length > 0)
     throw new ServiceError('internal', say`nothing is left to write for ${back.lost.join(', ')}`);
   if (back.texts.size === 0) return [];
@@ -48,7 +43,7 @@ export async function putBack(deps: PutBackDeps, steps: readonly FileStep[]): Pr
     );
   return written;
 }
-/** Some files stay as an apply wrote them: that is nobody's change by hand. */
+/** Records the files that an apply wrote and that stay, so that they do not count as changed by hand. */
 export async function leaveThere(deps: PutBackDeps, steps: readonly FileStep[]): Promise<void> {
   const disk = new Map((await deps.engine.onDisk(steps.map((s) => s.name))).map((f) => [f.name, f.hash]));
   await keep(
@@ -57,7 +52,7 @@ export async function leaveThere(deps: PutBackDeps, steps: readonly FileStep[]):
   );
 }
 
-/** What an engine holds that is started with the files as they are on the disk now. */
+/** State of an engine started with the present files of the disk. */
 export async function proofOfDisk(engine: EngineConfig, names: Iterable<string>): Promise<Proof> {
   const texts = new Map<string, string>();
   for (const name of names) {

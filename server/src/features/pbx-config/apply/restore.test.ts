@@ -48,7 +48,7 @@ async function restoreSite() {
   };
 }
 
-test('restore - the version brings back what it said, and not its secrets, levels and who was active', async () => {
+test('restore - the version restores its fields, except secrets, levels and the active flag', async () => {
   await using site = await restoreSite();
   const { put, person, restore, objects } = site;
   await put('extension', '1004', { name: 'Then', sip_password: 'leaked-long-ago', level: 'admin' });
@@ -67,7 +67,7 @@ test('restore - the version brings back what it said, and not its secrets, level
   );
 });
 
-test('restore - somebody who was deleted comes back with new secrets and as a user', async () => {
+test('restore - a deleted person is restored with new secrets and as a user', async () => {
   await using site = await restoreSite();
   const { put, person, restore, objects } = site;
   await put('extension', '1012', { sip_password: 'leaked-long-ago', voicemail_pin: '4711', level: 'admin' });
@@ -81,7 +81,7 @@ test('restore - somebody who was deleted comes back with new secrets and as a us
   assert.match(back.voicemail_pin ?? '', /^\d{6}$/);
 });
 
-test('restore - a trunk whose address was another one comes back switched off and without the password of today', async () => {
+test('restore - a trunk with another address is restored disabled and without the present password', async () => {
   await using site = await restoreSite();
   const { put, restore, objects } = site;
   const trunk = {
@@ -115,7 +115,7 @@ test('restore - a trunk whose address was another one comes back switched off an
   );
 });
 
-test('restore - versions that are over hold no secret, and their differences still say which of them changed', async () => {
+test('restore - former versions contain no secret, and their differences still show changed ones', async () => {
   await using site = await restoreSite();
   const { put, objects, applies, rows } = site;
   await put('extension', '1004', { sip_password: 'secret-number-one' });

@@ -11,7 +11,7 @@ const reached = async (): Promise<never> => {
 };
 const applies = new Proxy({}, { get: () => reached }) as ConfigApplies;
 
-test('config applies - a key that is limited to some objects has no part in what is about all of them', async (t) => {
+test('config applies - a key limited to some objects may not use operations on the whole configuration', async (t) => {
   const scopes = ['config:read', 'config:write'] as const;
   const { ask } = await configRig(t, {
     keys: { all: { scopes }, queue: { scopes, queues: ['support'] }, one: { scopes, extensions: ['1003'] } },

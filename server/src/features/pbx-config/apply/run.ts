@@ -1,67 +1,39 @@
 /**
- * One apply from beginning to end. What is about to be done is in the journal before it is done; whatever goes wrong once a file
- * was written leads back to the files as they were, read again and checked. It never throws.
+ * One apply from beginning to end. Each step is in the journal before it begins; an error after the first written file leads
+ * back to the former files, reloaded and checked. It never throws.
  */
 import type { ApplyState, ConfigApply, ConfigProblem } from '@offhook/contract/config-applies.ts';
 import { rfc3339 } from '../../../core/clock.ts';
 import { ServiceError, messageOf } from '../../../core/errors.ts';
-import type { Log } from '../../../core/log.ts';
-import type { Clock } from '../../../ports/clock.ts';
-import type { EngineConfig, EngineFiles, MailboxOwner, Proof } from '../../../ports/engine-config.ts';
-import type { Site } from '../../../ports/site.ts';
+import type { EngineFiles, Proof } from '../../../ports/engine-config.ts';
 import { checkModel } from '../check.ts';
-import type { House } from '../check.ts';
 import { difference, ownersBetween } from '../model.ts';
 import type { Model } from '../model.ts';
-import type { ObjectStore } from '../objects.ts';
+import type { RunDeps } from './deps.ts';
 import type { JournalTables } from './journal.ts';
 import { summariesOf } from './differences.ts';
 import { findDrift, knownNow, stepsTo } from './files.ts';
 import { isOver } from './journal.ts';
-import type { ApplyJournal, FileStep } from './journal.ts';
+import type { FileStep } from './journal.ts';
 import { patiently } from './patience.ts';
-import type { Patience } from './patience.ts';
 import { leaveThere, proofOfDisk, putBack } from './put-back.ts';
 import { pruneVersions } from './versions.ts';
 import type { Transaction } from 'kysely';
 
-/** What an apply is to bring about. */
+/** The goal of an apply. */
 export interface Wanted {
   readonly target: Model;
   readonly author: string;
   readonly comment: string | null;
   readonly overwrite_drift: boolean;
 }
-export interface RunDeps {
-  readonly objects: ObjectStore;
-  readonly engine: EngineConfig;
-  readonly journal: ApplyJournal;
-  readonly house: House;
-  readonly site: (model: Model) => Site;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly patience: Patience;
-  /** Called with every state it comes to. */
-  readonly told: (apply: ConfigApply) => void;
-  /**
-   * Called before the engine reads files again: what it forgets by that is nobody's wish. What it gives back is called when
-   * engine and files agree again.
-   */
-  readonly hold: () => Promise<() => void>;
-  /** Messages go with their owners: called before the engine reads files again, and the other way round on the way back. */
-  readonly mailboxes: (owners: readonly MailboxOwner[]) => Promise<void>;
-  /** A version was made: everybody is to follow it. */
-  readonly committed: () => void;
-  /** Asks for a new start of the engine once no call is left. */
-  readonly restart: () => Promise<void>;
-}
 const MOST_PROBLEMS = 50;
 const MOST_WORDS = 2_000;
-/** Tries to put the files back, and the wait between them. */
+/** Attempts to restore the files, and the wait between them. */
 const RESTORE_TRIES = 4;
 const RESTORE_MS = 500;
 
-/** Nothing was touched: the apply ends with this state and sentence. */
+/** Ends the apply with this state and sentence before anything was changed. */
 class Ends extends Error {
   readonly state: ApplyState;
   constructor(state: ApplyState, detail: string) {
@@ -69,7 +41,7 @@ class Ends extends Error {
     this.state = state;
   }
 }
-/** The engine does not hold what it should; the problems say what. */
+/** The engine lacks expected objects; `problems` names them. */
 class NotAsMeant extends Error {
   readonly problems: readonly ConfigProblem[];
   constructor(detail: string, problems: readonly ConfigProblem[]) {
@@ -77,133 +49,168 @@ class NotAsMeant extends Error {
     this.problems = problems;
   }
 }
-export interface Run {
-  /** True until the first file is about to be written. */
-  cancel(): boolean;
-  /** As it is now. */
-  now(): ConfigApply;
+
+export class ApplyRun {
+  readonly #deps: RunDeps;
+  readonly #wanted: Wanted;
+  readonly #closing: AbortSignal;
+  readonly #cancelling = new AbortController();
+  #cancellable = true;
+  #now: ConfigApply;
+  #entered: number;
+  #steps: readonly FileStep[] = [];
+  /** Drift and steps at the time of the plan. */
+  #seen = '';
+  #release = (): void => {};
   readonly done: Promise<ConfigApply>;
-}
 
-export function startRun(deps: RunDeps, begun: ConfigApply, wanted: Wanted, closing: AbortSignal): Run {
-  const { engine, journal, objects, clock, log } = deps;
-  const cancelling = new AbortController();
-  let cancellable = true;
-  let now = begun;
-  let entered = clock.now();
-  let steps: readonly FileStep[] = [];
-  let seen = '';
-  let release = (): void => {};
+  constructor(deps: RunDeps, begun: ConfigApply, wanted: Wanted, closing: AbortSignal) {
+    this.#deps = deps;
+    this.#wanted = wanted;
+    this.#closing = closing;
+    this.#now = begun;
+    this.#entered = deps.clock.now();
+    this.done = this.#run()
+      .catch((error: unknown) => {
+        // An open apply stays open for the next start, which finishes it.
+        if (!closing.aborted)
+          deps.log.error({ apply: this.#now.id, err: error }, 'an apply ended in a way it should not');
+        return this.#now;
+      })
+      .finally(() => this.#release());
+  }
+  /** Stops the apply; false once the first file is about to be written. */
+  cancel(): boolean {
+    if (!this.#cancellable) return false;
+    this.#cancelling.abort(new Error('cancelled'));
+    return true;
+  }
+  /** The current state. */
+  now(): ConfigApply {
+    return this.#now;
+  }
 
-  const stepped = (state: ApplyState): ConfigApply => {
-    const at = clock.now();
-    const done = { step: now.state, ms: Math.round(at - entered) };
-    entered = at;
+  #stepped(state: ApplyState): ConfigApply {
+    const at = this.#deps.clock.now();
+    const done = { step: this.#now.state, ms: Math.round(at - this.#entered) };
+    this.#entered = at;
     return {
-      ...now,
+      ...this.#now,
       state,
-      steps: [...now.steps, done],
+      steps: [...this.#now.steps, done],
       finished_at: isOver(state) ? rfc3339(at) : null,
     };
-  };
-  /** Writes down that the next step begins, and tells. */
-  const enter = async (
+  }
+  /** Stores and reports that the next step begins. */
+  async #enter(
     state: ApplyState,
     more: { readonly files?: readonly FileStep[]; readonly open?: boolean } = {},
-  ): Promise<void> => {
-    const next = stepped(state);
-    await journal.save(next, more);
-    now = next;
-    deps.told(now);
-  };
-  const note = (change: Partial<ConfigApply>): void => void (now = { ...now, ...change });
-  const noteProblems = (problems: readonly ConfigProblem[]): void =>
-    note({
+  ): Promise<void> {
+    const next = this.#stepped(state);
+    await this.#deps.journal.save(next, more);
+    this.#now = next;
+    this.#deps.told(this.#now);
+  }
+  #note(change: Partial<ConfigApply>): void {
+    this.#now = { ...this.#now, ...change };
+  }
+  #noteProblems(problems: readonly ConfigProblem[]): void {
+    this.#note({
       problems: [
-        ...now.problems,
+        ...this.#now.problems,
         ...problems
-          .slice(0, MOST_PROBLEMS - now.problems.length)
+          .slice(0, MOST_PROBLEMS - this.#now.problems.length)
           .map((p) => ({ ...p, words: p.words.slice(0, MOST_WORDS) })),
       ],
     });
-  /** The end is written down however long that takes, because the next start would go on from what is there. */
-  const finish = async (state: ApplyState, detail: string, open = false): Promise<ConfigApply> => {
-    now = { ...stepped(state), detail };
+  }
+  /** Stores the end, with retries until it succeeds: the next start continues from the stored state. */
+  async #finish(state: ApplyState, detail: string, open = false): Promise<ConfigApply> {
+    const { journal, clock, log } = this.#deps;
+    this.#now = { ...this.#stepped(state), detail };
     for (;;) {
       try {
-        await journal.save(now, { open });
+        await journal.save(this.#now, { open });
         break;
       } catch (error) {
-        log.warn({ error: messageOf(error), apply: now.id }, 'the end of an apply could not be written down');
-        if (closing.aborted) return now;
-        await clock.sleep(1_000, closing).catch(() => undefined);
+        log.warn(
+          { error: messageOf(error), apply: this.#now.id },
+          'the end of an apply could not be written down',
+        );
+        if (this.#closing.aborted) return this.#now;
+        await clock.sleep(1_000, this.#closing).catch(() => undefined);
       }
     }
-    deps.told(now);
-    return now;
-  };
-
-  const plan = async (): Promise<{ files: EngineFiles; names: string[] }> => {
-    const findings = checkModel(wanted.target, deps.house);
+    this.#deps.told(this.#now);
+    return this.#now;
+  }
+  async #plan(): Promise<{ files: EngineFiles; names: string[] }> {
+    const { engine, journal, objects } = this.#deps;
+    const findings = checkModel(this.#wanted.target, this.#deps.house);
     if (findings.length > 0) {
-      noteProblems(
+      this.#noteProblems(
         findings.map((f) => ({ object: `${f.kind} ${f.key}`, file: null, words: `${f.path}: ${f.detail}` })),
       );
       throw new Ends('rejected', 'The configuration does not fit together.');
     }
-    await enter('planning');
-    const changes = difference(objects.applied(), wanted.target);
-    note({ objects: summariesOf(changes) });
-    const files = engine.render(deps.site(wanted.target));
+    await this.#enter('planning');
+    const changes = difference(objects.applied(), this.#wanted.target);
+    this.#note({ objects: summariesOf(changes) });
+    const files = engine.render(this.#deps.site(this.#wanted.target));
     const drift = await findDrift(engine, await journal.files());
     const foreign = drift.filter((d) => !d.hand_written);
-    if (foreign.length > 0 && !wanted.overwrite_drift) {
-      noteProblems(foreign.map((d) => ({ object: null, file: d.name, words: 'it was changed by hand' })));
+    if (foreign.length > 0 && !this.#wanted.overwrite_drift) {
+      this.#noteProblems(
+        foreign.map((d) => ({ object: null, file: d.name, words: 'it was changed by hand' })),
+      );
       throw new Ends('rejected', 'Files were changed by hand; with overwrite_drift they are written over.');
     }
-    steps = await stepsTo(engine, files);
-    seen = JSON.stringify([drift, steps]);
+    this.#steps = await stepsTo(engine, files);
+    this.#seen = JSON.stringify([drift, this.#steps]);
     const beside = drift.filter((d) => d.hand_written).map((d) => d.name);
-    const names = [...steps.map((s) => s.name), ...beside];
-    note({ files: names });
+    const names = [...this.#steps.map((s) => s.name), ...beside];
+    this.#note({ files: names });
     return { files, names };
-  };
-
-  /** A proof is only good for the files it was made beside; and what changed since would be written over without a word. */
-  const stillSo = async (files: EngineFiles): Promise<void> => {
+  }
+  /**
+   * Checks that the disk has not changed since the plan: the proof is valid for those files only, and later changes would
+   * be lost.
+   */
+  async #stillSo(files: EngineFiles): Promise<void> {
+    const { engine, journal } = this.#deps;
     const now = [await findDrift(engine, await journal.files()), await stepsTo(engine, files)];
-    if (JSON.stringify(now) !== seen)
+    if (JSON.stringify(now) !== this.#seen)
       throw new Ends('rejected', 'Files were changed by hand while it was tried.');
-  };
-  const prove = async (files: EngineFiles): Promise<Proof> => {
-    const signal = AbortSignal.any([cancelling.signal, closing]);
-    const proof = await engine.prove(files, signal);
+  }
+  async #prove(files: EngineFiles): Promise<Proof> {
+    const signal = AbortSignal.any([this.#cancelling.signal, this.#closing]);
+    const proof = await this.#deps.engine.prove(files, signal);
     if (proof.problems.length > 0) {
-      noteProblems(proof.problems);
+      this.#noteProblems(proof.problems);
       throw new Ends(
         'rejected',
         'An engine that was started with it, only to try it, did not take it as meant.',
       );
     }
     return proof;
-  };
-
-  /** Everything that is final: the version, that it is applied, and what the files are from now on. */
-  const commit = async (files: EngineFiles, changed: boolean): Promise<ConfigApply> => {
-    await enter('committing');
+  }
+  /** Stores the version, the end of the apply and the known files in one transaction. */
+  async #commit(files: EngineFiles, changed: boolean): Promise<ConfigApply> {
+    const { engine, journal, objects, clock } = this.#deps;
+    await this.#enter('committing');
     const known = await knownNow(engine, files.keys(), await journal.files());
-    const { author, comment, target } = wanted;
+    const { author, comment, target } = this.#wanted;
     const made = difference(objects.applied(), target).length > 0;
     const said = changed
-      ? now.reloaded.length > 0
+      ? this.#now.reloaded.length > 0
         ? 'The engine holds it.'
         : 'The files are written; the engine was not told to read anything again.'
       : made
         ? 'Nothing of it concerns the engine, which was left alone.'
         : 'Nothing was different: nothing was written and the engine was left alone.';
-    const restart = now.restart.files.length === 0 ? '' : ` ${restartWords()}`;
+    const restart = this.#now.restart.files.length === 0 ? '' : ` ${this.#restartWords()}`;
     const last = (version: number | null): ConfigApply => ({
-      ...stepped('applied'),
+      ...this.#stepped('applied'),
       version,
       detail: said + restart,
     });
@@ -220,179 +227,160 @@ export function startRun(deps: RunDeps, begun: ConfigApply, wanted: Wanted, clos
       over = last(null);
       await journal.finish(over, known);
     }
-    now = over!;
-    return now;
-  };
-  const restartWords = (): string => {
-    const names = now.restart.files.join(', ');
-    return now.restart.wish === 'when_convenient'
+    this.#now = over!;
+    return this.#now;
+  }
+  #restartWords(): string {
+    const names = this.#now.restart.files.join(', ');
+    return this.#now.restart.wish === 'when_convenient'
       ? `${names}: taken in when the engine starts anew, which it does once no call is left.`
       : `${names}: taken in when the engine starts next; ask for it with restart "when_convenient".`;
-  };
-
-  const touch = async (names: readonly string[]): Promise<void> => {
+  }
+  async #touch(names: readonly string[]): Promise<void> {
     const began = performance.now();
     try {
-      await patiently(deps, deps.patience.reload_ms, closing, (signal) => engine.reload(names, signal));
+      await patiently(this.#deps, this.#deps.patience.reload_ms, this.#closing, (signal) =>
+        this.#deps.engine.reload(names, signal),
+      );
     } finally {
       const ms = Math.round(performance.now() - began);
-      note({ engine_touched_ms: now.engine_touched_ms + ms });
+      this.#note({ engine_touched_ms: this.#now.engine_touched_ms + ms });
     }
-  };
-  const check = async (proof: Proof, names: readonly string[]): Promise<void> => {
-    const problems = await patiently(deps, deps.patience.verify_ms, closing, (signal) =>
-      engine.verify(proof, names, signal),
+  }
+  async #check(proof: Proof, names: readonly string[]): Promise<void> {
+    const problems = await patiently(this.#deps, this.#deps.patience.verify_ms, this.#closing, (signal) =>
+      this.#deps.engine.verify(proof, names, signal),
     );
     if (problems.length > 0) throw new NotAsMeant('The engine does not hold what was meant.', problems);
-  };
-
-  const forward = async (files: EngineFiles, names: readonly string[], proof: Proof): Promise<void> => {
-    const live = names.filter((name) => !now.restart.files.includes(name));
-    await engine.write(new Map([...files].filter(([name]) => steps.some((s) => s.name === name))));
+  }
+  async #forward(files: EngineFiles, names: readonly string[], proof: Proof): Promise<void> {
+    const { engine, objects } = this.#deps;
+    const live = names.filter((name) => !this.#now.restart.files.includes(name));
+    await engine.write(new Map([...files].filter(([name]) => this.#steps.some((s) => s.name === name))));
     const left = await stepsTo(engine, files);
     if (left.length > 0)
       throw new NotAsMeant(
         'A file on the disk is not what was written.',
         left.map((s) => ({ object: null, file: s.name, words: 'it is not what was written' })),
       );
-    await deps.mailboxes(ownersBetween(objects.applied(), wanted.target));
+    await this.#deps.mailboxes(ownersBetween(objects.applied(), this.#wanted.target));
     if (live.length === 0) return;
-    await enter('reloading');
-    release = await deps.hold();
-    note({ reloaded: live });
-    await touch(live);
-    await enter('verifying');
-    await check(proof, live);
-  };
-
-  const wordsOf = (error: unknown): string => {
-    if (error instanceof NotAsMeant) noteProblems(error.problems);
-    else noteProblems([{ object: null, file: null, words: messageOf(error) }]);
+    await this.#enter('reloading');
+    this.#release = await this.#deps.hold();
+    this.#note({ reloaded: live });
+    await this.#touch(live);
+    await this.#enter('verifying');
+    await this.#check(proof, live);
+  }
+  #wordsOf(error: unknown): string {
+    if (error instanceof NotAsMeant) this.#noteProblems(error.problems);
+    else this.#noteProblems([{ object: null, file: null, words: messageOf(error) }]);
     return error instanceof NotAsMeant ? error.message : `${messageOf(error)}.`;
-  };
-  const back = {
-    engine,
-    journal,
-    log,
-    applied: () => engine.render(deps.site(objects.applied())),
-  };
-  const restore = async (): Promise<readonly string[]> => {
+  }
+  async #restore(): Promise<readonly string[]> {
     for (let n = 1; ; n += 1) {
       try {
-        return await putBack(back, steps);
+        return await putBack(this.#deps, this.#steps);
       } catch (error) {
-        if (n === RESTORE_TRIES || closing.aborted) throw error;
-        await clock.sleep(RESTORE_MS, closing).catch(() => undefined);
+        if (n === RESTORE_TRIES || this.#closing.aborted) throw error;
+        await this.#deps.clock.sleep(RESTORE_MS, this.#closing).catch(() => undefined);
       }
     }
-  };
-  /** The names that were written or read again come back, and the engine is checked against an engine with the same files. */
-  const backInEngine = async (files: EngineFiles, names: readonly string[]): Promise<void> => {
-    await touch(names);
-    const proof = await proofOfDisk(engine, files.keys());
-    await check(proof, names);
-  };
-  const rollBack = async (cause: unknown, files: EngineFiles): Promise<ConfigApply> => {
-    const why = wordsOf(cause);
-    log.warn({ apply: now.id, error: messageOf(cause) }, 'an apply is rolled back');
-    await enter('rolling_back').catch(() => void (now = stepped('rolling_back')));
+  }
+  /** Reloads the named files and compares the engine with a throw-away engine that has the same files. */
+  async #backInEngine(files: EngineFiles, names: readonly string[]): Promise<void> {
+    await this.#touch(names);
+    const proof = await proofOfDisk(this.#deps.engine, files.keys());
+    await this.#check(proof, names);
+  }
+  async #rollBack(cause: unknown, files: EngineFiles): Promise<ConfigApply> {
+    const { engine, objects, log } = this.#deps;
+    const why = this.#wordsOf(cause);
+    log.warn({ apply: this.#now.id, error: messageOf(cause) }, 'an apply is rolled back');
+    await this.#enter('rolling_back').catch(() => void (this.#now = this.#stepped('rolling_back')));
     let written: readonly string[];
     try {
-      written = await restore();
+      written = await this.#restore();
     } catch (error) {
-      if (closing.aborted) throw error;
-      wordsOf(error);
-      await leaveThere(back, steps).catch(() => undefined);
-      return await finish(
+      if (this.#closing.aborted) throw error;
+      this.#wordsOf(error);
+      await leaveThere(this.#deps, this.#steps).catch(() => undefined);
+      return await this.#finish(
         'failed',
         `${why} The files could not be put back: ${messageOf(error)}. Make room on the disk, then apply again or start the service anew.`,
         true,
       );
     }
-    const names = [...new Set([...written, ...now.reloaded])].filter(
+    const names = [...new Set([...written, ...this.#now.reloaded])].filter(
       (name) => !engine.needsRestart([name]).includes(name),
     );
     try {
-      await deps.mailboxes(ownersBetween(wanted.target, objects.applied()));
+      await this.#deps.mailboxes(ownersBetween(this.#wanted.target, objects.applied()));
       if (names.length > 0) {
-        if (now.reloaded.length === 0) release = await deps.hold();
-        await backInEngine(files, names);
+        if (this.#now.reloaded.length === 0) this.#release = await this.#deps.hold();
+        await this.#backInEngine(files, names);
       }
     } catch (error) {
-      if (closing.aborted) throw error;
-      wordsOf(error);
+      if (this.#closing.aborted) throw error;
+      this.#wordsOf(error);
       const down = error instanceof ServiceError && error.code === 'engine_unavailable';
-      return await finish(
+      return await this.#finish(
         down ? 'rolled_back' : 'failed',
         down
           ? `${why} The files are as they were; the engine does not run, and starts with them.`
           : `${why} The files are as they were, but the engine could not be brought back to them: ${messageOf(error)}. Start the engine anew: it then holds what the files say.`,
       );
     }
-    return await finish('rolled_back', `${why} Files and engine are as they were before.`);
-  };
-
-  const run = async (): Promise<ConfigApply> => {
+    return await this.#finish('rolled_back', `${why} Files and engine are as they were before.`);
+  }
+  async #run(): Promise<ConfigApply> {
+    const { engine, journal, log } = this.#deps;
     let files: EngineFiles;
     let names: readonly string[];
     let proof: Proof | null = null;
     try {
-      ({ files, names } = await plan());
-      cancelling.signal.throwIfAborted();
+      ({ files, names } = await this.#plan());
+      this.#cancelling.signal.throwIfAborted();
       if (names.length > 0) {
-        await enter('proving');
-        proof = await prove(files);
-        await stillSo(files);
+        await this.#enter('proving');
+        proof = await this.#prove(files);
+        await this.#stillSo(files);
       }
-      cancelling.signal.throwIfAborted();
-      cancellable = false;
-      const restart = engine.needsRestart(steps.map((s) => s.name));
-      note({ restart: { ...now.restart, files: [...restart] } });
-      if (proof !== null) await enter('writing', { files: steps, open: true });
+      this.#cancelling.signal.throwIfAborted();
+      this.#cancellable = false;
+      const restart = engine.needsRestart(this.#steps.map((s) => s.name));
+      this.#note({ restart: { ...this.#now.restart, files: [...restart] } });
+      if (proof !== null) await this.#enter('writing', { files: this.#steps, open: true });
     } catch (error) {
-      cancellable = false;
-      if (closing.aborted) throw error;
-      if (cancelling.signal.aborted)
-        return await finish('cancelled', 'It was cancelled; nothing was touched.');
-      if (error instanceof Ends) return await finish(error.state, `${error.message} Nothing was touched.`);
-      return await finish('rejected', `${wordsOf(error)} Nothing was touched.`);
+      this.#cancellable = false;
+      if (this.#closing.aborted) throw error;
+      if (this.#cancelling.signal.aborted)
+        return await this.#finish('cancelled', 'It was cancelled; nothing was touched.');
+      if (error instanceof Ends)
+        return await this.#finish(error.state, `${error.message} Nothing was touched.`);
+      return await this.#finish('rejected', `${this.#wordsOf(error)} Nothing was touched.`);
     }
     try {
-      if (proof !== null) await forward(files, names, proof);
-      const over = await commit(files, proof !== null);
-      deps.committed();
-      deps.told(over);
+      if (proof !== null) await this.#forward(files, names, proof);
+      const over = await this.#commit(files, proof !== null);
+      this.#deps.committed();
+      this.#deps.told(over);
     } catch (error) {
-      if (closing.aborted) throw error;
-      if (proof === null) return await finish('rejected', `${wordsOf(error)} Nothing was touched.`);
-      if (isOver(now.state)) throw error;
-      return await rollBack(error, files);
+      if (this.#closing.aborted) throw error;
+      if (proof === null)
+        return await this.#finish('rejected', `${this.#wordsOf(error)} Nothing was touched.`);
+      if (isOver(this.#now.state)) throw error;
+      return await this.#rollBack(error, files);
     }
-    if (now.restart.files.length > 0 && now.restart.wish === 'when_convenient') {
+    if (this.#now.restart.files.length > 0 && this.#now.restart.wish === 'when_convenient') {
       try {
-        await deps.restart();
-        note({ restart: { ...now.restart, asked: true } });
-        await journal.save(now);
+        await this.#deps.restart();
+        this.#note({ restart: { ...this.#now.restart, asked: true } });
+        await journal.save(this.#now);
       } catch (error) {
-        log.error({ apply: now.id, error: messageOf(error) }, 'the engine was not asked to start anew');
+        log.error({ apply: this.#now.id, error: messageOf(error) }, 'the engine was not asked to start anew');
       }
     }
-    return now;
-  };
-  const done = run()
-    .catch((error: unknown) => {
-      // What is open stays open for the next start, which finishes it.
-      if (!closing.aborted) log.error({ apply: now.id, err: error }, 'an apply ended in a way it should not');
-      return now;
-    })
-    .finally(() => release());
-  return {
-    cancel() {
-      if (!cancellable) return false;
-      cancelling.abort(new Error('cancelled'));
-      return true;
-    },
-    now: () => now,
-    done,
-  };
+    return this.#now;
+  }
 }

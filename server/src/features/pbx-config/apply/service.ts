@@ -1,4 +1,4 @@
-/** Applies, versions and what was changed by hand. One apply at a time; none while the start of the service is not worked through. */
+/** Applies, versions and drift. One apply at a time; none before the start is complete. */
 import { setImmediate } from 'node:timers/promises';
 import type { z } from 'zod';
 import type {
@@ -16,6 +16,7 @@ import { CONFIG_KINDS, CONFIG_SECRETS, KINDS } from '@offhook/contract/config-ob
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { rfc3339 } from '../../../core/clock.ts';
 import { ServiceError, messageOf } from '../../../core/errors.ts';
+import { pageOf } from '../../../core/page.ts';
 import { say } from '../../../core/said.ts';
 import type { Audit } from '../../../ports/audit.ts';
 import type { Actor } from '../../../ports/operations.ts';
@@ -26,13 +27,16 @@ import type { Model } from '../model.ts';
 import { restoredBody } from '../secrets.ts';
 import { fileDiff, objectChanges } from './differences.ts';
 import { watchDrift } from './drift.ts';
+import type { DriftWatch } from './drift.ts';
 import { stepsTo } from './files.ts';
 import { createApplyJournal, isOver } from './journal.ts';
+import type { ApplyJournal } from './journal.ts';
 import { PATIENCE } from './patience.ts';
-import { startRun } from './run.ts';
-import type { Run, RunDeps } from './run.ts';
-import { refitFiles, startFiles } from './start.ts';
+import type { RunDeps } from './deps.ts';
+import { ApplyRun } from './run.ts';
+import { FilesAtStart, refitFiles } from './start.ts';
 import { createVersions } from './versions.ts';
+import type { Versions } from './versions.ts';
 
 export interface AppliesDeps extends Pick<
   RunDeps,
@@ -40,52 +44,20 @@ export interface AppliesDeps extends Pick<
 > {
   readonly store: Store;
   readonly audit: Audit;
-  /** Whether an engine runs that could read files again. */
+  /** True if an engine runs that can reload files. */
   readonly up: () => boolean;
   readonly draftTag: () => string;
   readonly publish: (events: readonly DomainEvent[]) => void;
   readonly patience?: RunDeps['patience'];
 }
+type PageQuery = { readonly limit?: number | undefined; readonly cursor?: string | undefined };
 type Draft = {
   readonly comment: string | null;
   readonly overwrite_drift: boolean;
   readonly restart: 'no' | 'when_convenient';
 };
-export interface ConfigApplies extends AsyncDisposable {
-  /**
-   * Ends what a service of before left undone and writes the files of this version; before it is done nothing is applied.
-   * `lives`: an engine of before runs. Returns the files a living engine takes in only by a new start.
-   */
-  start(lives: boolean): Promise<readonly string[]>;
-  /** Renders the files for another program while no engine runs. False while an apply is under way. */
-  refit(): Promise<boolean>;
-  plan(): Promise<z.infer<typeof PlanReply>>;
-  /** Begins one. Throws `apply_running`, `precondition_failed`, `config_drift`, `engine_unavailable`. */
-  apply(actor: Actor, wanted: NewApply): Promise<ConfigApply>;
-  /** Throws `apply_over` where files were written already, or it is over. */
-  cancel(actor: Actor, id: number): Promise<ConfigApply>;
-  one(id: number): Promise<ConfigApply>;
-  page(query: {
-    limit?: number | undefined;
-    cursor?: string | undefined;
-  }): Promise<{ applies: ConfigApply[]; next_cursor: string | null }>;
-  versions(query: {
-    limit?: number | undefined;
-    cursor?: string | undefined;
-  }): Promise<{ versions: ConfigVersion[]; next_cursor: string | null }>;
-  version(number: number): Promise<z.infer<typeof VersionReply>>;
-  object(number: number, path: string, key: string): Promise<z.infer<typeof VersionObjectReply>>;
-  /** Makes an earlier version the draft and applies it. Throws `draft_not_empty`, and what `apply` throws. */
-  restore(actor: Actor, version: number, wanted: RestoreVersion): Promise<ConfigApply>;
-  drift(): Promise<z.infer<typeof DriftReply>>;
-  /** As it is now, for the stream. */
-  snapshot(): z.infer<typeof ConfigSnapshot>;
-  /** Resolves when no apply is under way. */
-  idle(): Promise<void>;
-  close(): Promise<void>;
-}
 const PAGE = 50;
-/** The objects of a former version with the current secrets and rights. */
+/** Objects of a former version with the current secrets and rights. */
 const restoredModel = (then: Model, now: Model): Model =>
   toModel(
     [...allObjects(then)].map((object) => {
@@ -96,32 +68,222 @@ const restoredModel = (then: Model, now: Model): Model =>
       return storedObject(object.id, object.kind, body);
     }),
   );
-/** How long an apply under way may take to end by itself; else the next start ends it. */
+/** Limit for a running apply to end at the stop of the service; the next start ends a longer one. */
 const CLOSE_MS = 3_000;
 
-export function createApplies(given: AppliesDeps): ConfigApplies {
-  const { objects, engine, store, clock, log, audit } = given;
-  const journal = createApplyJournal(store);
-  const versions = createVersions(store, objects);
-  const closing = new AbortController();
-  let started = false;
-  let beginning = false;
-  let run: Run | null = null;
+export class ConfigApplies implements AsyncDisposable {
+  readonly #given: AppliesDeps;
+  readonly #deps: RunDeps;
+  readonly #journal: ApplyJournal;
+  readonly #versions: Versions;
+  readonly #drift: DriftWatch;
+  readonly #closing = new AbortController();
+  #started = false;
+  #beginning = false;
+  #run: ApplyRun | null = null;
 
-  const tell = (event: Pick<DomainEvent, 'type' | 'data'>): void => {
-    const whole = { subject: 'config', at: clock.now(), observed: 'live', ...event };
-    given.publish([whole as DomainEvent]);
-  };
-  const told = (apply: ConfigApply): void => {
-    tell({ type: 'config.progress', data: { apply } });
+  constructor(given: AppliesDeps) {
+    const { clock, engine, log, objects, publish, site, store } = given;
+    this.#given = given;
+    this.#journal = createApplyJournal(store);
+    this.#versions = createVersions(store, objects);
+    this.#deps = {
+      ...given,
+      patience: given.patience ?? PATIENCE,
+      journal: this.#journal,
+      told: (apply) => this.#told(apply),
+    };
+    this.#drift = watchDrift({
+      engine,
+      journal: this.#journal,
+      clock,
+      log,
+      applied: () => engine.render(site(objects.applied())),
+      busy: () => this.#busy(),
+      publish,
+    });
+  }
+  /**
+   * Ends the unfinished apply of the previous service and writes the files of this version; no apply begins before.
+   * `lives`: the engine of the previous service runs. Returns the files that this engine reads only at its next start.
+   */
+  async start(lives: boolean): Promise<readonly string[]> {
+    const { untaken, ended } = await new FilesAtStart(this.#deps, {
+      lives,
+      closing: this.#closing.signal,
+    }).run();
+    for (const apply of ended) this.#told(apply);
+    this.#started = true;
+    await this.#drift.check();
+    return untaken;
+  }
+  /** Renders the files for another program while no engine runs. False during an apply. */
+  async refit(): Promise<boolean> {
+    if (!this.#given.engine.ready || this.#busy()) return false;
+    this.#beginning = true;
+    try {
+      await refitFiles(this.#deps);
+      return true;
+    } finally {
+      this.#beginning = false;
+    }
+  }
+  async plan(): Promise<z.infer<typeof PlanReply>> {
+    const { objects, engine } = this.#given;
+    const draft = objects.draft();
+    const findings = checkModel(draft, this.#given.house).map((f) => ({
+      object: `${f.kind} ${f.key}`,
+      file: null,
+      words: `${f.path}: ${f.detail}`,
+    }));
+    const base = {
+      success: true as const,
+      base_version: objects.version,
+      draft: this.#given.draftTag(),
+      findings: findings.slice(0, 200),
+      objects: objectChanges(objects.applied(), draft),
+      drift: (await this.#drift.check()).map((d) => d.name),
+    };
+    // A draft with findings cannot be rendered.
+    if (findings.length > 0) return { ...base, files: [] };
+    const files = engine.render(this.#given.site(draft));
+    const steps = await stepsTo(engine, files);
+    const restart = new Set(engine.needsRestart(steps.map((s) => s.name)));
+    const shown = [];
+    for (const { name } of steps) {
+      const before = (await engine.read(name)) ?? '';
+      const [was, is] = [before, files.get(name)!].map((text) => engine.hidden(name, text));
+      shown.push({ name, restart: restart.has(name), ...fileDiff(name, was!, is!) });
+      await setImmediate();
+    }
+    return { ...base, files: shown };
+  }
+  /** Begins an apply of the draft. Throws `apply_running`, `precondition_failed`, `config_drift`, `engine_unavailable`. */
+  apply(actor: Actor, { draft, ...wanted }: NewApply): Promise<ConfigApply> {
+    return this.#begin(actor, wanted, null, async () => {
+      const tag = this.#given.draftTag();
+      if (draft !== undefined && draft !== tag)
+        throw new ServiceError('precondition_failed', 'the draft was changed meanwhile', {
+          body: { etag: tag },
+        });
+      return this.#given.objects.draft();
+    });
+  }
+  /** Makes an earlier version the draft and applies it. Throws `draft_not_empty`, and what `apply` throws. */
+  async restore(
+    actor: Actor,
+    number: number,
+    { discard_draft, ...wanted }: RestoreVersion,
+  ): Promise<ConfigApply> {
+    const { objects, clock } = this.#given;
+    await this.#versionOf(number);
+    return await this.#begin(actor, wanted, number, async (author) => {
+      if (!discard_draft && difference(objects.applied(), objects.draft()).length > 0)
+        throw new ServiceError(
+          'draft_not_empty',
+          'the draft has changes that are not applied; with discard_draft they are given up',
+        );
+      const then = await this.#versions.model(number);
+      if (then === null) throw new ServiceError('not_found', say`there is no version ${number} any more`);
+      const target = restoredModel(then, objects.applied());
+      await objects.setDraft(target, { author, at: clock.now() });
+      return target;
+    });
+  }
+  /** Throws `apply_over` once files were written or the apply ended. */
+  async cancel({ caller, ip }: Actor, id: number): Promise<ConfigApply> {
+    await this.one(id);
+    const mine = this.#run?.now().id === id ? this.#run : null;
+    if (mine === null || !mine.cancel())
+      throw new ServiceError('apply_over', 'it is over, or files were written already');
+    const actor = caller.extension || caller.username;
+    await this.#given.audit.record({ action: 'config.cancel', actor, object: String(id), outcome: 'ok', ip });
+    return await mine.done;
+  }
+  async one(id: number): Promise<ConfigApply> {
+    if (this.#run?.now().id === id) return this.#run.now();
+    const found = await this.#journal.one(id);
+    if (found === null) throw new ServiceError('not_found', 'there is no such apply');
+    return found.shown;
+  }
+  async page({
+    limit = PAGE,
+    cursor,
+  }: PageQuery): Promise<{ applies: ConfigApply[]; next_cursor: string | null }> {
+    const rows = await this.#journal.page(limit + 1, cursor === undefined ? null : Number(cursor));
+    const current = this.#run?.now();
+    const { page, next_cursor } = pageOf(rows, limit, (a) => a.id);
+    return { applies: page.map((a) => (a.id === current?.id ? current : a)), next_cursor };
+  }
+  async versions({
+    limit = PAGE,
+    cursor,
+  }: PageQuery): Promise<{ versions: ConfigVersion[]; next_cursor: string | null }> {
+    const rows = await this.#versions.page(limit + 1, cursor === undefined ? null : Number(cursor));
+    const { page, next_cursor } = pageOf(rows, limit, (v) => v.version);
+    return { versions: [...page], next_cursor };
+  }
+  async version(number: number): Promise<z.infer<typeof VersionReply>> {
+    const version = await this.#versionOf(number);
+    const now = await this.#versions.model(number);
+    if (now === null) throw new ServiceError('not_found', say`there is no version ${number} any more`);
+    return { success: true, version, objects: objectChanges(await this.#versions.before(number), now) };
+  }
+  async object(number: number, path: string, key: string): Promise<z.infer<typeof VersionObjectReply>> {
+    await this.#versionOf(number);
+    const kind = KINDS.find((k) => CONFIG_KINDS[k].path === path);
+    const found = kind === undefined ? undefined : (await this.#versions.model(number))?.of(kind).get(key);
+    if (kind === undefined || found === undefined)
+      throw new ServiceError('not_found', say`version ${number} has no such object`);
+    const secrets = CONFIG_SECRETS[kind];
+    const object = Object.fromEntries(
+      Object.entries(found.body).filter(([field]) => !secrets.includes(field)),
+    );
+    return { success: true, kind, key, version: number, object };
+  }
+  async drift(): Promise<z.infer<typeof DriftReply>> {
+    await this.#drift.check();
+    return { success: true, ...(await this.#drift.shown()) };
+  }
+  /** The snapshot of the stream's topic. */
+  snapshot(): z.infer<typeof ConfigSnapshot> {
+    return { version: this.#given.objects.version, apply: this.#run?.now() ?? null };
+  }
+  /** Resolves when no apply is under way. */
+  async idle(): Promise<void> {
+    while (this.#run !== null) await this.#run.done;
+  }
+  async close(): Promise<void> {
+    this.#run?.cancel();
+    const late = new AbortController();
+    await Promise.race([
+      this.#run?.done,
+      this.#given.clock.sleep(CLOSE_MS, late.signal).catch(() => undefined),
+    ]);
+    late.abort();
+    this.#closing.abort(new Error('the service is stopping'));
+    await this.#run?.done;
+    await this.#drift.close();
+  }
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #publish(event: Pick<DomainEvent, 'type' | 'data'>): void {
+    const whole = { subject: 'config', at: this.#given.clock.now(), observed: 'live', ...event };
+    this.#given.publish([whole as DomainEvent]);
+  }
+  /** Publishes a state of an apply, and its end to the audit trail. */
+  #told(apply: ConfigApply): void {
+    this.#publish({ type: 'config.progress', data: { apply } });
     const { id: apply_id, version, problems, detail, files, author } = apply;
     if (apply.state === 'applied')
-      tell({
+      this.#publish({
         type: 'config.applied',
         data: { apply_id, version, author, objects: apply.objects.count, files, reloaded: apply.reloaded },
       });
     if (apply.state === 'rolled_back')
-      tell({ type: 'config.rolled_back', data: { apply_id, author, files, problems, detail } });
+      this.#publish({ type: 'config.rolled_back', data: { apply_id, author, files, problems, detail } });
     if (!isOver(apply.state)) return;
     const entry = {
       action: `config.${apply.state}`,
@@ -131,45 +293,44 @@ export function createApplies(given: AppliesDeps): ConfigApplies {
       ip: null,
       detail: { version, objects: apply.objects.count, files: files.length, said: detail },
     };
-    audit.record(entry).catch((error: unknown) => {
-      log.error(
+    this.#given.audit.record(entry).catch((error: unknown) => {
+      this.#given.log.error(
         { error: messageOf(error), apply: apply_id },
         'the end of an apply is not in the audit trail',
       );
     });
-  };
-  const deps: RunDeps = { ...given, patience: given.patience ?? PATIENCE, journal, told };
-  const applied = () => engine.render(given.site(objects.applied()));
-  const busy = (): boolean => !started || beginning || run !== null;
-  const drift = watchDrift({ engine, journal, clock, log, applied, busy, publish: given.publish });
-
-  const free = (): void => {
-    if (!engine.ready || !given.up())
+  }
+  #busy(): boolean {
+    return !this.#started || this.#beginning || this.#run !== null;
+  }
+  #free(): void {
+    if (!this.#given.engine.ready || !this.#given.up())
       throw new ServiceError('engine_unavailable', 'no engine runs that could take a configuration in', {
         retry_after_seconds: 5,
       });
-    if (!started)
+    if (!this.#started)
       throw new ServiceError('apply_running', 'the start of the service is not worked through yet', {
         retry_after_seconds: 2,
       });
-    if (beginning || run !== null)
+    if (this.#beginning || this.#run !== null)
       throw new ServiceError('apply_running', 'an apply is under way', { retry_after_seconds: 2 });
-  };
-  /** Nothing is begun where `prepare` throws; it gives what is to be applied. */
-  const begin = async (
+  }
+  /** Begins an apply of the model that `prepare` resolves with; none if `prepare` throws. */
+  async #begin(
     { caller, ip }: Actor,
     { comment, overwrite_drift, restart }: Draft,
     restores: number | null,
     prepare: (author: string) => Promise<Model>,
-  ): Promise<ConfigApply> => {
-    free();
-    const foreign = (await drift.check()).filter((d) => !d.hand_written).map((d) => d.name);
+  ): Promise<ConfigApply> {
+    const { objects, clock, audit } = this.#given;
+    this.#free();
+    const foreign = (await this.#drift.check()).filter((d) => !d.hand_written).map((d) => d.name);
     if (foreign.length > 0 && !overwrite_drift)
       throw new ServiceError('config_drift', say`changed by hand: ${foreign.join(', ')}`, {
         body: { files: foreign },
       });
-    free();
-    beginning = true;
+    this.#free();
+    this.#beginning = true;
     try {
       const author = caller.extension || caller.username;
       const action = restores === null ? 'config.apply' : 'config.restore';
@@ -195,164 +356,28 @@ export function createApplies(given: AppliesDeps): ConfigApplies {
         started_at: rfc3339(at),
         finished_at: null,
       };
-      const begun: ConfigApply = { id: await journal.begin(shown, at), ...shown };
-      told(begun);
-      const one = startRun(deps, begun, { target, author, comment, overwrite_drift }, closing.signal);
-      run = one;
+      const begun: ConfigApply = { id: await this.#journal.begin(shown, at), ...shown };
+      this.#told(begun);
+      const one = new ApplyRun(
+        this.#deps,
+        begun,
+        { target, author, comment, overwrite_drift },
+        this.#closing.signal,
+      );
+      this.#run = one;
       void one.done.then(() => {
-        run = null;
-        void drift.check().catch(() => undefined);
+        this.#run = null;
+        void this.#drift.check().catch(() => undefined);
       });
       return begun;
     } finally {
-      beginning = false;
+      this.#beginning = false;
     }
-  };
-  const known = async (id: number): Promise<ConfigApply> => {
-    if (run?.now().id === id) return run.now();
-    const found = await journal.one(id);
-    if (found === null) throw new ServiceError('not_found', 'there is no such apply');
-    return found.shown;
-  };
-  const versionOf = async (number: number): Promise<ConfigVersion> => {
-    const found = await versions.one(number);
+  }
+  async #versionOf(number: number): Promise<ConfigVersion> {
+    const found = await this.#versions.one(number);
     if (found === null)
       throw new ServiceError('not_found', say`there is no version ${number} any more, or not yet`);
     return found;
-  };
-  const paged = <T>(rows: readonly T[], limit: number, id: (row: T) => number) => {
-    const shown = rows.slice(0, limit);
-    return { shown, next_cursor: rows.length > limit ? String(id(shown.at(-1)!)) : null };
-  };
-  const close = async (): Promise<void> => {
-    run?.cancel();
-    const late = new AbortController();
-    await Promise.race([run?.done, clock.sleep(CLOSE_MS, late.signal).catch(() => undefined)]);
-    late.abort();
-    closing.abort(new Error('the service is stopping'));
-    await run?.done;
-    await drift.close();
-  };
-
-  return {
-    async start(lives) {
-      const { untaken, ended } = await startFiles(deps, { lives, closing: closing.signal });
-      for (const apply of ended) told(apply);
-      started = true;
-      await drift.check();
-      return untaken;
-    },
-    async refit() {
-      if (!engine.ready || busy()) return false;
-      beginning = true;
-      try {
-        await refitFiles(deps);
-        return true;
-      } finally {
-        beginning = false;
-      }
-    },
-    async plan() {
-      const draft = objects.draft();
-      const findings = checkModel(draft, given.house).map((f) => ({
-        object: `${f.kind} ${f.key}`,
-        file: null,
-        words: `${f.path}: ${f.detail}`,
-      }));
-      const base = {
-        success: true as const,
-        base_version: objects.version,
-        draft: given.draftTag(),
-        findings: findings.slice(0, 200),
-        objects: objectChanges(objects.applied(), draft),
-        drift: (await drift.check()).map((d) => d.name),
-      };
-      // What does not fit together cannot be rendered either.
-      if (findings.length > 0) return { ...base, files: [] };
-      const files = engine.render(given.site(draft));
-      const steps = await stepsTo(engine, files);
-      const restart = new Set(engine.needsRestart(steps.map((s) => s.name)));
-      const shown = [];
-      for (const { name } of steps) {
-        const before = (await engine.read(name)) ?? '';
-        const [was, is] = [before, files.get(name)!].map((text) => engine.hidden(name, text));
-        shown.push({ name, restart: restart.has(name), ...fileDiff(name, was!, is!) });
-        await setImmediate();
-      }
-      return { ...base, files: shown };
-    },
-    apply: (actor, { draft, ...wanted }) =>
-      begin(actor, wanted, null, async () => {
-        const tag = given.draftTag();
-        if (draft !== undefined && draft !== tag)
-          throw new ServiceError('precondition_failed', 'the draft was changed meanwhile', {
-            body: { etag: tag },
-          });
-        return objects.draft();
-      }),
-    async restore(actor, number, { discard_draft, ...wanted }) {
-      await versionOf(number);
-      return await begin(actor, wanted, number, async (author) => {
-        if (!discard_draft && difference(objects.applied(), objects.draft()).length > 0)
-          throw new ServiceError(
-            'draft_not_empty',
-            'the draft has changes that are not applied; with discard_draft they are given up',
-          );
-        const then = await versions.model(number);
-        if (then === null) throw new ServiceError('not_found', say`there is no version ${number} any more`);
-        const target = restoredModel(then, objects.applied());
-        await objects.setDraft(target, { author, at: clock.now() });
-        return target;
-      });
-    },
-    async cancel({ caller, ip }, id) {
-      await known(id);
-      const mine = run?.now().id === id ? run : null;
-      if (mine === null || !mine.cancel())
-        throw new ServiceError('apply_over', 'it is over, or files were written already');
-      const actor = caller.extension || caller.username;
-      await audit.record({ action: 'config.cancel', actor, object: String(id), outcome: 'ok', ip });
-      return await mine.done;
-    },
-    one: known,
-    async page({ limit = PAGE, cursor }) {
-      const rows = await journal.page(limit + 1, cursor === undefined ? null : Number(cursor));
-      const current = run?.now();
-      const { shown, next_cursor } = paged(rows, limit, (a) => a.id);
-      return { applies: shown.map((a) => (a.id === current?.id ? current : a)), next_cursor };
-    },
-    async versions({ limit = PAGE, cursor }) {
-      const rows = await versions.page(limit + 1, cursor === undefined ? null : Number(cursor));
-      const { shown, next_cursor } = paged(rows, limit, (v) => v.version);
-      return { versions: shown, next_cursor };
-    },
-    async version(number) {
-      const version = await versionOf(number);
-      const now = await versions.model(number);
-      if (now === null) throw new ServiceError('not_found', say`there is no version ${number} any more`);
-      return { success: true, version, objects: objectChanges(await versions.before(number), now) };
-    },
-    async object(number, path, key) {
-      await versionOf(number);
-      const kind = KINDS.find((k) => CONFIG_KINDS[k].path === path);
-      const found = kind === undefined ? undefined : (await versions.model(number))?.of(kind).get(key);
-      if (kind === undefined || found === undefined)
-        throw new ServiceError('not_found', say`version ${number} has no such object`);
-      const secrets = CONFIG_SECRETS[kind];
-      const object = Object.fromEntries(
-        Object.entries(found.body).filter(([field]) => !secrets.includes(field)),
-      );
-      return { success: true, kind, key, version: number, object };
-    },
-    async drift() {
-      await drift.check();
-      return { success: true, ...(await drift.shown()) };
-    },
-    snapshot: () => ({ version: objects.version, apply: run?.now() ?? null }),
-    async idle() {
-      while (run !== null) await run.done;
-    },
-    close,
-    [Symbol.asyncDispose]: close,
-  };
+  }
 }

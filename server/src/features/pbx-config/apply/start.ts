@@ -1,4 +1,4 @@
-/** What has to be done before the engine is started or taken over: an apply that nobody ended, then the files of this version. */
+/** Runs before the engine is started or adopted: ends an unfinished apply, then writes the files of this version. */
 import type { ConfigApply } from '@offhook/contract/config-applies.ts';
 import { rfc3339 } from '../../../core/clock.ts';
 import { messageOf } from '../../../core/errors.ts';
@@ -8,55 +8,98 @@ import type { StoredApply } from './journal.ts';
 import { isOver } from './journal.ts';
 import { patiently } from './patience.ts';
 import { leaveThere, problemsOf, proofOfDisk, putBack } from './put-back.ts';
-import type { RunDeps } from './run.ts';
+import type { EngineFiles, EngineProblem } from '../../../ports/engine-config.ts';
+import type { RunDeps } from './deps.ts';
 
 export interface Started {
-  /** Files the living engine did not take in: it is to be started anew once no call is left. */
+  /** Files that the running engine did not accept, which need its restart. */
   readonly untaken: readonly string[];
   /** Applies that were ended here. */
   readonly ended: readonly ConfigApply[];
 }
 
-/** `lives`: an engine of before runs and has its own idea of the configuration. Never throws for what a disk refuses. */
-export async function startFiles(
-  deps: RunDeps,
-  how: { readonly lives: boolean; readonly closing: AbortSignal },
-): Promise<Started> {
-  const { engine, journal, objects, clock, log } = deps;
-  const { lives, closing } = how;
-  const applied = () => engine.render(deps.site(objects.applied()));
-  const back = { engine, journal, log, applied };
-  // Nobody starts an engine that dies now.
-  const short = { clock, patience: { ...deps.patience, back_ms: 0 } };
-  const ended: ConfigApply[] = [];
+/** `lives`: the engine of the previous service runs. Never throws disk errors if files exist. */
+export class FilesAtStart {
+  readonly #deps: RunDeps;
+  readonly #lives: boolean;
+  readonly #closing: AbortSignal;
+  readonly #ended: ConfigApply[] = [];
+  readonly #untaken = new Set<string>();
 
-  const end = async (apply: StoredApply, change: Partial<ConfigApply>, open = false): Promise<void> => {
+  constructor(deps: RunDeps, how: { readonly lives: boolean; readonly closing: AbortSignal }) {
+    this.#deps = deps;
+    this.#lives = how.lives;
+    this.#closing = how.closing;
+  }
+  async run(): Promise<Started> {
+    const { engine, journal, log, objects } = this.#deps;
+    for (const apply of await journal.unfinished()) await this.#recover(apply);
+    await this.#deps.mailboxes(ownersBetween(EMPTY_MODEL, objects.applied())).catch((error: unknown) => {
+      log.error({ error: messageOf(error) }, 'folders of mailboxes could not be moved');
+    });
+    let written: readonly string[] = [];
+    try {
+      written = await this.#writeOwn();
+    } catch (error) {
+      if (this.#closing.aborted || (await journal.files()).size === 0) throw error;
+      // An engine with its former files is better than none.
+      log.error({ error: messageOf(error) }, 'the files of the engine could not be written');
+    }
+    if (this.#lives && written.length > 0) {
+      const restart = engine.needsRestart(written);
+      for (const name of restart) this.#untaken.add(name);
+      await this.#takeIn(written.filter((name) => !restart.includes(name)));
+    }
+    return { untaken: [...this.#untaken], ended: this.#ended };
+  }
+
+  #applied(): EngineFiles {
+    return this.#deps.engine.render(this.#deps.site(this.#deps.objects.applied()));
+  }
+  async #end(apply: StoredApply, change: Partial<ConfigApply>, open = false): Promise<void> {
+    const { journal, clock, log } = this.#deps;
     const shown = { ...apply.shown, ...change, finished_at: rfc3339(clock.now()) };
     await journal.save(shown, { open });
-    ended.push(shown);
+    this.#ended.push(shown);
     log.warn(
       { apply: shown.id, state: shown.state },
       'an apply that the service did not end before was ended',
     );
-  };
-  /** The living engine reads these files again; what it then does not hold as meant. */
-  const bringLive = async (names: readonly string[], all: readonly string[]) => {
-    const release = await deps.hold();
+  }
+  /** Reloads these files in the running engine; returns the objects that differ from the configuration. */
+  async #bringLive(names: readonly string[]): Promise<readonly EngineProblem[]> {
+    const { clock, engine } = this.#deps;
+    // During the start of the service no process restarts a dead engine.
+    const short = { clock, patience: { ...this.#deps.patience, back_ms: 0 } };
+    const release = await this.#deps.hold();
     try {
-      await patiently(short, deps.patience.reload_ms, closing, (signal) => engine.reload(names, signal));
-      const proof = await proofOfDisk(engine, all);
-      return await patiently(short, deps.patience.verify_ms, closing, (signal) =>
+      await patiently(short, this.#deps.patience.reload_ms, this.#closing, (signal) =>
+        engine.reload(names, signal),
+      );
+      const proof = await proofOfDisk(engine, this.#applied().keys());
+      return await patiently(short, this.#deps.patience.verify_ms, this.#closing, (signal) =>
         engine.verify(proof, names, signal),
       );
     } finally {
       release();
     }
-  };
-  const recover = async (apply: StoredApply, untaken: Set<string>): Promise<void> => {
+  }
+  /** Reloads new files in the running engine; files that it rejects need its restart. */
+  async #takeIn(live: readonly string[]): Promise<void> {
+    try {
+      const problems = live.length === 0 ? [] : await this.#bringLive(live);
+      if (problems.length > 0) throw new Error(problems.map((p) => p.words).join('; '));
+    } catch (error) {
+      if (this.#closing.aborted) throw error;
+      this.#deps.log.warn({ error: messageOf(error) }, 'the living engine did not take its new files in');
+      for (const name of live) this.#untaken.add(name);
+    }
+  }
+  async #recover(apply: StoredApply): Promise<void> {
     const { state } = apply.shown;
     if (!apply.open) {
       if (!isOver(state))
-        await end(apply, {
+        await this.#end(apply, {
           state: 'rejected',
           detail: `The service ended while it was ${state}; nothing was touched.`,
         });
@@ -65,25 +108,25 @@ export async function startFiles(
     const why = isOver(state) ? '' : `The service ended while it was ${state}. `;
     const names = apply.files.map((f) => f.name);
     try {
-      await putBack(back, apply.files);
+      await putBack(this.#deps, apply.files);
     } catch (error) {
-      await leaveThere(back, apply.files);
+      await leaveThere(this.#deps, apply.files);
       const detail = `${why}The files could not be put back: ${messageOf(error)}. Make room on the disk and start the service anew.`;
-      await end(apply, { state: 'failed', problems: [...problemsOf(error)], detail }, true);
+      await this.#end(apply, { state: 'failed', problems: [...problemsOf(error)], detail }, true);
       return;
     }
-    const live = names.filter((name) => !engine.needsRestart([name]).includes(name));
-    if (!lives || live.length === 0) {
-      await end(apply, {
+    const live = names.filter((name) => !this.#deps.engine.needsRestart([name]).includes(name));
+    if (!this.#lives || live.length === 0) {
+      await this.#end(apply, {
         state: 'rolled_back',
         detail: `${why}The files are as they were before, and the engine starts with them.`,
       });
       return;
     }
     try {
-      const problems = await bringLive(live, [...applied().keys()]);
+      const problems = await this.#bringLive(live);
       if (problems.length === 0) {
-        await end(apply, {
+        await this.#end(apply, {
           state: 'rolled_back',
           detail: `${why}Files and engine are as they were before.`,
         });
@@ -92,18 +135,21 @@ export async function startFiles(
       throw Object.assign(new Error('it does not hold what the files say'), { problems });
     } catch (error) {
       const { problems = [] } = error as { problems?: never[] };
-      for (const name of live) untaken.add(name);
-      await end(apply, {
+      for (const name of live) this.#untaken.add(name);
+      await this.#end(apply, {
         state: 'failed',
         problems: [...problemsOf(error, problems)],
         detail: `${why}The files are as they were before; the engine is started anew once no call is left, because ${messageOf(error)}.`,
       });
     }
-  };
-  /** The files of this version of the program, where nobody changed them by hand. */
-  const writeOwn = async (): Promise<readonly string[]> => {
+  }
+  /** Writes the files of this version, except those changed by hand. */
+  async #writeOwn(): Promise<readonly string[]> {
+    const { engine, journal, log } = this.#deps;
     const known = await journal.files();
-    const files = applied();
+    const files = this.#applied();
+    // A data folder may be restored without its certificates; an engine without them serves no phone over TLS.
+    await engine.certify(files);
     const steps = await stepsTo(engine, files);
     const drift = (await findDrift(engine, known)).filter((d) => !d.hand_written && d.hash !== null);
     const wanted = drift.length === 0 ? steps : steps.filter((s) => s.before === null);
@@ -126,38 +172,11 @@ export async function startFiles(
     }
     const drifted = new Set(drift.map((d) => d.name));
     const now = (await knownNow(engine, files.keys(), known)).filter(
-      (f) => !drifted.has(f.name) && (!f.hand_written || !lives || known.size === 0),
+      (f) => !drifted.has(f.name) && (!f.hand_written || !this.#lives || known.size === 0),
     );
     await journal.knowFiles(now);
     return wanted.map((s) => s.name);
-  };
-
-  const untaken = new Set<string>();
-  for (const apply of await journal.unfinished()) await recover(apply, untaken);
-  await deps.mailboxes(ownersBetween(EMPTY_MODEL, objects.applied())).catch((error: unknown) => {
-    log.error({ error: messageOf(error) }, 'folders of mailboxes could not be moved');
-  });
-  let written: readonly string[] = [];
-  try {
-    written = await writeOwn();
-  } catch (error) {
-    if (closing.aborted || (await journal.files()).size === 0) throw error;
-    // An engine with the files of before is better than none.
-    log.error({ error: messageOf(error) }, 'the files of the engine could not be written');
   }
-  if (lives && written.length > 0) {
-    const live = written.filter((name) => !engine.needsRestart([name]).includes(name));
-    for (const name of engine.needsRestart(written)) untaken.add(name);
-    try {
-      const problems = live.length === 0 ? [] : await bringLive(live, [...applied().keys()]);
-      if (problems.length > 0) throw new Error(problems.map((p) => p.words).join('; '));
-    } catch (error) {
-      if (closing.aborted) throw error;
-      log.warn({ error: messageOf(error) }, 'the living engine did not take its new files in');
-      for (const name of live) untaken.add(name);
-    }
-  }
-  return { untaken: [...untaken], ended };
 }
 
 /** Renders the engine's files for another program before its start; manual changes stay. No apply may be under way. */

@@ -1,4 +1,4 @@
-/** Every version that was applied, as far back as they are kept. */
+/** Applied versions, within the limit of kept ones. */
 import type { Transaction } from 'kysely';
 import type { ConfigVersion } from '@offhook/contract/config-applies.ts';
 import { rfc3339 } from '../../../core/clock.ts';
@@ -8,13 +8,13 @@ import type { Model } from '../model.ts';
 import type { ObjectStore } from '../objects.ts';
 import type { ObjectTables } from '../tables.ts';
 
-/** Versions that are kept; the oldest go when one is made. */
+/** Limit of kept versions; a new one deletes the oldest. */
 export const KEEP_VERSIONS = 2_000;
 
 type Row = { version: number; author: string; comment: string | null; at: number; objects: number };
 const shown = ({ at, ...row }: Row): ConfigVersion => ({ ...row, at: rfc3339(Number(at)) });
 
-/** Forgets what is older than the versions that are kept, and the objects that none of those has. */
+/** Deletes older versions, and the objects that only these had. */
 export async function pruneVersions(
   trx: Transaction<ObjectTables>,
   newest: number,
@@ -28,11 +28,11 @@ export async function pruneVersions(
 
 export interface Versions {
   page(limit: number, before: number | null): Promise<readonly ConfigVersion[]>;
-  /** Null where there is none of that number, or it is not kept any more. */
+  /** Null for an unknown or deleted version. */
   one(version: number): Promise<ConfigVersion | null>;
-  /** The site as it was in that version; null as for `one`. */
+  /** The site in that version; null as for `one`. */
   model(version: number): Promise<Model | null>;
-  /** As it was in the version before; empty for the oldest that is kept. */
+  /** The site in the previous version; empty for the oldest kept one. */
   before(version: number): Promise<Model>;
 }
 export function createVersions(store: Store, objects: Pick<ObjectStore, 'at'>): Versions {

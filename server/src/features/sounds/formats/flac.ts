@@ -3,7 +3,7 @@ import { FLACDecoder } from '@wasm-audio-decoders/flac';
 import { checkShape, notAudio } from './source.ts';
 import type { Source } from './source.ts';
 
-/** A thousand bytes of silence can stand for seconds of sound, all of which is in memory at once. */
+/** A thousand bytes of silence can decode to seconds of sound, all in memory at once. */
 const BITE = 1_024;
 const STREAM_INFO = 34;
 

@@ -14,7 +14,7 @@ const RATES: Readonly<Record<number, readonly number[]>> = {
   0: [11_025, 12_000, 8_000],
 };
 const MAX_TAGS = 4;
-/** Two may stand side by side by chance. */
+/** Two frames may follow each other by chance. */
 const FEWEST_FRAMES = 3;
 const BITE = 16_384;
 
@@ -38,7 +38,7 @@ function frameAt(bytes: Uint8Array, at: number): Frame | null {
 const startsWith = (bytes: Uint8Array, at: number, word: string): boolean =>
   Buffer.from(bytes.subarray(at, at + word.length)).toString('latin1') === word;
 
-/** Where the first frame stands, after the tags in front. */
+/** Position of the first frame, after leading tags. */
 function afterTags(bytes: Uint8Array): number {
   let at = 0;
   for (let tags = 0; startsWith(bytes, at, 'ID3') && tags < MAX_TAGS; tags++) {
@@ -49,20 +49,20 @@ function afterTags(bytes: Uint8Array): number {
   while (at < bytes.length && bytes[at] === 0) at++;
   return at;
 }
-/** What may stand after the last frame: tags, or nothing but zeros. */
+/** True for valid data after the last frame: tags, or only zeros. */
 function isTail(bytes: Uint8Array, at: number): boolean {
   if (startsWith(bytes, at, 'TAG')) return bytes.length - at === 128;
   if (startsWith(bytes, at, 'APETAGEX') || startsWith(bytes, at, 'LYRICSBEGIN')) return true;
   return bytes.subarray(at).every((byte) => byte === 0);
 }
 
-/** True where two frames follow each other, after tags or at once. */
+/** True for a leading tag or two consecutive frames. */
 export function looksLikeMp3(bytes: Uint8Array): boolean {
   if (startsWith(bytes, 0, 'ID3')) return true;
   const first = frameAt(bytes, 0);
   return first !== null && frameAt(bytes, first.length) !== null;
 }
-/** MPEG layer III, frame by frame without a gap, so that its length is known before anything is decoded. Throws `not_audio`. */
+/** MPEG layer III, frame by frame without a gap, so that the length is known before decoding. Throws `not_audio`. */
 export function readMp3(bytes: Uint8Array): Source {
   const start = afterTags(bytes);
   const first = frameAt(bytes, start);

@@ -8,18 +8,18 @@ const PAGE_HEAD = 27;
 const FIRST = 2;
 const LAST = 4;
 const OPUS_RATE = 48_000;
-/** As with FLAC: little can stand for much. */
+/** Decoded in small pieces, as FLAC: few bytes can contain much sound. */
 const BITE = 1_024;
-/** Packets that are decoded at once. */
+/** Packets decoded at once. */
 const PACKETS = 50;
 const MAX_PACKET = 3_840;
 
 interface Pages {
   readonly packets: readonly Uint8Array[];
-  /** Samples up to the end, as the last page says. */
+  /** Number of samples by the last page. */
   readonly position: number;
 }
-/** Every page of one stream, without a gap. Throws `not_audio`. */
+/** All pages of one stream, without a gap. Throws `not_audio`. */
 function readPages(bytes: Uint8Array): Pages {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const broken = (what: string): never => {

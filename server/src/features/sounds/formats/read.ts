@@ -5,7 +5,7 @@ import { notAudio } from './source.ts';
 import type { Source } from './source.ts';
 import { readWav } from './wav.ts';
 
-/** What these bytes are, by what is in them. Throws `not_audio`. */
+/** Detects the format from the content. Throws `not_audio`. */
 export function readSource(bytes: Uint8Array): Source {
   const word = Buffer.from(bytes.subarray(0, 4)).toString('latin1');
   if (bytes.length === 0) throw notAudio('there is nothing in it');

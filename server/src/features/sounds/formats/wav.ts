@@ -7,9 +7,9 @@ const FLOAT = 3;
 const ALAW = 6;
 const ULAW = 7;
 const EXTENSIBLE = 0xfffe;
-/** How the format's number goes on in an extensible head. */
+/** Rest of the format's GUID in an extensible header. */
 const REST_OF_GUID = '000000001000800000aa00389b71';
-/** Chunks beside the sound that are stepped over. */
+/** Limit of skipped chunks. */
 const MAX_CHUNKS = 64;
 const BLOCK = 16_384;
 

@@ -1,0 +1,35 @@
+/** Dependencies of an apply; the start of the service and the return to former files use the same. */
+import type { ConfigApply } from '@offhook/contract/config-applies.ts';
+import type { Log } from '../../../core/log.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import type { EngineConfig, MailboxOwner } from '../../../ports/engine-config.ts';
+import type { Site } from '../../../ports/site.ts';
+import type { House } from '../check.ts';
+import type { Model } from '../model.ts';
+import type { ObjectStore } from '../objects.ts';
+import type { ApplyJournal } from './journal.ts';
+import type { Patience } from './patience.ts';
+
+export interface RunDeps {
+  readonly objects: ObjectStore;
+  readonly engine: EngineConfig;
+  readonly journal: ApplyJournal;
+  readonly house: House;
+  readonly site: (model: Model) => Site;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly patience: Patience;
+  /** Called with every state of an apply. */
+  readonly told: (apply: ConfigApply) => void;
+  /**
+   * Called before the engine reads files again, because a reload may forget state of the engine. The function that it resolves
+   * with is called when engine and files agree again.
+   */
+  readonly hold: () => Promise<() => void>;
+  /** Moves messages with their owners: called before the engine reads files again, and with the reverse on the way back. */
+  readonly mailboxes: (owners: readonly MailboxOwner[]) => Promise<void>;
+  /** Called after a version was created. */
+  readonly committed: () => void;
+  /** Requests a restart of the engine when no call is left. */
+  readonly restart: () => Promise<void>;
+}

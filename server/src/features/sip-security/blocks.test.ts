@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import { temporaryStore } from '../../../test/conformance/store-temp.ts';
+import { until } from '../../../test/support/until.ts';
+import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
+import { silent } from '../../core/log.ts';
+import type { AuditEntry } from '../../ports/audit.ts';
+import type { Actor } from '../../ports/operations.ts';
+import { BLOCK_MS, MOST_REFUSED, NetworkBlocks } from './blocks.ts';
+import { blockedNetworkOf, meets } from './networks.ts';
+
+const ACTOR = { caller: { username: 'ada' }, ip: '192.0.2.9' } as unknown as Actor;
+
+async function rig(t: { after(work: () => Promise<void>): void }) {
+  const { store, ...temp } = await temporaryStore();
+  const clock = createVirtualClock();
+  const events: DomainEvent[] = [];
+  const rows: AuditEntry[] = [];
+  const engine: { lists: (readonly string[])[]; away: boolean } = { lists: [], away: false };
+  const phones: string[] = [];
+  const open = () =>
+    NetworkBlocks.open({
+      store,
+      clock,
+      log: silent,
+      audit: { record: async (entry) => void rows.push(entry) },
+      publish: (all) => void events.push(...all),
+      spared: () => ['127.0.0.1', '10.0.0.0/8'],
+      phones: async () => phones,
+      async enforce(networks) {
+        engine.lists.push(networks);
+        if (engine.away) throw new Error('no engine');
+        return true;
+      },
+    });
+  const blocks = await open();
+  t.after(async () => {
+    await blocks.close();
+    await temp[Symbol.asyncDispose]();
+  });
+  const attack = (address: string, times = MOST_REFUSED, reason: 'password' | 'request' = 'password') => {
+    for (let i = 0; i < times; i++) blocks.refused({ reason, account: '1001', address });
+  };
+  return { blocks, clock, events, rows, engine, phones, open, attack };
+}
+
+test('blocked networks - the tenth refusal blocks the network until its time is over, with event and audit line', async (t) => {
+  const { blocks, clock, events, rows, engine, attack } = await rig(t);
+  blocks.again();
+  attack('203.0.113.7', MOST_REFUSED - 1);
+  attack('203.0.113.8', 1);
+  attack('203.0.113.8', 5);
+  const listed = await until('the block', () => blocks.list().networks[0]);
+  assert.deepEqual(
+    [listed.network, listed.reason, listed.requests, Date.parse(listed.until) - Date.parse(listed.since)],
+    ['203.0.113.0/24', 'password', 10, BLOCK_MS],
+  );
+  await until('its audit line', () => rows.length === 1);
+  assert.deepEqual([rows[0]!.action, rows[0]!.object], ['sip.network_blocked', '203.0.113.0/24']);
+  assert.deepEqual(engine.lists.at(-1), ['203.0.113.0/24']);
+  await clock.advance(BLOCK_MS);
+  await until('its end', () => events.length === 2);
+  assert.deepEqual(
+    events.map(({ type, data }) => [type, (data as { why?: string }).why]),
+    [
+      ['network.blocked', undefined],
+      ['network.released', 'over'],
+    ],
+  );
+  assert.deepEqual([blocks.list().networks, engine.lists.at(-1)], [[], []]);
+});
+
+test('blocked networks - refusals over a long time, malformed requests, own networks and offices are spared', async (t) => {
+  const { blocks, clock, engine, phones, attack } = await rig(t);
+  phones.push('198.51.100.20');
+  for (const address of ['127.0.0.9', '10.1.2.3', '::ffff:127.0.0.1', 'nonsense', '198.51.100.7'])
+    attack(address);
+  attack('203.0.113.7', 50, 'request');
+  attack('203.0.113.9', 9);
+  await clock.advance(6 * 60_000);
+  attack('203.0.113.9', 9);
+  attack('2001:db8:0:1::5');
+  await until('the one that is blocked', () => engine.lists.length > 0);
+  assert.deepEqual(engine.lists, [['2001:db8:0:1::/64']]);
+  assert.deepEqual(
+    blocks.list().networks.map((n) => n.network),
+    ['2001:db8:0:1::/64'],
+  );
+});
+
+test('blocked networks - a block outlives the service and an engine that is away, and a person ends it', async (t) => {
+  const { blocks, engine, open, rows, events, attack } = await rig(t);
+  engine.away = true;
+  attack('203.0.113.7');
+  await until('the block', () => events.length === 1);
+  assert.equal(blocks.list().enforced, false);
+  engine.away = false;
+  const next = await open();
+  next.again();
+  await until('the list in the engine', () => next.list().enforced);
+  assert.deepEqual(engine.lists.at(-1), ['203.0.113.0/24']);
+  const { id } = next.list().networks[0]!;
+  await next.release(ACTOR, id);
+  assert.deepEqual([engine.lists.at(-1), next.list().networks], [[], []]);
+  assert.deepEqual([rows.at(-1)!.action, rows.at(-1)!.actor], ['sip.network_released', 'ada']);
+  await assert.rejects(next.release(ACTOR, id), /not blocked/);
+  await next.close();
+});
+
+test('blocked networks - networks of addresses, and whether they meet', () => {
+  assert.deepEqual(['192.0.2.77', '::ffff:192.0.2.77', '2001:db8::1', '::1', 'x', ''].map(blockedNetworkOf), [
+    '192.0.2.0/24',
+    '192.0.2.0/24',
+    '2001:db8:0:0::/64',
+    '0:0:0:0::/64',
+    null,
+    null,
+  ]);
+  for (const [network, other, is] of [
+    ['192.0.2.0/24', '192.0.2.200', true],
+    ['192.0.2.0/24', '192.0.3.1', false],
+    ['192.0.2.0/24', '192.0.0.0/16', true],
+    ['192.0.2.0/24', '192.0.2.128/25', true],
+    ['192.0.2.0/24', '0.0.0.0/0', true],
+    ['2001:db8:0:0::/64', '2001:db8::/32', true],
+    ['0:0:0:0::/64', '::1', true],
+  ] as const)
+    assert.equal(meets(network, [other]), is, `${network} ${other}`);
+});

@@ -1,0 +1,226 @@
+/**
+ * Blocks networks from which many refused SIP requests come, for a time. The engine rejects their requests; the list is kept in
+ * the store and given to the engine again after each connection.
+ */
+import type { BlockedNetwork } from '@offhook/contract/blocked-networks.ts';
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import { rfc3339, sleepUntil } from '../../core/clock.ts';
+import { ServiceError, messageOf } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import type { Audit } from '../../ports/audit.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { SipRefusal } from '../../ports/engine.ts';
+import type { Actor } from '../../ports/operations.ts';
+import type { Migration, Store } from '../../ports/store.ts';
+import { blockedNetworkOf, meets } from './networks.ts';
+
+interface Row {
+  id: number;
+  network: string;
+  reason: BlockedNetwork['reason'];
+  requests: number;
+  since_ms: number;
+  until_ms: number;
+}
+interface Tables {
+  sip_blocked_networks: Row;
+}
+const migrations: readonly Migration[] = [
+  {
+    id: '0100-sip-blocked-networks',
+    async up(db) {
+      await db.schema
+        .createTable('sip_blocked_networks')
+        .addColumn('id', 'integer', (c) => c.primaryKey())
+        .addColumn('network', 'text', (c) => c.notNull().unique())
+        .addColumn('reason', 'text', (c) => c.notNull())
+        .addColumn('requests', 'integer', (c) => c.notNull())
+        .addColumn('since_ms', 'integer', (c) => c.notNull())
+        .addColumn('until_ms', 'integer', (c) => c.notNull())
+        .execute();
+    },
+  },
+];
+
+/** Refused requests within `WINDOW_MS` that block a network. */
+export const MOST_REFUSED = 10;
+const WINDOW_MS = 5 * 60_000;
+export const BLOCK_MS = 60 * 60_000;
+/** Networks that are blocked at once; the one that ends first makes room. */
+export const MOST_BLOCKED = 500;
+/** Networks whose refusals are counted; the one that was refused longest ago is forgotten. */
+const MOST_COUNTED = 2_000;
+
+export interface BlockDeps {
+  readonly store: Store;
+  readonly audit: Required<Pick<Audit, 'record'>>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly publish: (events: readonly DomainEvent[]) => void;
+  /** Networks and addresses that are never blocked. */
+  readonly spared: () => readonly string[];
+  /** Addresses of the phones that are registered now. */
+  readonly phones: () => Promise<readonly string[]>;
+  /** Gives the engine the list; false where it does not reject them yet. */
+  readonly enforce: (networks: readonly string[]) => Promise<boolean>;
+}
+
+export class NetworkBlocks {
+  readonly #deps: BlockDeps;
+  #blocked: readonly Row[];
+  readonly #counted = new Map<string, { from: number; requests: number }>();
+  #enforced = false;
+  /** Changes run one after the other. */
+  #work: Promise<void> = Promise.resolve();
+  readonly #stop = new AbortController();
+  #timer = new AbortController();
+
+  private constructor(deps: BlockDeps, blocked: readonly Row[]) {
+    this.#deps = deps;
+    this.#blocked = blocked;
+  }
+  /** Runs the migrations. The engine is given the list by `again`. */
+  static async open(deps: BlockDeps): Promise<NetworkBlocks> {
+    await deps.store.migrate('sip-blocked-networks', migrations);
+    const rows = await deps.store.db<Tables>().selectFrom('sip_blocked_networks').selectAll().execute();
+    return new NetworkBlocks(deps, rows);
+  }
+
+  /** Counts a refused request. */
+  refused({ address, reason }: SipRefusal): void {
+    if (reason === 'request') return;
+    const network = blockedNetworkOf(address);
+    if (network === null || this.#blocked.some((b) => b.network === network)) return;
+    if (meets(network, this.#deps.spared())) return;
+    const now = this.#deps.clock.now();
+    const known = this.#counted.get(network);
+    const counted = known === undefined || known.from <= now - WINDOW_MS ? { from: now, requests: 0 } : known;
+    counted.requests += 1;
+    this.#counted.delete(network);
+    if (counted.requests >= MOST_REFUSED)
+      return this.#do(() => this.#block(network, reason, counted.requests));
+    this.#counted.set(network, counted);
+    if (this.#counted.size > MOST_COUNTED) this.#counted.delete(this.#counted.keys().next().value!);
+  }
+  /** The engine is there, or there again: gives it the list, and ends the blocks that are over. */
+  again(): void {
+    this.#do(() => this.#enforce());
+    this.#wait();
+  }
+  list(): { readonly enforced: boolean; readonly networks: BlockedNetwork[] } {
+    return {
+      enforced: this.#enforced,
+      networks: this.#blocked.map(({ since_ms, until_ms, ...row }) => ({
+        ...row,
+        since: rfc3339(since_ms),
+        until: rfc3339(until_ms),
+      })),
+    };
+  }
+  /** Ends a block before its time. Throws `not_found`. */
+  async release(actor: Actor, id: number): Promise<void> {
+    const found = this.#blocked.find((b) => b.id === id);
+    if (found === undefined) throw new ServiceError('not_found', 'this network is not blocked');
+    await this.#run(() => this.#end([found], 'released'));
+    await this.#deps.audit.record({
+      action: 'sip.network_released',
+      actor: actor.caller.username,
+      object: found.network,
+      outcome: 'ok',
+      ip: actor.ip,
+      detail: { reason: found.reason },
+    });
+  }
+  async close(): Promise<void> {
+    this.#stop.abort();
+    this.#timer.abort();
+    await this.#work;
+  }
+
+  /** Runs after the changes before it. */
+  #run(work: () => Promise<void>): Promise<void> {
+    const run = this.#work.then(work);
+    this.#work = run.catch(() => undefined);
+    return run;
+  }
+  #do(work: () => Promise<void>): void {
+    this.#run(work).catch((error: unknown) => {
+      this.#deps.log.error({ error: messageOf(error) }, 'a network could not be blocked or released');
+    });
+  }
+  async #block(network: string, reason: BlockedNetwork['reason'], requests: number): Promise<void> {
+    const { clock, store, phones, audit } = this.#deps;
+    if (this.#blocked.some((b) => b.network === network)) return;
+    // An office whose phone has a wrong password is not shut out while another phone of it works.
+    if (meets(network, await phones())) return;
+    if (this.#blocked.length >= MOST_BLOCKED)
+      await this.#end([this.#blocked.reduce((a, b) => (b.until_ms < a.until_ms ? b : a))], 'released');
+    const now = clock.now();
+    const values = { network, reason, requests, since_ms: now, until_ms: now + BLOCK_MS };
+    const row = await store
+      .db<Tables>()
+      .insertInto('sip_blocked_networks')
+      .values(values as Row)
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    this.#blocked = [...this.#blocked, row];
+    await this.#enforce();
+    this.#tell('network.blocked', row);
+    await audit.record({
+      action: 'sip.network_blocked',
+      actor: null,
+      object: network,
+      outcome: 'ok',
+      ip: null,
+      detail: { reason, requests, until: rfc3339(row.until_ms) },
+    });
+    this.#wait();
+  }
+  async #end(rows: readonly Row[], why: 'released' | 'over'): Promise<void> {
+    const ids = rows.map((r) => r.id);
+    await this.#deps.store.db<Tables>().deleteFrom('sip_blocked_networks').where('id', 'in', ids).execute();
+    this.#blocked = this.#blocked.filter((b) => !ids.includes(b.id));
+    await this.#enforce();
+    for (const row of rows) this.#tell('network.released', row, why);
+    this.#wait();
+  }
+  /** An engine that is away has the list when it starts. */
+  async #enforce(): Promise<void> {
+    this.#enforced = false;
+    try {
+      this.#enforced = await this.#deps.enforce(this.#blocked.map((b) => b.network));
+    } catch (error) {
+      this.#deps.log.warn(
+        { error: messageOf(error) },
+        'blocked networks are not enforced until the engine is back',
+      );
+    }
+  }
+  #tell(type: 'network.blocked' | 'network.released', row: Row, why?: 'released' | 'over'): void {
+    const { network, reason, requests, until_ms } = row;
+    const at = this.#deps.clock.now();
+    const subject = `networks/${network}`;
+    const data =
+      type === 'network.blocked'
+        ? { network, reason, requests, until: rfc3339(until_ms) }
+        : { network, why: why! };
+    this.#deps.publish([{ type, subject, at, observed: 'live', data } as DomainEvent]);
+  }
+  /** Waits for the end of the block that ends first. */
+  #wait(): void {
+    this.#timer.abort();
+    this.#timer = new AbortController();
+    const first = Math.min(...this.#blocked.map((b) => b.until_ms));
+    if (first === Infinity || this.#stop.signal.aborted) return;
+    const { clock } = this.#deps;
+    const { signal } = this.#timer;
+    void sleepUntil(clock, first, signal).then(
+      () =>
+        this.#do(async () => {
+          const over = this.#blocked.filter((b) => b.until_ms <= clock.now());
+          if (over.length > 0) await this.#end(over, 'over');
+        }),
+      () => undefined,
+    );
+  }
+}
