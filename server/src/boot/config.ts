@@ -33,19 +33,18 @@ const address = (text: string): Address | undefined => {
   const port = Number(m[3]);
   return port <= 65535 ? { host: (m[1] ?? m[2])!, port } : undefined;
 };
-const origins = (text: string): readonly string[] | undefined => {
-  const list = text
+const listed = (text: string): string[] =>
+  text
     .split(',')
-    .map((s) => s.trim())
+    .map((entry) => entry.trim())
     .filter(Boolean);
+const origins = (text: string): readonly string[] | undefined => {
+  const list = listed(text);
   return list.every((o) => URL.canParse(o) && new URL(o).origin === o) ? list : undefined;
 };
 /** Addresses of Debian mirrors, or null to use the default ones. */
 const mirrors = (text: string): readonly string[] | null | undefined => {
-  const list = text
-    .split(',')
-    .map((s) => s.trim().replace(/\/+$/, ''))
-    .filter(Boolean);
+  const list = listed(text).map((s) => s.replace(/\/+$/, ''));
   const fits = list.every((m) => /^https?:\/\/[^\s"'\\]+$/.test(m) && URL.canParse(m));
   if (!fits) return undefined;
   return list.length === 0 ? null : list;
@@ -76,10 +75,7 @@ const network = (text: string): boolean => {
 };
 /** Host names, addresses and networks, separated by commas. */
 const targets = (text: string): readonly string[] | undefined => {
-  const list = text
-    .split(',')
-    .map((s) => s.trim().toLowerCase())
-    .filter(Boolean);
+  const list = listed(text.toLowerCase());
   // A malformed address would be taken for a host name and allow nothing.
   const isHost = (entry: string): boolean =>
     entry.length <= 253 &&
@@ -141,6 +137,28 @@ export const SETTINGS = {
     initial: '10000-10199',
     about: 'UDP ports for media.',
     parse: range,
+  }),
+  tlsCertificate: setting({
+    name: 'OFFHOOK_TLS_CERTIFICATE',
+    expects: 'a file, or empty',
+    initial: '',
+    about:
+      'PEM file of the certificate for SIP over TLS, followed by those up to its authority; empty: the site’s own authority issues one (docs/tls.md).',
+    parse: (text) => (text === '' ? null : folder(text)),
+  }),
+  tlsKey: setting({
+    name: 'OFFHOOK_TLS_KEY',
+    expects: 'a file, or empty',
+    initial: '',
+    about: 'PEM file of the key of `OFFHOOK_TLS_CERTIFICATE`, without a password.',
+    parse: (text) => (text === '' ? null : folder(text)),
+  }),
+  tlsTrusted: setting({
+    name: 'OFFHOOK_TLS_TRUSTED',
+    expects: 'a file, or empty',
+    initial: '',
+    about: 'PEM file of authorities that trunks by TLS are checked against, beside the public ones.',
+    parse: (text) => (text === '' ? null : folder(text)),
   }),
   cache: setting({
     name: 'OFFHOOK_CACHE',
@@ -220,6 +238,28 @@ export const SETTINGS = {
     expects: 'addresses or networks such as 127.0.0.1,10.0.0.0/8, or empty',
     initial: '',
     about: 'Proxies whose X-Forwarded headers are believed.',
+    parse: (text) => {
+      const list = listed(text);
+      return list.every(network) ? list : undefined;
+    },
+  }),
+  sipNeverBlock: setting({
+    name: 'OFFHOOK_SIP_NEVER_BLOCK',
+    expects: 'networks such as own,10.0.0.0/8, or empty',
+    initial: 'own',
+    about:
+      'Networks that are not blocked after refused SIP requests; `own` are those of this machine. Proxies, loopback and networks with a registered phone are never blocked. `0.0.0.0/0,::/0` blocks nothing.',
+    parse: (text) => {
+      const list = listed(text);
+      return list.every((entry) => entry === 'own' || network(entry)) ? list : undefined;
+    },
+  }),
+  provisionHttp: setting({
+    name: 'OFFHOOK_PROVISION_HTTP',
+    expects: 'networks such as 192.168.10.0/24, or empty',
+    initial: '',
+    about:
+      'Networks whose desk phones may fetch their configuration, with its passwords, without TLS. This machine itself always may.',
     parse: (text) => {
       const list = text
         .split(',')
@@ -373,6 +413,8 @@ export function readConfig(
     }
     return [key, value] as const;
   });
+  if (((env['OFFHOOK_TLS_CERTIFICATE'] ?? '') === '') !== ((env['OFFHOOK_TLS_KEY'] ?? '') === ''))
+    wrong.push('OFFHOOK_TLS_CERTIFICATE and OFFHOOK_TLS_KEY: give both or none');
   for (const arg of args) if (arg !== '--empty') wrong.push(`${arg} is not an option; there is --empty`);
   if (wrong.length > 0) throw new ConfigError(wrong.join('\n'));
   return {

@@ -1,11 +1,13 @@
-import { randomInt } from 'node:crypto';
 import fs from 'node:fs/promises';
 import path from 'node:path';
+import { replaceFile } from '../core/files.ts';
 import { isDeepStrictEqual } from 'node:util';
+import { randomInt } from '../core/chance.ts';
 import type { Log } from '../core/log.ts';
 import type { Person } from '../ports/directory.ts';
 import { Queue } from '../core/queue.ts';
 import type { StoredDirectory } from '../features/pbx-config/directory.ts';
+import type { PasswordCost } from '../features/sessions/password.ts';
 import type { Sessions } from '../features/sessions/service.ts';
 
 export interface Credential {
@@ -24,7 +26,7 @@ const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
 /** Four groups of four, 80 random bits. */
 export const newPassword = (): string =>
   Array.from({ length: 4 }, () =>
-    Array.from({ length: 4 }, () => ALPHABET[randomInt(ALPHABET.length)]).join(''),
+    Array.from({ length: 4 }, () => ALPHABET[randomInt(ALPHABET.length, 'password')]).join(''),
   ).join('-');
 
 export const credentialsFile = (data: string): string => path.join(data, 'credentials.json');
@@ -39,18 +41,8 @@ export async function readCredentials(data: string): Promise<readonly Credential
   }
 }
 
-/** Replaces the file in one step, readable by its owner only. */
-async function writeCredentials(data: string, people: readonly Credential[]): Promise<void> {
-  const file = credentialsFile(data);
-  const handle = await fs.open(`${file}.new`, 'w', 0o600);
-  try {
-    await handle.writeFile(`${JSON.stringify(people, null, 2)}\n`);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await fs.rename(`${file}.new`, file);
-}
+const writeCredentials = (data: string, people: readonly Credential[]): Promise<void> =>
+  replaceFile(credentialsFile(data), `${JSON.stringify(people, null, 2)}\n`);
 
 type Listed = Pick<StoredDirectory, 'sipPassword'>;
 const entryOf = (directory: Listed, { extension, username, name: full_name, level }: Person): Credential => ({
@@ -66,6 +58,7 @@ export async function giveCredentials(
   data: string,
   directory: StoredDirectory,
   sessions: Sessions,
+  cost?: PasswordCost,
 ): Promise<void> {
   const fresh: (Credential & { readonly password: string })[] = [];
   const known = await sessions.withPassword();
@@ -83,7 +76,7 @@ export async function giveCredentials(
   const give = async (): Promise<void> => {
     for (const { extension, password } of rest) {
       const person = directory.byExtension(extension);
-      if (person !== undefined) await sessions.setPassword(person.id, password);
+      if (person !== undefined) await sessions.setPassword(person.id, password, cost);
     }
   };
   await Promise.all(Array.from({ length: 8 }, give));

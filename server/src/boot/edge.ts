@@ -48,6 +48,7 @@ export function createEventStream(parts: Features, stack: AsyncDisposableStack) 
       },
       agents,
       history: { snapshot: () => ({}) },
+      phonebook: { snapshot: () => ({}) },
       config: { snapshot: () => applies.snapshot() },
       system: { snapshot: () => ({ engine: engineStatus() }) },
     },
@@ -70,12 +71,13 @@ export function createEventStream(parts: Features, stack: AsyncDisposableStack) 
 
 /** Resolves when HTTP listens. Throws `ConfigError` where the address is not available. */
 export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
-  const { apiKeys, clock, config, exchange, features, instance, live, log, metrics, stream } = parts;
+  const { apiKeys, clock, config, engineSite, features, live, log, metrics, stream } = parts;
   const { sessions, sipKey, siteConsole, store } = parts;
   const engineUp = (): boolean => live.live;
-  const checks = checksOf(parts);
+  const watched = { ...parts, exchange: engineSite.exchange };
+  const checks = checksOf(watched);
   for (const feature of features) feature.gauges?.(metrics);
-  addGauges(metrics, parts);
+  addGauges(metrics, watched);
   const host = await createHost({
     config,
     authenticator: {
@@ -97,7 +99,7 @@ export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
   const served = features.flatMap((feature) => feature.operations?.(app) ?? []);
   const commands = addOperations(app, [healthOperations(health), ...served]);
   addOperations(app, [stream.operations(app, commands)]);
-  const port = (): number | null => (exchange.running() ? instance.http_port : null);
+  const port = (): number | null => engineSite.webSipPort();
   sipRelayRoutes(app, { port, credentials: sessions.sip, log, metrics });
   const address = await host.listen(config.listen).catch((error: unknown) => {
     const { host: name, port } = config.listen;
@@ -125,7 +127,7 @@ export interface Announcement {
 }
 /** Prints the address now, and the ready lines as soon as everything works. */
 export function announce(
-  { clock, config, exchange, log, say }: EdgeParts,
+  { clock, config, engineSite, log, say }: EdgeParts,
   { address, checks, began, print, signal }: Announcement,
   stack: AsyncDisposableStack,
 ): void {
@@ -142,7 +144,9 @@ export function announce(
     log.info({ seconds }, 'ready');
     for (const warning of exposures(config)) log.warn({}, warning);
     const terminal = process.stdout.isTTY;
-    print(await readyText(config, address, { deskPhones: exchange.deskPhones(), seconds, terminal }));
+    print(
+      await readyText(config, address, { deskPhones: engineSite.exchange.deskPhones(), seconds, terminal }),
+    );
   }
   const announced = whenReady();
   stack.defer(async () => {

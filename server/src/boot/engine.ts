@@ -1,21 +1,31 @@
 /** The engine's link, the live model that follows it, and the loop between them. */
-import { randomUUID } from 'node:crypto';
-import { createAsteriskEngine } from '../adapters/asterisk/engine.ts';
-import { celFile } from '../adapters/asterisk/instance.ts';
-import { watchEngine } from '../adapters/asterisk/watch.ts';
+import os from 'node:os';
 import { rfc3339 } from '../core/clock.ts';
+import { NetworkBlocks } from '../features/sip-security/blocks.ts';
 import { createSipSecurity } from '../features/sip-security/service.ts';
 import { createEngineLoop } from '../journal/engine-loop.ts';
 import { createLiveView } from '../journal/live.ts';
 import { createModel } from '../pbx/model.ts';
+import type { Config } from './config.ts';
 import type { SiteFeatures, SiteParts } from './site.ts';
 
 export interface EngineParts extends SiteParts, SiteFeatures {}
-export type EngineSide = ReturnType<typeof createEngineSide>;
+export type EngineSide = Awaited<ReturnType<typeof createEngineSide>>;
 
+/** Loopback, proxies, and the networks of the setting; `own` are those of this machine's interfaces. */
+const sparedNetworks = ({ sipNeverBlock, trustProxy }: Config): readonly string[] => [
+  '127.0.0.1',
+  '::1',
+  ...trustProxy,
+  ...sipNeverBlock.flatMap((entry) =>
+    entry === 'own'
+      ? Object.values(os.networkInterfaces()).flatMap((all) => all?.flatMap((one) => one.cidr ?? []) ?? [])
+      : [entry],
+  ),
+];
 /** Connects nothing: the loop does so when it begins. */
-export function createEngineSide(parts: EngineParts, stack: AsyncDisposableStack) {
-  const { audit, clock, config, directory, exchange, instance, journal, log, node } = parts;
+export async function createEngineSide(parts: EngineParts, stack: AsyncDisposableStack) {
+  const { audit, clock, config, directory, engineSite, journal, log, node, store } = parts;
   const sipSecurity = createSipSecurity({
     audit,
     clock,
@@ -23,30 +33,28 @@ export function createEngineSide(parts: EngineParts, stack: AsyncDisposableStack
     isAccount: (account) => directory.byEndpoint(account) !== undefined,
   });
   stack.defer(() => sipSecurity.close());
-  // A random account that does not exist: its refusals are no attack.
-  const healthAccount = `health-${randomUUID()}`;
-  const engine = createAsteriskEngine({
-    node,
+  const engine = engineSite.createEngine({
     refused(refusal) {
-      if (refusal.account !== healthAccount) sipSecurity.refused(refusal);
+      sipSecurity.refused(refusal);
+      blocks.refused(refusal);
     },
-    clock,
-    log,
-    connect: async () =>
-      exchange.running()
-        ? {
-            host: '127.0.0.1',
-            port: instance.ami_port,
-            events: instance.ami_events,
-            actions: instance.ami_actions,
-          }
-        : null,
   });
   const model = createModel();
   const live = createLiveView(model.view);
   const loop = createEngineLoop({ engine, model, journal, log });
+  const blocks = await NetworkBlocks.open({
+    store,
+    audit,
+    clock,
+    log,
+    publish: loop.publish,
+    spared: () => sparedNetworks(config),
+    phones: () => engineSite.phoneAddresses(),
+    enforce: (networks) => engineSite.blockNetworks(networks),
+  });
   return {
     sipSecurity,
+    blocks,
     engine,
     live: live.view,
     liveChanged: () => live.changed(),
@@ -56,16 +64,6 @@ export function createEngineSide(parts: EngineParts, stack: AsyncDisposableStack
       const { link, reason, since } = engine.status();
       return { node, up: live.view.live, link, reason, since: rfc3339(since) };
     },
-    watchEngine: () =>
-      watchEngine({
-        up: () => live.view.live && engine.status().link === 'up',
-        sip: config.sipListen,
-        account: healthAccount,
-        placeCall: engine.placeHealthCall,
-        recordFile: celFile(instance),
-        console: async (text, until) => await exchange.console(text, until),
-        clock,
-        log,
-      }),
+    watchEngine: () => engineSite.watch(() => live.view.live),
   };
 }

@@ -1,30 +1,40 @@
 /** Features that work on live calls: agents, queues, call control and people's own call settings. */
+import { createConnectorVerbs } from './connector-verbs.ts';
 import path from 'node:path';
-import { moveMailboxes } from '../adapters/asterisk/mailbox-folders.ts';
+import { ServiceError } from '../core/errors.ts';
 import { outboundFinder, outboundOrder } from '../routing/routes.ts';
 import { createAgents } from '../features/agents/feature.ts';
 import type { Agents } from '../features/agents/feature.ts';
+import { createCallbacks } from '../features/callbacks/feature.ts';
+import type { CallbackFeature } from '../features/callbacks/feature.ts';
 import { createCallControlFeature } from '../features/calls/feature.ts';
 import type { CallControlFeature } from '../features/calls/feature.ts';
 import { createLiveCalls } from '../features/calls/live.ts';
 import { createLiveParking } from '../features/calls/parking.ts';
+import { createConnectors } from '../features/connectors/feature.ts';
+import type { Connectors } from '../features/connectors/feature.ts';
 import { FEATURE_CODES } from '../features/feature-codes/feature-codes.ts';
-import { createApplies } from '../features/pbx-config/apply/service.ts';
+import { ConfigApplies } from '../features/pbx-config/apply/service.ts';
 import { toPbxConfig } from '../features/pbx-config/config.ts';
 import { otherNumbers } from '../features/pbx-config/live.ts';
 import { toSite } from '../features/pbx-config/site.ts';
+import { CallCustomers } from '../features/phonebook/call-customers.ts';
+import { EngineCustomers } from '../features/phonebook/engine-customers.ts';
 import { createPhonebook } from '../features/phonebook/service.ts';
 import type { Phonebook } from '../features/phonebook/service.ts';
-import { createPresence } from '../features/presence/service.ts';
-import type { PresenceService } from '../features/presence/service.ts';
+import { createPhonebookSources } from '../features/phonebook/sync/service.ts';
+import { Presence } from '../features/presence/service.ts';
 import { remainsOf } from '../features/privacy/remains.ts';
-import { createPrivacy } from '../features/privacy/service.ts';
+import { Privacy } from '../features/privacy/service.ts';
 import { createQueues } from '../features/queues/service.ts';
 import { createSelfService } from '../features/self-service/service.ts';
 import { Wallboard } from '../features/wallboard/service.ts';
 import { eventOf } from '../journal/journal.ts';
+import type { ConversationFeed } from '../ports/conversations.ts';
+import type { CustomerSources, Customers } from '../ports/customers.ts';
 import type { EngineConfig } from '../ports/engine-config.ts';
 import { DISK_FLOOR_BYTES } from './health.ts';
+import { createPhones } from './phones.ts';
 import type { RecordFeatures, RecordParts } from './records.ts';
 
 export interface CallParts extends RecordParts, RecordFeatures {
@@ -75,6 +85,65 @@ const createCalls = (parts: CallParts): Promise<CallControlFeature> => {
   });
 };
 
+/** Conversations of the feed that a feature reads at once. */
+const FEED_PAGE = 200;
+/** Connector files of the release. */
+const CONNECTOR_FILES = path.resolve(import.meta.dirname, '../../../connectors');
+
+function feedOf({ history }: Pick<CallParts, 'history'>): ConversationFeed {
+  // No person: every conversation of the site.
+  const reader = { extension: '', level: 'admin', key: null } as const;
+  return {
+    changes: (cursor) =>
+      history.conversations.changes(reader, { limit: FEED_PAGE, ...(cursor !== null && { cursor }) }),
+    async one(id) {
+      try {
+        return (await history.conversations.one(reader, id)).conversation;
+      } catch (error) {
+        if (error instanceof ServiceError && error.code === 'not_found') return null;
+        throw error;
+      }
+    },
+  };
+}
+
+function createConnectorFeature(
+  parts: CallParts,
+  calls: CallControlFeature,
+  customers: CustomerSources,
+): Promise<Connectors> {
+  const { audit, clock, config, directory, history, live, log, store, webhooks } = parts;
+  return createConnectors({
+    store,
+    clock,
+    audit,
+    log,
+    directory,
+    customers,
+    verbs: createConnectorVerbs({ directory, live, calls, notes: history.notes }),
+    feed: feedOf(parts),
+    guard: webhooks.guard,
+    folders: { release: CONNECTOR_FILES, own: path.join(config.data, 'connectors') },
+    publicUrl: config.publicUrl,
+    country: config.siteCountry,
+  });
+}
+
+const createCallCustomers = (
+  { clock, live, log, loop }: CallParts,
+  phonebook: Customers,
+  systems: Connectors['service'],
+): CallCustomers =>
+  new CallCustomers({
+    live,
+    find: (numbers) => phonebook.named(null, numbers),
+    pop: (customer, call, number) => systems.pop(customer, call, number),
+    unknown: (number) => systems.seek(number),
+    tell: loop.tell,
+    clock,
+    log,
+  });
+
 /** Runs the migrations of the features. */
 export async function createCallFeatures(parts: CallParts) {
   const { agents, audit, clock, config, directory, engine, journal, live, log, loop, store } = parts;
@@ -115,7 +184,7 @@ export async function createCallFeatures(parts: CallParts) {
     clock,
     log,
   });
-  const presence = await createPresence({
+  const presence = await Presence.open({
     store,
     clock,
     log,
@@ -129,7 +198,36 @@ export async function createCallFeatures(parts: CallParts) {
     clock,
     directory,
     audit,
+    log,
+    publish: loop.publish,
     country: config.siteCountry,
+  });
+  const phonebookSources = await createPhonebookSources({
+    store,
+    clock,
+    audit,
+    log,
+    customers: phonebook.sources,
+    guard: parts.webhooks.guard,
+  });
+  const connectors = await createConnectorFeature(parts, calls, phonebook.sources);
+  const callbacks = await createCallbacks({
+    store,
+    clock,
+    audit,
+    log,
+    directory,
+    customers: phonebook,
+    feed: feedOf(parts),
+    publish: loop.publish,
+  });
+  const callCustomers = createCallCustomers(parts, phonebook, connectors.service);
+  const engineCustomers = new EngineCustomers({
+    store: phonebook.store,
+    engine,
+    country: config.siteCountry,
+    clock,
+    log,
   });
   const queues = createQueues({
     engine,
@@ -144,20 +242,44 @@ export async function createCallFeatures(parts: CallParts) {
   });
   const liveCalls = createLiveCalls(live, clock);
   const parking = createLiveParking(live, clock);
-  return { wallboard, calls, selfService, presence, phonebook, queues, liveCalls, parking };
+  return {
+    wallboard,
+    calls,
+    callCustomers,
+    selfService,
+    presence,
+    phonebook,
+    phonebookSources,
+    engineCustomers,
+    callbacks,
+    connectors,
+    queues,
+    liveCalls,
+    parking,
+  };
 }
 
 /** Features for personal data and for bringing a configuration to the engine. */
 export async function createConfigFeatures(
-  parts: CallParts & { readonly presence: PresenceService; readonly phonebook: Phonebook },
+  parts: CallParts & {
+    readonly presence: Presence;
+    readonly phonebook: Phonebook;
+    readonly callbacks: Pick<CallbackFeature, 'data'>;
+    readonly connectors: Pick<Connectors, 'data'>;
+  },
   engineConfig: EngineConfig,
   stack: AsyncDisposableStack,
 ) {
-  const { agents, audit, callRecords, clock, config, directory, draft, exchange, exports } = parts;
-  const { history, house, instance, log, loop, objects, phonebook, presence, records, store } = parts;
-  const privacy = await createPrivacy({
+  const { agents, audit, callbacks, callerRules, clock, config, connectors, directory, draft } = parts;
+  const { engineSite, exports } = parts;
+  const { history, house, log, loop, objects, phonebook, presence, records, store } = parts;
+  const { callRecords, exchange } = engineSite;
+  const privacy = await Privacy.open({
     store,
-    holders: [history.data, audit.data, presence.data, phonebook.data, exports.data],
+    // Connectors before the phonebook: no answer that they asked for earlier enters it behind the erasure.
+    holders: [history, audit, presence, callbacks, callerRules, connectors, phonebook, exports].map(
+      ({ data }) => data,
+    ),
     directory,
     audit,
     clock,
@@ -171,7 +293,7 @@ export async function createConfigFeatures(
     remains: remainsOf(config.journalDays),
   });
   stack.defer(() => privacy.close());
-  const applies = createApplies({
+  const applies = new ConfigApplies({
     store,
     objects,
     engine: engineConfig,
@@ -184,9 +306,9 @@ export async function createConfigFeatures(
     draftTag: () => draft.etag(),
     publish: loop.publish,
     hold: () => agents.hold(),
-    mailboxes: (owners) => moveMailboxes(instance, owners, clock),
+    mailboxes: (owners) => engineSite.moveMailboxes(owners),
     committed: () => directory.reload(),
     restart: () => exchange.restartWhenConvenient(),
   });
-  return { privacy, applies };
+  return { privacy, applies, phones: await createPhones(parts) };
 }

@@ -1,19 +1,23 @@
 /** Checks of readiness and gauges of the service. */
 import { descriptors, enough } from '../core/descriptors.ts';
-import type { EngineWatch } from '../adapters/asterisk/watch.ts';
-import { WATCHED } from '../adapters/asterisk/watch.ts';
+import type { Connectors } from '../features/connectors/feature.ts';
+import type { createDirectory } from '../features/pbx-config/directory.ts';
+import type { PhonebookSourceService } from '../features/phonebook/sync/service.ts';
 import type { CallControlFeature } from '../features/calls/feature.ts';
 import type { History } from '../features/history/feature.ts';
 import type { Config } from './config.ts';
+import { lastDiagnosis } from './doctor-file.ts';
 import { exposures } from './exposure.ts';
-import type { Exchange } from './exchange.ts';
 import { REFUSAL_REASONS } from '../features/sip-security/service.ts';
 import type { SipSecurity } from '../features/sip-security/service.ts';
 import type { Check } from '../http/health.ts';
 import type { Metrics } from '../http/metrics.ts';
+import { emergencyNumbersOf } from '../numbers/emergency.ts';
+import { outboundFinder, outboundOrder } from '../routing/routes.ts';
 import type { EngineLoop } from '../journal/engine-loop.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { EngineWatch, Exchange } from '../ports/engine-site.ts';
 import type { Engine } from '../ports/engine.ts';
 import type { LiveView } from '../ports/live.ts';
 import type { Store } from '../ports/store.ts';
@@ -29,7 +33,12 @@ export const DISK_FLOOR_BYTES = 64 * 1024 * 1024;
  */
 export const PACKAGES_OLD_MS = 30 * 86_400_000;
 
+/** Days before the end of the certificate from which its check fails: a renewal should have come. */
+const CERTIFICATE_DAYS = 20;
+const oneLine = (name: string): string => name.replaceAll('\n', ', ');
+
 export interface Watched {
+  readonly directory: Pick<ReturnType<typeof createDirectory>, 'config'>;
   readonly config: Config;
   readonly engine: Engine;
   readonly live: LiveView;
@@ -43,22 +52,11 @@ export interface Watched {
   readonly records: Store;
   readonly history: Pick<History, 'proof'>;
   readonly calls: CallControlFeature;
+  readonly connectors: Pick<Connectors, 'troubles'>;
+  readonly phonebookSources: Pick<PhonebookSourceService, 'troubles'>;
   readonly clock: Clock;
 }
-export function checksOf({
-  config,
-  engine,
-  live,
-  exchange,
-  loop,
-  store,
-  storeGaps,
-  records,
-  clock,
-  history,
-  watch,
-  sipSecurity,
-}: Watched): readonly Check[] {
+function engineChecks({ engine, live, exchange, watch, sipSecurity, clock }: Watched): readonly Check[] {
   return [
     {
       name: 'engine',
@@ -72,7 +70,7 @@ export function checksOf({
       },
     },
     // Web phones work without the address of desk phones, so the service stays ready.
-    ...WATCHED.map((name) => ({
+    ...watch.checks.map((name) => ({
       name,
       needed: () => name !== 'sip' || exchange.deskPhones(),
       run: async () =>
@@ -89,13 +87,30 @@ export function checksOf({
       },
     },
     {
+      name: 'certificate',
+      needed: false,
+      run: async () => {
+        const { used, fault } = exchange.certificate();
+        if (used === null && fault === null) return { ok: true, detail: 'none is used' };
+        const days = used === null ? 0 : Math.floor((used.valid_to - clock.now()) / 86_400_000);
+        const now = used === null ? 'none is used' : `${days} days left, issued by ${oneLine(used.issuer)}`;
+        const detail = fault === null ? now : `${fault.code}: ${fault.detail}; in use: ${now}`;
+        return { ok: fault === null && days >= CERTIFICATE_DAYS, detail };
+      },
+    },
+    {
+      name: 'turn',
+      needed: false,
+      run: () => Promise.resolve(exchange.turn() ?? { ok: true, detail: 'none is used' }),
+    },
+    {
       name: 'engine_packages',
       needed: false,
       run: async () => {
-        const program = exchange.program();
+        const origin = exchange.origin();
         const age = await exchange.packageAge();
-        if (program === null) return { ok: true, detail: 'not known yet' };
-        if (age === null) return { ok: true, detail: `of this machine: ${program.origin}` };
+        if (origin === null) return { ok: true, detail: 'not known yet' };
+        if (age === null) return { ok: true, detail: `of this machine: ${origin}` };
         const days = Math.max(0, Math.floor((clock.now() - age.as_of) / 86_400_000));
         const more = age.waiting
           ? ', newer ones wait for its next start'
@@ -109,6 +124,10 @@ export function checksOf({
         };
       },
     },
+  ];
+}
+function storeChecks({ config, loop, storeGaps, records, history }: Watched): readonly Check[] {
+  return [
     {
       name: 'journal',
       run: async () => {
@@ -139,6 +158,10 @@ export function checksOf({
         return { ok: false, detail };
       },
     },
+  ];
+}
+function machineChecks({ config, store }: Watched): readonly Check[] {
+  return [
     {
       name: 'descriptors',
       run: async () => {
@@ -147,6 +170,7 @@ export function checksOf({
         return { ok: enough(open), detail: `${open.used} of ${open.limit} file descriptors` };
       },
     },
+    { name: 'doctor', needed: false, run: () => lastDiagnosis(config.data) },
     {
       name: 'disk',
       run: async () => {
@@ -164,11 +188,38 @@ export function checksOf({
     },
   ];
 }
+export const checksOf = (watched: Watched): readonly Check[] => [
+  ...engineChecks(watched),
+  ...storeChecks(watched),
+  {
+    name: 'emergency_calls',
+    needed: false,
+    run: () => {
+      const { outbound_routes, trunks } = watched.directory.config();
+      const find = outboundFinder(outboundOrder(outbound_routes));
+      const missing = emergencyNumbersOf(watched.config.siteCountry).filter(
+        (number) => find(number)?.class !== 'emergency',
+      );
+      const ok = trunks.length === 0 || missing.length === 0;
+      const detail = ok ? '' : `no outbound route of class emergency for ${missing.join(', ')}`;
+      return Promise.resolve({ ok, detail });
+    },
+  },
+  {
+    name: 'connectors',
+    needed: false,
+    run: () => {
+      const troubles = [...watched.connectors.troubles(), ...watched.phonebookSources.troubles()];
+      return Promise.resolve({ ok: troubles.length === 0, detail: troubles.join('; ') });
+    },
+  },
+  ...machineChecks(watched),
+];
 export function addGauges(
   metrics: Metrics,
   { engine, live, loop, journal, calls, history, watch, sipSecurity }: Watched,
 ): void {
-  for (const name of WATCHED)
+  for (const name of watch.checks)
     metrics.gauge(`offhook_engine_${name}_ok`, `Whether the check ${name} of the engine holds.`, () =>
       Number(watch.finding(name).ok),
     );

@@ -6,6 +6,8 @@ import { apiKeyOperations } from '../features/api-keys/operations.ts';
 import { auditOperations } from '../features/audit/operations.ts';
 import { boardOperations } from '../features/boards/operations.ts';
 import { callControlOperations, callOperations, parkingOperations } from '../features/calls/operations.ts';
+import { callerRuleOperations } from '../features/caller-rules/operations.ts';
+import { connectorOperations } from '../features/connectors/operations.ts';
 import { consoleSettingsOperations } from '../features/console-settings/operations.ts';
 import { consoleRoutes } from '../features/console/routes.ts';
 import { createContacts } from '../features/contacts/feature.ts';
@@ -22,7 +24,12 @@ import { applyOperations } from '../features/pbx-config/apply/operations.ts';
 import { allKindOperations } from '../features/pbx-config/kind-operations.ts';
 import { configOperations } from '../features/pbx-config/operations.ts';
 import { routeTestOperations } from '../features/pbx-config/route-test-operations.ts';
+import { mcpOperations } from '../features/mcp/operations.ts';
+import { Mcp } from '../features/mcp/service.ts';
 import { phonebookOperations } from '../features/phonebook/operations.ts';
+import { phonebookSourceOperations } from '../features/phonebook/sync/operations.ts';
+import { phoneOperations } from '../features/phones/operations.ts';
+import { phoneRoutes } from '../features/phones/routes.ts';
 import { presenceOperations } from '../features/presence/operations.ts';
 import { privacyOperations } from '../features/privacy/operations.ts';
 import { queueOperations } from '../features/queues/operations.ts';
@@ -30,19 +37,37 @@ import { recordingOperations } from '../features/recordings/operations.ts';
 import { selfServiceOperations } from '../features/self-service/operations.ts';
 import { sessionOperations } from '../features/sessions/operations.ts';
 import { peopleOperations } from '../features/sessions/people-operations.ts';
+import { blockedNetworkOperations } from '../features/sip-security/operations.ts';
 import { soundOperations } from '../features/sounds/operations.ts';
 import { trunkOperations } from '../features/trunks/operations.ts';
 import { wallboardOperations } from '../features/wallboard/operations.ts';
+import { GROUPS } from '@offhook/contract/operations/groups.ts';
 import type { Feature } from '../ports/feature.ts';
 import { VERSION } from './config.ts';
 import type { Features } from './features.ts';
+import { siteSecret } from './site-key.ts';
 
 /** Where `npm run build` writes the console. */
 const CONSOLE = path.resolve(import.meta.dirname, '../../../console/dist');
 
 /** Features receive events in this order, and are closed in it. */
+// oxlint-disable-next-line max-lines-per-function -- a table: one row for each feature
 export function manifestOf(parts: Features): readonly Feature[] {
-  const { agents, apiKeys, applies, audit, boards, calls, clock, config, directory, draft, exports } = parts;
+  const {
+    agents,
+    apiKeys,
+    applies,
+    audit,
+    blocks,
+    boards,
+    callbacks,
+    callCustomers,
+    callerRules,
+    calls,
+    clock,
+    config,
+  } = parts;
+  const { connectors, directory, draft, engineCustomers, exports } = parts;
   const {
     history,
     live,
@@ -50,7 +75,9 @@ export function manifestOf(parts: Features): readonly Feature[] {
     log,
     objects,
     parking,
+    phones,
     phonebook,
+    phonebookSources,
     presence,
     privacy,
     queues,
@@ -73,7 +100,12 @@ export function manifestOf(parts: Features): readonly Feature[] {
     {
       name: 'sessions',
       operations() {
-        const { signIn, session } = sessionOperations({ sessions, directory, config });
+        const turn = {
+          network: () => directory.config().network,
+          secret: siteSecret(parts.sipKey, 'turn'),
+          now: () => clock.now(),
+        };
+        const { signIn, session } = sessionOperations({ sessions, directory, config, turn });
         return [signIn, session, peopleOperations(sessions.others)];
       },
     },
@@ -82,7 +114,37 @@ export function manifestOf(parts: Features): readonly Feature[] {
       name: 'contacts',
       operations: () => [contactOperations(createContacts({ directory, live, clock }))],
     },
-    { name: 'phonebook', operations: () => [phonebookOperations(phonebook)] },
+    {
+      name: 'phonebook',
+      operations: (app) => [
+        phonebookOperations(phonebook, app, apiKeys),
+        phonebookSourceOperations(phonebookSources),
+      ],
+      onEvent(event) {
+        callCustomers.onEvent(event);
+        engineCustomers.onEvent(event);
+      },
+      gauges: (to) => engineCustomers.gauges(to),
+      async close() {
+        await engineCustomers.close();
+        await callCustomers.close();
+        await phonebookSources.close();
+        await phonebook.departed.close();
+      },
+    },
+    {
+      name: 'caller-rules',
+      operations: () => [callerRuleOperations(callerRules)],
+      onEvent(event) {
+        if (event.type === 'engine.link_up') callerRules.again();
+      },
+    },
+    {
+      name: 'callbacks',
+      operations: () => [callbacks.operations],
+      onEvent: (event) => callbacks.onDomainEvent(event),
+      close: () => callbacks.close(),
+    },
     {
       name: 'presence',
       operations: () => [selfServiceOperations(selfService), presenceOperations(presence)],
@@ -118,8 +180,8 @@ export function manifestOf(parts: Features): readonly Feature[] {
     {
       name: 'history',
       operations: () => [
-        historyOperations(history),
-        conversationOperations(history),
+        historyOperations(history, phonebook),
+        conversationOperations({ ...history, customers: phonebook }),
         qualityOperations(history.quality),
       ],
       onEvent: (event) => history.onDomainEvent(event),
@@ -148,6 +210,20 @@ export function manifestOf(parts: Features): readonly Feature[] {
       name: 'trunks',
       operations: () => [trunkOperations({ trunks: () => directory.config().trunks, live })],
     },
+    {
+      name: 'sip-security',
+      operations: () => [blockedNetworkOperations(blocks)],
+      onEvent(event) {
+        if (event.type === 'engine.link_up') blocks.again();
+      },
+      close: () => blocks.close(),
+    },
+    {
+      name: 'phones',
+      routes: (app) => phoneRoutes(app, { phones, plain: config.provisionHttp }),
+      operations: () => [phoneOperations(phones)],
+      close: () => phones.close(),
+    },
     { name: 'sounds', operations: (app) => [soundOperations(sounds, app)] },
     { name: 'api-keys', operations: () => [apiKeyOperations(apiKeys)] },
     { name: 'boards', operations: () => [boardOperations(boards)] },
@@ -155,6 +231,19 @@ export function manifestOf(parts: Features): readonly Feature[] {
       name: 'webhooks',
       operations: () => [webhookOperations(webhooks.service)],
       gauges: (to) => webhooks.gauges(to),
+    },
+    {
+      name: 'mcp',
+      operations: (app) => [
+        mcpOperations(new Mcp({ groups: { ...GROUPS }, version: VERSION, log, audit, clock }), app, config),
+      ],
+    },
+    {
+      name: 'connectors',
+      operations: () => [connectorOperations(connectors.service)],
+      onEvent: (event) => connectors.onDomainEvent(event),
+      gauges: (to) => connectors.gauges(to),
+      close: () => connectors.close(),
     },
   ];
 }

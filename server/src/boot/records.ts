@@ -1,8 +1,9 @@
 /** Records of conversations: history, recordings and exports. */
 import path from 'node:path';
-import { createCelReader } from '../adapters/asterisk/cel/reader.ts';
-import { celFile, recordingsDir } from '../adapters/asterisk/instance.ts';
-import { createExports } from '../features/exports/service.ts';
+import { CallerRules } from '../features/caller-rules/service.ts';
+import { EmergencyCalls } from '../features/emergency/service.ts';
+import { Refusals } from '../features/call-limits/refusals.ts';
+import { Exports } from '../features/exports/service.ts';
 import { createConversationRows } from '../features/history/query/export-rows.ts';
 import { createHistory } from '../features/history/feature.ts';
 import { createRecordings } from '../features/recordings/feature.ts';
@@ -16,11 +17,39 @@ export type RecordFeatures = Awaited<ReturnType<typeof createRecordFeatures>>;
 
 /** Runs the migrations; history reads and publishes nothing before its `begin`. */
 export async function createRecordFeatures(parts: RecordParts, stack: AsyncDisposableStack) {
-  const { audit, clock, config, directory, instance, journal, live, log, loop, node } = parts;
+  const { audit, clock, config, directory, engine, engineSite, journal, live, log, loop } = parts;
   const { apiKeys, records, sessions, store, storeGaps } = parts;
   // History and recordings need each other.
   const made = Promise.withResolvers<Recordings>();
-  const callRecords = createCelReader({ file: celFile(instance), node, log, clock });
+  const { callRecords, folders } = engineSite;
+  const callerRules = await CallerRules.open({
+    store,
+    engine,
+    country: config.siteCountry,
+    audit,
+    clock,
+    log,
+    publish: loop.publish,
+  });
+  stack.defer(() => callerRules.close());
+  const emergencies = new EmergencyCalls({
+    publish: loop.publish,
+    audit,
+    clock,
+    log,
+    person(extension) {
+      const found = directory.config().people.find(({ person }) => person.extension === extension);
+      return found === undefined ? null : { name: found.person.name, location: found.location };
+    },
+    locations: () => directory.config().network.locations,
+  });
+  const refusals = new Refusals({
+    publish: loop.publish,
+    audit,
+    clock,
+    log,
+    ruleWritten: callerRules.written,
+  });
   const history = await createHistory({
     store: records,
     clock,
@@ -29,7 +58,8 @@ export async function createRecordFeatures(parts: RecordParts, stack: AsyncDispo
     zone: config.siteZone,
     records: {
       async *read(from, until) {
-        yield* (await made.promise).watching(callRecords).read(from, until);
+        const watched = refusals.watching((await made.promise).watching(callRecords));
+        yield* emergencies.watching(watched).read(from, until);
       },
       caughtUpAt: () => callRecords.caughtUpAt(),
     },
@@ -54,12 +84,12 @@ export async function createRecordFeatures(parts: RecordParts, stack: AsyncDispo
     clock,
     log,
     tell: loop.tell,
-    folder: recordingsDir(instance),
+    folder: folders.recordings,
     days: config.recordingDays,
     own: config.ownRecordings === 'yes',
   });
   made.resolve(recordings);
-  const exports = await createExports({
+  const exports = await Exports.open({
     store: records,
     rows: createConversationRows({
       store: records,
@@ -78,5 +108,5 @@ export async function createRecordFeatures(parts: RecordParts, stack: AsyncDispo
     diskFloor: DISK_FLOOR_BYTES,
   });
   stack.defer(() => exports.close());
-  return { callRecords, history, recordings, exports };
+  return { history, recordings, exports, callerRules };
 }

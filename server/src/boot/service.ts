@@ -1,12 +1,18 @@
 /** The composition root: all parts in the order of their creation; they are released in reverse. */
 import { dynamicMembers, siteEvent } from '../features/pbx-config/live.ts';
+import type { Flusher } from '../adapters/sqlite/flusher.ts';
+import { systemClock } from '../core/clock.ts';
+import type { PasswordCost } from '../features/sessions/password.ts';
+import type { Objects } from '../features/pbx-config/put.ts';
 import { keepRetention } from '../journal/retention.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { EngineConfig } from '../ports/engine-config.ts';
+import { openAsteriskSite } from './asterisk-site.ts';
+import type { OpenEngineSite } from './asterisk-site.ts';
 import type { Config } from './config.ts';
 import { announce, createEventStream, listen } from './edge.ts';
 import type { EdgeParts } from './edge.ts';
 import { createEngineSide } from './engine.ts';
-import { createExchange } from './exchange.ts';
 import { createAgentFeature, createCallFeatures, createConfigFeatures } from './features.ts';
 import type { Features } from './features.ts';
 import { manifestOf } from './manifest.ts';
@@ -16,8 +22,16 @@ import { openStores } from './stores.ts';
 
 const LIVE_POLL_MS = 50;
 
-/** For fault tests: wrappers that make the engine's configuration fail. */
-export interface Faults {
+/** Replacements of the machine's clock and of the Asterisk beside the service. */
+export interface Ground {
+  readonly openEngineSite?: OpenEngineSite;
+  readonly clock?: Clock;
+  readonly company?: Objects;
+  readonly passwordCost?: PasswordCost;
+  readonly flusher?: Flusher;
+  /** Receives the parts once they are created. */
+  readonly onCreated?: (parts: Pick<Features, 'journal' | 'loop' | 'apiKeys'>) => void;
+  /** For fault tests: a wrapper that makes the engine's configuration fail. */
   readonly engineConfig?: (real: EngineConfig) => EngineConfig;
 }
 export interface Service extends AsyncDisposable {
@@ -32,24 +46,30 @@ export interface Service extends AsyncDisposable {
 async function createFeatures(
   config: Config,
   say: (line: string) => void,
-  faults: Faults,
+  ground: Ground,
   stack: AsyncDisposableStack,
 ): Promise<Features> {
-  const stores = await openStores(config, stack);
-  const exchange = createExchange({ ...stores, say });
-  const base = { ...stores, exchange, say };
+  const { clock = systemClock, openEngineSite = openAsteriskSite, flusher } = ground;
+  const base = {
+    ...(await openStores({ config, clock, openEngineSite, say, flusher }, stack)),
+    say,
+    company: ground.company,
+    passwordCost: ground.passwordCost,
+  };
+  const { exchange } = base.engineSite;
   const site = { ...base, ...(await createSiteFeatures(base, stack)) };
-  const engine = { ...site, ...createEngineSide(site, stack) };
+  const engine = { ...site, ...(await createEngineSide(site, stack)) };
   const agents = await createAgentFeature(engine);
   const records = { ...engine, ...(await createRecordFeatures(engine, stack)), agents };
   const calls = { ...records, ...(await createCallFeatures(records)) };
-  const engineConfig = faults.engineConfig?.(exchange.engineConfig) ?? exchange.engineConfig;
+  const engineConfig = ground.engineConfig?.(exchange.engineConfig) ?? exchange.engineConfig;
   return { ...calls, ...(await createConfigFeatures(calls, engineConfig, stack)) };
 }
 
 /** Finds and starts the engine in the background; `keeps`: whether the stop leaves it to the next service. */
 function beginExchange(parts: Features, keeps: () => boolean, stack: AsyncDisposableStack): void {
-  const { agents, applies, clock, engine, exchange, live, wallboard } = parts;
+  const { agents, applies, clock, engine, engineSite, live, wallboard } = parts;
+  const { exchange } = engineSite;
   const stop = new AbortController();
   exchange.begin({
     signal: stop.signal,
@@ -71,8 +91,21 @@ function beginExchange(parts: Features, keeps: () => boolean, stack: AsyncDispos
 
 /** From here on the model follows the engine, and features receive every committed event. */
 async function beginLoop(parts: Omit<EdgeParts, 'watch'>, stack: AsyncDisposableStack): Promise<void> {
-  const { agents, clock, config, directory, features, history, journal, liveChanged, log, loop } = parts;
-  const { presence, storeGaps, stream, wallboard } = parts;
+  const {
+    agents,
+    callbacks,
+    clock,
+    config,
+    connectors,
+    directory,
+    features,
+    history,
+    journal,
+    liveChanged,
+    log,
+    loop,
+  } = parts;
+  const { phonebookSources, presence, storeGaps, stream, wallboard } = parts;
   const stop = new AbortController();
   loop.begin({
     signal: stop.signal,
@@ -93,6 +126,9 @@ async function beginLoop(parts: Omit<EdgeParts, 'watch'>, stack: AsyncDisposable
   });
   loop.publish(storeGaps.events());
   history.begin();
+  callbacks.begin();
+  await connectors.begin();
+  await phonebookSources.begin();
   presence.begin();
   const retention = keepRetention({
     journal,
@@ -119,12 +155,13 @@ export async function startService(
   config: Config,
   signal: AbortSignal,
   print: (text: string) => void = (text) => void process.stdout.write(text),
-  faults: Faults = {},
+  ground: Ground = {},
 ): Promise<Service> {
   const began = performance.now();
   await using stack = new AsyncDisposableStack();
   let keepEngine = false;
-  const parts = await createFeatures(config, (line) => print(`  ${line}\n`), faults, stack);
+  const parts = await createFeatures(config, (line) => print(`  ${line}\n`), ground, stack);
+  ground.onCreated?.(parts);
   const { log } = parts;
   beginExchange(parts, () => keepEngine, stack);
   const streaming = { ...parts, features: manifestOf(parts), ...createEventStream(parts, stack) };

@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
+import { randomBytes } from '../core/chance.ts';
 import { StartError } from '../core/errors.ts';
 import type { Migration, Store } from '../ports/store.ts';
 
@@ -25,7 +25,7 @@ export async function siteId(store: Store): Promise<string> {
   return store.transaction<Tables, string>(async (trx) => {
     const known = await trx.selectFrom('site').select('id').executeTakeFirst();
     if (known !== undefined) return known.id;
-    const id = randomBytes(9).toString('base64url');
+    const id = randomBytes(9, 'site').toString('base64url');
     await trx.insertInto('site').values({ id }).execute();
     return id;
   });

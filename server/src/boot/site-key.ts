@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
-import fs from 'node:fs/promises';
+import { createHmac, randomBytes } from 'node:crypto';
 import path from 'node:path';
+import { replaceFile, textOf } from '../core/files.ts';
 
 const BYTES = 32;
 
@@ -10,20 +10,13 @@ const BYTES = 32;
  */
 export async function siteKey(data: string): Promise<Buffer> {
   const file = path.join(data, 'sip.key');
-  try {
-    const key = Buffer.from(await fs.readFile(file, 'utf8'), 'base64url');
-    if (key.length === BYTES) return key;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  }
+  const kept = Buffer.from((await textOf(file)) ?? '', 'base64url');
+  if (kept.length === BYTES) return kept;
   const key = randomBytes(BYTES);
-  const handle = await fs.open(`${file}.new`, 'w', 0o600);
-  try {
-    await handle.writeFile(`${key.toString('base64url')}\n`);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await fs.rename(`${file}.new`, file);
+  await replaceFile(file, `${key.toString('base64url')}\n`);
   return key;
 }
+
+/** Another secret of the site: `turn` signs credentials of the TURN server, `doctor` is its account's password. */
+export const siteSecret = (key: Buffer, use: 'turn' | 'doctor'): string =>
+  createHmac('sha256', key).update(use).digest('base64url');

@@ -1,43 +1,49 @@
 /** Features that need no engine: people, keys, webhooks, sounds and the draft of the configuration. */
-import { soundsDir } from '../adapters/asterisk/instance.ts';
-import { builtInSounds } from '../adapters/asterisk/built-in-sounds.ts';
+import path from 'node:path';
 import { createWebhooks } from '../features/webhooks/feature.ts';
 import { createOwners } from '../features/webhooks/subscription.ts';
-import { createApiKeys } from '../features/api-keys/service.ts';
+import { ApiKeys } from '../features/api-keys/service.ts';
 import { createAudit } from '../features/audit/service.ts';
-import { createBoards } from '../features/boards/service.ts';
+import { Boards } from '../features/boards/service.ts';
 import { createConsoleSettings } from '../features/console-settings/service.ts';
 import { FEATURE_CODES } from '../features/feature-codes/feature-codes.ts';
 import type { House } from '../features/pbx-config/check.ts';
 import { createCredentials } from '../features/pbx-config/credentials.ts';
 import { createDirectory } from '../features/pbx-config/directory.ts';
-import { createDraft } from '../features/pbx-config/draft.ts';
+import { Draft } from '../features/pbx-config/draft.ts';
 import { openObjects } from '../features/pbx-config/objects.ts';
+import type { Objects } from '../features/pbx-config/put.ts';
 import { seed } from '../features/pbx-config/seed.ts';
 import { defaultCode } from '../features/pbx-config/site.ts';
 import { migrations } from '../features/pbx-config/tables.ts';
+import { loadVendors } from '../features/phones/vendors.ts';
 import { usedSounds } from '../features/pbx-config/used-sounds.ts';
+import type { PasswordCost } from '../features/sessions/password.ts';
 import { Sessions } from '../features/sessions/service.ts';
-import { createSounds } from '../features/sounds/service.ts';
+import { Sounds } from '../features/sounds/service.ts';
 import { VERSION } from './config.ts';
 import { giveCredentials, keepCredentials, newPassword } from './credentials.ts';
-import type { Exchange } from './exchange.ts';
 import { DISK_FLOOR_BYTES } from './health.ts';
 import { siteKey } from './site-key.ts';
 import type { Stores } from './stores.ts';
 
-/** `exchange` need not have begun; `say` receives lines for people. */
+/** `say` receives lines for the terminal. */
 export interface SiteParts extends Stores {
-  readonly exchange: Exchange;
   readonly say: (line: string) => void;
+  /** The company of a new site; the demo one where absent. */
+  readonly company?: Objects | undefined;
+  /** Cost of hashing the first passwords; the usual one where absent. */
+  readonly passwordCost?: PasswordCost | undefined;
 }
+/** Templates of this release; a site's own are in the folder `phones` of its data. */
+const PHONE_TEMPLATES = path.resolve(import.meta.dirname, '../../../phones');
 export type SiteFeatures = Awaited<ReturnType<typeof createSiteFeatures>>;
 
 /** Creates the features in the order of their migrations; `stack` releases what they hold. */
 export async function createSiteFeatures(parts: SiteParts, stack: AsyncDisposableStack) {
-  const { config, log, clock, store, journal, instance, node, exchange, say } = parts;
+  const { config, log, clock, store, journal, engineSite, node, say } = parts;
   await store.migrate('pbx-config', migrations);
-  const seeded = await seed(store, { empty: config.empty });
+  const seeded = await seed(store, { empty: config.empty, company: parts.company, at: clock.now() });
   if (config.empty && !seeded) say('--empty changes nothing: this site has people already.');
   const objects = await openObjects(store);
   const directory = createDirectory(objects);
@@ -47,9 +53,9 @@ export async function createSiteFeatures(parts: SiteParts, stack: AsyncDisposabl
   const sessions = await Sessions.open({ store, clock, directory, audit, log, config, sipKey });
   stack.defer(() => sessions.close());
   const siteConsole = await createConsoleSettings({ store, audit, zone: config.siteZone });
-  const boards = await createBoards({ store, clock, directory, audit, keys: () => apiKeys.display });
+  const boards = await Boards.open({ store, clock, directory, audit, keys: () => apiKeys.display });
   const boardShows = (board: number) => boards.shows(board);
-  const apiKeys = await createApiKeys({ store, clock, directory, audit, log, boardShows });
+  const apiKeys = await ApiKeys.open({ store, clock, directory, audit, log, boardShows });
   stack.defer(() => apiKeys.close());
   const webhooks = await createWebhooks({
     store,
@@ -65,25 +71,29 @@ export async function createSiteFeatures(parts: SiteParts, stack: AsyncDisposabl
   stack.defer(() => webhooks.close());
   stack.defer(apiKeys.onKeyEnded(() => webhooks.ownersChanged()));
   stack.defer(directory.onChange(() => webhooks.ownersChanged()));
-  await giveCredentials(config.data, directory, sessions);
+  await giveCredentials(config.data, directory, sessions, parts.passwordCost);
   stack.defer(await keepCredentials(config.data, { directory, sessions, log }));
-  const sounds = await createSounds({
+  const sounds = await Sounds.open({
     audit,
     clock,
     log,
-    folder: soundsDir(instance),
+    folder: engineSite.folders.sounds,
     budget: config.soundMegabytes * 1_048_576,
     diskFloor: DISK_FLOOR_BYTES,
     usedSounds: () => usedSounds(store),
-    builtIn: () => builtInSounds(exchange.program()),
+    builtIn: () => engineSite.builtInSounds(),
   });
   stack.defer(() => sounds.close());
+  const vendors = await loadVendors([PHONE_TEMPLATES, path.join(config.data, 'phones')], (folder, reason) =>
+    log.warn({ folder, reason }, 'these templates of phones cannot be used'),
+  );
   const house: House = {
     codes: new Map(FEATURE_CODES.map((code) => [code.id, defaultCode(code)])),
     patterns: new Map(FEATURE_CODES.map((code) => [code.id, code.patterns])),
     hasSound: (sound) => sounds.knows(sound),
+    hasVendor: (vendor) => vendors.has(vendor),
   };
-  const draft = createDraft({ objects, audit, clock, house });
+  const draft = new Draft({ objects, audit, clock, house });
   const credentials = createCredentials({
     draft,
     audit,
@@ -103,5 +113,6 @@ export async function createSiteFeatures(parts: SiteParts, stack: AsyncDisposabl
     house,
     draft,
     credentials,
+    vendors,
   };
 }

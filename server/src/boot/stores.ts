@@ -1,17 +1,17 @@
 /** Storage of a site: its data folder, log, stores and journal. */
 import path from 'node:path';
-import { nodeId } from '@offhook/contract/ids.ts';
-import { createInstance } from '../adapters/asterisk/process/instance-file.ts';
 import { openPostgresStore } from '../adapters/postgres/store.ts';
 import { refuseOlder } from '../adapters/sqlite/database.ts';
+import type { Flusher } from '../adapters/sqlite/flusher.ts';
 import { openSqliteJournal } from '../adapters/sqlite/journal.ts';
 import { openSqliteStore } from '../adapters/sqlite/store.ts';
-import { systemClock } from '../core/clock.ts';
 import { messageOf } from '../core/errors.ts';
 import { lockFolder } from '../core/folder-lock.ts';
 import { makeFolder } from '../core/folders.ts';
 import { openLog } from '../core/log-file.ts';
 import { openJournal } from '../journal/journal.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { OpenEngineSite } from './asterisk-site.ts';
 import { ConfigError, VERSION } from './config.ts';
 import type { Config } from './config.ts';
 
@@ -37,12 +37,24 @@ function openFolder(config: Config, stack: AsyncDisposableStack) {
 }
 export type Stores = Awaited<ReturnType<typeof openStores>>;
 
-/** Opens the stores and the journal of the site. */
-export async function openStores(config: Config, stack: AsyncDisposableStack) {
+export interface StoresOptions {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly openEngineSite: OpenEngineSite;
+  /** Receives lines for the terminal. */
+  readonly say: (line: string) => void;
+  /** Flushes the store to the disk; for a site whose data need not survive its process. */
+  readonly flusher?: Flusher | undefined;
+}
+/** Opens the stores and the journal of the site, and the place of its engine. */
+export async function openStores(options: StoresOptions, stack: AsyncDisposableStack) {
+  const { config, clock, say } = options;
   refuseOlder(path.join(config.data, 'offhook.db'));
   const { log } = openFolder(config, stack);
-  const clock = systemClock;
-  const store = await openSqliteStore(storeFile(config.data), { log });
+  const store = await openSqliteStore(storeFile(config.data), {
+    log,
+    ...(options.flusher !== undefined && { flusher: options.flusher }),
+  });
   stack.defer(() => store.close());
   const storeGaps = createStoreGaps(store, clock, log);
   // Live work needs no records: while their database is away, calls, agents and sign-in continue.
@@ -52,9 +64,9 @@ export async function openStores(config: Config, stack: AsyncDisposableStack) {
   stack.defer(() => records.close());
   const site = await siteId(store);
   const journalStore = openSqliteJournal(path.join(config.data, 'journal.db'), { log, site });
-  const instance = await createInstance(config.data);
-  const node = nodeId(instance.node);
+  const engineSite = await options.openEngineSite({ config, log, clock, say });
+  const { node } = engineSite;
   const journal = openJournal({ store: journalStore, node });
   stack.defer(() => journal.close());
-  return { config, log, clock, store, storeGaps, records, instance, node, journal };
+  return { config, log, clock, store, storeGaps, records, engineSite, node, journal };
 }

@@ -2,24 +2,24 @@ import { ServiceError } from '../core/errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { LiveView } from '../ports/live.ts';
 
-/** What is sent to the engine, and the fact in the live view that confirms it. */
+/** A request to the engine, and the fact in the live view that confirms it. */
 export interface Step {
   readonly send: (operationId: string) => Promise<void>;
   readonly confirmed: (operationId: string) => boolean;
-  /** Called while it is not confirmed: the reason why it can no longer be. */
+  /** Called while unconfirmed; returns the reason why it can no longer be confirmed. */
   readonly failed?: (operationId: string) => ServiceError | null;
   readonly waitingFor: string;
 }
 export interface StepLimits {
-  /** Milliseconds in which the fact must come. */
+  /** Time limit for the fact, in milliseconds. */
   readonly ms: number;
-  /** `sending`: the time runs from when it is sent; `answer`: from when the engine has answered. */
+  /** `sending`: the time counts from the sending; `answer`: from the engine's answer. */
   readonly from: 'sending' | 'answer';
-  /** Milliseconds in which facts may still explain a refusal by the engine; 0: the refusal is the reason. */
+  /** Milliseconds in which facts may still explain a refusal by the engine; 0: the refusal itself is reported. */
   readonly refused_ms: number;
 }
 
-/** The refusal of a command while the live view is stale: it would be planned from what is no longer so. */
+/** Rejects a command while the live view is stale: its plan would be outdated. */
 export function ensureLive(live: LiveView): void {
   if (live.live) return;
   throw new ServiceError('engine_unavailable', 'the engine is not connected; nothing was done', {
@@ -28,7 +28,7 @@ export function ensureLive(live: LiveView): void {
 }
 const hasCode = (error: unknown, code: ServiceError['code']): boolean =>
   error instanceof ServiceError && error.code === code;
-/** Handles the error of an action whose late answer is no failure. */
+/** Ignores a late answer, which is no failure of the action; throws every other error. */
 export function ignoreLate(error: unknown): void {
   if (!hasCode(error, 'engine_timeout')) throw error;
 }
@@ -48,8 +48,8 @@ async function seen(live: LiveView, step: Step, id: string, ms: number): Promise
 }
 
 /**
- * Sends a step and resolves once the engine answered and the live view shows the fact, in whichever order. An answer that
- * comes too late is no failure: the fact decides.
+ * Sends a step and resolves once the engine answered and the live view shows the fact, in either order. A
+ * late answer is no failure: the fact decides.
  */
 export async function sendAndConfirm(
   { live, clock }: { readonly live: LiveView; readonly clock: Clock },
@@ -58,13 +58,13 @@ export async function sendAndConfirm(
   { ms, from, refused_ms }: StepLimits,
 ): Promise<void> {
   const until = clock.now() + ms;
-  // A fact from before the sending confirms nothing; then only the engine's own answer does.
+  // A fact from before the sending confirms nothing; then only the engine's own answer counts.
   const before = step.confirmed(id);
   try {
     await step.send(id);
   } catch (error) {
     if (refused_ms > 0 && hasCode(error, 'engine_refused')) {
-      // The engine mostly refuses a leg that ended at that moment, and its facts follow.
+      // The engine mostly refuses because a leg ended at that moment; the facts about it follow.
       await seen(live, step, id, refused_ms).catch((late: unknown) => {
         throw hasCode(late, 'engine_timeout') ? error : late;
       });

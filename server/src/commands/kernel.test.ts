@@ -14,7 +14,7 @@ const LIMIT = (counts: 'asked' | 'planned'): Partial<CommandRules> => ({
   limit: { counts, refusal: (count, who) => say`${count} operations of ${who} are under way` },
 });
 
-/** Commands on an engine that only writes down what it was asked. */
+/** Commands on an engine that only records its requests. */
 function rig(rules: Partial<CommandRules> = {}) {
   const asked: string[] = [];
   const trail: AuditEntry[] = [];
@@ -76,7 +76,7 @@ test('commands - planned once the engine has settled, named before it is sent, a
   assert.deepEqual(r.states(), ['succeeded']);
 });
 
-test('commands - what the engine shows already counts after a round trip, and is planned again', async () => {
+test('commands - a result that the engine shows already counts after a round trip and a second plan', async () => {
   const r = rig();
   const plans = [true, false];
   await r.commands.run(ASKED, () => r.command({ isSo: plans.shift()! }));
@@ -114,7 +114,7 @@ test('commands - a line that must be first prevents the sending, one that belong
   assert.equal(undone, true);
 });
 
-test('commands - what is refused before it is sent has the line that the feature wants', async () => {
+test('commands - a refusal before the sending is audited as the feature requires', async () => {
   for (const [unsent, lines] of [
     ['by_code', [['failed', 'engine_timeout']]],
     ['refused', [['refused', 'engine_timeout']]],
@@ -143,7 +143,7 @@ test('commands - 8 at once: counted from the request, the ninth is not planned; 
   }
 });
 
-test('commands - an operation that goes on keeps its place until it is over, and ends as unknown with the service', async () => {
+test('commands - an operation with a rest keeps its place until its end, and ends as unknown with the service', async () => {
   const r = rig(LIMIT('planned'));
   const rest = (signal: AbortSignal): Promise<void> =>
     new Promise((_, reject) => {

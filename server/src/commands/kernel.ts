@@ -1,6 +1,6 @@
-/** How every command runs: lane, limit, plan, operation, confirmation, audit trail, undo (ADR 0025). */
-import { randomUUID } from 'node:crypto';
+/** Runs every command: lane, limit, plan, operation, confirmation, audit trail, undo (ADR 0025). */
 import type { DomainEvent } from '@offhook/contract/events.ts';
+import { randomUUID } from '../core/chance.ts';
 import { ServiceError, messageOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { Said } from '../core/said.ts';
@@ -16,75 +16,78 @@ export interface CommandDeps {
   readonly audit: Audit;
   readonly clock: Clock;
   readonly log: Log;
-  /** Puts the operation into the live model, in order with the engine's facts. */
+  /** Passes the operation to the live model, in order with the engine's facts. */
   readonly tell: (operation: OperationEvent) => void;
 }
 /** The rules of one feature for its commands. */
 export interface CommandRules {
-  /** Begins the ids of its operations, as `queue` in `queue-3b2e…`. */
+  /** Prefix of its operation ids, as `queue` in `queue-3b2e…`. */
   readonly prefix: string;
-  /** Milliseconds in which the engine settles and answers a round trip. */
+  /** Milliseconds in which the engine must settle and answer a round trip. */
   readonly confirm_ms: number;
-  /** Throws while nothing may be planned; called whenever time has passed before a command is sent. */
+  /** Throws while no command may be planned; called again after every wait before the sending. */
   readonly ensureReady?: () => void;
   readonly lanes?: Lanes;
-  /** Limit of 8 for each actor, counted from when a command is asked for or from when it is planned. */
+  /** Limit of 8 for each actor, counted from the request or from the plan. */
   readonly limit?: {
     readonly counts: 'asked' | 'planned';
     readonly refusal: (count: number, who: string | number) => Said;
   };
   /**
-   * Outcome in the trail of what fails before it is sent: by its error code, always `refused`, or no line. A command that is
-   * planned and over the limit has none.
+   * Audit outcome of a command that fails before it is sent: by its error code, always `refused`, or no
+   * entry. A planned command over the limit has no entry.
    */
   readonly unsent: 'by_code' | 'refused' | 'no_line';
-  /** False where this actor has too many lines of refusals already. */
+  /** False if this actor already has too many audited refusals. */
   readonly mayAudit?: (actor: string | null) => boolean;
-  /** Emits `operation.completed`, where the feature's clients follow their operations by it. */
+  /** Emits `operation.completed`, if the feature's clients follow their operations by it. */
   readonly publish?: (events: readonly DomainEvent[]) => void;
 }
-/** A line of the audit trail without its outcome. */
+/** An audit entry without its outcome. */
 export type Line = Omit<AuditEntry, 'outcome'>;
-/** A command, planned from what the live view shows. */
+/** A command, planned from the live view. */
 export interface Command<T> {
-  /** Line of its success, with the id of the operation where the feature shows one; by default the one it was asked with. */
+  /** Audit entry of a success, with the operation's id if the feature shows one; by default that of the request. */
   readonly line?: Line;
-  /** Line of its failure, to which the error code is added; by default the one it was asked with. */
+  /** Audit entry of a failure, to which the error code is added; by default that of the request. */
   readonly failedLine?: Line;
-  /** Events that carry the id of the operation as `caused_by` for so many milliseconds; without it none do. */
+  /** Events that carry the operation's id as `caused_by` for `ms` milliseconds. */
   readonly causes?: { readonly expects: readonly ExpectedEvent[]; readonly ms: number };
-  /** True where the engine shows the result already: it counts once a round trip proves it and it is planned again. */
+  /**
+   * True if the engine already shows the result: it counts once a round trip proves it and the command is
+   * planned again.
+   */
   readonly isSo?: boolean;
-  /** Called right before it is sent; the function that it returns is called when it has ended. */
+  /** Called right before the sending; the returned function is called at the end. */
   readonly enter?: () => () => void;
-  /** Sends it, and resolves once the engine confirmed. */
+  /** Sends the command and resolves once the engine confirmed. */
   readonly run: (operationId: string) => Promise<T>;
   /**
-   * How the line of success is written: `first`, before anything is sent; `must`, after it, as a part of the success; `try`,
-   * after it, where a failure is only logged; `no_line`: nothing was changed. A function writes it with rows of its own; where
-   * it throws, the command failed.
+   * How the success is audited: `first`, before the sending; `must`, after it, as part of the success; `try`,
+   * after it, with a failure only logged; `no_line`: nothing was changed. A function stores the entry with
+   * rows of its own; if it throws, the command failed.
    */
   readonly audit: 'first' | 'must' | 'try' | 'no_line' | ((line: AuditEntry) => Promise<void>);
-  /** Takes back what a failed command has done; resolves with the error to answer with. */
+  /** Undoes a failed command; resolves with the error to answer. */
   readonly undo?: (error: unknown) => unknown;
-  /** What the event says it was about, where the feature publishes. */
+  /** Subject of the completion event, if the feature publishes one. */
   readonly about?: { readonly call_id: string | null; readonly extension: string | null };
-  /** What goes on after the confirmation; the operation is over when it resolves or throws. */
+  /** Work after the confirmation; the operation ends when it resolves or throws. */
   readonly rest?: (signal: AbortSignal, operationId: string) => Promise<void>;
 }
 export interface Performed<T> {
   readonly id: string;
-  /** True while its `rest` goes on. */
+  /** True while its `rest` is under way. */
   readonly pending: boolean;
   readonly value: T;
 }
 export interface RunOptions {
   /** Commands of one lane run one after the other. */
   readonly lane?: string;
-  /** False for what the house decides by itself: the engine is not asked. */
+  /** False for decisions of the service alone, which need no engine. */
   readonly engine?: boolean;
 }
-/** After these the outcome is unknown: it was sent, and no fact came. */
+/** After these errors the outcome is unknown: the command was sent, and no fact came. */
 const UNKNOWN: ReadonlySet<string> = new Set(['engine_timeout', 'engine_unavailable']);
 const codeOf = (error: unknown): string => (error instanceof ServiceError ? error.code : 'internal');
 const failureOf = (line: Line, error: unknown): AuditEntry => ({
@@ -96,7 +99,7 @@ const asServiceError = (error: unknown): ServiceError =>
   error instanceof ServiceError
     ? error
     : new ServiceError('internal', 'the operation failed', { cause: error });
-/** The event that ends an operation; `error` is null where it succeeded. */
+/** Event that ends an operation; `error` is null after a success. */
 function completed(
   operation_id: string,
   at: number,
@@ -137,8 +140,8 @@ export class Commands {
   }
 
   /**
-   * Plans a command and performs it; resolves once the engine confirmed. Throws what `plan`, the engine and the limits throw;
-   * nothing is ever sent twice.
+   * Plans a command and performs it; resolves once the engine confirmed. Throws the errors of `plan`, the
+   * engine and the limits; never sends anything twice.
    */
   async run<T>(
     asked: Line,
@@ -146,7 +149,7 @@ export class Commands {
     { lane, engine = true }: RunOptions = {},
   ): Promise<Performed<T>> {
     const { lanes, limit } = this.#rules;
-    const id = `${this.#rules.prefix}-${randomUUID()}`;
+    const id = `${this.#rules.prefix}-${randomUUID('operation')}`;
     let planned = false;
     const work = async (): Promise<Performed<T>> => {
       const command = await this.#planned(() => plan(id), engine);
@@ -162,7 +165,7 @@ export class Commands {
       throw error;
     }
   }
-  /** Counts work that other commands do for this actor. */
+  /** Counts work by other commands towards this actor's limit. */
   async limited<T>(actor: string, work: () => Promise<T>): Promise<T> {
     const leave = this.#atOnce?.enter(actor);
     try {
@@ -171,26 +174,26 @@ export class Commands {
       leave?.();
     }
   }
-  /** From now on these events are the doing of this operation. */
+  /** Attributes these events to the operation from now on. */
   expect(operation_id: string, expects: readonly ExpectedEvent[], ms: number): void {
     const at = this.#deps.clock.now();
     this.#deps.tell({ type: 'operation.sent', at, operation_id, until: at + ms, expects });
   }
-  /** Writes the line of what failed before it was sent. */
+  /** Audits a command that failed before it was sent. */
   async refused(asked: Line, error: unknown): Promise<void> {
     const { unsent } = this.#rules;
     if (unsent === 'no_line') return;
     const line = failureOf(asked, error);
     await this.#tryAudit(unsent === 'refused' ? { ...line, outcome: 'refused' } : line);
   }
-  /** Ends what still goes on, with an unknown outcome. */
+  /** Ends operations under way, with an unknown outcome. */
   async close(): Promise<void> {
     const late = new ServiceError('engine_timeout', 'the service stopped before the outcome was known');
     this.#stop.abort(late);
     await Promise.allSettled(this.#going);
   }
 
-  /** What is planned while the engine may still do an earlier command would be planned from what is about to change. */
+  /** Waits for the engine to settle: a plan made while an earlier command runs would be outdated. */
   async #planned<T>(plan: () => Command<T> | Promise<Command<T>>, engine: boolean): Promise<Command<T>> {
     const { confirm_ms, ensureReady } = this.#rules;
     ensureReady?.();
@@ -238,7 +241,7 @@ export class Commands {
     if (audit === 'try') await this.#tryAudit(success);
     return value;
   }
-  /** Publishes the end of an operation, now or once its rest is over; null where nothing goes on. */
+  /** Publishes the end of an operation, now or after its rest; null if it has no rest. */
   #follow(id: string, action: string, command: Command<unknown>): Promise<void> | null {
     if (command.rest === undefined) {
       this.#publish(id, action, command, null);

@@ -2,17 +2,17 @@ import { ServiceError } from '../core/errors.ts';
 import { Queue } from '../core/queue.ts';
 import type { Said } from '../core/said.ts';
 
-/** Commands that one person or API key may have under way at once. */
+/** Limit of simultaneous commands of one person or API key. */
 const MOST_AT_ONCE = 8;
 
-/** Counts what is under way for each name, and rejects what is more than 8. */
+/** Counts the work under way for each name and rejects more than 8. */
 export class AtOnce {
   readonly #underWay = new Map<string | number, number>();
   readonly #refusal: (count: number, name: string | number) => Said;
   constructor(refusal: (count: number, name: string | number) => Said) {
     this.#refusal = refusal;
   }
-  /** Returns the function that ends it, which may be called twice. Throws `too_many_requests`. */
+  /** Returns the function that ends it; a second call has no effect. Throws `too_many_requests`. */
   enter(name: string | number): () => void {
     const count = this.#underWay.get(name) ?? 0;
     if (count >= MOST_AT_ONCE) {
@@ -30,7 +30,7 @@ export class AtOnce {
   }
 }
 
-/** One queue for each name: two changes of the same agent never cross, and no agent waits for another. */
+/** One queue for each name: changes of one agent never overlap, and no agent waits for another. */
 export class Lanes {
   readonly #queues = new Map<string, Queue>();
   readonly #most_waiting: number;
@@ -39,7 +39,7 @@ export class Lanes {
     this.#most_waiting = most_waiting;
     this.#refusal = refusal;
   }
-  /** Rejects `too_many_requests` where too many tasks of this name wait; `urgent` ones are never rejected. */
+  /** Rejects `too_many_requests` if too many tasks of this name wait; `urgent` tasks are never rejected. */
   async run<T>(name: string, work: () => Promise<T>, options?: { readonly urgent?: boolean }): Promise<T> {
     const queue = this.#queues.get(name) ?? this.#open(name);
     try {

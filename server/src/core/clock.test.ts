@@ -18,6 +18,28 @@ test('clock - a wait that comes to its end leaves nothing on the signal', async 
   assert.equal(getEventListeners(stop.signal, 'abort').length, 0);
 });
 
+test('clock - a wait never ends before its time, nor a very long one at once', async () => {
+  const stop = new AbortController();
+  const long = systemClock.sleep(2 ** 32, stop.signal).then(
+    () => 'over',
+    () => 'waits',
+  );
+  for (let round = 0; round < 40; round++) {
+    const early = await Promise.all(
+      Array.from({ length: 20 }, async (_, n) => {
+        const ms = n / 2;
+        const over = systemClock.now() + ms;
+        await systemClock.sleep(ms);
+        return systemClock.now() < over;
+      }),
+    );
+    assert.ok(!early.includes(true));
+    for (const until = performance.now() + Math.random(); performance.now() < until;);
+  }
+  stop.abort();
+  assert.equal(await long, 'waits');
+});
+
 test('clock - a time is written as Date writes it, at every edge of a day, of the calendar and outside of both', () => {
   const day = 86_400_000;
   const edges = [0, 1_795_222_133_007, Date.UTC(2028, 1, 29), Date.UTC(9999, 11, 31), Date.UTC(10_000, 0, 1)];

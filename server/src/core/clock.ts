@@ -32,7 +32,9 @@ export function rfc3339(ms: number): string {
 /** The same where there may be no time. */
 export const rfc3339OrNull = (ms: number | null): string | null => (ms === null ? null : rfc3339(ms));
 
-/** The machine's clock. */
+/** A longer timer of Node fires at once. */
+const LONGEST_TIMER_MS = 2_147_483_647;
+/** The machine's clock; one wait lasts at most 24 days. */
 export const systemClock = {
   now: (): number => Date.now(),
   // Node's own makes an AbortError with its stack for each wait that is not needed to the end, and most are not.
@@ -43,10 +45,27 @@ export const systemClock = {
         clearTimeout(timer);
         reject(signal?.reason);
       };
-      const timer = setTimeout(() => {
-        signal?.removeEventListener('abort', stop);
-        resolve();
-      }, ms);
+      const timer = setTimeout(
+        () => {
+          signal?.removeEventListener('abort', stop);
+          resolve();
+          // A timer of Node fires up to a millisecond early, and a deadline that is not over yet would be passed over.
+        },
+        Math.min(Math.ceil(ms) + 1, LONGEST_TIMER_MS),
+      );
       signal?.addEventListener('abort', stop, { once: true });
     }),
 };
+
+/**
+ * Resolves once this clock shows `at`, ms since 1970: a wait ends before that where the clock was put back, or is so long that it
+ * takes several timers. Rejects with the signal's reason when aborted.
+ */
+export async function sleepUntil(
+  clock: { now(): number; sleep(ms: number, signal: AbortSignal): Promise<void> },
+  at: number,
+  signal: AbortSignal,
+): Promise<void> {
+  do await clock.sleep(Math.max(0, at - clock.now()), signal);
+  while (clock.now() < at);
+}

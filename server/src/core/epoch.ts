@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes } from './chance.ts';
 import { firstCheck } from './row-check.ts';
 
 /** What a log shows of itself when it is opened. */
@@ -53,7 +53,7 @@ const SPARE = { rows: 1_000, perSecond: 50 };
 export function openEpoch(log: KeptLog, seal: Seal | null, now: number): Opened {
   const why = doubtOf(log, seal);
   if (why === null) return { epoch: log.epoch!, began: log.began, head: log.head, why };
-  const epoch = randomBytes(9).toString('base64url');
+  const epoch = randomBytes(9, 'epoch').toString('base64url');
   const known = Math.max(log.head, seal?.head ?? 0);
   // Nothing was ever shown: a log that begins, and no seal of one before it.
   const first = log.epoch === null && seal === null;

@@ -2,7 +2,7 @@ import { ERRORS } from '@offhook/contract/errors.ts';
 import type { ErrorCode, Language, Problem } from '@offhook/contract/errors.ts';
 import { spoken } from './said.ts';
 import type { Said } from './said.ts';
-import { errorTexts } from './words/words.ts';
+import { errorTexts } from './words.ts';
 
 export interface ErrorExtras {
   readonly cause?: unknown;

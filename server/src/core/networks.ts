@@ -34,3 +34,23 @@ export function networkOf(ip: string, v4: 8 | 16 | 24 | 32 = 24, v6 = 56): strin
     })
     .join(':');
 }
+
+/** First and last address of a network such as `192.168.0.0/16`, which must be valid. */
+export function edgesOf(cidr: string): readonly [first: string, last: string] {
+  const [address = '', size = ''] = cidr.split('/');
+  const six = net.isIPv6(address);
+  // The URL parser writes an IPv4 address inside as groups too.
+  const parts = six
+    ? groupsOf(new URL(`http://[${address}]`).hostname.slice(1, -1))
+    : address.split('.').map(Number);
+  const width = six ? 16 : 8;
+  const edge = (last: boolean): string =>
+    parts
+      .map((part, i) => {
+        const free = 2 ** (width - Math.max(0, Math.min(width, Number(size) - i * width)));
+        const first = part - (part % free);
+        return (last ? first + free - 1 : first).toString(six ? 16 : 10);
+      })
+      .join(six ? ':' : '.');
+  return [edge(false), edge(true)];
+}

@@ -17,7 +17,7 @@ const AT_ONCE = 10_000;
 const MOST_COMPARED = 200_000;
 
 const indexOf = (table: string): string => `${table}_text`;
-const isSqlite = <T>(db: Kysely<T>): boolean => db.getExecutor().adapter instanceof SqliteAdapter;
+export const isSqlite = <T>(db: Kysely<T>): boolean => db.getExecutor().adapter instanceof SqliteAdapter;
 export const likeLiteral = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`;
 
 /** In a migration; texts that are there already are indexed in it. */
@@ -104,6 +104,11 @@ async function contains<T>(
     await sql<Id>`select id from ${sql.table(table)}
       where text like ${likeLiteral(text)} escape '\\' ${within} limit ${limit}`.execute(db),
   );
+}
+/** The first `limit` of these ids below `before`, newest first. */
+export function newestOf(all: readonly number[], before: number, limit: number): Block {
+  const below = all.filter((id) => id < before).toSorted((a, b) => b - a);
+  return { ids: below.slice(0, limit), next: below.length > limit ? below[limit - 1]! : null };
 }
 /** A part of a search; `next` is the id below which it continues, null at its end. */
 export interface Block {

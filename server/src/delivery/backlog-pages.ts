@@ -57,7 +57,7 @@ export class BacklogPages {
     this.#shelf = createShelf(journal, namesOf);
     this.#states = new NewestStates(journal);
   }
-  /** What the reader receives of the rows after `at`, up to `to` at most. */
+  /** Events for the reader from the rows after `at`, up to `to` at most. */
   page(reader: Reader, audience: Audience, at: number, to: number): Batch {
     const shareable = reader.backlog === null && !reader.slow && audience.behind.size > 1;
     if (!shareable) return this.#read(reader, audience, at, to);

@@ -1,10 +1,10 @@
 import type { JournalRow } from '../ports/journal-store.ts';
 import { isStateType } from '../rights/topics.ts';
 
-/** How a transport serialises what many readers share. */
+/** Serialises for one transport the bytes that many readers share. */
 export interface Framing {
   readonly name: string;
-  /** True where each event names the seq sent before it (`prev`). */
+  /** True if each event names the seq sent before it (`prev`). */
   readonly chained: boolean;
   /** `json` is the envelope as the journal holds it. */
   event(json: Buffer, seq: number, prev: number): Buffer;
@@ -19,7 +19,7 @@ export interface Batch {
   /** Rows the audience receives; `last` is the seq of the newest of them, or 0. */
   readonly rows: readonly JournalRow[];
   readonly last: number;
-  /** Bytes of the events that must not be left out for a slow reader. */
+  /** Bytes of the events that may not be skipped for a slow reader. */
   readonly essential: number;
   /** All rows as one buffer, for readers whose last sent event was `prev`. The batch has at least one row. */
   bytes(prev: number): Buffer;
@@ -31,13 +31,12 @@ const NOTHING = Buffer.alloc(0);
 export const ROWS_PER_PAGE = 500;
 const PAGE_BYTES = 192 * 1024;
 
-/** As many rows as fit in one piece: nearly always all. */
+/** As many rows as fit in one piece; nearly always all. */
 export function firstPiece(rows: readonly JournalRow[]): readonly JournalRow[] {
   let size = 0;
   const end = rows.findIndex((row) => (size += row.json.length) > PAGE_BYTES);
   return end < 0 ? rows : rows.slice(0, Math.max(1, end));
 }
-/** Bytes of the events that must not be left out for a slow reader. */
 export function essentialBytes(rows: readonly JournalRow[]): number {
   let bytes = 0;
   for (const row of rows) if (!isStateType(row.type)) bytes += row.json.length;

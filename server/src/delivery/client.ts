@@ -10,7 +10,7 @@ export abstract class Client extends Reader {
   readonly framing: Framing;
   caller: Caller;
   readonly ip: string | null;
-  /** What its rights were computed from. */
+  /** Fields that its rights were computed from. */
   basis = '';
   heard: readonly Heard[] = [];
   /** Tick of the last bytes from the client, and tick in which its unsent bytes last decreased. */
@@ -28,14 +28,14 @@ export abstract class Client extends Reader {
   }
   /** Bytes buffered in this process for the client. */
   abstract get unsent(): number;
-  /** False where the client sends nothing or is not read now, so that its silence means nothing. */
+  /** False if the client sends nothing or is not read now, so that its silence means nothing. */
   abstract get talks(): boolean;
   abstract heartbeat(scanned: number, time: string): void;
   /** Its rights changed; `changed` are the topics with another access than before. */
   abstract rightsChanged(changed: readonly Heard[]): void;
   /** Reports the reason and closes; `code` is one of CLOSE_CODES. */
   abstract end(code: number, reason: string): void;
-  /** A planned end: the client shall reconnect after so many milliseconds. */
+  /** Planned end: the client shall reconnect after `afterMs` milliseconds. */
   abstract restart(afterMs: number): void;
   /** The client is gone. */
   abstract vanish(): void;

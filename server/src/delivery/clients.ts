@@ -19,25 +19,6 @@ const HURRY_MS = 1_000;
 /** Ticks without a sign of the client after which it counts as gone. */
 const DEAD = 2 * TICKS;
 
-export interface Clients {
-  readonly size: number;
-  /** Ticks since the start. */
-  readonly now: number;
-  /** Throws `too_many_requests` where this person or key has reached its limit of streams. */
-  admit(caller: Caller): void;
-  /** The caller with its current rights; null where the person no longer exists. */
-  fresh(caller: Caller): Caller | null;
-  /** Throws `forbidden` for the first topic without any access. */
-  hearAll(caller: Caller, topics: readonly string[]): Heard[];
-  add(client: Client): void;
-  remove(client: Client): void;
-  /** All open clients. */
-  all(): Iterable<Client>;
-  /** Disconnects a closed client that still does not read, after `ms`; `hurry` shortens that to a second. */
-  cutOff(cut: () => void, ms: number): void;
-  hurry(): void;
-  close(): void;
-}
 export interface ClientsOptions {
   readonly hub: Hub;
   readonly directory: Directory;
@@ -48,59 +29,143 @@ export interface ClientsOptions {
 }
 
 /** All clients: their number per person, heartbeats, the end of sessions and changes of rights. */
-export function createClients(options: ClientsOptions): Clients {
-  const { hub, directory, credentials, clock, heartbeatMs, perPerson } = options;
-  const clients = new Set<Client>();
+export class Clients {
+  readonly #options: ClientsOptions;
+  readonly #clients = new Set<Client>();
   /** By `person_id`, which is negative for API keys. */
-  const byPerson = new Map<number, Set<Client>>();
-  const leaving = new Map<() => void, NodeJS.Timeout>();
-  let now = 0;
-  let slots = 0;
-  let known = new Map<number, Person>();
-  let knownAt = -1;
+  readonly #byPerson = new Map<number, Set<Client>>();
+  readonly #leaving = new Map<() => void, NodeJS.Timeout>();
+  #now = 0;
+  #slots = 0;
+  #known = new Map<number, Person>();
+  #knownAt = -1;
+  readonly #timer: NodeJS.Timeout;
+  readonly #stops: readonly (() => void)[];
 
-  const person = (id: number): Person | undefined => {
-    if (knownAt !== directory.version) {
-      knownAt = directory.version;
-      known = new Map(directory.people().map((one) => [one.id, one]));
+  constructor(options: ClientsOptions) {
+    const { credentials, directory, heartbeatMs } = options;
+    this.#options = options;
+    this.#timer = setInterval(() => this.#tick(), heartbeatMs / TICKS);
+    this.#timer.unref();
+    const ofSession = (id: number) => (caller: Caller) => caller.key === null && caller.session_id === id;
+    this.#stops = [
+      credentials.onSessionEnded((id) => this.#endAll(ofSession(id))),
+      credentials.onKeyEnded((id) => this.#endAll((caller) => caller.key?.id === id)),
+      directory.onChange(() => this.#refreshAll()),
+    ];
+  }
+  get size() {
+    return this.#clients.size;
+  }
+  get now(): number {
+    return this.#now;
+  }
+  /** Throws `too_many_requests` if this person or key has reached its limit of streams. */
+  admit(caller: Caller): void {
+    if ((this.#byPerson.get(caller.person_id)?.size ?? 0) >= this.#options.perPerson) {
+      throw new ServiceError(
+        'too_many_requests',
+        say`more than ${this.#options.perPerson} streams are open`,
+        {
+          retry_after_seconds: 10,
+        },
+      );
     }
-    return known.get(id);
-  };
-  const fresh = (caller: Caller): Caller | null => {
+  }
+  /** The caller with its current rights; null if the person no longer exists. */
+  fresh(caller: Caller): Caller | null {
     if (caller.key !== null) return caller;
-    const who = person(caller.person_id);
+    const who = this.#person(caller.person_id);
     if (who === undefined || !who.active) return null;
     const { extension, level, username } = who;
-    const since_ms = directory.heldSince?.(extension) ?? 0;
+    const since_ms = this.#options.directory.heldSince?.(extension) ?? 0;
     return extension === caller.extension && level === caller.level && since_ms === (caller.since_ms ?? 0)
       ? caller
       : { ...caller, extension, level, username, since_ms };
-  };
-  const ownQueues = (caller: Caller): string[] =>
-    caller.extension === '' ? [] : directory.queuesOf(caller.extension).map((queue) => queue.name);
+  }
+  /** Throws `forbidden` for the first topic without any access. */
+  hearAll(caller: Caller, topics: readonly string[]): Heard[] {
+    const own = this.#ownQueues(caller);
+    return [...new Set(topics)].map((topic) => {
+      const heard = hear(caller, topic, own);
+      if (heard === null) throw new ServiceError('forbidden', deaf(caller, topic));
+      return heard;
+    });
+  }
+  add(client: Client): void {
+    client.heardAt = this.#now;
+    client.basis = this.#basisOf(client.caller);
+    client.movedAt = this.#now;
+    client.slot = (this.#slots += 1) % TICKS;
+    this.#clients.add(client);
+    const own = this.#byPerson.get(client.caller.person_id);
+    if (own === undefined) this.#byPerson.set(client.caller.person_id, new Set([client]));
+    else own.add(client);
+  }
+  remove(client: Client): void {
+    this.#options.hub.leave(client);
+    this.#clients.delete(client);
+    const own = this.#byPerson.get(client.caller.person_id);
+    own?.delete(client);
+    if (own?.size === 0) this.#byPerson.delete(client.caller.person_id);
+  }
+  /** All open clients. */
+  all(): Iterable<Client> {
+    return this.#clients.values();
+  }
+  /** Disconnects a closed client that still does not read, after `ms`; `hurry` shortens that to a second. */
+  cutOff(cut: () => void, ms: number): void {
+    clearTimeout(this.#leaving.get(cut));
+    const off = (): void => {
+      this.#leaving.delete(cut);
+      cut();
+    };
+    this.#leaving.set(cut, setTimeout(off, ms).unref());
+  }
+  hurry(): void {
+    for (const cut of this.#leaving.keys()) this.cutOff(cut, HURRY_MS);
+  }
+  close(): void {
+    clearInterval(this.#timer);
+    for (const stop of this.#stops) stop();
+  }
 
+  #person(id: number): Person | undefined {
+    const { directory } = this.#options;
+    if (this.#knownAt !== directory.version) {
+      this.#knownAt = directory.version;
+      this.#known = new Map(directory.people().map((one) => [one.id, one]));
+    }
+    return this.#known.get(id);
+  }
+  #ownQueues(caller: Caller): string[] {
+    return caller.extension === ''
+      ? []
+      : this.#options.directory.queuesOf(caller.extension).map((queue) => queue.name);
+  }
   /** Everything a person's rights are computed from; most directory changes leave it equal. */
-  const basisOf = (caller: Caller): string =>
-    `${caller.level} ${caller.extension} ${historySince(caller)} ${ownQueues(caller).join(' ')}`;
-  function refreshAll(): void {
+  #basisOf(caller: Caller): string {
+    return `${caller.level} ${caller.extension} ${historySince(caller)} ${this.#ownQueues(caller).join(' ')}`;
+  }
+  #refreshAll(): void {
     const bases = new Map<number, string>();
-    for (const client of clients) {
+    for (const client of this.#clients) {
       const { caller } = client;
       if (caller.key !== null) continue;
-      const current = fresh(caller);
+      const current = this.fresh(caller);
       if (current === null) {
         client.end(CLOSE_CODES.session_ended, 'the session ended');
         continue;
       }
       let basis = bases.get(caller.person_id);
-      if (basis === undefined) bases.set(caller.person_id, (basis = basisOf(current)));
-      if (basis !== client.basis) refresh(client, current, basis);
+      if (basis === undefined) bases.set(caller.person_id, (basis = this.#basisOf(current)));
+      if (basis !== client.basis) this.#refresh(client, current, basis);
     }
   }
-  function refresh(client: Client, caller: Caller, basis: string): void {
+  #refresh(client: Client, caller: Caller, basis: string): void {
     client.caller = caller;
     client.basis = basis;
-    const own = ownQueues(caller);
+    const own = this.#ownQueues(caller);
     const changed: Heard[] = [];
     const heard: Heard[] = [];
     for (const was of client.heard) {
@@ -114,97 +179,34 @@ export function createClients(options: ClientsOptions): Clients {
     client.heard = heard;
     client.rightsChanged(changed);
   }
-  function endAll(id: (caller: Caller) => boolean): void {
-    for (const client of clients) {
+  #endAll(id: (caller: Caller) => boolean): void {
+    for (const client of this.#clients) {
       if (id(client.caller)) client.end(CLOSE_CODES.session_ended, 'the session ended');
     }
   }
-  async function lapse(client: Client): Promise<void> {
+  async #lapse(client: Client): Promise<void> {
+    const { credentials, clock, heartbeatMs } = this.#options;
     const until = await credentials.use(client.caller).catch(() => clock.now() + heartbeatMs);
-    if (!clients.has(client)) return;
+    if (!this.#clients.has(client)) return;
     if (until === null || until <= clock.now()) {
       client.end(CLOSE_CODES.not_authenticated, 'the session has lapsed');
     } else client.caller = { ...client.caller, expires_at: until };
   }
-  function tick(): void {
-    now += 1;
-    const at = clock.now();
+  #tick(): void {
+    this.#now += 1;
+    const at = this.#options.clock.now();
     const time = rfc3339(at);
-    for (const client of clients) {
+    for (const client of this.#clients) {
       const { unsent } = client;
-      if (unsent === 0 || unsent < client.waiting) client.movedAt = now;
+      if (unsent === 0 || unsent < client.waiting) client.movedAt = this.#now;
       client.waiting = unsent;
-      if (now - client.movedAt > DEAD) client.tooSlow();
-      else if (client.talks && now - client.heardAt > DEAD) client.vanish();
-      else if (at >= client.caller.expires_at) void lapse(client);
-      else if (client.slot === now % TICKS && !client.full) client.heartbeat(hub.safeCursorOf(client), time);
+      if (this.#now - client.movedAt > DEAD) client.tooSlow();
+      else if (client.talks && this.#now - client.heardAt > DEAD) client.vanish();
+      else if (at >= client.caller.expires_at) void this.#lapse(client);
+      else if (client.slot === this.#now % TICKS && !client.full)
+        client.heartbeat(this.#options.hub.safeCursorOf(client), time);
     }
   }
-  function cutOff(cut: () => void, ms: number): void {
-    clearTimeout(leaving.get(cut));
-    const off = (): void => {
-      leaving.delete(cut);
-      cut();
-    };
-    leaving.set(cut, setTimeout(off, ms).unref());
-  }
-  const timer = setInterval(tick, heartbeatMs / TICKS);
-  timer.unref();
-  const stops = [
-    credentials.onSessionEnded((id) => endAll((caller) => caller.key === null && caller.session_id === id)),
-    credentials.onKeyEnded((id) => endAll((caller) => caller.key?.id === id)),
-    directory.onChange(refreshAll),
-  ];
-  return {
-    get size() {
-      return clients.size;
-    },
-    get now() {
-      return now;
-    },
-    admit(caller) {
-      if ((byPerson.get(caller.person_id)?.size ?? 0) >= perPerson) {
-        throw new ServiceError('too_many_requests', say`more than ${perPerson} streams are open`, {
-          retry_after_seconds: 10,
-        });
-      }
-    },
-    fresh,
-    hearAll(caller, topics) {
-      const own = ownQueues(caller);
-      return [...new Set(topics)].map((topic) => {
-        const heard = hear(caller, topic, own);
-        if (heard === null) throw new ServiceError('forbidden', deaf(caller, topic));
-        return heard;
-      });
-    },
-    add(client) {
-      client.heardAt = now;
-      client.basis = basisOf(client.caller);
-      client.movedAt = now;
-      client.slot = (slots += 1) % TICKS;
-      clients.add(client);
-      const own = byPerson.get(client.caller.person_id);
-      if (own === undefined) byPerson.set(client.caller.person_id, new Set([client]));
-      else own.add(client);
-    },
-    remove(client) {
-      hub.leave(client);
-      clients.delete(client);
-      const own = byPerson.get(client.caller.person_id);
-      own?.delete(client);
-      if (own?.size === 0) byPerson.delete(client.caller.person_id);
-    },
-    all: () => clients.values(),
-    cutOff,
-    hurry() {
-      for (const cut of leaving.keys()) cutOff(cut, HURRY_MS);
-    },
-    close() {
-      clearInterval(timer);
-      for (const stop of stops) stop();
-    },
-  };
 }
 /** Why a topic is not accessible. */
 function deaf({ key }: Caller, topic: string): Said {

@@ -37,7 +37,7 @@ type Change =
   | { readonly op: 'unsubscribe'; readonly frame: Frame<'unsubscribe'> }
   | { readonly op: 'show'; readonly topics: ReadonlySet<string> };
 
-/** What every connection shares. */
+/** Dependencies shared by every connection. */
 export interface Parts {
   readonly hub: Hub;
   readonly clients: Clients;
@@ -49,7 +49,7 @@ export interface Parts {
 }
 /** Unsent bytes above which the connection counts as full. */
 const FULL = 64 * 1024;
-/** Unsent bytes above which no more is read: a client that does not take replies is given no new ones. */
+/** Unsent bytes above which the connection stops reading: a client that does not take replies gets no new ones. */
 const NO_MORE_READ = 256 * 1024;
 /** Rates a client may send: frames, pings and pongs, subscriptions. */
 const FRAMES = { burst: 200, per_second: 100 };
@@ -89,7 +89,7 @@ export class Connection extends Client {
   #changes: Change[] = [];
   /** Topics subscribed with a snapshot. */
   #shown = new Set<string>();
-  /** Since which seq each name is received, so that a cursor gets exactly what was not sent. */
+  /** Seq since which each name is received, so that a cursor yields exactly the events not yet sent. */
   #since: ReadonlyMap<string, number> = new Map();
   #resuming = false;
   #processing = false;
@@ -107,7 +107,7 @@ export class Connection extends Client {
     this.#language = parts.language;
     this.#socket = socket;
   }
-  /** Sends `hello` and begins to read; `head` is what came with the handshake. */
+  /** Sends `hello` and begins to read; `head` holds the bytes that came with the handshake. */
   open(head: Buffer): void {
     const { journal, clients, heartbeatSeconds } = this.#parts;
     const socket = this.#socket;
@@ -396,7 +396,7 @@ interface Asked {
 const WARN_EVERY_MS = 60_000;
 let warnedAt = -Infinity;
 
-/** Why a cursor cannot be resumed; null where it can, or where there is none. */
+/** Why a cursor cannot be resumed; null if it can, or without a cursor. */
 export function gapOf(
   { journal, log }: Pick<Parts, 'journal' | 'log'>,
   { cursor, epoch, check }: Asked,
@@ -418,7 +418,7 @@ export function gapOf(
   }
   return cursor + 1 < journal.tail ? 'cursor_outdated' : null;
 }
-/** True where the journal holds another event at this seq; a row that is no longer kept proves nothing. */
+/** True if the journal holds another event at this seq; a row that is no longer kept proves nothing. */
 function isAnother(journal: Journal, check: string): boolean {
   const [seq = '', known] = check.split(':');
   if (Number(seq) > journal.head) return true;

@@ -13,7 +13,7 @@ import { loggedOut } from '../pbx/agent-state.ts';
 
 const NUMBER = '+4915112345678';
 const CALLER = { number: NUMBER, name: 'Erika Mustermann' };
-/** What stands in nothing that the display of the board of `support` is sent. */
+/** Texts that no frame of the display of the `support` board contains. */
 const SECRETS = [NUMBER, 'Erika', 'vip', 'c-vip', 'c-private'];
 const AT = Date.UTC(2026, 10, 21, 12);
 
@@ -97,6 +97,7 @@ const rigOf = (t: TestContext) => {
       calls: nothing,
       parking: nothing,
       history: nothing,
+      phonebook: nothing,
       config: nothing,
       system: nothing,
       queues: { snapshot: () => ({ as_of: '', stale: false, queues: [{ ...queue, stats: null }] }) },
@@ -113,9 +114,9 @@ const rigOf = (t: TestContext) => {
 };
 function assertCut(what: string, said: readonly unknown[]): void {
   const text = JSON.stringify(said);
-  for (const secret of SECRETS) assert.ok(!text.includes(secret), `${what} tells ${secret}: ${text}`);
-  assert.ok(text.includes('"•••678"'), `${what} tells no number at all: ${text}`);
-  assert.ok(text.includes('"support"') && text.includes('"talking"'), `${what} tells too little: ${text}`);
+  for (const secret of SECRETS) assert.ok(!text.includes(secret), `${what} reveals ${secret}: ${text}`);
+  assert.ok(text.includes('"•••678"'), `${what} has no number: ${text}`);
+  assert.ok(text.includes('"support"') && text.includes('"talking"'), `${what} lacks fields: ${text}`);
 }
 const EVENTS = [joined, talking('vip', 'c-vip'), talking(null, 'c-private'), talking('support', 'c1')];
 const TOPICS = ['queues', 'agents'];
@@ -159,7 +160,7 @@ test('display - snapshots, events and replay by WebSocket, SSE and poll hold not
   assertCut('the replay', late.frames);
 });
 
-test('display - the board decides what is told of callers, and everybody else is told all of it by frames of their own', async (t) => {
+test('display - the board decides how callers are shown; other readers get everything in frames of their own', async (t) => {
   const rig = await rigOf(t);
   const listen = async (level: string, token: string) => {
     const client = await rig.open(level, { token });
@@ -186,7 +187,7 @@ test('display - the board decides what is told of callers, and everybody else is
   const text = (client: typeof wall) => JSON.stringify(client!.frames);
   assert.ok(text(open).includes(NUMBER) && text(open).includes('Erika') && !text(open).includes('vip'));
   assert.ok(!text(bare).includes('678') && !text(bare).includes('vip') && !text(bare).includes('Erika'));
-  for (const secret of SECRETS) assert.ok(text(person).includes(secret), `a person is not told ${secret}`);
+  for (const secret of SECRETS) assert.ok(text(person).includes(secret), `a person does not get ${secret}`);
   const events = person!.frames.flatMap((frame) => (frame.op === 'event' ? [frame.event] : []));
   assert.deepEqual(
     events,

@@ -57,7 +57,7 @@ const commitAll = (rig: StreamRig): void =>
     conversationOf(AFTER, AFTER, '1005'),
   );
 
-test('former holder - an old cursor brings a person nothing of who had the extension before', async (t) => {
+test('former holder - an old cursor gives a person nothing of the previous holder of the extension', async (t) => {
   const rig = await rigOfHolders(t);
   rig.directory.give('1005', GIVEN);
   commitAll(rig);
@@ -89,7 +89,7 @@ test('former holder - an old cursor brings a person nothing of who had the exten
   }
 });
 
-test('former holder - one more topic with an old cursor, beside what is heard already', async (t) => {
+test('former holder - one more topic with an old cursor, beside topics received already', async (t) => {
   const rig = await rigOfHolders(t);
   rig.directory.give('1005', GIVEN);
   commitAll(rig);
@@ -101,7 +101,7 @@ test('former holder - one more topic with an old cursor, beside what is heard al
   assert.deepEqual(client.seqs(), [3, 6]);
 });
 
-test('former holder - live, what is added to their conversations stays theirs', async (t) => {
+test('former holder - live events that add to conversations of the previous holder stay hidden', async (t) => {
   const rig = await rigOfHolders(t);
   rig.directory.give('1005', GIVEN);
   const client = await rig.open('user');
@@ -112,7 +112,7 @@ test('former holder - live, what is added to their conversations stays theirs', 
   assert.deepEqual(client.seqs(), [3, 4, 6]);
 });
 
-test('former holder - who is given another extension, or less rights, while connected', async (t) => {
+test('former holder - a person that gets another extension, or fewer rights, while connected', async (t) => {
   const rig = await rigOfHolders(t);
   const user = await rig.open('user');
   const supervisor = await rig.open('supervisor');
@@ -138,7 +138,7 @@ test('former holder - who is given another extension, or less rights, while conn
   );
 });
 
-test('former holder - an agent hears nothing of the agent who had the extension before', async (t) => {
+test('former holder - an agent receives nothing of the previous holder of the extension', async (t) => {
   const rig = await rigOfHolders(t);
   rig.directory.give('1003', GIVEN);
   rig.commit({ ...agentReady('1003'), at: BEFORE }, { ...agentReady('1003'), at: AFTER });
@@ -169,10 +169,10 @@ test('former holder - the webhook of a person below supervisor', async (t) => {
 const parkingAt = (at: number): readonly DomainEvent[] =>
   (['parking.slot_occupied', 'parking.slot_freed'] as const).map((type) => event(type, at, { slot: '701' }));
 
-test('parked calls - an old cursor brings nobody who was parked before the person was there', async (t) => {
+test('parked calls - an old cursor reveals no calls parked before the person existed', async (t) => {
   const rig = await rigOfHolders(t);
   rig.directory.meet('1005', GIVEN);
-  // An older person who received an extension later saw parked calls all the time.
+  // A person that existed before, and received the extension later, could see parked calls all the time.
   rig.directory.meet('1003', BEFORE);
   rig.directory.give('1003', GIVEN);
   rig.commit(...parkingAt(BEFORE), linkDown(), callOf(BEFORE, '1005'), ...parkingAt(AFTER));
@@ -200,7 +200,7 @@ test('parked calls - an old cursor brings nobody who was parked before the perso
   }
 });
 
-test('parked calls - a supervisor who becomes a user asks for old ones in vain, others hear theirs beside', async (t) => {
+test('parked calls - a supervisor that becomes a user gets no old ones; other readers do', async (t) => {
   const rig = await rigOfHolders(t);
   rig.directory.meet('1002', GIVEN);
   rig.commit(...parkingAt(BEFORE), linkDown());
@@ -220,7 +220,7 @@ test('parked calls - a supervisor who becomes a user asks for old ones in vain, 
   assert.deepEqual(user.seqs(), [1, 2, 3, 4, 5]);
 });
 
-test('parked calls - the webhook of a person who is new', async (t) => {
+test('parked calls - the webhook of a new person', async (t) => {
   const rig = await webhooksRig(t);
   await using sink = await startSink();
   rig.directory.meet('1001', GIVEN);

@@ -19,7 +19,7 @@ const LINES: Framing = {
   event: (_json, seq, prev) => Buffer.from(`${prev}>${seq}\n`),
   snapshot: () => Buffer.alloc(0),
 };
-/** A reader whose other end takes what a test lets it take. */
+/** A reader whose client takes bytes as the test lets it. */
 class Puppet extends Reader {
   readonly framing = LINES;
   readonly sent: { prev: number; seq: number }[] = [];
@@ -280,7 +280,7 @@ test('hub - a reader that takes nothing is given up at a mebibyte of facts, and 
   hub.close();
 });
 
-test('hub - who sits still for long does not make others dear: a commit costs its listeners only', async () => {
+test('hub - idle readers do not make a commit more expensive: it costs its receivers only', async () => {
   const journal = openJournal({ store: openMemoryJournal(), node: nodeId('ast1') });
   const hub = new Hub({ journal, log: silent });
   for (let i = 0; i < 20_000; i += 1) hub.attach(new Puppet(), [`queues/q${i}`, EVERYONE], 0, 0);

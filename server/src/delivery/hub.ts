@@ -41,8 +41,9 @@ interface Round {
 }
 
 /**
- * Distributes committed rows to readers: an index of names to audiences, and one framing for all readers of an audience. Nothing is
- * queued for a reader: a full one keeps its position and reads the journal from there.
+ * Distributes committed rows to readers: an index of names to audiences, and one framing for all readers of
+ * an audience. Nothing is queued for a reader: a full one keeps its position and reads the journal from
+ * there.
  */
 export class Hub {
   readonly #journal: Journal;
@@ -110,7 +111,7 @@ export class Hub {
     this.#fallBehind(reader, at, false);
     return false;
   }
-  /** The reader can take more again. */
+  /** The reader accepts bytes again. */
   takes(reader: Reader): void {
     if (reader.mode !== 'behind') return;
     this.#pulling.add(reader);

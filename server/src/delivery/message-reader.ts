@@ -10,7 +10,7 @@ export interface MessageTarget {
   binary(): void;
   ping(payload: Buffer): void;
   pong(): void;
-  /** 1005 where the client sent no code. */
+  /** 1005 if the client sent no code. */
   closed(code: number): void;
 }
 /** Limit of frames in one message. */

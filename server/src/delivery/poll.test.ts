@@ -14,7 +14,7 @@ const ask = async (rig: StreamRig, query: string, level = 'user') => {
   return { ...reply, seqs: reply.events.map((event) => event.seq) };
 };
 
-test('poll - the first answer says where to begin, the next ones bring what came since', async (t) => {
+test('poll - the first answer has the start position, the next ones have the events since', async (t) => {
   const rig = await streamRig(t);
   rig.commit(presence('1005'));
   const begin = await ask(rig, 'topics=presence&snapshot=true');
@@ -59,7 +59,7 @@ test('poll - without an event it answers when its time is up, with a cursor that
   assert.ok(performance.now() - began < 20_000, 'without a wait at once');
 });
 
-test('poll - a cursor that cannot be led on from is a gap, with the state where it was asked for', async (t) => {
+test('poll - a cursor that cannot be resumed is a gap, with the state if requested', async (t) => {
   const rig = await streamRig(t);
   rig.commit(presence('1005'), presence('1005'), presence('1005'));
   rig.store.trim(3);
@@ -91,7 +91,7 @@ test('poll - rights, bad queries, and the end of the session while it waits', as
   const last = ask(rig, 'topics=presence&cursor=0&wait=30', 'agent');
   await new Promise((resolve) => setTimeout(resolve, 50));
   const stopping = rig.stop();
-  assert.deepEqual((await last).seqs, [], 'a stop answers who waits');
+  assert.deepEqual((await last).seqs, [], 'a stop answers waiting polls');
   await stopping;
-  assert.ok(performance.now() - began < 25_000, 'and waits for nobody');
+  assert.ok(performance.now() - began < 25_000, 'and does not wait');
 });

@@ -14,7 +14,7 @@ import type { Heard } from '../rights/hearing.ts';
 
 const WAIT_SECONDS = 25;
 const SNAPSHOT_MS = 5_000;
-/** Limit in ms of a poll that does not wait, where the journal cannot be read. */
+/** Limit in ms of a poll that does not wait, for a journal that cannot be read. */
 const AT_ONCE_MS = 5_000;
 const NOTHING = Buffer.alloc(0);
 /** Every event begins with a comma; the first comma is cut off. */

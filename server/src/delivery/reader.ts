@@ -10,7 +10,7 @@ export interface Backlog {
   at: number;
   readonly to: number;
   readonly only: ReadonlySet<string>;
-  /** Since which seq each name was received until now. */
+  /** Seq since which each name was received until now. */
   readonly had: ReadonlyMap<string, number>;
 }
 
@@ -27,7 +27,7 @@ export abstract class Reader {
   scanned = 0;
   /** Seq of the event sent last, or of the start. */
   last = 0;
-  /** The client became slow: states with a newer one are left out, and its waiting essential events are bounded. */
+  /** The client became slow: outdated states are skipped, and its waiting essential events are bounded. */
   slow = false;
   /** Essential bytes of its audience that it has passed. */
   essentialRead = 0;
@@ -38,7 +38,7 @@ export abstract class Reader {
     return NO_BOUNDS;
   }
 
-  /** True while it takes no more; it calls `hub.takes(reader)` when it does. */
+  /** True while it accepts no more bytes; it calls `hub.takes(reader)` when it does. */
   abstract get full(): boolean;
   abstract send(bytes: Buffer): void;
   /** Called when it has everything up to the journal's head and is live. */

@@ -8,7 +8,7 @@ import { createShelf } from './shelf.ts';
 const namesOf = (row: JournalRow): readonly string[] => row.topics.split(' ');
 const NAMES = ['a', 'b', 'a/1', 'a/2', '*'];
 
-test('shelf - what is heard is what looking at every row would find, while the journal grows and is cut', () => {
+test('shelf - finds the same rows as a scan, while the journal grows and is trimmed', () => {
   const change = fc.oneof(
     fc.record({
       kind: fc.constant('grow' as const),
@@ -64,7 +64,7 @@ test('shelf - what is heard is what looking at every row would find, while the j
   );
 });
 
-test('shelf - a page that was looked at before it was full is looked at anew', () => {
+test('shelf - a page that was read before it was full is read again', () => {
   const store = openMemoryJournal();
   const journal = {
     get head() {

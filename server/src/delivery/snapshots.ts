@@ -9,8 +9,8 @@ export interface Snapshot {
 }
 export interface Snapshots {
   /**
-   * The state of each topic, all exactly as of `cursor`; null while none can be built: `retry` is called when the next attempt
-   * makes sense.
+   * The state of each topic, all exactly as of `cursor`; null while none can be built: `retry` is called when
+   * a new attempt makes sense.
    */
   take(heard: readonly Heard[], framing: Framing, retry: () => void): Snapshot | null;
   close(): void;

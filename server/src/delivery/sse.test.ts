@@ -68,7 +68,7 @@ test('sse - heartbeats carry the safe cursor, and the end of the session ends it
   await until('the end', () => client.ended);
 });
 
-test('sse - what is wrong is refused before it begins', async (t) => {
+test('sse - an invalid request is rejected before the stream begins', async (t) => {
   const rig = await streamRig(t);
   for (const query of [
     '',
@@ -93,7 +93,7 @@ test('sse - what is wrong is refused before it begins', async (t) => {
   assert.equal(await answer(rig, 'topics=presence', 'nobody'), '401 not_authenticated');
 });
 
-test('sse - a planned stop tells when to come back', async (t) => {
+test('sse - a planned stop gives the time to reconnect', async (t) => {
   const rig = await streamRig(t);
   const client = await open(rig, 'topics=presence');
   await client.next('subscribed');

@@ -48,7 +48,7 @@ class EventSource extends Client {
     this.#query = query;
     this.#cursor = query.cursor;
   }
-  /** Sends the response head and begins; `heard` is what the client subscribed to. */
+  /** Sends the response head and begins; `heard`: the topics of the client. */
   open(heard: readonly Heard[], headers: OutgoingHttpHeaders): void {
     const response = this.#response;
     this.heard = heard;

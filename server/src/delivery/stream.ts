@@ -8,7 +8,7 @@ import type { App } from '../ports/http.ts';
 import type { Gauges } from '../ports/metrics.ts';
 import type { Commands, Served } from '../ports/operations.ts';
 import type { Credentials, TopicSources } from '../ports/stream.ts';
-import { createClients } from './clients.ts';
+import { Clients } from './clients.ts';
 import type { Parts } from './connection.ts';
 import { Hub } from './hub.ts';
 import { pollHandler } from './poll.ts';
@@ -50,7 +50,7 @@ export function createStream(options: StreamOptions): Stream {
   const { maxBehind } = options;
   const hub = new Hub({ journal, log, maxBehind });
   const heartbeatMs = heartbeatSeconds * 1000;
-  const clients = createClients({ hub, directory, credentials, clock, heartbeatMs, perPerson });
+  const clients = new Clients({ hub, directory, credentials, clock, heartbeatMs, perPerson });
   const snapshots = createSnapshots({ sources, settled, head: () => journal.head });
   const tickets = createTickets({ clock, credentials });
   let closing = false;

@@ -19,7 +19,7 @@ test('stream - queues with a cursor beside one queue that came later', async (t)
   assert.deepEqual(client.seqs(), [3, 1, 2, 4]);
 });
 
-test('stream - an older cursor for what is heard already', async (t) => {
+test('stream - an older cursor for topics received already', async (t) => {
   const rig = await streamRig(t);
   rig.commit(offer('support', '1003'), offer('sales', '1003'), offer('sales', '1003'));
   const client = await rig.open('supervisor');
@@ -33,7 +33,7 @@ test('stream - an older cursor for what is heard already', async (t) => {
   assert.deepEqual(client.seqs(), [3, 2, 1, 4]);
 });
 
-test('stream - what everybody hears is sent with a cursor too', async (t) => {
+test('stream - events for all readers follow a cursor too', async (t) => {
   const rig = await streamRig(t);
   rig.commit(linkDown(), agentReady('1003'), linkDown());
   const client = await rig.open('supervisor');
@@ -65,7 +65,7 @@ test('stream - an event of a noun without a topic reaches no client', async (t) 
 });
 
 const TOPICS = ['presence', 'presence/1005', 'queues', 'queues/support', 'queues/sales', 'agents'];
-/** An agent hears of itself and of the queues it works in. */
+/** An agent receives its own events and those of its queues. */
 const NAMES: Readonly<Record<string, (topic: string) => readonly string[]>> = {
   supervisor: (topic) => [topic],
   agent: (topic) => {
@@ -88,14 +88,14 @@ const step = fc.record({
   topics,
   /** How far back the cursor lies. */
   back: fc.option(fc.nat(60), { freq: 3 }),
-  /** What happens after it. */
+  /** Later events. */
   later: fc.array(fc.nat(EVENTS.length - 1), { maxLength: 12 }),
   leave: fc.option(topics, { freq: 3 }),
 });
 
 for (const leaves of [false, true]) {
   const times = leaves ? 'at least once, whatever was left in between' : 'exactly once';
-  test(`stream - whatever topics follow with whatever cursors, all they hear is sent ${times}`, async (t) => {
+  test(`stream - whatever topics follow with whatever cursors, all of their events are sent ${times}`, async (t) => {
     const rig = await streamRig(t);
     const commit = (kinds: readonly number[]): void => rig.commit(...kinds.map((kind) => EVENTS[kind]!()));
     commit(Array.from({ length: 60 }, (_, i) => i % EVENTS.length));

@@ -10,9 +10,9 @@ const MAX_TICKETS = 50_000;
 const MAX_EACH = 20;
 
 export interface Tickets {
-  /** Throws `too_many_requests` where this caller holds too many unused tickets. */
+  /** Throws `too_many_requests` if this caller holds too many unused tickets. */
   issue(caller: Caller): { readonly ticket: string; readonly expires_at: number };
-  /** The caller it was issued to; null where it is unknown, used, expired, or its session has ended. */
+  /** The caller it was issued to; null if it is unknown, used, expired, or its session has ended. */
   redeem(ticket: string): Caller | null;
   close(): void;
 }

@@ -58,7 +58,7 @@ test('stream - hello, then a snapshot and every event after it, each naming the 
   assert.equal(event.event.id, `${rig.journal.epoch}:3`);
   assert.deepEqual(event.event, JSON.parse(rig.journal.read(2, 1)[0]!.json));
   await until('three events', () => client.seqs().length === 3);
-  assert.deepEqual(client.seqs(), [3, 5, 7], 'what is not its own is left out, the link is everybody’s');
+  assert.deepEqual(client.seqs(), [3, 5, 7], 'foreign events are left out, the link goes to all');
 });
 
 test('stream - a snapshot waits until everything that happened is committed', async (t) => {
@@ -79,7 +79,7 @@ test('stream - a snapshot waits until everything that happened is committed', as
   assert.deepEqual((await client.next('snapshot')).data, Object.fromEntries(rig.states));
 });
 
-test('stream - a cursor gets what was missed, once and in order, then resumed, then what comes', async (t) => {
+test('stream - a cursor gets the missed events, once and in order, then resumed, then new ones', async (t) => {
   const rig = await streamRig(t);
   for (let i = 0; i < 1300; i += 1) rig.commit(presence(i % 3 === 0 ? '1005' : '1006'));
   const client = await rig.open('user');
@@ -124,7 +124,7 @@ test('stream - a check that the log does not hold is a gap, by every transport; 
   }
 });
 
-test('stream - a cursor that cannot be led on from is a gap, then a snapshot where it was asked for', async (t) => {
+test('stream - a cursor that cannot be resumed is a gap, then a snapshot if requested', async (t) => {
   const rig = await streamRig(t);
   for (let i = 0; i < 10; i += 1) rig.commit(presence('1005'));
   rig.store.trim(6);
@@ -170,7 +170,7 @@ test('stream - rows that are thrown away while a reader is on its way to them ar
   assert.equal(client.seqs().at(-1), gap.from);
 });
 
-test('stream - a later topic with a cursor sends what only it has since then', async (t) => {
+test('stream - a later topic with a cursor sends only its own events since then', async (t) => {
   const { rig, client } = await listener(t, 'supervisor', ['queues/support']);
   rig.commit(offer('support', '1003'), offer('sales', '1003'), agentReady('1003'), offer('sales', '1004'));
   await client.next('event');
@@ -196,7 +196,7 @@ test('stream - a later topic with a cursor sends what only it has since then', a
   assert.deepEqual(client.seqs(), [1, 2, 4, 5, 6, 8]);
 });
 
-test('stream - what changes while many events are on their way loses none of them', async (t) => {
+test('stream - a change while many events are on the way loses none of them', async (t) => {
   const { rig, client } = await listener(t, 'supervisor', ['queues']);
   for (const [i, topic] of ['presence', 'agents', 'calls'].entries()) {
     const events = [offer('support', '1003'), presence('1005'), agentReady('1003')];
@@ -216,7 +216,7 @@ test('stream - what changes while many events are on their way loses none of the
   );
 });
 
-test('stream - a topic that may not be heard refuses the whole frame', async (t) => {
+test('stream - a topic without access rejects the whole frame', async (t) => {
   const rig = await streamRig(t);
   const cases: readonly (readonly [level: string, topic: string, allowed: boolean])[] = [
     ['user', 'presence', true],
@@ -262,7 +262,7 @@ test('stream - a topic that may not be heard refuses the whole frame', async (t)
   }
 });
 
-test('stream - an agent hears of itself and of its own queues, and no other', async (t) => {
+test('stream - an agent receives itself and its own queues only', async (t) => {
   const { rig, client } = await listener(t, 'agent', ['queues', 'agents', 'calls/mine']);
   rig.directory.setQueues(rig.directory.queues().filter((queue) => queue.name !== 'sales'));
   rig.commit(offer('sales', '1003'), agentReady('1004'), offer('support', '1004'), agentReady('1003'));
@@ -270,12 +270,12 @@ test('stream - an agent hears of itself and of its own queues, and no other', as
   assert.deepEqual(client.seqs(), [3, 4]);
 });
 
-test('stream - rights are looked at again when they change: wider, narrower, gone', async (t) => {
+test('stream - changed rights take effect: wider, narrower, gone', async (t) => {
   const { rig, client } = await listener(t, 'agent', ['queues'], {}, { snapshot: true });
   const queues = rig.directory.queues();
   assert.equal((await client.next('snapshot')).topic, 'queues');
   rig.directory.setQueues(queues.filter((queue) => queue.name === 'support'));
-  assert.equal((await client.next('snapshot')).topic, 'queues', 'what may be seen is shown anew');
+  assert.equal((await client.next('snapshot')).topic, 'queues', 'the visible state is sent again');
   rig.commit(offer('sales', '1003'), offer('support', '1003'));
   await until('one event', () => client.seqs().length === 1);
   rig.directory.setQueues(queues);
@@ -308,7 +308,7 @@ test('stream - a session that lapses is closed with 4401', async (t) => {
   assert.equal((await client.closed()).code, 4401);
 });
 
-test('stream - the upgrade needs somebody who is signed in, from where it may come', async (t) => {
+test('stream - the upgrade needs a session and a permitted origin', async (t) => {
   const rig = await streamRig(t, { host: { config: { corsOrigins: [], publicUrl: '', trustProxy: [] } } });
   const tries = (options: Partial<WsOptions>) => refused(rig.open('user', options));
   const cookie = { Cookie: 'offhook_session=token-user' };
@@ -456,7 +456,7 @@ test('stream - a frame that cannot be read is answered, and 20 in a row close wi
   assert.equal((await client.closed()).code, 4400);
 });
 
-test('stream - what breaks the protocol closes with its code, and nobody else notices', async (t) => {
+test('stream - a breach of the protocol closes with its code, and other clients notice nothing', async (t) => {
   const { rig, client: other } = await listener(t, 'user', ['presence']);
   const header = (first: number, length: number): Buffer =>
     clientFrame(first & 0xf, Buffer.alloc(length), first);

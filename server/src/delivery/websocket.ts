@@ -2,7 +2,7 @@ import net from 'node:net';
 import type { stream } from '@offhook/contract/operations/stream.ts';
 import { CLOSE_CODES, STREAM_PROTOCOL } from '@offhook/contract/stream.ts';
 import { ServiceError } from '../core/errors.ts';
-import { languageOf } from '../core/words/words.ts';
+import { languageOf } from '../core/words.ts';
 import { acceptOf, closeFrame, isHandshake } from '../websocket/frames.ts';
 import type { Handler } from '../ports/operations.ts';
 import { Connection } from './connection.ts';

@@ -56,7 +56,7 @@ export class Admission {
     if (route.level === 'public' && route.identify !== true) return checkBodyHeaders(request);
     const credential = request.credential();
     const caller = credential === null ? null : this.#authenticator.authenticate(credential.token);
-    // Awaiting a value that is already there would cost a tenth of a request's time.
+    // Awaiting a value that is already known would cost a tenth of a request's time.
     if (caller instanceof Promise)
       return caller.then((found) => {
         this.#identify(request, credential, found);
@@ -105,7 +105,7 @@ export class Admission {
   }
 }
 
-/** Accepts a WebSocket only where the route takes one, and only from the service's own or a listed origin. */
+/** Accepts a WebSocket only on a route that takes one, and only from the service's own or a listed origin. */
 function checkUpgrade(request: FastifyRequest, listed: boolean): void {
   request.upgrade = upgradeOf(request.raw);
   if (request.upgrade === null) return;

@@ -16,7 +16,7 @@ const UPLOAD_BYTES = 100_000;
 let host: Host;
 let port: number;
 let folder: string;
-/** What `/api/v1/waits` answers after. */
+/** Milliseconds after which `/api/v1/waits` answers. */
 let gate = Promise.withResolvers<void>();
 before(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-arrival-'));
@@ -92,7 +92,7 @@ test('arrival - an upload over a slow line may take longer than other bodies, as
   assert.deepEqual([note.status, note.code], [408, 'request_timeout']);
 });
 
-test('arrival - an upload that stands still, or comes byte by byte, or never ends, is 408 and leaves nothing behind', async () => {
+test('arrival - an upload that stalls, comes byte by byte, or never ends, is 408 and leaves nothing behind', async () => {
   await rm(folder, { recursive: true });
   const [still, crumbs, endless] = await Promise.all([
     send('/api/v1/sound', 'audio/wav', pieces(1, 20_000), 0, 50_000),

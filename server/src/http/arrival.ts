@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import { hasBodyOf } from './body.ts';
 
-/** How long the body of a request may take to arrive. */
+/** Limits for the arrival of a request body. */
 export interface ArrivalLimits {
   /** Time for a whole body that is no upload. */
   readonly requestTimeoutMs: number;
@@ -45,7 +45,7 @@ export function watchArrival(
   function isLate(body: Body, ms: number): boolean {
     const { request, upload } = body;
     const received = request.socket.bytesRead;
-    // A body that waits to be read by this process is not late.
+    // A body that this process has not read yet is not late.
     const moves = received > body.seen || request.readableLength > 0;
     body.seen = received;
     body.age += ms;

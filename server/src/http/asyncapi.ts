@@ -1,4 +1,4 @@
-/** AsyncAPI 3 document of everything that is not a plain request: events by topic, stream frames, webhooks. */
+/** AsyncAPI 3 document of everything beside plain requests: events by topic, stream frames, webhooks. */
 import { z } from 'zod';
 import { AgentSummary } from '@offhook/contract/agents.ts';
 import { Call, Leg } from '@offhook/contract/calls.ts';
@@ -8,6 +8,7 @@ import { ConfigApply, ConfigProblem } from '@offhook/contract/config-applies.ts'
 import { EVENT_DATA, Envelope } from '@offhook/contract/events.ts';
 import type { EventType } from '@offhook/contract/events.ts';
 import { Presence } from '@offhook/contract/extensions.ts';
+import { CallCustomer } from '@offhook/contract/phonebook.ts';
 import { CLOSE_CODES, ClientFrame, STREAM_PROTOCOL, ServerFrame } from '@offhook/contract/stream.ts';
 import { WebhookTest } from '@offhook/contract/webhooks.ts';
 import { QueueFigures, QueueStats } from '@offhook/contract/wallboard.ts';
@@ -37,7 +38,7 @@ interface Channel {
   readonly bindings?: object;
 }
 interface Operation {
-  /** From the service's point of view: what it sends, what it receives. */
+  /** From the service's point of view. */
   readonly action: 'send' | 'receive';
   readonly channel: Reference;
   readonly summary: string;
@@ -62,6 +63,7 @@ export const EVENT_TYPES = Object.keys(EVENT_DATA) as EventType[];
 /** Schemas named in the document because several events or replies use them. */
 const NAMED = {
   Call,
+  CallCustomer,
   Leg,
   Envelope,
   AgentSummary,
@@ -165,12 +167,13 @@ function commandData(operation: Command): Schema {
   return joined.length === 1 ? joined[0]! : { anyOf: joined };
 }
 
-/** Deterministic: equal routes and schemas give equal bytes. The app must be ready. */
-export function asyncapiDocument(table: RouteTable, version: string): AsyncApiDocument {
-  const messages: Record<string, Message> = {};
-  const channels: Record<string, Channel> = {};
-  const operations: Record<string, Operation> = {};
-
+/** Parts of the document; each function below adds its own. */
+interface Parts {
+  readonly messages: Record<string, Message>;
+  readonly channels: Record<string, Channel>;
+  readonly operations: Record<string, Operation>;
+}
+function addEvents({ messages }: Parts): void {
   for (const type of EVENT_TYPES) {
     messages[type] = {
       name: type,
@@ -183,8 +186,8 @@ export function asyncapiDocument(table: RouteTable, version: string): AsyncApiDo
       },
     };
   }
-  const events = Object.fromEntries(EVENT_TYPES.map((type) => [type, message(type)]));
-
+}
+function addTopics({ channels, operations }: Parts): void {
   const topics = new Set(
     EVENT_TYPES.flatMap((type) => topicsOfType(type).filter((t) => t !== 'every topic')),
   );
@@ -216,13 +219,11 @@ export function asyncapiDocument(table: RouteTable, version: string): AsyncApiDo
       messages: types.map((type) => to('channels', key, 'messages', type)),
     };
   }
-
-  const stream: Record<string, Reference> = {};
-  const frame = (name: string, payload: Schema): Reference => {
-    messages[name] = { name, payload };
-    stream[name] = message(name);
-    return to('channels', 'stream', 'messages', name);
-  };
+}
+/** Adds the message of a frame of the stream; returns the reference to it in the stream's channel. */
+type AddFrame = (name: string, payload: Schema) => Reference;
+const sentBy = (name: string): Reference => to('channels', 'stream', 'messages', `server.${name}`);
+function addServerFrames({ operations }: Parts, frame: AddFrame): void {
   const serverFrames = ServerFrame.options.map((option) => {
     const schema = sent(option);
     return frame(`server.${frameName(option)}`, frameName(option) === 'event' ? eventFrame(schema) : schema);
@@ -233,22 +234,24 @@ export function asyncapiDocument(table: RouteTable, version: string): AsyncApiDo
       frame(`snapshot.${noun}`, { type: 'object', properties: { op: { const: 'snapshot' }, data } }),
     );
   }
-  const sentBy = (name: string): Reference => to('channels', 'stream', 'messages', `server.${name}`);
   operations['send-frames'] = {
     action: 'send',
     channel: to('channels', 'stream'),
     summary: 'What the service sends on the stream.',
     messages: serverFrames,
   };
-  const answers: Readonly<Record<string, string>> = {
-    subscribe: 'subscribed',
-    unsubscribe: 'unsubscribed',
-    ping: 'pong',
-    command: 'result',
-  };
+}
+/** Frame with which the service answers a frame of a client. */
+const ANSWERS: Readonly<Record<string, string>> = {
+  subscribe: 'subscribed',
+  unsubscribe: 'unsubscribed',
+  ping: 'pong',
+  command: 'result',
+};
+function addClientFrames({ operations }: Parts, frame: AddFrame): void {
   for (const option of ClientFrame.options) {
     const name = frameName(option);
-    const answer = answers[name];
+    const answer = ANSWERS[name];
     operations[`receive-${name}`] = {
       action: 'receive',
       channel: to('channels', 'stream'),
@@ -259,6 +262,8 @@ export function asyncapiDocument(table: RouteTable, version: string): AsyncApiDo
         : { reply: { channel: to('channels', 'stream'), messages: [sentBy(answer), sentBy('error')] } }),
     };
   }
+}
+function addCommands({ operations }: Parts, frame: AddFrame, table: RouteTable): void {
   for (const operation of commandsOf(table)) {
     const { action } = operation;
     const result = frame(`result.${action}`, {
@@ -280,7 +285,18 @@ export function asyncapiDocument(table: RouteTable, version: string): AsyncApiDo
       reply: { channel: to('channels', 'stream'), messages: [result, sentBy('result'), sentBy('error')] },
     };
   }
-  channels.stream = {
+}
+function addStream(parts: Parts, table: RouteTable): void {
+  const stream: Record<string, Reference> = {};
+  const frame: AddFrame = (name, payload) => {
+    parts.messages[name] = { name, payload };
+    stream[name] = message(name);
+    return to('channels', 'stream', 'messages', name);
+  };
+  addServerFrames(parts, frame);
+  addClientFrames(parts, frame);
+  addCommands(parts, frame, table);
+  parts.channels.stream = {
     address: '/api/v1/stream',
     title: 'The stream',
     description: `WebSocket, sub-protocol ${STREAM_PROTOCOL}; one JSON object in each text frame. Close codes: ${Object.entries(
@@ -301,6 +317,9 @@ export function asyncapiDocument(table: RouteTable, version: string): AsyncApiDo
       },
     },
   };
+}
+function addWebhooks({ messages, channels, operations }: Parts): void {
+  const events = Object.fromEntries(EVENT_TYPES.map((type) => [type, message(type)]));
   const tested = WebhookTest.shape.type.value;
   messages[tested] = { name: tested, summary: WebhookTest.description!, payload: sent(WebhookTest) };
   channels.webhooks = {
@@ -317,7 +336,16 @@ export function asyncapiDocument(table: RouteTable, version: string): AsyncApiDo
       'POST with the headers webhook-id, webhook-timestamp and webhook-signature; the body is the envelope.',
     messages: [...EVENT_TYPES, tested].map((type) => to('channels', 'webhooks', 'messages', type)),
   };
+}
 
+/** Deterministic: equal routes and schemas give equal bytes. The app must be ready. */
+export function asyncapiDocument(table: RouteTable, version: string): AsyncApiDocument {
+  const parts: Parts = { messages: {}, channels: {}, operations: {} };
+  addEvents(parts);
+  addTopics(parts);
+  addStream(parts, table);
+  addWebhooks(parts);
+  const { messages, channels, operations } = parts;
   for (const operation of Object.values(operations)) {
     (operation as { description?: string }).description ??= operation.summary;
   }

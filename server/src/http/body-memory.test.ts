@@ -44,7 +44,7 @@ async function rig(t: TestContext) {
     who === ''
       ? `POST /api/mobile/public.php HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${more}\r\n\r\n`
       : `POST /api/v1/document HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${who}\r\nContent-Type: application/json\r\n${more}\r\n\r\n`;
-  /** Sends a head and the beginning of a body; `answer` is what came back so far. */
+  /** Sends a head and the start of a body; `answer` is the reply so far. */
   function begin(who: string, more: string) {
     const socket = net.connect(port, '127.0.0.1');
     let text = '';
@@ -89,7 +89,7 @@ test('body memory - slow large bodies of one caller leave room for another, and 
   await until('room again', async () => (await whole('token-admin', MIB))[0] === 200);
 });
 
-test('body memory - together they never hold more than there is: who has none of it is told 503', async (t) => {
+test('body memory - all bodies together never exceed the limit; a caller without a share gets 503', async (t) => {
   const { begin, whole } = await rig(t);
   // Half, a quarter, an eighth: each caller leaves as much free as it takes.
   for (const [who, bytes] of [

@@ -1,6 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isFileBody } from '@offhook/contract/operation.ts';
+import type { FileBody } from '@offhook/contract/operation.ts';
 import { ServiceError } from '../core/errors.ts';
 import { say } from '../core/said.ts';
 import type { App } from '../ports/http.ts';
@@ -15,6 +17,10 @@ const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8
 const FORM_TYPE =
   /^application\/x-www-form-urlencoded[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
 const AUDIO_TYPE = /^(?:audio\/[a-z0-9.+-]+|application\/octet-stream)[ \t]*(?:;[^\r\n]*)?$/i;
+const CUSTOMERS_TYPE = /^text\/(?:csv|vcard|x-vcard)[ \t]*(?:;[^\r\n]*)?$/i;
+/** Content types of another system, which may add parameters of its own. */
+const MESSAGE_TYPE = /^application\/(?:json|x-www-form-urlencoded)[ \t]*(?:;[^\r\n]*)?$/i;
+const MESSAGE_REFUSAL = 'Content-Type must be application/json or application/x-www-form-urlencoded';
 const MERGE_PATCH_TYPE =
   /^application\/merge-patch\+json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
 /**
@@ -22,7 +28,7 @@ const MERGE_PATCH_TYPE =
  */
 const DRAIN_LIMIT = 4 * 1024 * 1024;
 
-/** True when the request says that a body follows. */
+/** True if the request announces a body. */
 export const hasBodyOf = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined ||
   (headers['content-length'] !== undefined && headers['content-length'] !== '0');
@@ -33,13 +39,9 @@ export function checkBodyHeaders(request: FastifyRequest): void {
   const { headers } = request.raw;
   const type = headers['content-type'];
   const { body = 'json', bodyBytes = BODY_LIMIT } = request.routeOptions.config;
-  if (body === 'audio') {
-    if (type === undefined || !AUDIO_TYPE.test(type)) {
-      throw new ServiceError(
-        'unsupported_media_type',
-        'Content-Type must be audio/… or application/octet-stream',
-      );
-    }
+  if (isFileBody(body)) {
+    const { accepts, refusal } = FILES[body];
+    if (type === undefined || !accepts.test(type)) throw new ServiceError('unsupported_media_type', refusal);
   } else if (type === undefined || !(JSON_TYPE.test(type) || BESIDE_JSON[body]?.type.test(type))) {
     const other = BESIDE_JSON[body];
     throw new ServiceError(
@@ -59,6 +61,11 @@ export function checkBodyHeaders(request: FastifyRequest): void {
   if (Number(headers['content-length'] ?? 0) > bodyBytes)
     throw body === 'audio' ? soundTooLarge(bodyBytes) : tooLarge(bodyBytes);
 }
+const FILES: Readonly<Record<FileBody, { readonly accepts: RegExp; readonly refusal: string }>> = {
+  audio: { accepts: AUDIO_TYPE, refusal: 'Content-Type must be audio/… or application/octet-stream' },
+  customers: { accepts: CUSTOMERS_TYPE, refusal: 'Content-Type must be text/csv or text/vcard' },
+  message: { accepts: MESSAGE_TYPE, refusal: MESSAGE_REFUSAL },
+};
 const BESIDE_JSON: Readonly<Record<string, { readonly type: RegExp; readonly name: string }>> = {
   form: { type: FORM_TYPE, name: 'application/x-www-form-urlencoded' },
   merge_patch: { type: MERGE_PATCH_TYPE, name: 'application/merge-patch+json' },
@@ -73,12 +80,13 @@ export function fillEmptyBody(request: FastifyRequest, _reply: FastifyReply, don
   if (!hasBody(request)) request.body = request.routeOptions.config.emptyBody;
   done();
 }
-/** Parses JSON and form encoding; audio is passed on as a stream that the handler bounds; every other type is rejected. */
+/** Parses JSON and form encoding; customers are passed on as bytes, audio as a stream that the handler bounds; every other type is rejected. */
 export function addBodyParsers(app: App): void {
   const parseJson = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
   const json = ['application/json', 'application/merge-patch+json'];
   app.addContentTypeParser(json, { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
+    if (request.routeOptions.config.body === 'message') return done(null, bytes);
     // Clients set a Content-Type without sending a body: an empty DELETE is valid.
     if (bytes.length === 0 && request.method === 'DELETE') return done(null, null);
     const { emptyBody } = request.routeOptions.config;
@@ -100,11 +108,14 @@ export function addBodyParsers(app: App): void {
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
     { parseAs: 'buffer' },
-    (_request, bytes: Buffer, done) => {
-      done(null, parseForm(utf8(bytes)));
+    (request, bytes: Buffer, done) => {
+      done(null, request.routeOptions.config.body === 'message' ? bytes : parseForm(utf8(bytes)));
     },
   );
   // Only routes that accept audio get here; all others rejected the type with the request head.
+  app.addContentTypeParser(CUSTOMERS_TYPE, { parseAs: 'buffer' }, (_request, bytes, done) =>
+    done(null, bytes),
+  );
   app.addContentTypeParser(AUDIO_TYPE, (_request, payload, done) => done(null, payload));
 }
 function utf8(bytes: Buffer): string {

@@ -6,7 +6,7 @@ import type { ErrorCode } from '@offhook/contract/errors.ts';
 import { NoFields } from '@offhook/contract/session.ts';
 import { hostFixture, rawExchange } from '../../test/support/host-fixture.ts';
 import { say } from '../core/said.ts';
-import { errorTexts, languageOf } from '../core/words/words.ts';
+import { errorTexts, languageOf } from '../core/words.ts';
 
 async function rig(t: TestContext) {
   const host = await hostFixture({ clock: { now: () => 0 } });
@@ -24,7 +24,7 @@ async function rig(t: TestContext) {
 }
 const bearer = { authorization: 'Bearer token-user' };
 
-test('edge headers - every answer carries id, version and what is left of the rate', async (t) => {
+test('edge headers - every answer carries id, version and the remaining rate', async (t) => {
   const host = await rig(t);
   const { app } = host;
   const answers = [
@@ -64,7 +64,7 @@ test('edge headers - a sane id of the client is kept, any other is not', async (
   for (const id of ['', 'a b', 'x'.repeat(65), 'é', '<script>'])
     assert.match(String(await idFor(id)), /^[0-9a-f]{8}-/, id);
 });
-test('edge headers - what is left goes down with each write and is named where nothing is', async (t) => {
+test('edge headers - the remaining rate falls with each write and is given at zero', async (t) => {
   const { app } = await rig(t);
   const left: unknown[] = [];
   for (let i = 0; i < 31; i += 1) {
@@ -110,7 +110,7 @@ test('languages - a refusal is in the language of the app, else of the browser; 
   });
   assert.equal(wrong.json<{ detail: string }>().detail, 'a: bilinmeyen alan');
 });
-test('languages - every title is there in each, and what nobody translated stands behind it', () => {
+test('languages - every title exists in each language, with English for missing texts', () => {
   for (const code of Object.keys(ERRORS) as ErrorCode[])
     for (const language of ['tr', 'de'] as const)
       assert.notEqual(errorTexts(code, 'x', language).title, ERRORS[code].title, `${code} ${language}`);

@@ -42,7 +42,7 @@ const get = async (path: string, headers = {}) => {
   return { status: response.statusCode, body: response.json() as unknown };
 };
 
-test('health - the process answers, and says whether the engine is up', async () => {
+test('health - the process answers, with the state of the engine', async () => {
   engine = false;
   assert.deepEqual(await get('/healthz'), { status: 200, body: { status: 'ok', engine: 'down' } });
   engine = true;
@@ -81,7 +81,7 @@ test('health - a check that throws or never answers is failing, not the service'
   assert.ok(performance.now() - started < 40_000);
   disk = () => Promise.resolve({ ok: true, detail: '5 GB free' });
 });
-test('health - what is not needed may fail: it shows, and the service stays ready', async () => {
+test('health - a check that is not needed may fail: it is shown, and the service stays ready', async () => {
   const run = () => Promise.resolve({ ok: false, detail: 'connection refused' });
   const late = await readiness([{ name: 'records', needed: false, run }]);
   assert.deepEqual(late, {
@@ -91,7 +91,7 @@ test('health - what is not needed may fail: it shows, and the service stays read
   });
   assert.equal((await readiness([{ name: 'records', run }])).status, 'not_ready');
 });
-test('metrics - for Admin only, by route and never by what a client sent', async () => {
+test('metrics - for Admin only, by route and never by a client’s text', async () => {
   await host.app.inject('/secret-path-of-somebody');
   await host.app.inject('/healthz');
   for (const level of ['user', 'agent', 'supervisor']) {
@@ -109,7 +109,7 @@ test('metrics - for Admin only, by route and never by what a client sent', async
   assert.match(body, /nodejs_eventloop_lag_seconds/);
   assert.equal(/secret-path|token-/.test(body), false);
 });
-test('metrics listener - the same without sign-in, on loopback, for nobody who was led there by a name', async () => {
+test('metrics listener - the same without sign-in, on loopback, but not under a foreign host name', async () => {
   const ask = (path: string, host = `127.0.0.1:${metricsPort}`, method = 'GET') =>
     new Promise<{ status: number; body: string }>((resolve, reject) => {
       const request = http.request(

@@ -11,7 +11,7 @@ import { rawAnswer } from './problem.ts';
 /** A condition the service needs to do its work; `detail` is for administrators. */
 export interface Check {
   readonly name: string;
-  /** False where the service can still do its main work when the check fails. */
+  /** False if the service can do its main work while the check fails. */
   readonly needed?: boolean | (() => boolean);
   run(): Promise<{ readonly ok: boolean; readonly detail: string }>;
 }

@@ -139,7 +139,7 @@ test('host - an unknown path is 404 for every method, signed in or not, whatever
   await refuses({ method: 'POST', url: '/nowhere', payload: '{'.repeat(200_000) }, 'not_found');
   await refuses({ url: '/nowhere?token=1' }, 'not_found');
 });
-test('host - a parameter is checked by its schema, and named where it is wrong', async () => {
+test('host - an invalid parameter is rejected with its name', async () => {
   const wrong = { url: '/api/v1/things/x', headers: bearer('user') };
   await refuses(wrong, 'invalid_request', /^id: /);
   assert.equal((await call({ url: '/api/v1/things/7', headers: bearer('user') })).json().note, '7');
@@ -185,7 +185,7 @@ test('host - only one plain bearer token is one', async () => {
     await refuses({ url, headers: { authorization } }, 'not_authenticated');
   }
 });
-test('host - a cookie is a session, from its own origin only where something changes', async () => {
+test('host - a cookie is a session, for changes from its own origin only', async () => {
   const cookie = 'other=1; offhook_session=token-user';
   assert.equal((await call({ url: '/api/v1/user', headers: { cookie } })).status, 200);
   await refuses(
@@ -214,14 +214,14 @@ test('host - a cookie is a session, from its own origin only where something cha
   ]) {
     await refuses(post(origin), 'foreign_origin');
   }
-  // A bearer token is no browser's habit: no origin is asked for.
+  // Browsers send no bearer tokens on their own, so no origin is required.
   const withToken = post('http://evil.example.com');
   assert.equal(
     (await call({ ...withToken, headers: { ...withToken.headers, ...bearer('user') } })).status,
     200,
   );
 });
-test('host - a public route may ask who is there without demanding anybody', async () => {
+test('host - a public route may read an optional session', async () => {
   assert.equal((await call({ url: '/identify' })).json().note, 'nobody');
   assert.equal((await call({ url: '/identify', headers: bearer('admin') })).json().note, 'admin');
   assert.equal(
@@ -251,7 +251,7 @@ test('host - a secret in the address is refused on every path and never logged',
   assert.ok(lines.length > 20);
   assert.equal(JSON.stringify(lines).includes('s3cr3t'), false);
 });
-test('host - only JSON in UTF-8 is read, and forms where a route takes them', async () => {
+test('host - only JSON in UTF-8 is read, and forms on routes that take them', async () => {
   const post = (url: string, type: string | undefined, payload = '{"note":"x"}'): InjectOptions => ({
     method: 'POST',
     url,
@@ -305,7 +305,7 @@ test('host - a body is at most 64 KiB', async () => {
   await refuses(post(65_537), 'body_too_large');
   await refuses(post(1_000_000), 'body_too_large');
 });
-test('host - bodies that are not what they should be are 400 with the path that is wrong', async () => {
+test('host - an invalid body is 400 with the path of the error', async () => {
   const cases: [string | Buffer, RegExp][] = [
     ['', /send at least \{\}/],
     ['{', /not valid JSON/],
@@ -363,7 +363,7 @@ test('host - unknown fields are ignored for real clients and refused with their 
   assert.equal((await call({ method: 'POST', url: '/api/v1/nothing', headers, payload: '{}' })).status, 200);
   assert.equal((await call({ method: 'POST', url: '/api/v1/nothing', headers: bearer('user') })).status, 200);
 });
-test('host - what goes wrong inside stays inside, with an id that finds it in the log', async () => {
+test('host - an internal error is not shown, but has an id that finds it in the log', async () => {
   lines.length = 0;
   const broken = await refuses({ url: '/api/v1/broken' }, 'internal');
   assert.equal(broken.text.includes('hunter2'), false);
@@ -381,7 +381,7 @@ test('host - a handler may send bytes it has ready', async () => {
   assert.equal(response.headers['content-type'], 'application/json; charset=utf-8');
   assert.deepEqual(response.json(), { note: 'bytes' });
 });
-test('host - CORS answers listed origins and nobody else, and never with credentials', async () => {
+test('host - CORS answers listed origins only, and never with credentials', async () => {
   const ask = { 'access-control-request-method': 'POST' };
   const listed = await call({
     method: 'OPTIONS',

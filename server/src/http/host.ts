@@ -22,7 +22,7 @@ import type { OpenApiDocument } from './openapi.ts';
 import { readCredential, requestOrigin } from './origin.ts';
 import { createPace } from './pace.ts';
 import type { Pace } from './pace.ts';
-import { sendProblem } from './problem.ts';
+import { sendProblem, shownPath } from './problem.ts';
 import { ReplyHeaders, sendPreflight } from './reply-headers.ts';
 import { createRouteTable, pathOf } from './route-table.ts';
 import type { RouteTable } from './route-table.ts';
@@ -231,7 +231,7 @@ function addRequestMethods(app: App, { publicUrl }: HostSettings, admission: Adm
   });
 }
 
-/** Checks a new route, enters it into the table, and adds the hooks that its configuration asks for. */
+/** Checks a new route, adds it to the table, and adds the hooks that its configuration requires. */
 function addRouteRules(
   app: App,
   table: RouteTable,
@@ -295,7 +295,7 @@ function logRequest(log: Log, request: FastifyRequest, reply: FastifyReply, seco
     {
       request_id: request.id,
       method: request.method,
-      path: pathOf(request.originalUrl).slice(0, 200),
+      path: shownPath(request),
       status: reply.statusCode,
       ms: Math.round(seconds * 1000),
       ip: request.ip,

@@ -23,7 +23,7 @@ let folder: string;
 let store: Store;
 let kept: IdempotencyStore;
 let host: Host;
-/** What the handler does next. */
+/** Next result of the handler. */
 let work: (note: string) => Promise<object>;
 let runs = 0;
 async function open(): Promise<void> {
@@ -131,13 +131,13 @@ test('repeats - a decided refusal is kept, an undecided one may be tried again',
     assert.deepEqual((await post(`key-${undecided}`)).json(), { ok: true });
   }
 });
-test('repeats - what the engine did not confirm in time is never done again under the same key', async () => {
+test('repeats - a command that the engine did not confirm in time is never repeated under the same key', async () => {
   work = () => Promise.reject(new ServiceError('engine_timeout', 'not confirmed'));
   assert.equal(code(await post('key-unknown')), 'engine_timeout');
   work = () => Promise.resolve({ ok: true });
   assert.equal(code(await post('key-unknown')), 'engine_timeout');
 });
-test('repeats - what the checks refuse does not use the key up', async () => {
+test('repeats - a request that the checks reject does not use up its key', async () => {
   assert.equal((await post('key-6', { wrong: 1 })).statusCode, 400);
   assert.equal((await post('key-6')).statusCode, 200);
   for (const wrong of ['', 'a b', 'ü', 'x'.repeat(256)]) {
@@ -152,7 +152,7 @@ test('repeats - after 24 hours the key is new', async () => {
   assert.equal((await post('key-7', { note: 'b' })).statusCode, 200);
   assert.equal(runs, 2);
 });
-test('repeats - over a restart results stay, and an attempt that was cut off is told as that', async () => {
+test('repeats - results survive a restart, and an attempt cut off by it is reported as unknown', async () => {
   const first = await post('key-8');
   const gate = Promise.withResolvers<void>();
   work = async () => {
@@ -194,7 +194,7 @@ test('repeats - kept results are sealed, and a person keeps at most a thousand',
     .execute();
   assert.equal(rows.length, 1_000);
 });
-test('repeats - the database does not give a secret to who guesses the key; another site key makes the outcome unknown', async () => {
+test('repeats - the database reveals no secret to a guessed key; another site key makes the outcome unknown', async () => {
   work = () => Promise.resolve({ secret: 'TOP-s3cret-VALUE' });
   const key = 'order-1';
   const made = await post(key);
@@ -221,7 +221,7 @@ test('repeats - only below /api/v1; elsewhere the header means nothing', async (
   assert.equal(runs, 2);
 });
 
-test('repeats - what is refused for its pace leaves its key and the kept replies as they were, by both doors', async (t) => {
+test('repeats - a request over its rate leaves its key and the stored replies unchanged, by REST and by command', async (t) => {
   let now = 0;
   let begun = 0;
   const begin: IdempotencyStore['begin'] = (...all) => {
@@ -279,7 +279,7 @@ test('repeats - what is refused for its pace leaves its key and the kept replies
   assert.equal(begun, last, 'neither is one begun where too many were refused');
 });
 
-test('repeats - kept replies go when their time ends, also while nobody sends a key', async (t) => {
+test('repeats - stored replies expire, also without further keys', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const own = await hostFixture({ idempotency: kept });
   t.after(() => own.close());

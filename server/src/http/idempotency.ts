@@ -15,8 +15,8 @@ const PURGE_EVERY_MS = 60_000;
 /** Rows deleted per statement; other writes run between two statements. */
 const PURGE_ROWS = 500;
 /**
- * Statuses after which nothing was done, so the same key may try again. 504 is not among them: the engine may have run the
- * command, which the same key must not run twice.
+ * Statuses that prove nothing was done, so the same key may try again. 504 is not among them: the engine may
+ * have run the command, which the same key must not run twice.
  */
 const UNDECIDED = new Set([408, 429, 500, 503]);
 
@@ -27,7 +27,7 @@ export interface StoredReply {
 }
 export interface IdempotencyRow {
   readonly fingerprint: string;
-  /** Null until the first attempt has ended, and where its stored reply can no longer be decrypted. */
+  /** Null until the first attempt has ended, and if its stored reply can no longer be decrypted. */
   readonly reply: StoredReply | null;
 }
 /** Keeps keys and their replies for 24 hours. */
@@ -178,7 +178,7 @@ function seal(key: Buffer, body: Buffer): Buffer {
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
   return Buffer.concat([nonce, cipher.update(body), cipher.final(), cipher.getAuthTag()]);
 }
-/** Null where it was encrypted with another key, as after a restore without the site's key. */
+/** Null if it was encrypted with another key, as after a restore without the site's key. */
 function unseal(key: Buffer, sealed: Buffer): Buffer | null {
   const cipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, 12));
   cipher.setAuthTag(sealed.subarray(-16));
@@ -284,7 +284,7 @@ export function createRepeats(store: IdempotencyStore | undefined): Repeats {
             if (kept !== null) await store.finish(id, key, kept);
             else if (UNDECIDED.has(status)) await store.forget(id);
           } catch {
-            // The request took effect and its reply is sent; a repeat gets the reply that the outcome is unknown.
+            // The request took effect and its reply is sent; a repeat is answered with an unknown outcome.
           } finally {
             done(kept);
           }

@@ -24,7 +24,7 @@ const same = async (text: string): Promise<void> =>
     text,
   );
 
-test('large json - what is parsed in turns is what is parsed at once', async () => {
+test('large json - JSON parsed in turns equals JSON parsed at once', async () => {
   const document = fc.dictionary(
     fc.oneof(fc.string(), fc.constantFrom('2', '10', 'changes', '1')),
     fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.array(fc.jsonValue({ maxDepth: 3 }))),
@@ -35,7 +35,7 @@ test('large json - what is parsed in turns is what is parsed at once', async () 
     ),
   );
 });
-test('large json - what is no JSON at once is none in turns', async () => {
+test('large json - text that is no JSON at once is none in turns', async () => {
   const unit = fc.constantFrom(
     '{',
     '}',
@@ -107,8 +107,7 @@ test('large json - a request of millions of values keeps no other request waitin
       headers: { 'content-type': 'application/json' },
       body,
     });
-    const text = await reply.text();
-    running = false;
+    const text = await reply.text().finally(() => (running = false));
     await beside;
     return { status: reply.status, text, others };
   };

@@ -17,7 +17,7 @@ export async function parseInTurns(text: string, parse: (part: string) => unknow
     step = check.next();
   }
   const lists = step.value;
-  // The skeleton contains the number of each list instead of its elements.
+  // The skeleton holds the number of each list in place of its elements.
   let skeleton = '';
   let at = 0;
   for (const [n, { from, to }] of lists.entries()) {

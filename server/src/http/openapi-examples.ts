@@ -25,6 +25,7 @@ const BY_NAME: Readonly<Record<string, readonly string[]>> = {
   reason: ['lunch'],
   time_zone: ['Europe/Istanbul'],
   language: ['tr'],
+  mac: ['001565aabbcc'],
 };
 /** Fallback values by type. */
 const ANY = [
@@ -49,7 +50,7 @@ const ANY = [
   '',
 ];
 
-/** An example of this schema with its required fields; undefined where none could be built. */
+/** An example of this schema with its required fields; undefined if none could be built. */
 export function exampleOf(schema: unknown, schemas: Schemas, name = '', depth = 0): unknown {
   const own = resolved(schema as Schema, schemas);
   if (depth > MAX_DEPTH) return undefined;

@@ -1,4 +1,5 @@
 /** Headers of requests and replies in the OpenAPI document. */
+import { isFileBody } from '@offhook/contract/operation.ts';
 import { LANGUAGES } from '@offhook/contract/errors.ts';
 import type { FastifyContextConfig } from 'fastify';
 
@@ -87,12 +88,12 @@ const EVERYWHERE = {
 };
 
 /**
- * True for operations that read `Idempotency-Key`. Excluded are uploads of sounds, which are identified by their content and so
- * repeatable anyway, and bodies with a password: a stored digest would be a fast way to test passwords, and the reply belongs
- * to one session.
+ * True for operations that read `Idempotency-Key`. Excluded are file uploads, which a repeat does not change,
+ * and bodies with a password: a stored digest would be a fast password check, and the reply belongs to one
+ * session.
  */
 export const isRepeatable = (method: string, path: string, config: FastifyContextConfig): boolean =>
-  method === 'POST' && path.startsWith('/api/v1/') && config.body !== 'audio' && config.proves !== true;
+  method === 'POST' && path.startsWith('/api/v1/') && !isFileBody(config.body) && config.proves !== true;
 
 export function headerParameters(method: string, path: string, config: FastifyContextConfig): Reference[] {
   return [

@@ -51,7 +51,7 @@ test('openapi - every route of the API is in it, with the method it takes and no
   ]);
   assert.deepEqual(Object.fromEntries(described), Object.fromEntries(expected));
 });
-test('openapi - each error a route declares stands at its status, and every reference leads somewhere', () => {
+test('openapi - each error of a route is listed under its status, and every reference resolves', () => {
   for (const entry of site.host.table.entries()) {
     for (const [method, config] of entry.methods) {
       const operation = document.paths[entry.path.replaceAll(/:([a-z_]+)/g, '{$1}')]?.[method.toLowerCase()];
@@ -87,7 +87,7 @@ test('openapi - login takes a form too', () => {
     'application/x-www-form-urlencoded',
   ]);
 });
-test('openapi - an answer is cheap: packed once, and 304 to who holds it', async () => {
+test('openapi - the document is compressed once, and unchanged is 304', async () => {
   const { app } = site.host;
   const whole = await app.inject('/api/v1/openapi.json');
   const packed = await app.inject({

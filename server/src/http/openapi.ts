@@ -1,3 +1,5 @@
+import { isFileBody } from '@offhook/contract/operation.ts';
+import type { FileBody } from '@offhook/contract/operation.ts';
 import swagger from '@fastify/swagger';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from '@fastify/type-provider-zod';
 import { ERRORS } from '@offhook/contract/errors.ts';
@@ -22,11 +24,14 @@ const TAGS: Readonly<Record<string, string>> = {
   wallboard: 'Figures of a day or a time',
   boards: 'Wallboards as people keep them, and the keys of their displays',
   conversations: 'The record of each conversation',
+  callbacks: 'Numbers outside that wait to be called back',
   history: 'The call history of one extension',
   recordings: 'Recorded calls',
   exports: 'The history as a file',
   privacy: 'Export and erasure of what is kept about somebody',
   stream: 'Events by WebSocket, server-sent events and long poll',
+  mcp: 'Tools for a language model',
+  connectors: 'Other systems that know the customers and hold an entry of each conversation',
   webhooks: 'Addresses that events are posted to',
   config: 'The configuration: a draft, its check and its apply',
   trunks: 'Connections to carriers and other exchanges',
@@ -34,7 +39,7 @@ const TAGS: Readonly<Record<string, string>> = {
   'api-keys': 'How machines sign in',
   audit: 'Who did what',
   console: 'Settings of the web console',
-  sip: 'SIP over WebSocket for browsers',
+  sip: 'SIP over WebSocket for browsers, and networks whose SIP requests are rejected',
   health: 'Is the service able to do its work',
 };
 
@@ -47,9 +52,9 @@ export interface Operation {
   security?: object[];
   /** Level a person needs; absent on public operations. */
   'x-level'?: string;
-  /** Scope an API key needs, `any` where every key may call it; absent where none may. */
+  /** Scope an API key needs, `any` if every key may call it; absent if none may. */
   'x-scope'?: string;
-  /** When the session has to be confirmed: `always`, or `secrets` where the body contains a secret. */
+  /** When the session must be confirmed: `always`, or `secrets` for bodies that contain a secret. */
   'x-confirmation'?: 'always' | 'secrets';
   requestBody?: { required?: boolean; content?: Record<string, Media> };
   responses?: Record<string, Response>;
@@ -103,6 +108,12 @@ export async function addOpenApi(app: App, version: string): Promise<void> {
     transformObject: jsonSchemaTransformObject,
   });
 }
+
+const FILE_TYPES: Readonly<Record<FileBody, readonly string[]>> = {
+  audio: ['audio/*', 'application/octet-stream'],
+  customers: ['text/csv', 'text/vcard'],
+  message: ['application/json', 'application/x-www-form-urlencoded'],
+};
 
 /** Error codes this route can reply with, those of its own declaration included. */
 export function errorsOf(method: string, path: string, config: FastifyContextConfig): ErrorCode[] {
@@ -165,11 +176,11 @@ export function openapiDocument(app: App, table: RouteTable): OpenApiDocument {
       if (json !== undefined && config.body === 'form') {
         operation.requestBody!.content!['application/x-www-form-urlencoded'] = json;
       }
-      if (config.body === 'audio') {
+      if (isFileBody(config.body)) {
         const schema = { type: 'string', format: 'binary' };
         operation.requestBody = {
           required: true,
-          content: { 'audio/*': { schema }, 'application/octet-stream': { schema } },
+          content: Object.fromEntries(FILE_TYPES[config.body].map((type) => [type, { schema }])),
         };
       }
       if (json !== undefined && config.body === 'merge_patch') {

@@ -6,7 +6,7 @@ import { fixtureAuthenticator, hostFixture } from '../../test/support/host-fixtu
 import { oneOperation } from '../../test/support/one-operation.ts';
 import { addOperations } from './operations.ts';
 
-test('operations - what is wrong with a command names the field, wherever it is', async (t) => {
+test('operations - an invalid command is refused with the name of the field, wherever it is', async (t) => {
   const host = await hostFixture();
   t.after(() => host.close());
   const commands = addOperations(host.app, [
@@ -93,7 +93,7 @@ test('operations - a POST without a required field takes no body; one with a req
   assert.deepEqual(seen.at(-1), { note: 'x', times: 1 });
   assert.equal(await ask('bare', 'null', json), 400);
   assert.equal(await ask('bare', '{"other":1}', json), 400);
-  assert.equal(await ask('bare', '{}', {}), 415, 'a body still says what it is');
+  assert.equal(await ask('bare', '{}', {}), 415, 'a body still needs its type');
   assert.equal(await ask('full', undefined, {}), 400);
   assert.equal(await ask('full', '', json), 400);
   assert.equal(await ask('put', undefined, {}, 'PUT'), 400);

@@ -4,6 +4,7 @@ import { includesLevel } from '@offhook/contract/ids.ts';
 import type { Level } from '@offhook/contract/ids.ts';
 import type { Scope } from '@offhook/contract/keys.ts';
 import type { ErrorCode, Problem } from '@offhook/contract/errors.ts';
+import { isFileBody } from '@offhook/contract/operation.ts';
 import type { Operation } from '@offhook/contract/operation.ts';
 import { NoFields } from '@offhook/contract/session.ts';
 import { checkInput, inputValidator } from '../core/check-input.ts';
@@ -12,7 +13,7 @@ import { say } from '../core/said.ts';
 import type { App, Caller } from '../ports/http.ts';
 import type { Actor, AnyServed, Command, Commands } from '../ports/operations.ts';
 
-/** Throws `forbidden` where the caller lacks the level or, for an API key, the scope. */
+/** Throws `forbidden` if the caller lacks the level or, for an API key, the scope. */
 export function checkAccess(
   caller: Caller,
   needs: { readonly level: Level; readonly scope?: Scope | 'any' | undefined },
@@ -36,7 +37,7 @@ interface Runnable {
   readonly op: Operation;
   readonly params: z.ZodType;
   readonly body: z.ZodType;
-  /** Throws `too_many_requests` where the caller exceeds its rate; called first in each attempt. */
+  /** Throws `too_many_requests` if the caller exceeds its rate; called first in each attempt. */
   readonly permit: ((caller: Caller) => void) | undefined;
   readonly run: (who: object, input: object) => unknown;
 }
@@ -57,7 +58,7 @@ function runnable(op: Operation, handler: Runnable['run'], app: App): Runnable {
       : handler,
   };
 }
-/** Optional fields of Fastify are left out instead of set to undefined. */
+/** Leaves out optional fields of Fastify instead of setting them to undefined. */
 function given<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 }
@@ -67,7 +68,7 @@ const atOnce: FastifySchemaCompiler<unknown> = (route) =>
 function addRoute(app: App, { op, params, body, permit, run }: Runnable): void {
   const { level, scope, identify, setup, proves, confirm, takes, bodyBytes, etag, upgrade, errors } = op;
   const { method, path, summary, description, query, reply: success, status = 200, produces } = op;
-  const hasBody = method !== 'GET' && method !== 'DELETE' && takes !== 'audio';
+  const hasBody = method !== 'GET' && method !== 'DELETE' && !isFileBody(takes);
   const command = op.action === undefined ? undefined : { ...op, action: op.action, params, body };
   app.route({
     method,
@@ -107,7 +108,7 @@ function addRoute(app: App, { op, params, body, permit, run }: Runnable): void {
       };
       const caller = level === 'public' ? request.caller : request.person();
       if (status !== 200) reply.code(status);
-      // A handler gets only what a command frame has too, so that neither REST nor the stream can do more.
+      // A handler gets only the context that a command frame has too, so that neither REST nor the stream can do more.
       const actor = { caller, ip: request.ip };
       return run(command === undefined ? { ...actor, request, reply } : actor, input);
     },

@@ -7,8 +7,8 @@ const MAX_TOKEN = 512;
 const isToken = (text: string): boolean => text.length <= MAX_TOKEN && TOKEN.test(text);
 const HOST = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 
-/** True for a `host[:port]` that may appear in an address we publish. */
-export const isHost = (host: string): boolean => HOST.test(host);
+/** True for a `host[:port]` that may appear in a published address. */
+export const isHost = (host: string): boolean => HOST.test(host) && URL.canParse(`http://${host}`);
 
 /**
  * Reads the bearer token or the session cookie. A request with two of a kind has none, because choosing between them would be a
@@ -31,7 +31,7 @@ export function readCredential(request: FastifyRequest): Credential | null {
   const [value] = values;
   return values.length === 1 && value !== undefined && isToken(value) ? { token: value, cookie: true } : null;
 }
-/** How often the request names a header, including the ones node drops. */
+/** Number of headers with this name, including those that node drops. */
 export function count(rawHeaders: readonly string[], name: string): number {
   let n = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -65,7 +65,7 @@ const URL_SECRETS = new Set([
   'password',
   SESSION_COOKIE,
 ]);
-/** Name of the first query parameter that carries a secret; undefined where there is none. */
+/** Name of the first query parameter that carries a secret; undefined if there is none. */
 export function secretInQuery(url: string): string | undefined {
   const at = url.indexOf('?');
   if (at < 0) return undefined;

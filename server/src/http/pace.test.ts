@@ -72,7 +72,7 @@ async function rig(t: TestContext) {
   return { put, command, heard: () => heard, asked: () => asked, pass: (ms: number) => void (now += ms) };
 }
 
-test('pace - 50 writes at once of one person are 30 that others hear of, by both doors together, and 3 more a second', async (t) => {
+test('pace - of 50 simultaneous writes of one person 30 are published, by REST and by command together, then 3 a second', async (t) => {
   const { put, command, heard, pass } = await rig(t);
   const fifty = async (): Promise<unknown[]> => {
     const replies = await Promise.all(Array.from({ length: 25 }, () => put('own', 'token-user')));
@@ -89,14 +89,14 @@ test('pace - 50 writes at once of one person are 30 that others hear of, by both
   assert.equal(heard(), 30);
   const late = await put('own', 'token-user');
   assert.deepEqual([late.statusCode, late.headers['retry-after']], [429, '1']);
-  assert.equal((await put('own', 'token-agent')).statusCode, 200, 'somebody else is not held up');
+  assert.equal((await put('own', 'token-agent')).statusCode, 200, 'another person is not limited');
   pass(1_000);
   assert.equal((await fifty()).length, 47);
   pass(10_000);
   assert.equal((await fifty()).length, 20);
 });
 
-test('pace - supervisors are bounded in what they say of themselves, and neither they nor keys in bulk work', async (t) => {
+test('pace - supervisors are bounded in their own status, but neither they nor keys in bulk work', async (t) => {
   const { put } = await rig(t);
   const statuses = async (action: string, token: string) =>
     new Set(
@@ -125,16 +125,20 @@ test('pace - refused commands of one person beyond 60 are answered 429 by both d
   assert.equal(late.headers['ratelimit-policy'], '"writes";q=30;w=10, "refusals";q=60;w=60');
   assert.equal(late.headers.ratelimit, '"writes";r=30;t=0, "refusals";r=0;t=60');
   assert.equal(asked(), before, 'nothing was run');
-  assert.equal((await put('choose', 'token-agent', REFUSED)).statusCode, 409, 'somebody else is not held up');
+  assert.equal(
+    (await put('choose', 'token-agent', REFUSED)).statusCode,
+    409,
+    'another person is not limited',
+  );
   pass(1_000);
   assert.equal(await command('choose', 'token-user', REFUSED), 'wrong_call_state');
   assert.equal(await command('choose', 'token-user', REFUSED), 'too_many_requests');
   pass(1_000);
-  assert.equal((await put('choose', 'token-user')).statusCode, 200, 'what is not refused costs nothing');
+  assert.equal((await put('choose', 'token-user')).statusCode, 200, 'an accepted command does not count');
   assert.equal((await put('choose', 'token-user')).statusCode, 200);
 });
 
-test('pace - good commands among a few refused ones, and what the engine failed, are never held up', async (t) => {
+test('pace - good commands between a few refused ones, and failures of the engine, are never rejected', async (t) => {
   const { put } = await rig(t);
   const statuses: number[] = [];
   for (let i = 0; i < 50; i += 1) {

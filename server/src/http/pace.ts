@@ -14,13 +14,13 @@ const REFUSALS_OF_KEY: Rate = { burst: 300, per_second: 5 };
 
 export interface Pace {
   /**
-   * Throws `too_many_requests` where too many commands of this person or key were rejected. With `paced` the command also
-   * counts as a write that others receive, and throws where those are too many.
+   * Throws `too_many_requests` if too many commands of this person or key were rejected. With `paced` the
+   * command also counts as a write that others receive, and throws if those are too many.
    */
   permit(caller: Caller, paced?: Paced): void;
   /** Runs a permitted command and counts its rejection; one rejection too many becomes `too_many_requests`. */
   bounded<T>(caller: Caller, run: () => Promise<T>): Promise<T>;
-  /** Headers of draft-ietf-httpapi-ratelimit-headers for this caller: the limits and what is left of them. */
+  /** Headers of draft-ietf-httpapi-ratelimit-headers for this caller: the limits and their remainders. */
   headers(caller: Caller | null): PaceHeaders;
 }
 type PaceHeaders = Readonly<Record<'ratelimit-policy' | 'ratelimit', string>>;

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ErrorCode, Language } from '@offhook/contract/errors.ts';
 import { ServiceError, problemOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
-import { languageOf } from '../core/words/words.ts';
+import { languageOf } from '../core/words.ts';
 import { drainBody } from './body.ts';
 import { pathOf } from './route-table.ts';
 
@@ -37,8 +37,8 @@ export function asServiceError(error: unknown): ServiceError {
     case 'FST_ERR_CTP_INVALID_JSON_BODY':
       return new ServiceError('invalid_request', 'body: not valid JSON');
     case 'FST_ERR_NOT_FOUND':
-      // Only a request line that ends in RTSP/1.0 gets here: the router has no RTSP methods, and the parser takes none of them
-      // with HTTP.
+      // Only a request line that ends in RTSP/1.0 gets here: the router has no RTSP methods, and the parser
+      // accepts none with HTTP.
       return new ServiceError('invalid_request', 'this is not an HTTP/1.1 request');
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
     case 'ECONNRESET':
@@ -75,7 +75,13 @@ export function answerOf(
   };
 }
 
-/** Replies with the problem document of any thrown value, and logs the ones that are not the client's fault. */
+/** Path of a request for logs; the route where the path has a token. */
+export function shownPath({ params, routeOptions, originalUrl }: FastifyRequest): string {
+  const hides = (params as { readonly token?: string } | undefined)?.token !== undefined;
+  return (hides ? routeOptions.url! : pathOf(originalUrl)).slice(0, 200);
+}
+
+/** Replies with the problem document of any thrown value; logs those that the client did not cause. */
 export function sendProblem(thrown: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): void {
   const error = asServiceError(thrown);
   const answer = answerOf(error, request.id, languageOf(request.raw.headers));
@@ -84,7 +90,7 @@ export function sendProblem(thrown: unknown, request: FastifyRequest, reply: Fas
     const fields = {
       request_id: request.id,
       code: error.code,
-      path: pathOf(request.originalUrl).slice(0, 200),
+      path: shownPath(request),
     };
     if (error.code === 'internal') log.error({ ...fields, error: describe(cause) }, 'a request failed');
     else log.warn({ ...fields, detail: error.message.slice(0, 300) }, 'a request was refused');

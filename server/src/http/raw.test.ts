@@ -25,7 +25,7 @@ before(async () => {
 });
 after(() => host.close());
 
-/** Sends one request as it is and reads its one answer; the connection is asked to close after it. */
+/** Sends one request unchanged and reads its one answer; the connection closes after it. */
 async function answer(
   requestLine: string,
   headers: readonly string[] = ['Host: x'],
@@ -52,7 +52,7 @@ function parse(text: string) {
   };
 }
 
-/** The parser knows these of another protocol. */
+/** Methods that the parser knows from another protocol. */
 const RTSP_METHODS = [
   'DESCRIBE',
   'ANNOUNCE',
@@ -66,7 +66,7 @@ const RTSP_METHODS = [
   'RECORD',
   'FLUSH',
 ];
-test('raw - a method nobody has heard of is 405 on a known path and 404 on any other', async () => {
+test('raw - an unknown method is 405 on a known path and 404 on any other', async () => {
   for (const method of [
     'FOO',
     'get',
@@ -147,7 +147,7 @@ test('raw - no second spelling of a path leads anywhere', async () => {
   assert.equal((await answer('GET /api/mobile/here.php?a=//../%zz HTTP/1.1')).status, 200);
   assert.equal((await answer('GET http://x/api/mobile/here.php HTTP/1.1')).status, 200);
 });
-test('raw - what two programs could read as two requests is refused and the connection closed', async () => {
+test('raw - a request that two programs could read as two is refused and the connection closed', async () => {
   const good = '{"note":"x"}';
   const chunk = `c\r\n${good}\r\n0\r\n\r\n`;
   const json = 'Content-Type: application/json';
@@ -231,7 +231,7 @@ test('raw - headers that are too large are 431', async () => {
   assert.equal(response.status, 431);
   assert.equal(response.code, 'header_too_large');
 });
-test('raw - who sends a request slowly is told 408 and closed: headers, body and nothing at all', async () => {
+test('raw - a slow request is 408 and closed: headers, body and nothing at all', async () => {
   const started = performance.now();
   const [headers, body, refused, nothing] = await Promise.all([
     rawExchange(port, 'GET /api/mobile/here.php HTTP/1.1\r\nHost: x\r\nX-A: '),
@@ -283,7 +283,7 @@ test('raw - a refused body is drained, so its sender reads the answer and may go
     [413, 200],
   );
 });
-test('raw - who goes on sending a refused body without end is cut off', async () => {
+test('raw - a client that sends a refused body without end is disconnected', async () => {
   const socket = net.connect(port, '127.0.0.1');
   socket.on('error', () => {});
   const closed = new Promise((resolve) => socket.once('close', resolve));
@@ -315,7 +315,7 @@ test('raw - a body too large is not invited, a good one is', async () => {
   const odd = await answer('GET /api/mobile/here.php HTTP/1.1', ['Host: x', 'Expect: the-moon']);
   assert.equal(odd.status, 200);
 });
-test('raw - an upgrade leads nowhere but where one is taken; another protocol is ignored', async () => {
+test('raw - an upgrade is accepted only on its route; another protocol is ignored', async () => {
   const upgrade = [
     'Host: x',
     'Upgrade: websocket',

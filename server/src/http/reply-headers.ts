@@ -9,7 +9,7 @@ const FOR_OTHER_ORIGINS = ['vary', 'access-control-allow-origin', 'access-contro
 const PREFLIGHT = {
   'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
   'access-control-allow-headers':
-    'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, X-App-Language, X-Request-Id',
+    'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Mcp-Method, Mcp-Name, MCP-Protocol-Version, X-App-Language, X-Request-Id',
   'access-control-max-age': '600',
 };
 
@@ -28,7 +28,7 @@ export class ReplyHeaders {
     this.#cors = new Set(corsOrigins);
     this.#security = securityHeaders(publicUrl.startsWith('https:'));
   }
-  /** Takes the client's request id when it is valid, so that both logs share it. */
+  /** Keeps the client's request id if it is valid, so that both logs share it. */
   requestId(given?: string | string[]): string {
     if (typeof given === 'string' && REQUEST_ID.test(given)) return given;
     return `${this.#boot}-${(this.#requests += 1).toString(36)}`;
@@ -58,7 +58,7 @@ export class ReplyHeaders {
     if (caller !== null) reply.headers(this.#pace.headers(caller));
     else if (!reply.hasHeader('x-request-id')) reply.headers(this.of(request.id, null));
   }
-  /** Replies 304. A stored reply keeps its own headers; only those for scripts of another origin are written for this request. */
+  /** Replies 304. A stored reply keeps its own headers; only the CORS headers are written for this request. */
   notModified(reply: FastifyReply, etag: string): void {
     const { id, caller } = reply.request;
     const headers: Record<string, string> = { ...this.of(id, caller), etag, 'cache-control': 'no-store' };

@@ -1,3 +1,4 @@
+import { isFileBody } from '@offhook/contract/operation.ts';
 import type { RouteOptions } from 'fastify';
 import { LEVELS } from '@offhook/contract/ids.ts';
 import type { z } from 'zod';
@@ -45,9 +46,9 @@ export function checkRoute(method: string, route: RouteOptions & { readonly url:
   }
   const v1 = route.url.startsWith('/api/v1/');
   if (v1 && config.body === 'form') throw new Error(`${name}: forms are for the .php and login paths`);
-  if (config.body === 'audio') {
+  if (isFileBody(config.body)) {
     if (schema?.body !== undefined || !config.bodyBytes)
-      throw new Error(`${name}: audio has bodyBytes and no schema`);
+      throw new Error(`${name}: a file has bodyBytes and no schema`);
     return;
   }
   if (v1 && method !== 'DELETE' && !isStrict(schema?.body)) {
@@ -56,8 +57,8 @@ export function checkRoute(method: string, route: RouteOptions & { readonly url:
 }
 
 /**
- * Value of an empty body: null or `{}`, whichever the schema accepts; undefined where a field is required. Only for POST
- * under /api/v1, because a PUT without a body would reset everything to its default.
+ * Value of an empty body: null or `{}`, whichever the schema accepts; undefined if a field is required. Only
+ * for POST under /api/v1, because a PUT without a body would reset every field to its default.
  */
 export function emptyBodyOf(
   method: string,

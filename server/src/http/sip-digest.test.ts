@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { digestAnswer } from '../../test/support/sip/digest.ts';
+import { digestAnswer } from '../adapters/asterisk/phone/digest.ts';
 import { NO_RESPONSE, answerOf, proofsOf, withResponses } from './sip-digest.ts';
 
 const URI = 'sip:pbx.example.com';
@@ -40,7 +40,7 @@ test('sip digest - a proof is known by its password, with and without qop, howev
     assert.match(other, /\r\n\r\nresponse="body"$/);
   }
 });
-test('sip digest - what is no digest of a request, or of another algorithm, is never taken', () => {
+test('sip digest - a text without a digest of a request, or with another algorithm, is never accepted', () => {
   for (const text of [
     '',
     '\r\n\r\n',
@@ -104,7 +104,7 @@ test('sip digest - any text is read within its bounds, however long', () => {
     for (const { at } of proofsOf(long) ?? []) for (const { from, to } of at) assert.ok(from <= to);
   }
 });
-test('sip digest - what an answer says', () => {
+test('sip digest - status and method of an answer', () => {
   const of = (text: string) => answerOf(text);
   assert.deepEqual(of('SIP/2.0 200 OK\r\nCSeq: 3 REGISTER\r\n\r\n'), { status: 200, method: 'REGISTER' });
   assert.deepEqual(of('SIP/2.0 401 Unauthorized\r\nCSEQ:  3 REGISTER\r\n\r\n'), {

@@ -5,17 +5,17 @@ import { after, before, beforeEach, test } from 'node:test';
 import { hostFixture, rawExchange } from '../../test/support/host-fixture.ts';
 import type { Host } from './host.ts';
 import { sipRelayRoutes } from './sip-relay.ts';
-import { digestAnswer } from '../../test/support/sip/digest.ts';
+import { digestAnswer } from '../adapters/asterisk/phone/digest.ts';
 import { closeFrame, serverFrame } from '../websocket/frames.ts';
 import { frameReader } from '../websocket/messages.ts';
 import type { SipCredentials } from '../ports/sip.ts';
 
-/** The engine's side: accepts the handshake and then does what the test says. */
+/** The engine's side: accepts the handshake and then acts as the test says. */
 interface FakeEngine {
   port: number | null;
   requests: string[];
   sockets: net.Socket[];
-  /** What it answers instead of a handshake. */
+  /** Answer in place of a handshake. */
   says: string | null;
   /** Answer to a whole message, instead of an echo. */
   answers: ((message: string) => string) | null;
@@ -79,7 +79,7 @@ const handshake = (headers: Record<string, string | null> = {}): string => {
   );
   return `GET /ws HTTP/1.1\r\n${lines.join('')}\r\n`;
 };
-/** A client that is through; collects what it gets. */
+/** A connected client; collects received frames. */
 async function connect(port: number, headers: Record<string, string | null> = {}) {
   const socket = net.connect(port, '127.0.0.1');
   let received = Buffer.alloc(0);
@@ -125,7 +125,7 @@ const frame = (payload: string): Buffer => {
   return Buffer.concat([Buffer.from([0x81, 0x80 | body.length, 0, 0, 0, 0]), body]);
 };
 
-/** Credentials that accept nobody. */
+/** Credentials that accept no proof. */
 const nobody: SipCredentials = { prove: () => null, endsAt: () => null, onSessionEnded: () => () => {} };
 
 let engine: FakeEngine;
@@ -237,7 +237,7 @@ test('sip relay - pages of other origins may not connect; our own, listed ones a
     client.socket.destroy();
   }
 });
-test('sip relay - while the engine cannot be reached, is silent or says no, the upgrade is 503', async () => {
+test('sip relay - while the engine is unreachable, silent or refuses, the upgrade is 503', async () => {
   const unavailable = async (why: string): Promise<void> => {
     const { text } = await rawExchange(port, handshake());
     assert.match(text, /^HTTP\/1\.1 503 /, why);
@@ -289,7 +289,7 @@ test('sip relay - when one side goes, so does the other', async () => {
   assert.equal(second.bytes().readUInt16BE(2), 1011);
   assert.match(await host.metrics.registry.metrics(), /offhook_sip_relays 0/);
 });
-test('sip relay - who closes or is cut off broke no rule, and is not logged as if', async () => {
+test('sip relay - a close or a cut connection is not logged as a breach of the protocol', async () => {
   logged.length = 0;
   const away = Buffer.from([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe9]);
   const ends: Record<string, (socket: net.Socket, upstream: net.Socket) => void> = {
@@ -334,7 +334,7 @@ test('sip relay - a frame that breaks the protocol ends the connection with 1002
     assert.equal(client.bytes().readUInt16BE(2), 1002, name);
   }
 });
-test('sip relay - where the engine said goodbye, or was cut off inside a frame, no close frame is added', async () => {
+test('sip relay - if the engine sent a close frame, or was cut off inside a frame, no close frame is added', async () => {
   const goodbye = closeFrame(1000, 'bye');
   const half = Buffer.from([0x81, 0x05, 0x61]);
   for (const [name, said] of Object.entries({ goodbye, half })) {
@@ -358,7 +358,7 @@ test('sip relay - one address cannot open connections without end', async () => 
   const { text } = await rawExchange(at.port, handshake());
   assert.match(text, /^HTTP\/1\.1 503 /);
   assert.match(text, /"overloaded"/);
-  // A stop says goodbye with 1012, so that phones come back.
+  // A stop closes with 1012, so that phones reconnect.
   const closing = small.close();
   for (const client of clients) {
     await client.until(() => client.isClosed(), 'the end at the stop');
@@ -443,7 +443,7 @@ test('sip relay - without an accepted registration a connection ends, however ma
   assert.equal(phone.bytes().subarray(-21).includes('the session ended'), true);
   await relay.close();
 });
-test('sip relay - one network holds so many that have not registered, and the oldest make room where all is full', async () => {
+test('sip relay - one network has a limit of unregistered connections, and the oldest are closed when all is full', async () => {
   const { credentials } = oneSession();
   const relay = await registrar(credentials, { maxWaiting: 2 });
   const phone = await connect(relay.port);
@@ -454,7 +454,7 @@ test('sip relay - one network holds so many that have not registered, and the ol
   waiting[0]?.socket.write(register('right'));
   await waiting[0]?.until(() => waiting[0]?.bytes().includes('SIP/2.0 200') === true, 'the registration');
   const next = await connect(relay.port);
-  assert.match(next.head, /^HTTP\/1\.1 101 /, 'who has registered holds nobody up');
+  assert.match(next.head, /^HTTP\/1\.1 101 /, 'a registered phone does not count');
   await relay.close();
 
   const full = await registrar(credentials, { maxRelays: 2 });

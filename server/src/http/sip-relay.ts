@@ -65,6 +65,67 @@ const MAX_ENGINE_FRAME = 1_048_576;
 const MAX_HEAD = 8 * 1024;
 const KEEP_ALIVE_MS = 30_000;
 
+/** Unregistered connections, oldest first, and their number by network. */
+class WaitingPairs {
+  readonly #limits: SipRelayLimits;
+  readonly #networks = new Map<Pair, readonly string[]>();
+  readonly #counts = new Map<string, number>();
+
+  constructor(limits: SipRelayLimits) {
+    this.#limits = limits;
+  }
+  /** `networks`: the network of an address, then the wide one. */
+  isFull(networks: readonly string[]): boolean {
+    const { maxWaiting, maxWaitingWide } = this.#limits;
+    return networks.some(
+      (network, i) => (this.#counts.get(network) ?? 0) >= (i === 0 ? maxWaiting : maxWaitingWide),
+    );
+  }
+  has(pair: Pair): boolean {
+    return this.#networks.has(pair);
+  }
+  oldest(): Pair | undefined {
+    return this.#networks.keys().next().value;
+  }
+  add(pair: Pair, networks: readonly string[]): void {
+    this.#networks.set(pair, networks);
+    for (const network of networks) this.#counts.set(network, (this.#counts.get(network) ?? 0) + 1);
+  }
+  leave(pair: Pair): void {
+    for (const network of this.#networks.get(pair) ?? []) {
+      const left = (this.#counts.get(network) ?? 1) - 1;
+      if (left > 0) this.#counts.set(network, left);
+      else this.#counts.delete(network);
+    }
+    this.#networks.delete(pair);
+  }
+}
+
+/** The upgrade of a valid handshake and its key. Throws `upgrade_required` and `invalid_request`. */
+function checkedUpgrade({ upgrade, raw }: PublicExchange['request'], reply: PublicExchange['reply']) {
+  if (upgrade === null) {
+    reply.header('upgrade', 'websocket').header('connection', 'Upgrade');
+    throw new ServiceError(
+      'upgrade_required',
+      'this path accepts only SIP over WebSocket: send an upgrade request',
+    );
+  }
+  const key = raw.headers['sec-websocket-key'];
+  if (!isHandshake(raw.headers) || key === undefined) {
+    reply.header('sec-websocket-version', '13');
+    throw new ServiceError(
+      'invalid_request',
+      'the WebSocket handshake is not valid; it needs Sec-WebSocket-Version 13 and a Sec-WebSocket-Key',
+    );
+  }
+  const protocols =
+    raw.headers['sec-websocket-protocol']?.split(',').map((p) => p.trim().toLowerCase()) ?? [];
+  if (!protocols.includes('sip')) {
+    throw new ServiceError('invalid_request', 'Sec-WebSocket-Protocol must name "sip"');
+  }
+  return { upgrade, key };
+}
+
 /**
  * `GET /ws`: SIP over WebSocket on the service's own port, relayed to the engine once both sides agreed. A phone authenticates
  * by SIP digest with the password of its session; the service checks it and replaces it by the device's own secret for the
@@ -75,9 +136,7 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
   const limits = { ...LIMITS, ...options.limits };
   const { log } = options;
   const open = new Set<Pair>();
-  /** Unregistered connections, oldest first, and their number by network. */
-  const waiting = new Map<Pair, string[]>();
-  const perNetwork = new Map<string, number>();
+  const waiting = new WaitingPairs(limits);
   const sessions = createSipSessions<Pair>(options.credentials, (pair, reason) =>
     pair.end(SESSION_ENDED, reason),
   );
@@ -89,52 +148,20 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
   let connecting = 0;
   options.metrics?.gauge('offhook_sip_relays', 'Open SIP over WebSocket connections.', () => open.size);
 
-  const isFull = (networks: readonly string[]): boolean =>
-    networks.some(
-      (network, i) => (perNetwork.get(network) ?? 0) >= (i === 0 ? limits.maxWaiting : limits.maxWaitingWide),
-    );
   /**
    * True when a connection may open. At the limit the oldest unregistered connection is closed; a registered one never is.
    */
   function hasRoom(): boolean {
     if (open.size + connecting < limits.maxRelays) return true;
-    const [oldest] = waiting.keys();
+    const oldest = waiting.oldest();
     oldest?.end(1013, 'others need the room');
     return oldest !== undefined;
   }
-  function leave(pair: Pair): void {
-    for (const network of waiting.get(pair) ?? []) {
-      const left = (perNetwork.get(network) ?? 1) - 1;
-      if (left > 0) perNetwork.set(network, left);
-      else perNetwork.delete(network);
-    }
-    waiting.delete(pair);
-  }
 
   async function relay({ request, reply }: PublicExchange): Promise<Sent> {
-    const { upgrade } = request;
-    if (upgrade === null) {
-      reply.header('upgrade', 'websocket').header('connection', 'Upgrade');
-      throw new ServiceError(
-        'upgrade_required',
-        'this path accepts only SIP over WebSocket: send an upgrade request',
-      );
-    }
-    const { headers } = request.raw;
-    const key = headers['sec-websocket-key'];
-    if (!isHandshake(headers) || key === undefined) {
-      reply.header('sec-websocket-version', '13');
-      throw new ServiceError(
-        'invalid_request',
-        'the WebSocket handshake is not valid; it needs Sec-WebSocket-Version 13 and a Sec-WebSocket-Key',
-      );
-    }
-    const protocols = headers['sec-websocket-protocol']?.split(',').map((p) => p.trim().toLowerCase()) ?? [];
-    if (!protocols.includes('sip')) {
-      throw new ServiceError('invalid_request', 'Sec-WebSocket-Protocol must name "sip"');
-    }
+    const { upgrade, key } = checkedUpgrade(request, reply);
     const networks = [networkOf(request.ip), `wide ${networkOf(request.ip, 16, 48)}`];
-    if (closing || !pace.allows(networks[0]!) || isFull(networks) || !hasRoom()) {
+    if (closing || !pace.allows(networks[0]!) || waiting.isFull(networks) || !hasRoom()) {
       throw new ServiceError('overloaded', 'too many connections; try again later');
     }
     connecting += 1;
@@ -149,15 +176,14 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
     const end = (code: number, reason: string): void => {
       if (!open.delete(pair)) return;
       clearTimeout(unregistered);
-      leave(pair);
+      waiting.leave(pair);
       sessions.closed(pair);
       endClient(pair, code, reason);
       engine.socket.destroy();
     };
     const pair: Pair = { client, engine: engine.socket, sent, end };
     open.add(pair);
-    waiting.set(pair, networks);
-    for (const network of networks) perNetwork.set(network, (perNetwork.get(network) ?? 0) + 1);
+    waiting.add(pair, networks);
     const unregistered = setTimeout(() => {
       log.info({ ip: request.ip }, 'a SIP WebSocket did not register in time');
       end(1008, 'no registration was accepted in time');
@@ -167,7 +193,7 @@ export function sipRelayRoutes(app: App, options: SipRelayOptions): void {
     const onAnswer = (chunk: Buffer): void => {
       if (!waiting.has(pair) || !registers(answers, chunk) || !sessions.isProven(pair)) return;
       clearTimeout(unregistered);
-      leave(pair);
+      waiting.leave(pair);
     };
     if (client instanceof net.Socket) {
       client.setTimeout(0);
@@ -235,8 +261,8 @@ function registers(answers: FrameReader, chunk: Buffer): boolean {
 }
 
 /**
- * Sends a close frame unless the engine did or the socket is closed; a client that does not answer is disconnected after a
- * second.
+ * Sends a close frame unless the engine sent one or the socket is closed; disconnects a client that does not
+ * answer after a second.
  */
 function endClient({ client, sent }: Pair, code: number, reason: string): void {
   client.resume();
@@ -244,7 +270,7 @@ function endClient({ client, sent }: Pair, code: number, reason: string): void {
   setTimeout(() => client.destroy(), 1_000).unref();
 }
 
-/** Opens the engine's side; `rest` is what the engine sent after its handshake. Throws `engine_unavailable`. */
+/** Opens the engine's side; `rest`: bytes received after its handshake. Throws `engine_unavailable`. */
 async function connectEngine(
   port: number | null,
   answerMs: number,

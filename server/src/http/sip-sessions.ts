@@ -29,7 +29,7 @@ export function createSipSessions<C extends object>(
   }, SWEEP_MS);
   sweep.unref();
 
-  /** False where the session ended or the connection closed while the store looked up the proof. */
+  /** False if the session ended or the connection closed while the store looked up the proof. */
   function bind(connection: C, { session_id }: SipGrant): boolean {
     if (gone.has(connection) || credentials.endsAt(session_id) === null) return false;
     const all = bySession.get(session_id) ?? new Set();
@@ -58,7 +58,8 @@ export function createSipSessions<C extends object>(
 
   return {
     /**
-     * The rewritten message for the engine; null where the client's own is forwarded. Throws `store_unavailable`, `FrameError`.
+     * The rewritten message for the engine; null if the client's message is forwarded unchanged. Throws
+     * `store_unavailable`, `FrameError`.
      */
     rewrite(connection: C, message: Buffer): Buffer | null | Promise<Buffer> {
       const text = message.toString('latin1');

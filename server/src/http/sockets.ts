@@ -12,10 +12,10 @@ import { allowOf, pathOf } from './route-table.ts';
 import type { RouteTable } from './route-table.ts';
 
 const upgrades = new WeakMap<IncomingMessage, UpgradeRequest>();
-/** The upgrade a request asks for; undefined where it asks for none. */
+/** The upgrade that a request asks for; null for none. */
 export const upgradeOf = (request: IncomingMessage): UpgradeRequest | null => upgrades.get(request) ?? null;
 
-/** True for requests that `node:http` hands over with their socket; it ignores every other `Upgrade`, as HTTP allows. */
+/** True for requests that `node:http` passes on with their socket; it ignores every other `Upgrade`, as HTTP allows. */
 export const wantsWebSocket = (request: IncomingMessage): boolean =>
   request.method === 'GET' && request.headers.upgrade?.trim().toLowerCase() === 'websocket';
 
@@ -31,8 +31,9 @@ const PARSE_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
 };
 
 /**
- * Handles what does not reach the router: upgrades, CONNECT, expectations, and requests that are not HTTP. Each is answered
- * with a problem document, by the same route table. Returns the function that ends the uploads under way.
+ * Handles traffic that does not reach the router: upgrades, CONNECT, expectations, and requests that are not
+ * HTTP. Each is answered with a problem document, by the same route table. Returns the function that ends the
+ * uploads under way.
  */
 export function attachSockets(
   server: Server,
@@ -132,7 +133,7 @@ const LINE_ERRORS: readonly (string | undefined)[] = [
   'HPE_INVALID_VERSION',
   'HPE_INVALID_URL',
 ];
-/** Answers by the route table where only the method or the bytes of the target made the request line unreadable. */
+/** Answers by the route table if only the method or the bytes of the target made the request line unreadable. */
 function refusal(
   error: NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number },
   table: RouteTable,
@@ -158,7 +159,7 @@ function refusal(
           edge,
         );
       const allow = allowOf(entry);
-      // Where the path takes the method, the method was not the error.
+      // The path takes the method, so the method was not the error.
       if (!allow.split(', ').includes(method)) {
         return rawAnswer(new ServiceError('method_not_allowed', say`this path takes ${allow}`), {
           ...edge,

@@ -13,7 +13,7 @@ import { createEngineLoop } from './engine-loop.ts';
 import type { EngineLoopOptions, LoopStart } from './engine-loop.ts';
 import { eventOf, openJournal } from './journal.ts';
 
-/** An engine that says what the test pushes. */
+/** An engine with the events that the test pushes. */
 function scripted() {
   const batches: EngineEvent[][] = [];
   let wake = (): void => {};
@@ -90,7 +90,7 @@ const created = (id: string, endpoint: string) => ({
 });
 const hungup = (id: string) => ({ type: 'channel.hungup', id: chan(id), cause: 16, cause_text: '' });
 
-test('engine loop - facts become committed rows in order, and readers are told of each', async () => {
+test('engine loop - facts become committed rows in order, and readers are notified of each', async () => {
   const s = start();
   s.engine.connect();
   s.engine.push(created('1', '1001'));
@@ -109,7 +109,7 @@ test('engine loop - facts become committed rows in order, and readers are told o
   await s.end();
 });
 
-test('engine loop - while the journal refuses, the model goes on and events are held; none is lost or doubled', async () => {
+test('engine loop - while the journal rejects writes, the model continues and events are held; none is lost or doubled', async () => {
   const s = start();
   s.engine.connect();
   await eventually('the first snapshot', () => s.model.view.live);
@@ -138,7 +138,7 @@ test('engine loop - while the journal refuses, the model goes on and events are 
   await s.end();
 });
 
-test('engine loop - too many held: the state is taken anew, and the journal still closes what it opened', async () => {
+test('engine loop - too many held: a new snapshot replaces them, and the journal still closes what it opened', async () => {
   const s = start({ maxHeld: 100 });
   s.engine.connect();
   s.engine.push(created('a', '1001'), created('b', '1002'));
@@ -173,7 +173,7 @@ test('engine loop - too many held: the state is taken anew, and the journal stil
   await s.end();
 });
 
-test('engine loop - a start after a kill tells only what changed meanwhile', async () => {
+test('engine loop - a start after a kill publishes only the changes since', async () => {
   const store = openMemoryJournal();
   const before = start({ store });
   const paused = member('support', '1002', { paused: true, paused_reason: 'lunch', paused_at: T0 });
@@ -227,7 +227,7 @@ test('engine loop - a start after a kill tells only what changed meanwhile', asy
   await after.end();
 });
 
-test('engine loop - a clean stop saves what is open, and the next start reads nothing twice', async () => {
+test('engine loop - a clean stop saves a checkpoint, and the next start reads nothing twice', async () => {
   const store = openMemoryJournal();
   const first = start({ store });
   first.engine.connect();
@@ -243,7 +243,7 @@ test('engine loop - a clean stop saves what is open, and the next start reads no
   await second.end();
 });
 
-test('engine loop - what is open is saved less often where it is long', async () => {
+test('engine loop - a large checkpoint is saved less often', async () => {
   const model = createModel();
   const store = openMemoryJournal();
   let saves = 0;

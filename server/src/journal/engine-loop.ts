@@ -16,8 +16,8 @@ const TURN_MS = 5;
 const MAX_HELD = 100_000;
 const RETRY = { first_ms: 50, most_ms: 2_000 } as const;
 /**
- * Committed events after which a checkpoint is saved, so that the next start reads no more than these; a large checkpoint is
- * saved less often, because a big site would pay for all its people.
+ * Committed events after which a checkpoint is saved, which bounds the rows that the next start reads; a
+ * large checkpoint is saved less often, because its text grows with the number of persons.
  */
 const CHECKPOINT_EVERY = 5_000;
 const CHECKPOINT_CHARACTERS = 400;
@@ -30,11 +30,11 @@ export interface JournalLag {
   readonly held: number;
   /** Age of the oldest of them in milliseconds; 0 when there is none. */
   readonly oldest_ms: number;
-  /** Why the journal rejects them; null while it does not. */
+  /** Error with which the journal rejects them; null while it accepts writes. */
   readonly error: string | null;
   /** Events dropped because too many were held; a snapshot replaced them. */
   readonly dropped: number;
-  /** Facts on which the model's step failed. */
+  /** Facts on which a step of the model failed. */
   readonly failed: number;
 }
 export interface EngineLoop {
@@ -44,8 +44,8 @@ export interface EngineLoop {
   readonly closed: Promise<void>;
   lag(): JournalLag;
   /**
-   * Passes a decision of the service to the model, in order with the engine's facts. The newest `site.changed` is remembered.
-   * O(1) beside the step.
+   * Passes a decision of the service to the model, in order with the engine's facts. The newest
+   * `site.changed` is kept. O(1) beside the step.
    */
   readonly tell: (input: ModelInput) => void;
   /** Commits events of features, in order with the model's own. */
@@ -84,7 +84,7 @@ class SerialLoop implements EngineLoop {
   closed: Promise<void> = Promise.resolve();
   #held: DomainEvent[] = [];
   #heldSince = 0;
-  /** Why the journal rejects writes; null while it does not. */
+  /** Error with which the journal rejects writes; null while it accepts them. */
   #error: string | null = null;
   #retryTimer: NodeJS.Timeout | undefined;
   #overflowed = false;
@@ -143,7 +143,7 @@ class SerialLoop implements EngineLoop {
         if (this.#held.length > GROUP_ROWS) this.#flush();
       }
       onStepped?.();
-      // More events than fit in one turn, and the journal accepts them: other work runs in between.
+      // The events exceed one turn, and the journal accepts them: other work runs in between.
       while (!this.#flush() && this.#error === null) await turn();
     }
   }
@@ -213,13 +213,13 @@ class SerialLoop implements EngineLoop {
     );
   }
   /**
-   * Writes held events until all are written, the journal rejects them, or this turn is used up; true when all are written.
-   * While the journal rejects writes only the retry's own timer tries, because each attempt costs a rollback.
+   * Writes held events until all are written, the journal rejects them, or this turn is used up; true when
+   * all are written. While the journal rejects writes only the retry timer tries again, because each attempt
+   * costs a rollback.
    */
   #flush(isRetry = false): boolean {
     if (this.#error !== null && !isRetry) return this.#held.length === 0;
-    // Called by a reader that publishes while it is notified: the flush under way takes the event up after every reader was
-    // notified.
+    // A reader publishes while it is notified: the flush under way writes the event after all readers were notified.
     if (this.#flushing) return false;
     this.#flushing = true;
     try {
@@ -251,7 +251,7 @@ class SerialLoop implements EngineLoop {
     if (this.#sinceCheckpoint >= this.#checkpointAfter) this.#saveCheckpoint();
     return this.#held.length === 0;
   }
-  /** Writes the rest in later turns of the event loop, where no batch of facts waits. */
+  /** Writes the rest in later turns of the event loop, while no batch of facts waits. */
   #drain(): void {
     if (!this.#flush() && this.#error === null) setImmediate(() => this.#drain());
   }

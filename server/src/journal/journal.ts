@@ -32,8 +32,8 @@ export interface Journal {
   /** Oldest seq still kept. */
   readonly tail: number;
   /**
-   * Commits all events or none and returns their rows. Throws `ServiceError('store_unavailable')`, with nothing written, when
-   * the disk or a lock refuses.
+   * Commits all events or none and returns their rows. Throws `ServiceError('store_unavailable')`, with
+   * nothing written, if the disk or a lock refuses the write.
    */
   append(events: readonly DomainEvent[]): readonly JournalRow[];
   /** Up to `limit` rows with seq > `after`, in order. */
@@ -49,7 +49,7 @@ export interface Journal {
    * nothing stored for a slow reader. Ends when the signal is aborted. Throws `JournalGapError`.
    */
   follow(cursor: number, signal: AbortSignal): AsyncGenerator<readonly JournalRow[], void, void>;
-  /** The newest checkpoint, and the seq it is valid for. */
+  /** The newest checkpoint and its seq. */
   checkpoint(): { readonly seq: number; readonly text: string } | null;
   saveCheckpoint(text: string): void;
   close(): void;
@@ -152,7 +152,6 @@ function rowOf(event: DomainEvent, seq: number, epoch: string, node: NodeId, bef
   const row = { seq, type, subject, at, topics: topicsOf(event).join(' '), json };
   return { ...row, json: withCheck(row, before) };
 }
-/** The event of a row. */
 export function eventOf(row: JournalRow): DomainEvent {
   const { observed, data, caused_by } = JSON.parse(row.json) as DomainEvent;
   const event = { type: row.type, subject: row.subject, at: row.at, observed, data };

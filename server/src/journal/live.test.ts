@@ -27,7 +27,7 @@ test('live view - until resolves at once, or with the batch that makes it true',
   assert.equal(await waited, true);
 });
 
-test('live view - until says what was missing when time is up', async () => {
+test('live view - until names the missing fact when time is up', async () => {
   const { live, isPaused } = setUp();
   await assert.rejects(
     live.view.until(isPaused, { ms: 5, waitingFor: 'a pause of 1002 in support' }),

@@ -6,7 +6,7 @@ interface Waiter {
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
-/** With more waiters than this the engine confirms nothing any more. */
+/** Limit of waiters, reached only if the engine no longer confirms anything. */
 const MAX_WAITERS = 10_000;
 
 /** The model's view with `until`, and the function that makes the waiters check again. */

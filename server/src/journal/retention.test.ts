@@ -71,7 +71,7 @@ test('retention - the oldest go first when there is not enough room', async (t) 
   assert.equal(journal.head, 5_000);
 });
 
-test('retention - what came after the checkpoint is kept, however old or large', async (t) => {
+test('retention - rows after the checkpoint are kept, however old or large', async (t) => {
   const { clock, journal, happen, checkpoint } = rig(t, 1_000);
   happen(700);
   checkpoint();
@@ -83,7 +83,7 @@ test('retention - what came after the checkpoint is kept, however old or large',
   assert.equal(journal.tail, 1_401);
 });
 
-test('retention - a store that refuses is asked again a minute later', async (t) => {
+test('retention - a store that rejects is tried again a minute later', async (t) => {
   const { clock, store, journal, happen, checkpoint } = rig(t);
   let locked = true;
   const inner = { ...store };

@@ -1,5 +1,11 @@
 // Metadata `max`: the smaller sets know lengths alone, and would take an internal 5551234 for somebody's number.
-import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/max';
+import {
+  getCountryCallingCode,
+  getExampleNumber,
+  isSupportedCountry,
+  parsePhoneNumberFromString,
+} from 'libphonenumber-js/max';
+import examples from 'libphonenumber-js/mobile/examples';
 import { digitsOf } from '@offhook/contract/search.ts';
 
 /** Longest that is looked at: fifteen digits, an international prefix and what people write between them. */
@@ -50,4 +56,42 @@ export function e164In(country: string): (number: string) => string | null {
 export function nationalOf(e164: string): { readonly code: string; readonly national: string } | null {
   const found = parsePhoneNumberFromString(e164);
   return found === undefined ? null : { code: found.countryCallingCode, national: found.nationalNumber };
+}
+/** Spellings of a number in E.164 by which it arrives: itself, and for one of `country` as it is dialled there. */
+export function spellingsOf(e164: string, country: string): readonly string[] {
+  const isHome = isSupportedCountry(country) && e164.startsWith(`+${getCountryCallingCode(country)}`);
+  const national = isHome ? nationalForm(e164) : null;
+  return national === null ? [e164] : [e164, national];
+}
+/** A number in E.164 as its own country dials it, digits only: `030901820`; null where it is none. */
+export const nationalForm = (e164: string): string | null =>
+  parsePhoneNumberFromString(e164)
+    ?.formatNational()
+    .replaceAll(/[^0-9]/g, '') ?? null;
+
+/** Digits that a country dials before its national numbers: `0` in Germany, none in Italy; null for no country. */
+function trunkPrefix(country: string): string | null {
+  if (!isSupportedCountry(country)) return null;
+  const example = getExampleNumber(country, examples);
+  if (example === undefined) return null;
+  const dialled = example.formatNational().replaceAll(/[^0-9]/g, '');
+  return dialled.endsWith(example.nationalNumber) ? dialled.slice(0, -example.nationalNumber.length) : '';
+}
+/** The beginning of numbers with a plus: of `00…` and of what `country` dials inside itself; null where that is not clear. */
+export function prefixOf(digits: string, country: string): string | null {
+  const national = trunkPrefix(country);
+  const plain = digits.startsWith('00')
+    ? `+${digits.slice(2)}`
+    : national && digits.startsWith(national) && isSupportedCountry(country)
+      ? `+${getCountryCallingCode(country)}${digits.slice(national.length)}`
+      : digits;
+  return /^\+[1-9][0-9]{0,14}$/.test(plain) ? plain : null;
+}
+/** Spellings of the beginning of numbers by which they arrive: with a plus, and inside `country` as it is dialled there. */
+export function prefixSpellings(prefix: string, country: string): readonly string[] {
+  const national = trunkPrefix(country);
+  if (national === null || !isSupportedCountry(country)) return [prefix];
+  const sign = `+${getCountryCallingCode(country)}`;
+  const rest = prefix.startsWith(sign) ? prefix.slice(sign.length) : '';
+  return rest === '' ? [prefix] : [prefix, national + rest];
 }

@@ -1,3 +1,6 @@
+import type { z } from 'zod';
+import type { RouteClass } from '@offhook/contract/config-objects.ts';
+import type { RefusalReason } from '@offhook/contract/conversations.ts';
 import type { BridgeId, CallId, ChannelId } from '@offhook/contract/ids.ts';
 
 /** `music_start` and `music_end`: music on hold for this channel; in a bridge, that is the held side. */
@@ -61,11 +64,29 @@ export interface CallRecordFacts {
    * an agent leaves none.
    */
   readonly queue_status?: QueueStatus;
+  /** The dialplan refused the call to the number outside. */
+  readonly refused?: CallRefusal;
+  /** The call goes to an emergency number; a text is empty where it is not known. */
+  readonly emergency?:
+    | { readonly extension: string; readonly callback: string; readonly address: string }
+    | undefined;
+  /** What rejects this call of a blocked caller. */
+  readonly rejected?: 'rule' | 'customer';
+  /** Extension whose feature code blocked its last caller. */
+  readonly blocks_caller?: string;
   /**
    * A call recorded by rule was answered: which channel, whose rule (extension, or name of a queue or ring group), and the
    * file.
    */
   readonly recording?: RecordingBegun;
+}
+export interface CallRefusal {
+  readonly reason: z.infer<typeof RefusalReason>;
+  /** Null where the class of the route is not permitted to the extension. */
+  readonly call_limit: string | null;
+  readonly class: z.infer<typeof RouteClass>;
+  /** Extension that the call counts for. */
+  readonly extension: string;
 }
 export interface RecordingBegun {
   readonly by: 'extension' | 'queue' | 'ring_group';

@@ -1,4 +1,9 @@
-import type { ConversationFilter, ConversationRecording } from '@offhook/contract/conversations.ts';
+import type { ConversationChange } from '@offhook/contract/conversation-list.ts';
+import type {
+  Conversation,
+  ConversationFilter,
+  ConversationRecording,
+} from '@offhook/contract/conversations.ts';
 import type { z } from 'zod';
 import type { Principal } from '../rights/rights.ts';
 
@@ -22,6 +27,17 @@ export interface Conversations {
    * recording) was stored or erased. Unknown calls are ignored.
    */
   touch(calls: readonly string[]): Promise<void>;
+}
+/** The feed of changes of the site's conversations; all throw `store_unavailable`. Owner: features/history. */
+export interface ConversationFeed {
+  /** Throws `position_unknown` where the feed does not know the cursor any more. */
+  changes(cursor: string | null): Promise<{
+    readonly changes: readonly ConversationChange[];
+    readonly cursor: string;
+    readonly more: boolean;
+  }>;
+  /** The conversation with this call as it is now; null where there is none. */
+  one(id: string): Promise<Conversation | null>;
 }
 /** Text, empty where there is none, or a number. */
 export type Cell = string | number;

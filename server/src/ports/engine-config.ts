@@ -49,6 +49,11 @@ export interface EngineConfig {
   /** Text of a file on the disk, null where it does not exist; with `backup` the version before it. */
   read(name: string, backup?: boolean): Promise<string | null>;
   /**
+   * Issues or copies the certificate that these files name, where they have a TLS transport; `prove` does it too. Throws
+   * `invalid_configuration` where the given certificate cannot be used and there is no earlier one.
+   */
+  certify(files: EngineFiles): Promise<void>;
+  /**
    * Boots a throw-away engine with these files and the hand-written ones, reads its log and every object back, and stops it. It
    * connects to no phone and no trunk. Problems concern the configuration; an engine that cannot be started is an error.
    */

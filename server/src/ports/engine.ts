@@ -2,6 +2,7 @@
  * The engine as the rest of the service sees it: facts up (`EngineEvent`), verbs down (`Engine`). No vendor word crosses this
  * file; an adapter translates in both directions.
  */
+import type { RuleAction } from '@offhook/contract/caller-rules.ts';
 import type { Placed } from '@offhook/contract/directions.ts';
 import type { BridgeId, CallId, ChannelId, NodeId } from '@offhook/contract/ids.ts';
 import type { EndpointKind } from './directory.ts';
@@ -466,6 +467,63 @@ export interface FeatureVerbs {
     changed_at: number,
     options?: CommandOptions,
   ): Promise<void>;
+}
+/** Verb for desk phones. It resolves and throws as those of `Engine`. */
+export interface PhoneVerbs {
+  /**
+   * Sends a SIP NOTIFY with this event, such as `check-sync`, to every contact address of an endpoint. `engine_refused` where it
+   * has none; whether a phone obeys is not known here.
+   */
+  notifyPhones(endpoint: string, event: string, options?: CommandOptions): Promise<void>;
+}
+/** What the engine's own store keeps of a number outside, for calls that arrive while the service is down. */
+export interface StoredCustomer {
+  readonly name: string;
+  /** Extension of the person who looks after the customer. */
+  readonly owner: string | null;
+  /** Calls of this customer are rejected. */
+  readonly blocked: boolean;
+}
+/** A number is in E.164, or as it is dialled inside the country. */
+export interface CustomerVerbs {
+  /** Passes on every number of the store, in no order; null for a value that `keepCustomers` did not write. */
+  storedCustomers(
+    each: (number: string, customer: StoredCustomer | null) => void,
+    options?: CommandOptions,
+  ): Promise<void>;
+  /**
+   * Stores what is known of each number, or deletes the number for null, and reads each back. Throws `store_unavailable` where
+   * the store has something else afterwards, and `invalid_request` for an owner that is no extension, and for a name with
+   * control characters or of more than 900 bytes.
+   */
+  keepCustomers(
+    customers: ReadonlyMap<string, StoredCustomer | null>,
+    options?: CommandOptions,
+  ): Promise<void>;
+}
+/** What the engine's own store keeps of callers that begin with a number; null where there is no rule. */
+export interface StoredCallerRule {
+  /** For callers with exactly this number. */
+  readonly number: RuleAction | null;
+  /** For all callers whose number begins with it. */
+  readonly prefix: RuleAction | null;
+  /** Extension whose feature code wrote it; null for what `keepCallerRules` wrote. */
+  readonly by: string | null;
+}
+/** A key is a number as for customers, or `anonymous`. */
+export interface CallerRuleVerbs {
+  /** Passes on every key of the store, in no order; null for a value that nothing of ours wrote. */
+  storedCallerRules(
+    each: (key: string, rule: StoredCallerRule | null) => void,
+    options?: CommandOptions,
+  ): Promise<void>;
+  /** Stores each rule, or deletes the key for null, and reads each back. Throws as `keepCustomers`. */
+  keepCallerRules(
+    rules: ReadonlyMap<string, StoredCallerRule | null>,
+    options?: CommandOptions,
+  ): Promise<void>;
+  /** Deletes the numbers that rang each phone last, and reads that they are gone. Throws `store_unavailable` where some stay. */
+  forgetLastCallers(options?: CommandOptions): Promise<void>;
 }
 /** Position at which a caller shall wait. */
 export interface QueuePlace {

@@ -11,7 +11,7 @@ import type { ZodTypeProvider } from '@fastify/type-provider-zod';
 import type { ErrorCode } from '@offhook/contract/errors.ts';
 import type { Level } from '@offhook/contract/ids.ts';
 import type { Scope } from '@offhook/contract/keys.ts';
-import type { Operation } from '@offhook/contract/operation.ts';
+import type { FileBody, Operation } from '@offhook/contract/operation.ts';
 import type { Principal } from '../rights/rights.ts';
 import type { Actor, Command, Paced } from './operations.ts';
 
@@ -66,9 +66,9 @@ declare module 'fastify' {
     /**
      * `form`: accepts form encoding beside JSON and ignores unknown fields. `merge_patch`: accepts its type beside JSON.
      * `audio`: accepts only audio; `request.body` is its `Readable`, null without a body, of which the handler reads
-     * `bodyBytes` at most.
+     * `bodyBytes` at most. `customers`: accepts CSV and vCard; `request.body` is its bytes.
      */
-    body?: 'json' | 'form' | 'merge_patch' | 'audio';
+    body?: 'json' | 'form' | 'merge_patch' | FileBody;
     /** Value of an absent body, where no field is required; set by the host. */
     emptyBody?: Record<string, never> | null;
     /** Limit of the body in bytes, 64 KiB by default; a larger Content-Length is rejected before a byte is read. */

@@ -3,6 +3,7 @@ import type { CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
 import type { LegDisposition } from '@offhook/contract/conversations.ts';
 import type { CallDirection, Placed } from '@offhook/contract/directions.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
+import type { CallCustomer } from '@offhook/contract/phonebook.ts';
 import type { Activity, Personal, Reachability } from '@offhook/contract/extensions.ts';
 import type {
   DeviceState,
@@ -84,6 +85,8 @@ export interface LiveCall {
   readonly answered_at: number | null;
   /** How the customer's leg of an outgoing call was answered so far. */
   readonly customer_disposition?: LegDisposition;
+  /** The shared customer of its outside party, once found. */
+  readonly customer?: CallCustomer;
   readonly legs: readonly LiveLeg[];
 }
 /** A parked call, as it was when it was parked. */
@@ -103,6 +106,8 @@ export interface LiveCaller extends QueueCaller {
   readonly leg: string;
   readonly call: string;
   readonly party: Party;
+  /** The shared customer of its call, once found. */
+  readonly customer?: CallCustomer;
   /** How often a supervisor moved it within this queue. */
   readonly moves: number;
 }
@@ -238,6 +243,13 @@ export interface CallerTaken {
   readonly channel: ChannelId;
   readonly why: 'moved' | 'placed' | 'withdrawn' | null;
 }
+/** The shared customer of a live call's outside party; null: none. */
+export interface CustomerFound {
+  readonly type: 'call.customer';
+  readonly at: number;
+  readonly call: string;
+  readonly customer: CallCustomer | null;
+}
 /** A decision of the service about an agent; `at` is milliseconds since 1970. */
 export type AgentInput = { readonly at: number; readonly extension: string } &
   /**
@@ -277,7 +289,14 @@ export interface PresenceSaid {
 }
 
 /** Input of a step: facts of the engine, and decisions of the service. */
-export type ModelInput = EngineEvent | SiteEvent | OperationEvent | CallerTaken | AgentInput | PresenceSaid;
+export type ModelInput =
+  | EngineEvent
+  | SiteEvent
+  | OperationEvent
+  | CallerTaken
+  | CustomerFound
+  | AgentInput
+  | PresenceSaid;
 
 /** The live model as its driver sees it: facts in, domain events out. Deterministic; never throws for an unexpected fact. */
 export interface LiveModel {

@@ -5,6 +5,8 @@ import type { Endpoint, PauseReason } from './directory.ts';
  * Input of the renderer: the validated configuration of one site. Objects with the contract's own shape are typed as
  * `ConfigBody`; inactive people, disabled trunks and the like are already removed.
  */
+/** Encrypted media of desk phones and trunks. */
+export type SrtpRule = ConfigBody<'extension'>['srtp'];
 export interface SiteExtension {
   readonly extension: string;
   readonly name: string;
@@ -17,6 +19,8 @@ export interface SiteExtension {
   readonly pickup_group: string | null;
   /** May pick up every ringing call, as a supervisor may through the API. */
   readonly pickup_everywhere: boolean;
+  /** The feature code of the extension may block its last caller. */
+  readonly blocks_callers: boolean;
   /** May forward its calls to an outside number. */
   readonly forward_outside: boolean;
   readonly recording: RecordingRule;
@@ -24,6 +28,7 @@ export interface SiteExtension {
   readonly caller_id: string | null;
   /** Classes of outbound routes its phones may use. */
   readonly call_permission: ConfigBody<'extension'>['call_permission'];
+  readonly srtp: SrtpRule;
 }
 /** Whether the engine records by itself; independent of recording on demand. */
 export type RecordingRule = 'never' | 'always';
@@ -50,6 +55,7 @@ export interface NumberChange {
 }
 export type SiteInboundRoute = ConfigBody<'inbound_route'>;
 export type SiteOutboundRoute = ConfigBody<'outbound_route'>;
+export type SiteCallLimit = ConfigBody<'call_limit'>;
 /** A mailbox without an extension. */
 export type SiteMailbox = ConfigBody<'mailbox'> & { readonly pin: string };
 /** Settings that callers can make for their own calls. */
@@ -59,7 +65,14 @@ export type CallSetting = 'dnd' | 'forward' | 'forward_busy' | 'forward_no_answe
  */
 export type CodeAction =
   | {
-      readonly action: 'log_in' | 'log_out' | 'pause' | 'unpause' | 'pick_up_group' | 'pick_up_extension';
+      readonly action:
+        | 'log_in'
+        | 'log_out'
+        | 'pause'
+        | 'unpause'
+        | 'pick_up_group'
+        | 'pick_up_extension'
+        | 'block_caller';
     }
   | { readonly action: 'set' | 'clear'; readonly setting: CallSetting };
 /** One row of features/feature-codes; the source of the dialplan, the docs table and the console list. */
@@ -73,6 +86,8 @@ export interface FeatureCode {
   /** Set where the site uses another prefix than the patterns: `*99` instead of `*22`. */
   readonly moved?: { readonly from: string; readonly to: string };
 }
+/** How this machine is reached from outside. */
+export type SiteNetwork = ConfigBody<'network'>;
 export interface Site {
   readonly extensions: readonly SiteExtension[];
   readonly queues: readonly SiteQueue[];
@@ -89,8 +104,10 @@ export interface Site {
   readonly pause_reasons: readonly PauseReason[];
   readonly feature_codes: readonly FeatureCode[];
   readonly settings: ConfigBody<'settings'>;
+  readonly network: SiteNetwork;
   readonly trunks: readonly SiteTrunk[];
   readonly inbound_routes: readonly SiteInboundRoute[];
   /** In the order in which they are tried. */
   readonly outbound_routes: readonly SiteOutboundRoute[];
+  readonly call_limits: readonly SiteCallLimit[];
 }

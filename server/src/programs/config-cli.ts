@@ -7,14 +7,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from '@offhook/client/client.ts';
 import type { Client } from '@offhook/client/client.ts';
 import { OffhookError } from '@offhook/client/errors.ts';
-import { MAX_CONFIG_BYTES, documentField } from '@offhook/contract/config.ts';
+import { documentField } from '@offhook/contract/config.ts';
 import type { ConfigDifference, ConfigDocument, ConfigFinding } from '@offhook/contract/config.ts';
 import type { ConfigApply } from '@offhook/contract/config-applies.ts';
 import { CONFIG_KINDS } from '@offhook/contract/config-objects.ts';
-import { parse } from 'yaml';
 import { SETTINGS } from '../boot/config.ts';
 import { messageOf } from '../core/errors.ts';
 import { readCredentials } from '../boot/credentials.ts';
+import { readDocumentFile } from '../features/pbx-config/document-file.ts';
 import { toYaml } from '../features/pbx-config/yaml-text.ts';
 
 const USAGE = `Usage:
@@ -25,8 +25,6 @@ const USAGE = `Usage:
 The service is OFFHOOK_URL, else the one of OFFHOOK_LISTEN on this machine. It is asked with OFFHOOK_API_KEY (scopes config:read
 and config:write), else as the administrator of credentials.json in OFFHOOK_DATA.`;
 const POLL_MS = 250;
-/** Limit of alias nodes in a document; more is an alias bomb. */
-const MAX_ALIASES = 100;
 const MAX_SHOWN = 100;
 /** How many new extensions are listed one by one. */
 const MAX_NAMED = 20;
@@ -80,24 +78,8 @@ async function signIn(env: CommandIo['env']): Promise<Session & AsyncDisposable>
   return { base, client, [Symbol.asyncDispose]: () => client.logout() };
 }
 
-async function readDocument(file: string): Promise<ConfigDocument> {
-  const { size } = await fs.stat(file);
-  if (size > MAX_CONFIG_BYTES) throw new Refusal(`${file}: larger than ${MAX_CONFIG_BYTES} bytes`);
-  let document: unknown;
-  try {
-    document = parse(await fs.readFile(file, 'utf8'), {
-      schema: 'core',
-      uniqueKeys: true,
-      maxAliasCount: MAX_ALIASES,
-      logLevel: 'error',
-    });
-  } catch (error) {
-    throw new Refusal(`${file}: ${messageOf(error)}`);
-  }
-  if (typeof document !== 'object' || document === null || Array.isArray(document))
-    throw new Refusal(`${file}: expected a document such as npm run config -- export gives`);
-  return document as ConfigDocument;
-}
+const readDocument = async (file: string): Promise<ConfigDocument> =>
+  (await readDocumentFile(file)) as ConfigDocument;
 
 const shown = (value: unknown): string => {
   if (value === undefined) return '(default)';

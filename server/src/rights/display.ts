@@ -1,10 +1,10 @@
-/** What a display on the wall is told: of its board, and nothing else. One place for REST and every transport of the stream. */
+/** Limits everything sent to a display to its wallboard; shared by REST and every transport of the stream. */
 import type { Agent, AgentSummary } from '@offhook/contract/agents.ts';
 import type { Queue } from '@offhook/contract/queues.ts';
 import { reaches } from './rights.ts';
 import type { CallersShown, Objects, Principal } from './rights.ts';
 
-/** What is cut out of all that a display is sent; displays with the same cut are sent the same bytes. */
+/** Filter for a display's events. Displays with equal filters share frames. */
 export interface Cut {
   readonly queues: Objects;
   readonly callers: CallersShown;
@@ -18,11 +18,11 @@ interface State {
 }
 type Party = Queue['callers'][number]['caller'];
 
-/** Null for everybody who is no display. */
+/** Null for every principal that is no display. */
 export const cutOf = ({ key }: Principal): Cut | null =>
   key?.board === undefined ? null : { queues: key.queues, callers: key.board.callers };
 
-/** The last digits of a number, for a wall that passers-by can read: `•••678`. */
+/** Last digits of a number, for a wall that passers-by can read: `•••678`. */
 export const lastDigits = (number: string): string =>
   number.length <= 3 ? number : `${'•'.repeat(Math.min(3, number.length - 3))}${number.slice(-3)}`;
 
@@ -30,11 +30,22 @@ function partyFor({ callers }: Cut, party: Party): Party {
   if (callers === 'full') return party;
   return { number: callers === 'none' ? '' : lastDigits(party.number), name: '' };
 }
+/** Only a display with `full` callers shows customers. */
+function withoutCustomer<T extends { readonly customer?: unknown }>(
+  { callers }: Cut,
+  data: T,
+): Omit<T, 'customer'> | T {
+  const { customer: _customer, ...rest } = data;
+  return callers === 'full' ? data : rest;
+}
 const queueFor = (cut: Cut, queue: Queue): Queue => ({
   ...queue,
-  callers: queue.callers.map((one) => ({ ...one, caller: partyFor(cut, one.caller) })),
+  callers: queue.callers.map((one) => ({
+    ...withoutCustomer(cut, one),
+    caller: partyFor(cut, one.caller),
+  })),
 });
-/** What it does stays; for which queue and in which call only where that is the board's. */
+/** Keeps the agent's state; hides its queue, call and offer if the queue is not on the board. */
 const summaryFor = <A extends AgentSummary>({ queues }: Cut, agent: A): A =>
   agent.queue !== null && reaches(queues, agent.queue)
     ? agent
@@ -43,7 +54,7 @@ const agentFor = (cut: Cut, agent: Agent): Agent => ({
   ...summaryFor(cut, agent),
   queues: agent.queues.filter(({ queue }) => reaches(cut.queues, queue)),
 });
-/** A reply or snapshot with queues or agents, as a display is shown it. */
+/** A reply or snapshot with queues or agents, filtered for a display. */
 export function cutState<S extends State>(cut: Cut, state: S): S {
   const { queues, queue, agents, agent } = state;
   return {
@@ -54,7 +65,7 @@ export function cutState<S extends State>(cut: Cut, state: S): S {
     ...(agent === undefined ? {} : { agent: agentFor(cut, agent) }),
   };
 }
-/** The same for who asks, whoever it is. */
+/** The same for any principal; unchanged for one that is no display. */
 export function shownTo<S extends State>(who: Principal, state: S): S {
   const cut = cutOf(who);
   return cut === null ? state : cutState(cut, state);
@@ -66,13 +77,17 @@ interface EventFields {
   readonly queue?: string | null;
   readonly call_id?: string | null;
   readonly offer_id?: string;
+  readonly customer?: unknown;
 }
-/** `data` of an event. It is never left out, because each event names the one before it: what is not of the board is empty. */
+/**
+ * Filters `data` of an event; what is not on the board is emptied. Events are never dropped, because each
+ * names the previous.
+ */
 export function cutEvent(cut: Cut, data: EventFields): EventFields {
   const { agent, caller, queue } = data;
   const beyond = typeof queue === 'string' && !reaches(cut.queues, queue);
   return {
-    ...data,
+    ...withoutCustomer(cut, data),
     ...(beyond ? { queue: '' } : {}),
     ...(beyond && typeof data.call_id === 'string' ? { call_id: '' } : {}),
     ...(beyond && data.offer_id !== undefined ? { offer_id: '' } : {}),

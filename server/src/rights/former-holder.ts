@@ -1,7 +1,7 @@
 import type { Envelope } from '@offhook/contract/events.ts';
 import type { Bounds } from './hearing.ts';
 
-/** The part of a journal row that says when its subject began. */
+/** Fields of a journal row that give the start of its subject. */
 interface Row {
   readonly type: string;
   readonly at: number;
@@ -10,8 +10,8 @@ interface Row {
 const began = new WeakMap<Row, number>();
 
 /**
- * When the subject of a row began, ms since 1970: notes and recordings are added to conversations that ended long ago. Every
- * other event is about its own time.
+ * Start of a row's subject, ms since 1970: notes and recordings are added to conversations that ended long
+ * ago. All other events start at their own time.
  */
 function beganAt(row: Row): number {
   if (!row.type.startsWith('conversation.')) return row.at;
@@ -25,8 +25,8 @@ function beganAt(row: Row): number {
   return at;
 }
 /**
- * True for a row from before the reader may receive any of its names: from the time of the extension's previous holder, or from
- * before the person existed. `names` are the topics of the row, `heard` those of the reader.
+ * True for a row from before the reader may receive any of its names: from the extension's previous holder,
+ * or from before the person existed. `names` are the topics of the row, `heard` those of the reader.
  */
 export function isFromBefore(
   row: Row,

@@ -10,6 +10,7 @@ export type TopicNoun =
   | 'queues'
   | 'agents'
   | 'history'
+  | 'phonebook'
   | 'config'
   | 'system';
 /** A topic with the access of one principal. */
@@ -34,7 +35,7 @@ export function boundsOf(heard: readonly Heard[]): Bounds {
 }
 
 /** Personal topics: earlier events belong to the previous holder of the extension. */
-const PERSONAL = /^(?:calls\/mine|history\/mine|agents)\//;
+const PERSONAL = /^(?:calls\/mine|history\/mine|phonebook\/mine|agents)\//;
 function sinceOf(who: Principal, [name = '']: readonly string[]): number {
   if (name === 'parking') return parkingSince(who);
   return PERSONAL.test(name) ? historySince(who) : 0;
@@ -60,8 +61,8 @@ export function namesOf(heard: readonly Heard[]): readonly string[] {
 
 const wider = (name: string): string => name.split('/', 1)[0]!;
 /**
- * Since which seq each name of `heard` was received without a break: names in `fresh` from `from` on, names in `before` as
- * before, all others from `at` on. A name covered by a wider one counts as received.
+ * Seq since which each name of `heard` is received without a gap: names in `fresh` from `from`, names in
+ * `before` as before, all others from `at`. A name covered by a wider one counts as received.
  */
 export function heardSince(
   before: ReadonlyMap<string, number>,

@@ -13,7 +13,7 @@ const key = (fields: Partial<KeyRights>): Principal => ({
 const OWN = ['support'];
 const heard = (who: Principal, ...topics: string[]) => topics.map((topic) => heardAs(who, topic, OWN));
 
-test('rights - a person hears what it may read: own calls, own queues, all of it as a supervisor', () => {
+test('rights - a person receives readable topics: own calls, own queues, everything as a supervisor', () => {
   const wide = ['presence', 'calls', 'history', 'queues', 'agents', 'config', 'system'];
   assert.deepEqual(heard(person('user'), ...wide), [['presence'], null, null, null, null, null, null]);
   assert.deepEqual(heard(person('user'), 'calls/mine', 'history/mine', 'presence/1001', 'parking'), [
@@ -44,7 +44,7 @@ test('rights - a person hears what it may read: own calls, own queues, all of it
   );
 });
 
-test('rights - a key hears the topics of its scopes, narrowed to its objects, and nothing is its own', () => {
+test('rights - a key receives the topics of its scopes, narrowed to its objects, and none of a person', () => {
   const reads = key({
     scopes: ['directory:read', 'calls:read', 'queues:read'],
     queues: ['sales'],
@@ -74,7 +74,18 @@ test('rights - a key hears the topics of its scopes, narrowed to its objects, an
   assert.deepEqual(heard(key({ scopes: ['queues:read'] }), 'parking'), [null]);
 });
 
-test('rights - what is no topic is heard by nobody', () => {
+test('rights - shared customers go to every person and to keys of the whole site, personal ones to their person', () => {
+  const both = ['phonebook/shared', 'phonebook/mine'];
+  assert.deepEqual(heard(person('user'), ...both), [['phonebook/shared'], ['phonebook/mine/1003']]);
+  assert.deepEqual(heard(person('admin'), ...both), [['phonebook/shared'], ['phonebook/mine/1003']]);
+  const scopes = ['phonebook:read'] as const;
+  assert.deepEqual(heard(key({ scopes }), ...both), [['phonebook/shared'], null]);
+  assert.deepEqual(heard(key({ scopes: ['calls:read'] }), ...both), [null, null]);
+  assert.deepEqual(heard(key({ scopes, queues: ['sales'] }), ...both), [null, null]);
+  assert.deepEqual(heard(key({ scopes, extensions: [] }), ...both), [null, null]);
+});
+
+test('rights - an unknown topic has no receiver', () => {
   const names = [
     '',
     '*',
@@ -84,12 +95,15 @@ test('rights - what is no topic is heard by nobody', () => {
     'config/x',
     'system/x',
     'parking/701',
+    'phonebook',
+    'phonebook/mine/1003',
+    'phonebook/shared/1',
   ];
   for (const topic of names) {
     assert.equal(heardAs(person('admin'), topic, OWN), null, topic);
   }
 });
-test('rights - each topic but those of a person has one scope that lets keys hear it', () => {
+test('rights - each topic but personal ones has one scope that lets keys receive it', () => {
   const topics = [
     'presence',
     'presence/1003',
@@ -98,8 +112,10 @@ test('rights - each topic but those of a person has one scope that lets keys hea
     'queues/sales',
     'agents',
     'history',
+    'phonebook/shared',
     'config',
     'calls/mine',
+    'phonebook/mine',
   ];
   assert.deepEqual(topics.map(scopeOf), [
     'directory:read',
@@ -109,7 +125,9 @@ test('rights - each topic but those of a person has one scope that lets keys hea
     'queues:read',
     'agents:read',
     'history:read',
+    'phonebook:read',
     'config:read',
+    undefined,
     undefined,
   ]);
 });

@@ -1,21 +1,21 @@
-/** Who may see or do what to which object; one place for REST, the stream and webhooks. */
+/** Rights of every principal; one place for REST, the stream and webhooks. */
 import { SCOPES } from '@offhook/contract/keys.ts';
 import type { Scope } from '@offhook/contract/keys.ts';
 import { includesLevel } from '@offhook/contract/ids.ts';
 import type { PersonLevel } from '@offhook/contract/ids.ts';
 import { ServiceError } from '../core/errors.ts';
 
-/** What an API key is limited to; `null` is every queue or extension. */
+/** Limits of an API key; `null` means every queue or extension. */
 export interface KeyRights {
   readonly id: number;
   readonly name: string;
   readonly scopes: readonly Scope[];
   readonly queues: readonly string[] | null;
   readonly extensions: readonly string[] | null;
-  /** The wallboard a display key was made for, and what it shows of who waits. */
+  /** The wallboard of a display key, and how it shows callers. */
   readonly board?: { readonly id: number; readonly callers: CallersShown };
 }
-/** `none`: callers are no part of the board. */
+/** `none`: the board shows no callers. */
 export type CallersShown = 'full' | 'last_digits' | 'none';
 export interface Principal {
   /** Empty for an API key. */
@@ -25,16 +25,16 @@ export interface Principal {
   readonly key: KeyRights | null;
   /** Time when the person received the extension, ms since 1970; 0 or absent for its first holder. */
   readonly since_ms?: number;
-  /** Time when the site was given the person, ms since 1970; 0 or absent where that is not known. */
+  /** Time when the person was added to the site, ms since 1970; 0 or absent if unknown. */
   readonly known_ms?: number;
 }
-/** Every object of a kind (`null`), or the named ones; an empty list is no right at all. */
+/** Every object of a kind (`null`) or the named ones; an empty list grants nothing. */
 export type Objects = readonly string[] | null;
 const NONE: Objects = [];
 
 export const reaches = (objects: Objects, name: string): boolean =>
   objects === null || objects.includes(name);
-/** Whether everything that is in `some` is in `objects` too. */
+/** Whether `objects` includes all of `some`. */
 export const covers = (objects: Objects, some: Objects): boolean =>
   objects === null || (some !== null && some.every((name) => objects.includes(name)));
 const byKey = (who: Principal, scope: Scope, objects: (key: KeyRights) => Objects): Objects =>
@@ -51,7 +51,7 @@ export const callsOf = (who: Principal, access: 'read' | 'control' = 'read'): Ob
     : who.key === null
       ? [who.extension]
       : byKey(who, `calls:${access}`, (key) => key.extensions);
-/** Whether parked calls may be seen: by every person, who may take any of them, and by keys for the calls of the whole site. */
+/** Parked calls may be seen by every person, who may take any of them, and by keys for the calls of the whole site. */
 export const seesParking = (who: Principal): boolean => who.key === null || callsOf(who) === null;
 /** Agents that may be seen or changed: oneself, or all for a supervisor. */
 export const agentsOf = (who: Principal, access: 'read' | 'control' = 'read'): Objects =>
@@ -62,10 +62,10 @@ export const agentsOf = (who: Principal, access: 'read' | 'control' = 'read'): O
         ? [who.extension]
         : NONE
       : byKey(who, `agents:${access}`, (key) => key.extensions);
-/** Agents whose figures may be seen: they count all queues of an agent, which a wall does not show. */
+/** Agents whose statistics may be seen; never by a display, since they count all queues of an agent. */
 export const agentFiguresOf = (who: Principal): Objects =>
   who.key?.board === undefined ? agentsOf(who) : NONE;
-/** Queues that may be seen or changed. `own` are those the person works in; only a supervisor changes them. */
+/** Queues that may be seen or changed. `own`: queues of the person; only a supervisor changes queues. */
 export const queuesOf = (
   who: Principal,
   own: readonly string[],
@@ -94,7 +94,17 @@ export const historySince = (who: Principal): number =>
 /** Time from which a person may see events of parked calls, ms since 1970. Supervisors and keys see all of them. */
 export const parkingSince = (who: Principal): number =>
   who.key !== null || supervises(who) ? 0 : (who.known_ms ?? 0);
-/** Extensions whose conversations' recordings may be played; `own`: whether the site lets people play their own. */
+/**
+ * Persons and queues whose callbacks may be seen (`read`) or handled (`write`): a person's own and its
+ * queues', every queue's for a supervisor. `since_ms`: older ones of the person belong to the previous holder
+ * of the extension.
+ */
+export const callbacksOf = (who: Principal, own: readonly string[], access: 'read' | 'write') => ({
+  extensions: who.key === null ? [who.extension] : historyOf(who, access),
+  queues: who.key === null ? queuesOf(who, own) : byKey(who, `history:${access}`, (key) => key.queues),
+  since_ms: who.key === null ? (who.since_ms ?? 0) : 0,
+});
+/** Extensions whose recordings may be played; `own`: whether the site lets persons play their own. */
 export const recordingsOf = (who: Principal, own: boolean): Objects =>
   supervises(who)
     ? null
@@ -103,15 +113,19 @@ export const recordingsOf = (who: Principal, own: boolean): Objects =>
         ? [who.extension]
         : NONE
       : byKey(who, 'recordings:read', (key) => key.extensions);
-/** Whether the site's configuration, or the state of the engine, may be seen. */
+/** Shared customers may be seen by every person, and by keys for the whole site. */
+const seesPhonebook = ({ key }: Principal): boolean =>
+  key === null || (key.scopes.includes('phonebook:read') && isWholeSite(key));
+/** Whether the site's configuration or the engine's state may be seen. */
 export const seesSite = (who: Principal, scope: 'config:read' | 'system:read'): boolean =>
   who.key === null ? includesLevel(who.level, 'admin') : who.key.scopes.includes(scope);
 
+const isWholeSite = ({ queues, extensions }: KeyRights): boolean => queues === null && extensions === null;
 const limitedKey = (): ServiceError =>
   new ServiceError('forbidden', 'this API key is limited to some queues or extensions');
-/** Throws `forbidden` for a key that is limited to some queues or extensions, which has no part in what is about all of them. */
+/** Throws `forbidden` for a key limited to some queues or extensions. */
 export function checkWholeSite({ key }: Pick<Principal, 'key'>): void {
-  if (key !== null && (key.queues !== null || key.extensions !== null)) throw limitedKey();
+  if (key !== null && !isWholeSite(key)) throw limitedKey();
 }
 /** Throws `forbidden` for a key that may not see the parked calls. */
 export function checkParking(who: Principal): void {
@@ -119,9 +133,9 @@ export function checkParking(who: Principal): void {
 }
 
 /**
- * The names in a row's `topics` by which a topic is heard, or null where it may not be heard. A wide
- * topic is narrowed to the objects that may be seen; a person below supervisor asks for `calls/mine` and `history/mine`
- * by name. `own`: the queues the person works in. Asked anew at delivery, because rights change.
+ * Names in a row's `topics` that match a topic; null without access. A wide topic is narrowed to the visible
+ * objects; a person below supervisor names `calls/mine` and `history/mine`. `own`: queues of the person.
+ * Checked again at delivery, because rights change.
  */
 export function heardAs(who: Principal, topic: string, own: readonly string[]): readonly string[] | null {
   const [noun = '', ...rest] = topic.split('/');
@@ -143,6 +157,9 @@ export function heardAs(who: Principal, topic: string, own: readonly string[]): 
     }
     case 'parking':
       return name === null && seesParking(who) ? ['parking'] : null;
+    case 'phonebook':
+      if (name === 'mine') return who.extension === '' ? null : [`phonebook/mine/${who.extension}`];
+      return name === 'shared' && seesPhonebook(who) ? ['phonebook/shared'] : null;
     case 'config':
       return name === null && seesSite(who, 'config:read') ? ['config'] : null;
     case 'system':
@@ -151,7 +168,7 @@ export function heardAs(who: Principal, topic: string, own: readonly string[]): 
       return null;
   }
 }
-/** The scope that lets an API key hear a topic; undefined where none does. */
+/** The scope that lets an API key receive a topic; undefined if none does. */
 export function scopeOf(topic: string): Scope | undefined {
   const all = { id: 0, name: '', queues: null, extensions: null };
   return SCOPES.find(

@@ -1,9 +1,9 @@
-/** Which topics an event belongs to; written beside it in the journal, so that a filtered read opens no envelope. */
+/** Topics of each event, stored beside it in the journal, so that a filtered read opens no envelope. */
 import type { DomainEvent, EventType } from '@offhook/contract/events.ts';
 
-/** Every subscription hears these: what is shown is stale, or fresh again. */
+/** Topic of every subscription: the site became stale or fresh again. */
 export const EVERYONE = '*';
-/** Only the newest event of a subject counts: a slow reader is spared the ones before it. */
+/** Types of which only a subject's newest event counts: a slow reader skips older ones. */
 const STATE_TYPES: ReadonlySet<string> = new Set<EventType>(['presence.changed', 'queue.stats']);
 export const isStateType = (type: string): boolean => STATE_TYPES.has(type);
 
@@ -11,13 +11,15 @@ export const mineOf = (extension: string): string => `calls/mine/${extension}`;
 /** First word of an event type. */
 export type Noun = EventType extends `${infer Word}.${string}` ? Word : never;
 const nouns = new Map<EventType, Noun>();
-/** What an event is about. */
 export function nounOf(type: EventType): Noun {
   let noun = nouns.get(type);
   if (noun === undefined) nouns.set(type, (noun = type.slice(0, type.indexOf('.')) as Noun));
   return noun;
 }
-/** Widest first; an event of an unknown noun is on no topic, so that no client receives it. `calls/mine/<ext>` is one person's own; the others are the topics of wire.md section 6. */
+/**
+ * Topics of an event (wire.md section 6), widest first. An event of an unknown noun is on no topic, so no
+ * client receives it. `calls/mine/<ext>` and the like belong to one person.
+ */
 export function topicsOf(event: DomainEvent): readonly string[] {
   const noun = nounOf(event.type);
   switch (noun) {
@@ -50,8 +52,21 @@ export function topicsOf(event: DomainEvent): readonly string[] {
       const { extension } = event.data as { extension: string };
       return ['agents', `agents/${extension}`];
     }
+    case 'phonebook': {
+      const { extension } = event.data as { extension: string | null };
+      return [extension === null ? 'phonebook/shared' : `phonebook/mine/${extension}`];
+    }
+    case 'callback': {
+      const { extension, queue } = event.data as { extension: string | null; queue: string | null };
+      return [
+        ...(extension === null ? [] : ['history', `history/mine/${extension}`]),
+        ...(queue === null ? [] : ['queues', `queues/${queue}`]),
+      ];
+    }
     case 'config':
       return ['config'];
+    case 'network':
+      return ['system'];
     case 'engine':
     case 'store':
       return ['system', EVERYONE];
@@ -62,7 +77,7 @@ export function topicsOf(event: DomainEvent): readonly string[] {
 }
 const MAX_SPLIT = 20_000;
 const split = new Map<string, readonly string[]>();
-/** The names in a journal row's `topics`. Rows of the same topics share one list, because every reader looks at every row. */
+/** Names in a journal row's `topics`. Rows with equal topics share one list, because every reader checks every row. */
 export function namesIn(topics: string): readonly string[] {
   let names = split.get(topics);
   if (names === undefined) {
@@ -72,8 +87,9 @@ export function namesIn(topics: string): readonly string[] {
   }
   return names;
 }
-/** Topics that an event of this type is on, with `{extension}` and `{name}` where they name one. */
+/** Topics of an event type, with `{extension}` and `{name}` as placeholders. */
 export function topicsOfType(type: EventType): readonly string[] {
+  if (nounOf(type) === 'phonebook') return ['phonebook/shared', 'phonebook/mine'];
   const data = { extension: '{extension}', extensions: ['{extension}'], queue: '{name}' };
   const topics = topicsOf({ type, data } as unknown as DomainEvent);
   const named = topics.map((topic) => topic.replace(/\/mine\/.*/s, '/mine'));

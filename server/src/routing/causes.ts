@@ -1,7 +1,7 @@
-/** Causes that end a call and limits that hold for every call, for the dialplan and the route test. */
+/** Causes that end a call, and limits of every call, for the dialplan and the route test. */
 import type { Destination } from '@offhook/contract/config-objects.ts';
 
-/** By ITU-T Q.850. */
+/** Cause codes of ITU-T Q.850. */
 export const CAUSE = {
   unknown: 1,
   normal: 16,
@@ -22,9 +22,9 @@ export const HANG_UP: Readonly<Record<Extract<Destination, { kind: 'hang_up' }>[
   congestion: 'full',
   not_found: 'unknown',
 };
-/** Forwards that one call follows; the next one is not followed. */
+/** Most forwards that one call follows. */
 export const MOST_FORWARDS = 5;
-/** Places that one call passes, more than a caller who listens; a configuration that leads in a circle reaches it at once. */
+/** Most destinations that one call passes; only a configuration with a loop reaches it. */
 export const MOST_PLACES = 100;
-/** Calls of one caller to one number that are outside at once; more of them are one call that goes in a circle. */
+/** Most simultaneous outside calls from one caller to one number; more indicate a loop. */
 export const MOST_ALIKE = 20;

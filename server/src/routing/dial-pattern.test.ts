@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { dialMatcher, layersOf, patternsMeet, shortestOf } from './dial-pattern.ts';
 
-test('dial pattern - X, Z, N and the open ends match what they say', () => {
+test('dial pattern - X, Z, N and the open ends match their sets', () => {
   const cases: [string, string, boolean][] = [
     ['0X', '05', true],
     ['0X', '0', false],
@@ -22,7 +22,7 @@ test('dial pattern - X, Z, N and the open ends match what they say', () => {
   assert.deepEqual(['0X', '0!', '0.', '+'].map(shortestOf), [2, 1, 2, 1]);
 });
 
-test('dial pattern - codes meet where one dialled text is of both', () => {
+test('dial pattern - codes meet if one dialled text matches both', () => {
   for (const [a, b, both] of [
     ['*22', '*22', true],
     ['*22', '*22X', false],
@@ -45,7 +45,7 @@ const patterns = fc
   )
   .map(([fixed, end]) => fixed.join('') + end);
 
-test('dial pattern - two patterns meet where some number is of both, and no others do', () => {
+test('dial pattern - two patterns meet exactly if some number matches both', () => {
   const numbers: string[] = [];
   for (let length = 1; length <= 6; length++)
     for (let i = 0; i < 3 ** length; i++) numbers.push(i.toString(3).padStart(length, '0'));
@@ -89,5 +89,5 @@ test('dial pattern - as many patterns as a site may have are laid in moments', (
   const before = process.cpuUsage();
   assert.deepEqual(new Set(layersOf(lists)), new Set([0]));
   const took = process.cpuUsage(before).user / 1000;
-  assert.ok(took < 4_000, `${took} ms, in which nobody else is served`);
+  assert.ok(took < 4_000, `${took} ms of the event loop`);
 });

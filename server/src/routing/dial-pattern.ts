@@ -1,7 +1,7 @@
 const CLASS: Readonly<Record<string, string>> = { X: '[0-9]', Z: '[1-9]', N: '[2-9]', '+': '\\+' };
 const DIGITS: Readonly<Record<string, string>> = { X: '0123456789', Z: '123456789', N: '23456789' };
 
-/** What stands in front of `.` or `!`, and how many more a number of the pattern has at least. */
+/** Part of a pattern before `.` or `!`, and the least length of its numbers. */
 function partsOf(pattern: string): { fixed: string; open: boolean; least: number } {
   const end = /[.!]$/.exec(pattern)?.[0];
   const fixed = end === undefined ? pattern : pattern.slice(0, -1);
@@ -9,8 +9,8 @@ function partsOf(pattern: string): { fixed: string; open: boolean; least: number
 }
 
 /**
- * Whether a number is one of a dial pattern: X is any digit, Z 1 to 9, N 2 to 9, `.` at the end one or more of anything, `!`
- * none or more. Every other character stands for itself.
+ * Matches a number against a dial pattern: X is any digit, Z 1 to 9, N 2 to 9, a final `.` one or more of
+ * anything, a final `!` none or more. Every other character matches itself.
  */
 export function dialMatcher(pattern: string): (number: string) => boolean {
   const { fixed, open, least } = partsOf(pattern);
@@ -19,10 +19,10 @@ export function dialMatcher(pattern: string): (number: string) => boolean {
   return (number) => regex.test(number);
 }
 
-/** Digits a number of this pattern has at least, a + counted as one. */
+/** Least length of a number of this pattern; a + counts as one. */
 export const shortestOf = (pattern: string): number => partsOf(pattern).least;
 
-/** What a place of a pattern stands for, a bit for each key and one for +. */
+/** Characters that a position of a pattern matches: a bit for each key and one for +. */
 const BITS: Readonly<Record<string, number>> = Object.fromEntries([
   ...Array.from('0123456789+*#', (c, i) => [c, 1 << i] as const),
   ...Object.entries(DIGITS).map(
@@ -50,8 +50,9 @@ function placesMeet(one: Places, two: Places): boolean {
 export const patternsMeet = (a: string, b: string): boolean => placesMeet(placesOf(a), placesOf(b));
 
 /**
- * Lists of patterns, in the order in which they decide, each with the layer it goes to: one that meets an earlier one is in a
- * later layer. So a search layer by layer finds the first by order, whatever decides within a layer. O(patterns²), 10 ns each.
+ * Layer of each list of patterns, given in order of precedence: a list that overlaps an earlier one is in a
+ * later layer. A search layer by layer thus finds the first match, in any order within a layer. O(patterns²),
+ * 10 ns each.
  */
 export function layersOf(lists: readonly (readonly string[])[]): readonly number[] {
   const all = lists.map((patterns) => patterns.map(placesOf));

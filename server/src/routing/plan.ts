@@ -1,5 +1,5 @@
 /**
- * The call plan: what a number of the exchange leads to and what each destination is. The renderer prints it as the dialplan,
+ * The call plan: the target of every number and of every destination. The renderer prints it as the dialplan,
  * the route test walks it.
  */
 import type { ConfigBody, Destination } from '@offhook/contract/config-objects.ts';
@@ -7,6 +7,7 @@ import type {
   FeatureCode,
   NumberChange,
   Site,
+  SiteCallLimit,
   SiteExtension,
   SiteMailbox,
   SiteOutboundRoute,
@@ -20,7 +21,7 @@ import { dialMatcher } from './dial-pattern.ts';
 import { outboundFinder, outboundOrder } from './routes.ts';
 import type { Opening } from './site-time.ts';
 
-/** Objects of a site that a call goes to, by kind. */
+/** Objects of a site that can be a destination, by kind. */
 interface Places {
   readonly extension: SiteExtension;
   readonly queue: SiteQueue;
@@ -35,11 +36,11 @@ export type Place<K extends PlaceKind = PlaceKind> = {
   readonly [P in K]: { readonly kind: P; readonly key: string; readonly object: Places[P] };
 }[K];
 type HangUp = Extract<Destination, { kind: 'hang_up' }>;
-/** What a destination is in this site. */
+/** A destination, resolved in this site. */
 export type Target =
   | Place
   | { readonly kind: 'service'; readonly key: string }
-  /** `strip` is null where no number was called: `prepend` is then the whole number. */
+  /** `strip` is null without a called number: `prepend` is then the whole number. */
   | {
       readonly kind: 'trunk';
       readonly trunk: SiteTrunk;
@@ -52,7 +53,7 @@ export type Target =
       readonly cause: CauseName;
       readonly play: HangUp['play'];
     }
-  /** An extension that is not active, or a trunk that is switched off. */
+  /** An inactive extension, or a trunk that is switched off. */
   | {
       readonly kind: 'off';
       readonly of: 'extension' | 'trunk';
@@ -60,7 +61,7 @@ export type Target =
       readonly cause: CauseName;
     }
   | { readonly kind: 'missing'; readonly of: PlaceKind; readonly key: string };
-/** What a dialled number is: these are no destinations. */
+/** Meaning of a dialled number; the added kinds are no destinations. */
 export type Dialled =
   | Target
   | { readonly kind: 'feature_code'; readonly code: FeatureCode }
@@ -68,7 +69,7 @@ export type Dialled =
 
 /** Kinds of numbers of the exchange. */
 export type NumberKind = 'people' | 'queues' | 'places' | 'services' | 'feature_codes' | 'parking';
-/** Kinds that a phone dials, in the order in which they are searched; numbers outside come last. */
+/** Kinds that a phone can dial, in search order; outside numbers come last. */
 export const INTERNAL: readonly NumberKind[] = [
   'people',
   'queues',
@@ -77,9 +78,9 @@ export const INTERNAL: readonly NumberKind[] = [
   'feature_codes',
   'parking',
 ];
-/** Kinds that a call placed by the API reaches. */
+/** Kinds that a call placed by the API can reach. */
 export const REACH = INTERNAL.filter((kind) => kind !== 'feature_codes');
-/** Kinds that calls are forwarded to; numbers outside only with `forward_outside`. */
+/** Kinds that calls can be forwarded to; outside numbers only with `forward_outside`. */
 export const FORWARDED: readonly NumberKind[] = ['people', 'queues', 'places'];
 
 export interface CallPlan {
@@ -88,7 +89,7 @@ export interface CallPlan {
   readonly trunks: ReadonlyMap<string, SiteTrunk>;
   /** Ring groups, menus, time conditions, conferences and mailboxes by number, in the order of the site. */
   readonly places: ReadonlyMap<string, NumberedPlace>;
-  /** `called`: the number that was called from outside goes on over a trunk, changed. */
+  /** `called`: the number called from outside continues over a trunk, changed. */
   target(to: Destination, called?: boolean): Target;
   /** Null for a number of none of these kinds. O(queues, feature codes and parking lots). */
   own(number: string, kinds: readonly NumberKind[]): Dialled | null;
@@ -100,7 +101,7 @@ export type NumberedPlace = Place<'ring_group' | 'menu' | 'time_condition' | 'co
 
 const byName = <T extends { readonly name: string }>(objects: readonly T[]): ReadonlyMap<string, T> =>
   new Map(objects.map((o) => [o.name, o]));
-/** Patterns that reach a code: its own, or those with the beginning that the site gave it. */
+/** Patterns that reach a feature code: its own, or those with the site's prefix for it. */
 export const dialledPatterns = ({ patterns, moved }: FeatureCode): readonly string[] =>
   moved === undefined ? patterns : patterns.map((p) => p.replace(moved.from, moved.to));
 const isDialled =
@@ -116,26 +117,50 @@ const isParked =
     );
   };
 
-/** Digits with or without a + in front. */
+/** True for digits with an optional leading +. */
 export const isNumber = (text: string): boolean => /^\+?[0-9]+$/.test(text);
-/** What is called for a number, over one trunk. */
+/** The number that is dialled over a trunk. */
 export const changedNumber = (
   { strip, prepend }: { readonly strip: number | null; readonly prepend: NumberChange['prepend'] },
   number: string,
 ): string => prepend + (strip === null ? '' : number.slice(strip));
-/** Emergency numbers are for everybody and count against no limit of a trunk. */
+/** Emergency numbers are permitted to all and count against no limit of a trunk. */
 export const isEmergency = (route: Pick<SiteOutboundRoute, 'class'>): boolean => route.class === 'emergency';
 export const mayCall = (
   person: Pick<SiteExtension, 'call_permission'> | undefined,
   route: Pick<SiteOutboundRoute, 'class'>,
 ): boolean => isEmergency(route) || person?.call_permission.includes(route.class) === true;
-/** Where a time condition leads, whatever it is at the moment. */
+/** Call limits that apply to a call of this extension over this route. */
+export const limitsOf = (
+  { call_limits }: Pick<Site, 'call_limits'>,
+  extension: string,
+  route: Pick<SiteOutboundRoute, 'class'>,
+): readonly SiteCallLimit[] =>
+  call_limits.filter(
+    (l) =>
+      (l.classes as readonly string[]).includes(route.class) &&
+      (l.extensions.length === 0 || l.extensions.includes(extension)),
+  );
+/** Spellings of the sign before a country code. */
+export const COUNTRY_SIGNS = ['+', '00', '011'] as const;
+/** Whether a limit permits the country of a number; `numbers`: its spellings, as dialled and as sent to a trunk. */
+export function permitsCountry(
+  { countries }: Pick<SiteCallLimit, 'countries'>,
+  route: Pick<SiteOutboundRoute, 'class'>,
+  numbers: readonly string[],
+): boolean {
+  const begins = countries.flatMap((c) => COUNTRY_SIGNS.map((sign) => sign + c.slice(1)));
+  if (countries.length === 0 || numbers.some((n) => begins.some((b) => n.startsWith(b)))) return true;
+  if (route.class === 'international' || route.class === 'premium') return false;
+  return !numbers.some((n) => n.startsWith('+') || n.startsWith('00'));
+}
+/** Destinations of a time condition, by opening. */
 export const leadsTo = (t: ConfigBody<'time_condition'>): Readonly<Record<Opening['is'], Destination>> => ({
   open: t.when_open,
   closed: t.when_closed,
   holiday: t.on_holiday ?? t.when_closed,
 });
-/** Members of a ring group that are active, in the order of the group. */
+/** Active members of a ring group, in its order. */
 export const activeMembers = (
   { members }: ConfigBody<'ring_group'>,
   { extensions }: Pick<CallPlan, 'extensions'>,
@@ -174,7 +199,7 @@ function resolved(to: Destination, called: boolean, maps: Maps, trunks: CallPlan
     }
   }
 }
-/** Kinds of `places`, in the order in which they are searched. */
+/** Kinds of `places`, in search order. */
 const WITH_NUMBER = ['ring_group', 'menu', 'time_condition', 'conference', 'mailbox'] as const;
 function placesOf(maps: Maps): CallPlan['places'] {
   const places = new Map<string, NumberedPlace>();
@@ -185,7 +210,7 @@ function placesOf(maps: Maps): CallPlan['places'] {
   return places;
 }
 
-/** Throws nothing: what a site refers to and does not have is a target that is `missing`. O(objects). */
+/** Never throws: a reference to an object that the site lacks is a target of kind `missing`. O(objects). */
 export function callPlan(site: Site): CallPlan {
   const maps = mapsOf(site);
   const trunks = byName(site.trunks);

@@ -1,6 +1,6 @@
 /**
- * Which route is for a call: told once here, for the engine's dialplan, for what the API may call and for the route test.
- * Routes are as the contract has them.
+ * Selects the route of a call, for the engine's dialplan, the calls of the API and the route test. Routes are
+ * those of the contract.
  */
 import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 import { dialMatcher, layersOf } from './dial-pattern.ts';
@@ -9,19 +9,19 @@ type Inbound = ConfigBody<'inbound_route'>;
 type Outbound = ConfigBody<'outbound_route'>;
 const plain = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Emergency numbers go first whatever their position; then by position, and by name where that is the same. */
+/** Orders emergency routes first, then by position, then by name. */
 export function outboundOrder(routes: readonly Outbound[]): readonly Outbound[] {
   const rank = (r: Outbound): number => (r.class === 'emergency' ? 0 : 1);
   return [...routes].sort((a, b) => rank(a) - rank(b) || a.position - b.position || plain(a.name, b.name));
 }
-/** The outbound route a number is for, of the routes in their order. */
+/** Finds the first of the ordered outbound routes that matches a number. */
 export const outboundFinder = (ordered: readonly Outbound[]): ((number: string) => Outbound | null) => {
   const all = ordered.map((route) => ({ route, matches: route.patterns.map(dialMatcher) }));
   return (number) => all.find((r) => r.matches.some((m) => m(number)))?.route ?? null;
 };
 /**
- * The same for a search layer by layer: within a layer no two routes are for the same number. O(patterns²), of which a site has
- * `MOST_PATTERNS` at most.
+ * Outbound routes for a search layer by layer: no two routes of a layer match the same number. O(patterns²),
+ * at most `MOST_PATTERNS` in a site.
  */
 export function outboundLayers(routes: readonly Outbound[]): readonly (readonly Outbound[])[] {
   const ordered = outboundOrder(routes);
@@ -30,22 +30,22 @@ export function outboundLayers(routes: readonly Outbound[]): readonly (readonly 
   return layers;
 }
 export const MOST_PATTERNS = 2_000;
-/** The engine looks into 128 contexts for one number at most, those of the house with them. */
+/** The engine searches at most 128 contexts for one number, including the service's own. */
 export const MOST_LAYERS = 64;
 
-/** Routes for the same called numbers, the one with the longest caller first, one of the trunk before one of all. */
+/** Routes for the same called numbers: the longest caller first, and a trunk's own before those of all trunks. */
 export interface NumberGroup {
   readonly number: string | null;
   readonly prefix: boolean;
-  /** Nothing stands behind one that is for every caller. */
+  /** Ends with the first route for every caller. */
   readonly routes: readonly Inbound[];
 }
 const closeness = (g: Pick<Inbound, 'number' | 'prefix'>): number =>
   g.number === null ? 0 : g.prefix ? g.number.length : 1_000;
 /**
- * What is for calls of one trunk, the whole number first, then the longest beginning, then any number; of these the longest
- * caller, then the trunk itself. A call for which a group has no route goes on to the next that is for its number. Groups of
- * one list are never for the same number.
+ * Groups for the calls of one trunk: whole numbers first, then the longest prefix, then any number. A call
+ * without a route in a group continues with the next group for its number. Groups of one layer never match
+ * the same number.
  */
 export function inboundOrder(routes: readonly Inbound[], trunk: string): readonly (readonly NumberGroup[])[] {
   const groups = new Map<string, Inbound[]>();
@@ -73,7 +73,7 @@ export function inboundOrder(routes: readonly Inbound[], trunk: string): readonl
   }
   return [...layers].sort(([a], [b]) => b - a).map(([, found]) => found);
 }
-/** The inbound route a call is for. */
+/** The inbound route of a call. */
 export function inboundRoute(
   layers: readonly (readonly NumberGroup[])[],
   number: string,

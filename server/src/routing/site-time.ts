@@ -1,4 +1,4 @@
-/** Open or closed: what a time condition is at one moment in the site's zone. */
+/** State of a time condition at one moment in the site's time zone. */
 import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 
 const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
@@ -41,7 +41,10 @@ export function siteMoment(at: number, zone: string): SiteMoment {
 export type Opening =
   | { readonly is: 'open' | 'closed'; readonly rule: string }
   | { readonly is: 'holiday'; readonly rule: string };
-/** Holidays go before hours, the night switch before both. `from` before `to` is of one day, else of the next one too. */
+/**
+ * The night switch outranks holidays, and holidays outrank hours. Hours with `from` not before `to` end on
+ * the next day.
+ */
 export function opening(
   condition: ConfigBody<'time_condition'>,
   holidays: (name: string) => ConfigBody<'holidays'> | undefined,

@@ -4,6 +4,7 @@ export const features: Readonly<Record<string, string>> = {
   'The engine did not confirm within {0} s: {1}': 'die Anlage hat nicht innerhalb von {0} s bestätigt: {1}',
   '{0} was taken out of {1} meanwhile': '{0} wurde inzwischen aus {1} herausgenommen',
   'you may not see the agent {0}': 'Sie dürfen den Agenten {0} nicht sehen',
+  'this network is not blocked': 'dieses Netz ist nicht gesperrt',
   '{0} is no agent': '{0} ist kein Agent',
   '{0} actions of {1} are still under way': '{0} Aktionen von {1} sind noch in Arbeit',
   'you may not change the agent {0}': 'Sie dürfen den Agenten {0} nicht ändern',
@@ -33,11 +34,66 @@ export const features: Readonly<Record<string, string>> = {
   'extensions: there is no extension {0}': 'extensions: die Nebenstelle {0} gibt es nicht',
   'expires_at: it is in the past': 'expires_at: liegt in der Vergangenheit',
   'a site has at most {0} API keys; revoke one': 'es gibt höchstens {0} API-Schlüssel; widerrufen Sie einen',
+  'there is no such callback': 'es gibt keinen solchen Rückruf',
+  'the callback is closed': 'der Rückruf ist erledigt',
+  '{0} calls this number back': '{0} ruft diese Nummer zurück',
   'there is no such customer': 'es gibt keinen solchen Kunden',
   'the customer was changed meanwhile': 'der Kunde wurde inzwischen geändert',
   'only supervisors and administrators change shared customers':
     'nur Supervisoren und Administratoren ändern gemeinsame Kunden',
+  '{0}: it comes from the connected system; change it there':
+    '{0}: das kommt aus dem verbundenen System; ändern Sie es dort',
+  'the customer comes from a connected system; delete it there, or the connector or source':
+    'der Kunde kommt aus einem verbundenen System; löschen Sie ihn dort, oder den Konnektor oder die Quelle',
+  'a phonebook has at most {0} sources; delete one':
+    'ein Telefonbuch hat höchstens {0} Quellen; löschen Sie eine',
+  'the API key is not valid': 'der API-Schlüssel ist nicht gültig',
+  'address: write it as ldaps://ldap.example.com': 'address: schreiben Sie sie als ldaps://ldap.example.com',
+  'ldap.filter: it is not an LDAP filter': 'ldap.filter: das ist kein LDAP-Filter',
+  'ldap: it goes with the kind ldap': 'ldap: das gehört zur Art ldap',
+  'there is no such source': 'es gibt keine solche Quelle',
+  'password: the address changes, so give it again':
+    'password: die Adresse ändert sich, geben Sie es erneut ein',
+  'id: the source is disabled; enable it first':
+    'id: die Quelle ist ausgeschaltet; schalten Sie sie zuerst ein',
+  'number: write it with its country, such as +4930901820':
+    'number: schreiben Sie sie mit der Landesvorwahl, etwa +4930901820',
+  'id: the connector is disabled or broken; mend it first':
+    'id: der Konnektor ist ausgeschaltet oder defekt; richten Sie ihn zuerst',
+  'id: the file of this connector creates no customers':
+    'id: die Datei dieses Konnektors legt keine Kunden an',
+  'a customer with this number is being created': 'ein Kunde mit dieser Nummer wird gerade angelegt',
+  'id: the connector is disabled, or its file lists no customers':
+    'id: der Konnektor ist ausgeschaltet, oder seine Datei listet keine Kunden',
+  'the message does not prove that it is of this connector':
+    'die Nachricht weist nicht nach, dass sie von diesem Konnektor ist',
+  'too many messages; send them later': 'zu viele Nachrichten; senden Sie sie später',
+  'body: a note has 2000 characters at most': 'body: eine Notiz hat höchstens 2000 Zeichen',
+  'the system names no e-mail of its user {0}': 'das System nennt keine E-Mail seines Benutzers {0}',
+  'there is no person {0}': 'es gibt keine Person {0}',
+  'Content-Type must be application/json or application/x-www-form-urlencoded':
+    'Content-Type muss application/json oder application/x-www-form-urlencoded sein',
+  'settings.{0}: the address changes, so give this secret again':
+    'settings.{0}: die Adresse ändert sich, geben Sie dieses Geheimnis deshalb erneut an',
   'shared: a shared customer stays shared': 'shared: ein gemeinsamer Kunde bleibt gemeinsam',
+  'body: the row that ends at line {0} is longer than {1} characters; a quote may not be closed':
+    'body: die Zeile, die in Zeile {0} endet, ist länger als {1} Zeichen; vielleicht fehlt ein schließendes Anführungszeichen',
+  'body: the quotes of line {0} are not closed, or stand inside a value; write a quote inside quotes twice':
+    'body: die Anführungszeichen in Zeile {0} sind nicht geschlossen oder stehen in einem Wert; schreiben Sie sie darin doppelt',
+  'body: the heading has more than {0} columns': 'body: die Kopfzeile hat mehr als {0} Spalten',
+  'body: the first line names no column for names; begin with a heading such as name,company,number_1,label_1,email_1':
+    'body: die erste Zeile nennt keine Spalte für Namen; beginnen Sie mit einer Kopfzeile wie name,company,number_1,label_1,email_1',
+  'body: a file has at most {0} rows; send it in parts':
+    'body: eine Datei hat höchstens {0} Zeilen; senden Sie sie in Teilen',
+  'body: the file is empty': 'body: die Datei ist leer',
+  'body: the file is not in {0}; save it as UTF-8, or name its character set in encoding':
+    'body: die Datei ist nicht in {0}; speichern Sie sie als UTF-8 oder nennen Sie ihren Zeichensatz in encoding',
+  'body: the file holds a NUL character; it is no text file':
+    'body: die Datei enthält ein NUL-Zeichen; sie ist keine Textdatei',
+  'body: there is no BEGIN:VCARD; send a vCard file of version 3.0 or 4.0':
+    'body: BEGIN:VCARD fehlt; senden Sie eine vCard-Datei der Version 3.0 oder 4.0',
+  'list: an API key has no personal customers': 'list: ein API-Schlüssel hat keine persönlichen Kunden',
+  'Content-Type must be text/csv or text/vcard': 'Content-Type muss text/csv oder text/vcard sein',
   'shared: an API key has no personal customers': 'shared: ein API-Schlüssel hat keine persönlichen Kunden',
   'owner: there is no extension {0}': 'owner: die Nebenstelle {0} gibt es nicht',
   'numbers.{0}: this number is listed twice': 'numbers.{0}: diese Nummer steht zweimal da',
@@ -202,4 +258,26 @@ export const features: Readonly<Record<string, string>> = {
   'premium numbers': 'Premiumnummern',
   'feature code numbers': 'Funktionscodes',
   'a number of no known kind': 'eine Nummer unbekannter Art',
+  'agents block single numbers; other rules need a supervisor':
+    'Agenten sperren einzelne Nummern; andere Regeln brauchen einen Supervisor',
+  'a rule of the other action has this number; delete it first':
+    'eine Regel der anderen Art hat diese Nummer; löschen Sie sie zuerst',
+  'there is no such rule': 'diese Regel gibt es nicht',
+  'match: anonymous callers have no number and can only be blocked':
+    'match: anonyme Anrufer haben keine Nummer und können nur gesperrt werden',
+  'number: it is missing': 'number: sie fehlt',
+  'number: a prefix begins with +, 00 or the national prefix of the site, and has 15 digits at most':
+    'number: ein Anfang beginnt mit +, 00 oder der nationalen Vorwahlziffer des Standorts und hat höchstens 15 Ziffern',
+  'a site has at most {0} rules for callers': 'ein Standort hat höchstens {0} Regeln für Anrufer',
+  'a phone fetches its configuration over HTTPS: it has passwords in it':
+    'ein Telefon ruft seine Konfiguration über HTTPS ab: sie enthält Passwörter',
+  'there is nothing here for this phone': 'hier ist nichts für dieses Telefon',
+  'no phone {0} is applied': 'ein Telefon {0} ist nicht übernommen',
+  'the phone {0} is the device {1}; a new token lets it be another':
+    'das Telefon {0} ist das Gerät {1}; mit einem neuen Token kann es ein anderes sein',
+  'no phone with this MAC address waits': 'kein Telefon mit dieser MAC-Adresse wartet',
+  'there is nothing that this phone could be asked with':
+    'es gibt nichts, womit dieses Telefon gefragt werden kann',
+  'too many requests for files that are not there': 'zu viele Anfragen nach Dateien, die es nicht gibt',
+  'the endpoint or the event is not valid': 'der Endpunkt oder das Ereignis ist nicht gültig',
 };

@@ -9,12 +9,23 @@ export const requests: Readonly<Record<string, string>> = {
   'a queue is named twice': 'eine Warteschlange steht zweimal da',
   'not an id of a board': 'ist keine Kennung einer Tafel',
   'letters, digits, and " ._-" between them': 'Buchstaben, Ziffern und dazwischen " ._-"',
+  'not an id of a callback': 'ist keine Kennung eines Rückrufs',
+  'not an API key': 'ist kein API-Schlüssel',
+  'goes with the kind ldap': 'gehört zur Art ldap',
+  'not an LDAP attribute': 'ist kein LDAP-Attribut',
+  'has more than 10 attributes': 'hat mehr als 10 Attribute',
+  'not an id of a source': 'ist keine Kennung einer Quelle',
+  'not an id of a network': 'ist keine Kennung eines Netzes',
+  'not an id of a rule': 'ist keine Kennung einer Regel',
+  'holds a colon or a control character': 'enthält einen Doppelpunkt oder ein Steuerzeichen',
   'not an id of a customer': 'ist keine Kennung eines Kunden',
   'not an id of a display key': 'ist keine Kennung eines Anzeigeschlüssels',
   'not the id of a call or a leg': 'ist keine Kennung eines Anrufs oder eines Zweigs',
   'not digits': 'besteht nicht aus Ziffern',
   'not up to 15 digits, with or without a + in front': 'sind nicht bis zu 15 Ziffern, mit oder ohne + davor',
   'a line of at most 200 characters': 'muss eine Zeile mit höchstens 200 Zeichen sein',
+  'not an address that others can reach': 'keine Adresse, die andere erreichen können',
+  'fewer than four ports': 'weniger als vier Ports',
   'not 1 to 40 of a-z 0-9 _ -': 'sind nicht 1 bis 40 Zeichen aus a-z 0-9 _ -',
   'not 2 to 10 digits, the first not 0': 'sind nicht 2 bis 10 Ziffern, deren erste nicht 0 ist',
   "not 1 to 80 letters, digits, single spaces or . ' ( ) & / + _ -":
@@ -27,6 +38,11 @@ export const requests: Readonly<Record<string, string>> = {
   'not a service number': 'ist keine Dienstnummer',
   'not 1 to 64 of a-z 0-9 . _ @ -': 'sind nicht 1 bis 64 Zeichen aus a-z 0-9 . _ @ -',
   'one of them twice': 'eines davon steht zweimal da',
+  'not 12 hexadecimal digits': 'sind nicht 12 hexadezimale Ziffern',
+  'not 43 of A-Z a-z 0-9 _ -': 'sind nicht 43 Zeichen aus A-Z a-z 0-9 _ -',
+  'not 1 to 40 of 0-9 + * # a-z _ -': 'sind nicht 1 bis 40 Zeichen aus 0-9 + * # a-z _ -',
+  'not 1 to 32 of 0-9 * #, with or without a + in front':
+    'sind nicht 1 bis 32 Zeichen aus 0-9 * #, mit oder ohne + davor',
   'not 22 to 128 of A-Z a-z 0-9 _ -': 'sind nicht 22 bis 128 Zeichen aus A-Z a-z 0-9 _ -',
   'not one key': 'ist nicht genau eine Taste',
   'not a time such as 08:30': 'ist keine Uhrzeit wie 08:30',
@@ -36,6 +52,7 @@ export const requests: Readonly<Record<string, string>> = {
   'not 1 to 128 printable characters other than ; \\':
     'sind nicht 1 bis 128 druckbare Zeichen außer ; und \\',
   'matches nearly everything': 'passt auf fast jede Nummer',
+  'not a + and 1 to 6 digits, the first not 0': 'ist nicht + und 1 bis 6 Ziffern, die erste nicht 0',
   'not digits and X, Z, N with . or ! at the end': 'sind nicht Ziffern und X, Z, N mit . oder ! am Ende',
   'not the id of a feature code, such as agent.login':
     'ist keine Kennung eines Funktionscodes wie agent.login',
@@ -72,8 +89,8 @@ export const requests: Readonly<Record<string, string>> = {
   'holds a NUL': 'enthält ein NUL',
   'longer than 1024 bytes': 'ist länger als 1024 Bytes',
   'shorter than 8 bytes': 'ist kürzer als 8 Bytes',
-  'not a topic; topics are presence, calls, parking, queues, agents, history, config and system, some with /<extension>, /<queue> or /mine':
-    'ist kein Thema; Themen sind presence, calls, parking, queues, agents, history, config und system, manche mit /<extension>, /<queue> oder /mine',
+  'not a topic; topics are presence, calls, parking, queues, agents, history, phonebook/shared, phonebook/mine, config and system, some with /<extension>, /<queue> or /mine':
+    'ist kein Thema; Themen sind presence, calls, parking, queues, agents, history, phonebook/shared, phonebook/mine, config und system, manche mit /<extension>, /<queue> oder /mine',
   'expected <seq>:<check> of an event': 'erwartet wird <seq>:<check> eines Ereignisses',
   'not an id of a webhook': 'ist keine Kennung eines Webhooks',
   'not a host, an address or a network of at least 8 bits such as 10.1.0.0/16':
@@ -124,6 +141,21 @@ export const requests: Readonly<Record<string, string>> = {
     'Last-Event-ID: muss die id eines Ereignisses sein, eine ganze Zahl',
   'too many tickets were issued and not used; use one or wait until they expire':
     'zu viele Tickets wurden ausgestellt und nicht benutzt; benutzen Sie eines oder warten Sie, bis sie verfallen',
+  'not the name of a setting': 'ist kein Name einer Einstellung',
+  'not the key of a connector file': 'ist kein Schlüssel einer Konnektordatei',
+  'not an id of a connector': 'ist keine Kennung eines Konnektors',
+  'not an id of an entry': 'ist keine Kennung eines Eintrags',
+  'give either file or source': 'geben Sie entweder file oder source an',
+  'a site has at most {0} connectors; delete one': 'es gibt höchstens {0} Konnektoren; löschen Sie einen',
+  'source: this connector uses a file of the list': 'source: dieser Konnektor verwendet eine Datei der Liste',
+  'a test of this connector is under way': 'ein Test dieses Konnektors läuft',
+  'there is no such entry': 'diesen Eintrag gibt es nicht',
+  'the entry is {0}, so it needs no retry': 'der Eintrag ist im Zustand {0} und braucht keine Wiederholung',
+  'there is no such connector': 'diesen Konnektor gibt es nicht',
+  'file: {0}': 'file: {0}',
+  'source: {0}': 'source: {0}',
+  'body: {0}': 'body: {0}',
+  'settings.{0}: {1}': 'settings.{0}: {1}',
   'there is no such webhook': 'diesen Webhook gibt es nicht',
   'url: {0} does not resolve to a public address': 'url: {0} führt zu keiner öffentlichen Adresse',
   'topics: {0} is beyond the rights of who owns this webhook':
@@ -140,6 +172,7 @@ export const requests: Readonly<Record<string, string>> = {
   'url: not a URL': 'url: ist keine URL',
   'url: only http and https are called': 'url: nur http und https werden aufgerufen',
   'url: it holds credentials': 'url: enthält Anmeldedaten',
+  'address: it holds credentials': 'address: enthält Anmeldedaten',
   'url: it holds a blank or a backslash': 'url: enthält ein Leerzeichen oder einen umgekehrten Schrägstrich',
   'url: a fragment is never sent': 'url: ein Teil hinter # wird nie gesendet',
   'url: write the host as {0}': 'url: schreiben Sie den Rechner als {0}',
@@ -205,4 +238,23 @@ export const requests: Readonly<Record<string, string>> = {
   'too many connections; try again later': 'zu viele Verbindungen; versuchen Sie es später noch einmal',
   'the connection was closed meanwhile': 'die Verbindung wurde inzwischen geschlossen',
   'the engine takes no SIP connection now: {0}': 'die Anlage nimmt gerade keine SIP-Verbindung an: {0}',
+  'is not valid here': 'ist hier nicht gültig',
+  'the answer has {0} bytes, more than {1}; read single objects instead':
+    'die Antwort hat {0} Bytes, mehr als {1}; lesen Sie einzelne Objekte',
+  'the answer has {0} bytes, more than {1}; narrow it by {2}':
+    'die Antwort hat {0} Bytes, mehr als {1}; grenzen Sie sie ein mit {2}',
+  'a cookie is not accepted here; send the API key or session as a bearer token':
+    'hier gilt kein Cookie; senden Sie den API-Schlüssel oder die Sitzung als Bearer-Token',
+  '{0} messages of {1} are under way; wait for one of them':
+    '{0} Nachrichten von {1} sind noch in Arbeit; warten Sie auf eine davon',
+  'a session only reads here; use an API key with the scope {0}':
+    'eine Sitzung liest hier nur; verwenden Sie einen API-Schlüssel mit dem Scope {0}',
+  'arguments: {0} characters are more than a person can confirm; send at most {1}':
+    'arguments: {0} Zeichen sind mehr, als ein Mensch bestätigen kann; senden Sie höchstens {1}',
+  'begins with one /, after the base': 'beginnt mit einem /, nach der base',
+  'not the name of a header': 'ist kein Name eines Headers',
+  'exactly one of get, post, put, patch and delete with its path':
+    'genau eines von get, post, put, patch und delete mit seinem Pfad',
+  'not a number format': 'ist kein Format für Nummern',
+  '`once: find` and `find` belong together': '`once: find` und `find` gehören zusammen',
 };

@@ -1,7 +1,7 @@
 import { config } from './de-config.ts';
 import { features } from './de-features.ts';
 import { requests } from './de-requests.ts';
-import type { Words } from './words.ts';
+import type { Words } from '../words.ts';
 
 /** Refusals in German. */
 export const de: Words = {
@@ -32,6 +32,7 @@ export const de: Words = {
     otp_already_on: 'Der zweite Faktor ist schon eingeschaltet',
     name_taken: 'Dieser Name ist vergeben',
     webhook_disabled: 'Dieser Webhook ist ausgeschaltet',
+    wrong_entry_state: 'Der Eintrag des Konnektors ist dafür nicht im richtigen Zustand',
     replay_running: 'Eine Wiederholung läuft',
     limit_reached: 'Die Höchstzahl ist erreicht',
     not_in_queue: 'Der Agent ist nicht Mitglied der Warteschlange',
@@ -39,6 +40,8 @@ export const de: Words = {
     static_member: 'Ein festes Mitglied kann seine Warteschlange nicht verlassen',
     file_not_ready: 'Die Datei ist noch nicht fertig',
     in_use: 'Das wird verwendet',
+    callback_taken: 'Jemand anders ruft diese Nummer zurück',
+    callback_closed: 'Der Rückruf ist erledigt',
     call_gone: 'Der Anruf oder dieser Teil davon ist beendet',
     wrong_call_state: 'Der Anruf ist dafür nicht im richtigen Zustand',
     no_audio: 'Es gibt keinen Ton zum Abspielen',
@@ -52,6 +55,7 @@ export const de: Words = {
     file_gone: 'Die Datei ist nicht mehr da',
     precondition_failed: 'Inzwischen von einer anderen Anfrage geändert',
     body_too_large: 'Der Inhalt ist größer, als dieser Pfad annimmt',
+    answer_too_large: 'Die Antwort ist größer, als ein Werkzeug geben darf',
     sound_too_large: 'Die Datei ist größer als 20 MB',
     sound_too_long: 'Die Aufnahme dauert zu lange',
     not_audio: 'Das ist kein lesbarer Ton',

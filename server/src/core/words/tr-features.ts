@@ -4,6 +4,7 @@ export const features: Readonly<Record<string, string>> = {
   'The engine did not confirm within {0} s: {1}': 'santral {0} saniye içinde onaylamadı: {1}',
   '{0} was taken out of {1} meanwhile': '{0} bu arada {1} kuyruğundan çıkarıldı',
   'you may not see the agent {0}': '{0} temsilcisini göremezsiniz',
+  'this network is not blocked': 'bu ağ engelli değil',
   '{0} is no agent': '{0} temsilci değil',
   '{0} actions of {1} are still under way': '{1} için {0} işlem hâlâ sürüyor',
   'you may not change the agent {0}': '{0} temsilcisini değiştiremezsiniz',
@@ -32,11 +33,62 @@ export const features: Readonly<Record<string, string>> = {
   'extensions: there is no extension {0}': 'extensions: {0} dahilisi yok',
   'expires_at: it is in the past': 'expires_at: geçmişte',
   'a site has at most {0} API keys; revoke one': 'en çok {0} API anahtarı olabilir; birini iptal edin',
+  'there is no such callback': 'böyle bir geri arama yok',
+  'the callback is closed': 'geri arama kapatıldı',
+  '{0} calls this number back': 'bu numarayı {0} geri arıyor',
   'there is no such customer': 'böyle bir müşteri yok',
   'the customer was changed meanwhile': 'müşteri bu arada değiştirildi',
   'only supervisors and administrators change shared customers':
     'ortak müşterileri yalnızca yöneticiler değiştirir',
+  '{0}: it comes from the connected system; change it there':
+    '{0}: bağlı sistemden geliyor; orada değiştirin',
+  'the customer comes from a connected system; delete it there, or the connector or source':
+    'müşteri bağlı bir sistemden geliyor; onu orada, bağlayıcıyı ya da kaynağı silin',
+  'a phonebook has at most {0} sources; delete one':
+    'bir telefon rehberinin en çok {0} kaynağı olur; birini silin',
+  'the API key is not valid': 'API anahtarı geçerli değil',
+  'address: write it as ldaps://ldap.example.com': 'address: ldaps://ldap.example.com biçiminde yazın',
+  'ldap.filter: it is not an LDAP filter': 'ldap.filter: bir LDAP süzgeci değil',
+  'ldap: it goes with the kind ldap': 'ldap: ldap türüyle birlikte verilir',
+  'there is no such source': 'böyle bir kaynak yok',
+  'password: the address changes, so give it again': 'password: adres değişiyor, yeniden girin',
+  'id: the source is disabled; enable it first': 'id: kaynak kapalı; önce açın',
+  'number: write it with its country, such as +4930901820': 'number: ülke koduyla yazın, örneğin +4930901820',
+  'id: the connector is disabled or broken; mend it first':
+    'id: bağlayıcı kapalı ya da bozuk; önce onu düzeltin',
+  'id: the file of this connector creates no customers': 'id: bu bağlayıcının dosyası müşteri oluşturmuyor',
+  'a customer with this number is being created': 'bu numaralı bir müşteri şu anda oluşturuluyor',
+  'id: the connector is disabled, or its file lists no customers':
+    'id: bağlayıcı kapalı ya da dosyası müşteri listelemiyor',
+  'the message does not prove that it is of this connector':
+    'ileti, bu bağlayıcıya ait olduğunu kanıtlamıyor',
+  'too many messages; send them later': 'çok fazla ileti; daha sonra gönderin',
+  'body: a note has 2000 characters at most': 'body: bir not en çok 2000 karakterdir',
+  'the system names no e-mail of its user {0}': 'sistem, kullanıcısı {0} için e-posta bildirmiyor',
+  'there is no person {0}': '{0} diye bir kişi yok',
+  'Content-Type must be application/json or application/x-www-form-urlencoded':
+    'Content-Type, application/json ya da application/x-www-form-urlencoded olmalıdır',
+  'settings.{0}: the address changes, so give this secret again':
+    'settings.{0}: adres değişiyor, bu gizli değeri yeniden girin',
   'shared: a shared customer stays shared': 'shared: ortak bir müşteri ortak kalır',
+  'body: the row that ends at line {0} is longer than {1} characters; a quote may not be closed':
+    'body: {0}. satırda biten kayıt {1} karakterden uzun; bir tırnak kapatılmamış olabilir',
+  'body: the quotes of line {0} are not closed, or stand inside a value; write a quote inside quotes twice':
+    'body: {0}. satırdaki tırnaklar kapatılmamış ya da bir değerin içinde; tırnak içinde tırnağı iki kez yazın',
+  'body: the heading has more than {0} columns': 'body: başlıkta {0} sütundan fazla var',
+  'body: the first line names no column for names; begin with a heading such as name,company,number_1,label_1,email_1':
+    'body: ilk satırda ad sütunu yok; name,company,number_1,label_1,email_1 gibi bir başlıkla başlayın',
+  'body: a file has at most {0} rows; send it in parts':
+    'body: bir dosyada en çok {0} satır olur; parçalar halinde gönderin',
+  'body: the file is empty': 'body: dosya boş',
+  'body: the file is not in {0}; save it as UTF-8, or name its character set in encoding':
+    'body: dosya {0} değil; UTF-8 olarak kaydedin ya da karakter kümesini encoding ile belirtin',
+  'body: the file holds a NUL character; it is no text file':
+    'body: dosyada NUL karakteri var; metin dosyası değil',
+  'body: there is no BEGIN:VCARD; send a vCard file of version 3.0 or 4.0':
+    'body: BEGIN:VCARD yok; sürümü 3.0 ya da 4.0 olan bir vCard dosyası gönderin',
+  'list: an API key has no personal customers': 'list: API anahtarının kişisel müşterileri yoktur',
+  'Content-Type must be text/csv or text/vcard': 'Content-Type text/csv ya da text/vcard olmalı',
   'shared: an API key has no personal customers': 'shared: bir API anahtarının kişisel müşterileri olmaz',
   'owner: there is no extension {0}': 'owner: {0} dahilisi yok',
   'numbers.{0}: this number is listed twice': 'numbers.{0}: bu numara iki kez yazılmış',
@@ -195,4 +247,25 @@ export const features: Readonly<Record<string, string>> = {
   'premium numbers': 'ücretli servis numaraları',
   'feature code numbers': 'özellik kodları',
   'a number of no known kind': 'türü bilinmeyen bir numara',
+  'agents block single numbers; other rules need a supervisor':
+    'temsilciler yalnızca tek numaraları engeller; diğer kurallar için yönetici gerekir',
+  'a rule of the other action has this number; delete it first':
+    'bu numara için karşıt bir kural var; önce onu silin',
+  'there is no such rule': 'böyle bir kural yok',
+  'match: anonymous callers have no number and can only be blocked':
+    'match: gizli arayanların numarası yoktur, yalnızca engellenebilirler',
+  'number: it is missing': 'number: eksik',
+  'number: a prefix begins with +, 00 or the national prefix of the site, and has 15 digits at most':
+    'number: ön ek +, 00 veya ülkenin şehirlerarası önekiyle başlar ve en fazla 15 hanelidir',
+  'a site has at most {0} rules for callers': 'bir sitede arayanlar için en fazla {0} kural olabilir',
+  'a phone fetches its configuration over HTTPS: it has passwords in it':
+    'telefon yapılandırmasını HTTPS ile alır: içinde parolalar vardır',
+  'there is nothing here for this phone': 'burada bu telefon için bir şey yok',
+  'no phone {0} is applied': '{0} adlı uygulanmış telefon yok',
+  'the phone {0} is the device {1}; a new token lets it be another':
+    '{0} telefonu {1} cihazıdır; yeni bir belirteçle başka bir cihaz olabilir',
+  'no phone with this MAC address waits': 'bu MAC adresiyle bekleyen telefon yok',
+  'there is nothing that this phone could be asked with': 'bu telefona gönderilebilecek bir istek yok',
+  'too many requests for files that are not there': 'var olmayan dosyalar için çok fazla istek',
+  'the endpoint or the event is not valid': 'uç nokta ya da olay geçerli değil',
 };

@@ -9,12 +9,23 @@ export const requests: Readonly<Record<string, string>> = {
   'a queue is named twice': 'bir kuyruk iki kez yazılmış',
   'not an id of a board': 'bir pano numarası değil',
   'letters, digits, and " ._-" between them': 'harfler, rakamlar ve bunların arasında " ._-"',
+  'not an id of a callback': 'bir geri aramanın kimliği değil',
+  'not an API key': 'bir API anahtarı değil',
+  'goes with the kind ldap': 'ldap türüyle birlikte verilir',
+  'not an LDAP attribute': 'bir LDAP özniteliği değil',
+  'has more than 10 attributes': '10 öznitelikten fazla içeriyor',
+  'not an id of a source': 'bir kaynak kimliği değil',
+  'not an id of a network': 'bir ağ kimliği değil',
+  'not an id of a rule': 'bir kural kimliği değil',
+  'holds a colon or a control character': 'iki nokta ya da denetim karakteri içeriyor',
   'not an id of a customer': 'bir müşteri kimliği değil',
   'not an id of a display key': 'bir ekran anahtarının numarası değil',
   'not the id of a call or a leg': 'bir çağrının ya da ayağının kimliği değil',
   'not digits': 'yalnızca rakam değil',
   'not up to 15 digits, with or without a + in front': 'en çok 15 rakam değil (başında + olabilir)',
   'a line of at most 200 characters': 'en çok 200 karakterlik tek bir satır olmalı',
+  'not an address that others can reach': 'başkalarının erişebileceği bir adres değil',
+  'fewer than four ports': 'dörtten az port',
   'not 1 to 40 of a-z 0-9 _ -': 'a-z 0-9 _ - karakterlerinden 1 ile 40 tane değil',
   'not 2 to 10 digits, the first not 0': 'ilki 0 olmayan 2 ile 10 rakam değil',
   "not 1 to 80 letters, digits, single spaces or . ' ( ) & / + _ -":
@@ -27,6 +38,11 @@ export const requests: Readonly<Record<string, string>> = {
   'not a service number': 'bir hizmet numarası değil',
   'not 1 to 64 of a-z 0-9 . _ @ -': 'a-z 0-9 . _ @ - karakterlerinden 1 ile 64 tane değil',
   'one of them twice': 'biri iki kez yazılmış',
+  'not 12 hexadecimal digits': '12 onaltılık basamak değil',
+  'not 43 of A-Z a-z 0-9 _ -': 'A-Z a-z 0-9 _ - karakterlerinden 43 tane değil',
+  'not 1 to 40 of 0-9 + * # a-z _ -': '0-9 + * # a-z _ - karakterlerinden 1 ile 40 tane değil',
+  'not 1 to 32 of 0-9 * #, with or without a + in front':
+    'başında + olsun olmasın 0-9 * # karakterlerinden 1 ile 32 tane değil',
   'not 22 to 128 of A-Z a-z 0-9 _ -': 'A-Z a-z 0-9 _ - karakterlerinden 22 ile 128 tane değil',
   'not one key': 'tek bir tuş değil',
   'not a time such as 08:30': '08:30 gibi bir saat değil',
@@ -36,6 +52,7 @@ export const requests: Readonly<Record<string, string>> = {
   'not 1 to 128 printable characters other than ; \\':
     '; ve \\ dışında 1 ile 128 yazdırılabilir karakter değil',
   'matches nearly everything': 'hemen her numaraya uyuyor',
+  'not a + and 1 to 6 digits, the first not 0': '+ ve ilki 0 olmayan 1-6 rakam değil',
   'not digits and X, Z, N with . or ! at the end': 'rakamlar ve X, Z, N, sonunda . ya da ! değil',
   'not the id of a feature code, such as agent.login': 'agent.login gibi bir özellik kodunun kimliği değil',
   'not * or # and 1 to 6 digits': '* ya da # ve ardından 1 ile 6 rakam değil',
@@ -71,8 +88,8 @@ export const requests: Readonly<Record<string, string>> = {
   'holds a NUL': 'bir NUL içeriyor',
   'longer than 1024 bytes': '1024 bayttan uzun',
   'shorter than 8 bytes': '8 bayttan kısa',
-  'not a topic; topics are presence, calls, parking, queues, agents, history, config and system, some with /<extension>, /<queue> or /mine':
-    'bir konu değil; konular: presence, calls, parking, queues, agents, history, config ve system, bazıları /<extension>, /<queue> ya da /mine ile',
+  'not a topic; topics are presence, calls, parking, queues, agents, history, phonebook/shared, phonebook/mine, config and system, some with /<extension>, /<queue> or /mine':
+    'bir konu değil; konular: presence, calls, parking, queues, agents, history, phonebook/shared, phonebook/mine, config ve system, bazıları /<extension>, /<queue> ya da /mine ile',
   'expected <seq>:<check> of an event': 'bir olayın <seq>:<check> değeri bekleniyor',
   'not an id of a webhook': 'bir webhook numarası değil',
   'not a host, an address or a network of at least 8 bits such as 10.1.0.0/16':
@@ -121,6 +138,21 @@ export const requests: Readonly<Record<string, string>> = {
     'Last-Event-ID: bir olayın id değeri, yani bir tam sayı olmalı',
   'too many tickets were issued and not used; use one or wait until they expire':
     'çok sayıda kullanılmamış bilet var; birini kullanın ya da sürelerinin dolmasını bekleyin',
+  'not the name of a setting': 'bir ayar adı değil',
+  'not the key of a connector file': 'bir bağlayıcı dosyasının anahtarı değil',
+  'not an id of a connector': 'bir bağlayıcının id değeri değil',
+  'not an id of an entry': 'bir kaydın id değeri değil',
+  'give either file or source': 'file ya da source, yalnızca birini verin',
+  'a site has at most {0} connectors; delete one': 'en çok {0} bağlayıcı olabilir; birini silin',
+  'source: this connector uses a file of the list': 'source: bu bağlayıcı listedeki bir dosyayı kullanıyor',
+  'a test of this connector is under way': 'bu bağlayıcının bir denemesi sürüyor',
+  'there is no such entry': 'böyle bir kayıt yok',
+  'the entry is {0}, so it needs no retry': 'kayıt {0} durumunda, yeniden denemek gerekmiyor',
+  'there is no such connector': 'böyle bir bağlayıcı yok',
+  'file: {0}': 'file: {0}',
+  'source: {0}': 'source: {0}',
+  'body: {0}': 'body: {0}',
+  'settings.{0}: {1}': 'settings.{0}: {1}',
   'there is no such webhook': 'böyle bir webhook yok',
   'url: {0} does not resolve to a public address': 'url: {0} herkese açık bir adrese çözümlenmiyor',
   'topics: {0} is beyond the rights of who owns this webhook':
@@ -137,6 +169,7 @@ export const requests: Readonly<Record<string, string>> = {
   'url: not a URL': 'url: bir URL değil',
   'url: only http and https are called': 'url: yalnızca http ve https çağrılır',
   'url: it holds credentials': 'url: kimlik bilgisi içeriyor',
+  'address: it holds credentials': 'address: kimlik bilgisi içeriyor',
   'url: it holds a blank or a backslash': 'url: boşluk ya da ters eğik çizgi içeriyor',
   'url: a fragment is never sent': 'url: # ile başlayan bölüm gönderilmez',
   'url: write the host as {0}': 'url: makine adını {0} olarak yazın',
@@ -201,4 +234,23 @@ export const requests: Readonly<Record<string, string>> = {
   'too many connections; try again later': 'çok sayıda bağlantı; daha sonra yeniden deneyin',
   'the connection was closed meanwhile': 'bağlantı bu arada kapandı',
   'the engine takes no SIP connection now: {0}': 'santral şu anda SIP bağlantısı kabul etmiyor: {0}',
+  'is not valid here': 'burada geçerli değil',
+  'the answer has {0} bytes, more than {1}; read single objects instead':
+    'yanıt {0} bayt, {1} bayttan çok; bunun yerine nesneleri tek tek okuyun',
+  'the answer has {0} bytes, more than {1}; narrow it by {2}':
+    'yanıt {0} bayt, {1} bayttan çok; şununla daraltın: {2}',
+  'a cookie is not accepted here; send the API key or session as a bearer token':
+    'burada çerez kabul edilmez; API anahtarını ya da oturumu bearer token olarak gönderin',
+  '{0} messages of {1} are under way; wait for one of them':
+    '{1} için {0} ileti işleniyor; birinin bitmesini bekleyin',
+  'a session only reads here; use an API key with the scope {0}':
+    'oturum burada yalnızca okur; {0} kapsamlı bir API anahtarı kullanın',
+  'arguments: {0} characters are more than a person can confirm; send at most {1}':
+    'arguments: {0} karakter bir insanın onaylayabileceğinden fazla; en çok {1} gönderin',
+  'begins with one /, after the base': 'base adresinden sonra tek bir / ile başlar',
+  'not the name of a header': 'bir başlık adı değil',
+  'exactly one of get, post, put, patch and delete with its path':
+    'get, post, put, patch ve delete içinden tam olarak biri, yoluyla birlikte',
+  'not a number format': 'bir numara biçimi değil',
+  '`once: find` and `find` belong together': '`once: find` ile `find` birlikte yazılır',
 };

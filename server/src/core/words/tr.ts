@@ -1,7 +1,7 @@
 import { config } from './tr-config.ts';
 import { features } from './tr-features.ts';
 import { requests } from './tr-requests.ts';
-import type { Words } from './words.ts';
+import type { Words } from '../words.ts';
 
 /** Refusals in Turkish. */
 export const tr: Words = {
@@ -32,6 +32,7 @@ export const tr: Words = {
     otp_already_on: 'İkinci etken zaten açık',
     name_taken: 'Bu ad kullanılıyor',
     webhook_disabled: 'Bu webhook kapalı',
+    wrong_entry_state: 'Bağlayıcının kaydı bunun için uygun durumda değil',
     replay_running: 'Bir yeniden gönderim sürüyor',
     limit_reached: 'Üst sınıra ulaşıldı',
     not_in_queue: 'Temsilci bu kuyruğun üyesi değil',
@@ -39,6 +40,8 @@ export const tr: Words = {
     static_member: 'Sabit üye kuyruğundan çıkamaz',
     file_not_ready: 'Dosya henüz hazır değil',
     in_use: 'Bu kullanılıyor',
+    callback_taken: 'Bu numarayı başka biri geri arıyor',
+    callback_closed: 'Geri arama kapatıldı',
     call_gone: 'Çağrı ya da bu ayağı sona erdi',
     wrong_call_state: 'Çağrının durumu buna uygun değil',
     no_audio: 'Çalınacak bir şey yok',
@@ -52,6 +55,7 @@ export const tr: Words = {
     file_gone: 'Dosya artık yok',
     precondition_failed: 'Bu arada değiştirildi',
     body_too_large: 'Gövde bu yolun kabul ettiğinden büyük',
+    answer_too_large: 'Yanıt, bir aracın verebileceğinden büyük',
     sound_too_large: "Yükleme 20 MB'den büyük",
     sound_too_long: 'Ses çok uzun',
     not_audio: 'Bu, okunabilen bir ses değil',

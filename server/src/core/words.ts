@@ -4,10 +4,10 @@
  */
 import { ERRORS, LANGUAGES } from '@offhook/contract/errors.ts';
 import type { ErrorCode, Language } from '@offhook/contract/errors.ts';
-import { spoken } from '../said.ts';
-import type { Said } from '../said.ts';
-import { de } from './de.ts';
-import { tr } from './tr.ts';
+import { spoken } from './said.ts';
+import type { Said } from './said.ts';
+import { de } from './words/de.ts';
+import { tr } from './words/tr.ts';
 
 export interface Words {
   /** Of every error code. */

@@ -1,0 +1,100 @@
+/** The site of a real engine: an Asterisk beside the service. */
+import { randomUUID } from 'node:crypto';
+import { nodeId } from '@offhook/contract/ids.ts';
+import { blockNetworks, phoneAddresses } from '../adapters/asterisk/blocked-networks.ts';
+import { builtInSounds } from '../adapters/asterisk/built-in-sounds.ts';
+import { CelReader } from '../adapters/asterisk/cel/reader.ts';
+import { createAsteriskEngine } from '../adapters/asterisk/engine.ts';
+import type { AsteriskEngine } from '../adapters/asterisk/engine.ts';
+import { celFile, recordingsDir, soundsDir, tlsDir } from '../adapters/asterisk/conf/instance.ts';
+import { moveMailboxes } from '../adapters/asterisk/mailbox-folders.ts';
+import { createInstance } from '../adapters/asterisk/process/instance-file.ts';
+import { CertificateKeeper } from '../adapters/certificates/keeper.ts';
+import { watchEngine } from '../adapters/asterisk/watch.ts';
+import type { Log } from '../core/log.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EngineSite } from '../ports/engine-site.ts';
+import type { Config } from './config.ts';
+import { AsteriskExchange } from './exchange.ts';
+import { siteKey } from './site-key.ts';
+
+export interface EngineSiteOptions {
+  readonly config: Config;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Receives lines for the terminal. */
+  readonly say: (line: string) => void;
+}
+/** How long the engine's console may take for an answer. */
+const CONSOLE_MS = 20_000;
+/** Opens the engine's place in the data folder and starts nothing. */
+export type OpenEngineSite = (options: EngineSiteOptions) => Promise<EngineSite>;
+
+export const openAsteriskSite: OpenEngineSite = async (options) => {
+  const { config, log, clock } = options;
+  const instance = await createInstance(config.data);
+  const node = nodeId(instance.node);
+  const { tlsCertificate, tlsKey } = config;
+  const certificates = new CertificateKeeper({
+    folder: tlsDir(instance),
+    own: tlsCertificate === null || tlsKey === null ? null : { certificate: tlsCertificate, key: tlsKey },
+    trusted: config.tlsTrusted,
+    clock,
+    log,
+  });
+  const exchange = new AsteriskExchange({
+    ...options,
+    instance,
+    certificates,
+    siteKey: await siteKey(config.data),
+  });
+  // A random account that does not exist: its refusals are no attack.
+  const healthAccount = `health-${randomUUID()}`;
+  let engine: AsteriskEngine | undefined;
+  const ask = (text: string): Promise<string> => exchange.console(text, AbortSignal.timeout(CONSOLE_MS));
+  return {
+    node,
+    folders: { sounds: soundsDir(instance), recordings: recordingsDir(instance) },
+    exchange,
+    callRecords: new CelReader({ file: celFile(instance), node, log, clock }),
+    builtInSounds: () => builtInSounds(exchange.program()),
+    createEngine({ refused }) {
+      engine = createAsteriskEngine({
+        node,
+        refused(refusal) {
+          if (refusal.account !== healthAccount) refused(refusal);
+        },
+        clock,
+        log,
+        connect: async () =>
+          exchange.running()
+            ? {
+                host: '127.0.0.1',
+                port: instance.ami_port,
+                events: instance.ami_events,
+                actions: instance.ami_actions,
+              }
+            : null,
+      });
+      return engine;
+    },
+    watch(up) {
+      if (engine === undefined) throw new Error('watch() needs the engine: call createEngine() first');
+      const followed = engine;
+      return watchEngine({
+        up: () => up() && followed.status().link === 'up',
+        sip: config.sipListen,
+        account: healthAccount,
+        placeCall: followed.placeHealthCall,
+        recordFile: celFile(instance),
+        console: (text, until) => exchange.console(text, until),
+        clock,
+        log,
+      });
+    },
+    moveMailboxes: (owners) => moveMailboxes(instance, owners, clock),
+    blockNetworks: (networks) => blockNetworks(instance, networks, ask),
+    phoneAddresses: () => phoneAddresses(ask),
+    webSipPort: () => (exchange.running() ? instance.http_port : null),
+  };
+};

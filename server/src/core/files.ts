@@ -1,0 +1,22 @@
+import { open, readFile, rename } from 'node:fs/promises';
+
+/** Catches the error of a file that does not exist, as null; rethrows any other. */
+export function missing(error: unknown): null {
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+  throw error;
+}
+
+/** Null where the file does not exist. */
+export const textOf = (file: string): Promise<string | null> => readFile(file, 'utf8').catch(missing);
+
+/** Replaces a file in one step: a crash leaves the old one or the new one, whole and on the disk. */
+export async function replaceFile(file: string, text: string, mode = 0o600): Promise<void> {
+  const handle = await open(`${file}.new`, 'w', mode);
+  try {
+    await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(`${file}.new`, file);
+}

@@ -1,0 +1,107 @@
+/** The engine of a site as the composition root needs it: its process, link, call records and configuration. */
+import type { NodeId } from '@offhook/contract/ids.ts';
+import type { CertificateState } from './certificates.ts';
+import type { CallRecords } from './call-records.ts';
+import type { EngineConfig, MailboxOwner } from './engine-config.ts';
+import type {
+  CallVerbs,
+  CallerRuleVerbs,
+  CustomerVerbs,
+  Engine,
+  FeatureVerbs,
+  PhoneVerbs,
+  QueueVerbs,
+  SipRefusal,
+} from './engine.ts';
+
+/** Age of the engine's packages. */
+export interface PackageAge {
+  /** Date of the newest index without newer packages, else of their download; milliseconds since 1970. */
+  readonly as_of: number;
+  /** True when newer packages wait for the engine's next start. */
+  readonly waiting: boolean;
+  /** Reason why newer packages were refused; null where none were. */
+  readonly refused: string | null;
+}
+export interface ExchangeStart {
+  /** Aborting it leaves a running engine to the next service. */
+  readonly signal: AbortSignal;
+  /**
+   * Called before an engine is started or adopted. `lives`: an earlier one still runs. Returns the files that take effect only
+   * at a restart.
+   */
+  readonly configure: (lives: boolean) => Promise<readonly string[]>;
+  /** Renders the engine's files for another program while no engine runs. False where an apply is under way. */
+  readonly refit: () => Promise<boolean>;
+  /** Resolves once the state of an adopted engine is known here, so that restarting it loses nothing. */
+  readonly known: (signal: AbortSignal) => Promise<void>;
+}
+/** The engine's process. */
+export interface Exchange {
+  /** Finds the engine and keeps it running, in the background; never throws. */
+  begin(start: ExchangeStart): void;
+  /** True once the engine's process runs; its link may still be down. */
+  running(): boolean;
+  /** False where another program uses the address of desk phones. */
+  deskPhones(): boolean;
+  /** Origin of the engine's program for people; null until it was found. */
+  origin(): string | null;
+  /** Age of the engine's packages; null for a program of the machine, or before it was found. */
+  packageAge(): Promise<PackageAge | null>;
+  /** Certificate of SIP over TLS. */
+  certificate(): CertificateState;
+  /** The TURN server; null where the site has none. */
+  turn(): Finding | null;
+  /** Current activity or problem, one sentence for people. */
+  state(): string;
+  /** How configuration reaches the engine. */
+  readonly engineConfig: EngineConfig;
+  /** Stops the engine once no call is left, and starts it again at once. */
+  restartWhenConvenient(): Promise<void>;
+  /** Stops the engine too; abort the signal first. */
+  stop(): Promise<void>;
+  /** Leaves the engine and its calls to the next service; abort the signal first. */
+  release(): Promise<void>;
+}
+
+export interface Finding {
+  readonly ok: boolean;
+  readonly detail: string;
+}
+/** Checks on a schedule that the engine works. */
+export interface EngineWatch {
+  /** Names of the checks; `sip` is the one of the address for desk phones. */
+  readonly checks: readonly string[];
+  finding(check: string): Finding;
+  /** Length of the engine's fullest task queue. */
+  readonly waitingTasks: number;
+  close(): Promise<void>;
+}
+/** Everything the service asks of an engine. */
+export interface SiteEngine
+  extends Engine, CallVerbs, QueueVerbs, FeatureVerbs, CustomerVerbs, CallerRuleVerbs, PhoneVerbs {}
+
+export interface EngineSite {
+  readonly node: NodeId;
+  /** Folders of uploaded sounds and of recordings of calls. */
+  readonly folders: { readonly sounds: string; readonly recordings: string };
+  readonly exchange: Exchange;
+  readonly callRecords: Required<CallRecords>;
+  /** Names of the engine's own sounds; empty until its program is found. */
+  builtInSounds(): Promise<readonly string[]>;
+  /** Call it once; the link connects when the events are read. */
+  createEngine(options: { readonly refused: (refusal: SipRefusal) => void }): SiteEngine;
+  /** `up`: whether the engine of `createEngine` is followed. */
+  watch(up: () => boolean): EngineWatch;
+  /** Moves voicemail of numbers with another or no owner aside, and restores that of an owner who has the number again. */
+  moveMailboxes(owners: readonly MailboxOwner[]): Promise<void>;
+  /**
+   * Networks whose SIP requests the engine rejects, instead of those before. Resolves to false where it does not reject them
+   * before its next start; throws `engine_unavailable` while there is no engine, which then finds the list when it starts.
+   */
+  blockNetworks(networks: readonly string[]): Promise<boolean>;
+  /** Addresses of the phones that are registered now. Throws `engine_unavailable`. */
+  phoneAddresses(): Promise<readonly string[]>;
+  /** Port on loopback at which browsers' SIP is accepted; null where there is none now. */
+  webSipPort(): number | null;
+}
