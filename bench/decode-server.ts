@@ -1,11 +1,11 @@
-/** Plays recorded calls to whoever signs in: `decode-server.ts <events> <chunk bytes> <extensions>`. */
+/** Plays recorded calls to each client: `decode-server.ts <events> <chunk bytes> <extensions>`. */
 import net from 'node:net';
 import { EVENTS_PER_COPY, recordingCopy } from './recording.ts';
 
 const [wanted = 0, size = 65_536, extensions = 1_000] = process.argv.slice(2).map(Number);
 const copies = Math.ceil(wanted / EVENTS_PER_COPY);
 const done = Buffer.from('Event: BenchDone\r\nPrivilege: system,all\r\n\r\n');
-// Made beforehand: the player must never be slower than what it is played to.
+// Prepared first: the player must never be slower than its client.
 const stream = Buffer.concat([
   ...Array.from({ length: copies }, (_, n) => recordingCopy(n, extensions)),
   done,

@@ -1,4 +1,4 @@
-/** Reads recorded calls with one decoder and prints what it cost: `decode-subject.ts <name> <port> <extensions> <events>`. */
+/** Reads recorded calls with one decoder and prints the cost: `decode-subject.ts <name> <port> <extensions> <events>`. */
 import { createRequire } from 'node:module';
 import net from 'node:net';
 import { nodeId } from '@offhook/contract/ids.ts';
@@ -17,7 +17,7 @@ interface Peer {
 }
 
 let events = 0;
-/** Domain events that the model made. */
+/** Number of domain events from the model. */
 let told = 0;
 let began = 0;
 let cpu = process.cpuUsage();
@@ -31,7 +31,7 @@ const finish = (): void => {
   console.log(JSON.stringify({ events, told, seconds, cpu_us: (user + system) / events }));
   process.exit();
 };
-/** Peers hand over an object for each event; its name is under another key in each. */
+/** Peers return an object for each event, with its name under different keys. */
 const take = (key: string) => (event: Record<string, unknown>) => {
   const type = event[key];
   if (events === 0) begin();

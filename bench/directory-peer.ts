@@ -1,4 +1,4 @@
-/** What the directory is measured beside: `directory-peer.ts <json|framework|prebuilt|hello> <file with the body>`. */
+/** Peers of the directory: `directory-peer.ts <json|framework|prebuilt|hello> <file with the body>`. */
 import fs from 'node:fs';
 import http from 'node:http';
 import type net from 'node:net';

@@ -1,10 +1,10 @@
-/** The real service with a real engine on ports and folders of its own, started as `npm start` does. */
+/** The real service with a real engine on its own ports and folders, started as `npm start` does. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import path from 'node:path';
 import { loadInstance } from '../server/src/adapters/asterisk/process/instance-file.ts';
 import { findLiving } from '../server/src/adapters/asterisk/process/living.ts';
-import type { Instance } from '../server/src/adapters/asterisk/instance.ts';
+import type { Instance } from '../server/src/adapters/asterisk/conf/instance.ts';
 import { freePort, freeRange } from '../server/test/support/ports.ts';
 import {
   ALL_CORES,
@@ -26,16 +26,16 @@ const MEDIA_PORTS = 60;
 export interface Exchange extends AsyncDisposable {
   readonly base: string;
   readonly data: string;
-  /** Of the process that runs now. */
+  /** Of the running process. */
   readonly pid: number;
   readonly instance: Instance;
-  /** Milliseconds from the start of the process until `/readyz` said so, the last time. */
+  /** Milliseconds from the last start of the process until `/readyz` succeeded. */
   readonly readyMs: number;
-  /** Ends the service; its engine goes on with `SIGUSR2` and ends with `SIGINT`. */
+  /** Ends the service; its engine keeps running with `SIGUSR2` and ends with `SIGINT`. */
   stop(signal: 'SIGINT' | 'SIGUSR2'): Promise<void>;
   start(): Promise<void>;
 }
-/** `size` is the site's, or the demo company where it is missing. `spread` leaves the processes to the system's scheduler. */
+/** `size` is the site's; by default the demo company. `spread` leaves the processes to the system's scheduler. */
 export async function startExchange(size?: SiteSize, spread = false): Promise<Exchange> {
   const folder = temporaryFolder();
   const data = folder.path;
@@ -45,7 +45,7 @@ export async function startExchange(size?: SiteSize, spread = false): Promise<Ex
     ([name]) => !name.startsWith('OFFHOOK_') || name === 'OFFHOOK_CACHE' || name === 'OFFHOOK_ASTERISK',
   );
   const env = {
-    // As scripts/start.mjs sets them.
+    // As in scripts/start.mjs.
     NODE_COMPILE_CACHE: path.join(ROOT, 'node_modules/.cache/node'),
     MALLOC_ARENA_MAX: '2',
     ...Object.fromEntries(own),
@@ -64,7 +64,7 @@ export async function startExchange(size?: SiteSize, spread = false): Promise<Ex
   };
   async function start(): Promise<void> {
     const command = [process.execPath, ...SERVICE_FLAGS, path.join(ROOT, 'server/src/programs/main.ts')];
-    // An engine takes over the cores of the service that starts it, and a big one boots long enough on all of them.
+    // An engine inherits the cores of the service that starts it, and a large one needs all of them to boot.
     const free = spread || engine() === null;
     const [program = '', ...args] = free ? onCore(ALL_CORES, command) : onCore(SUBJECT_CORE, command);
     const began = performance.now();

@@ -1,4 +1,4 @@
-/** A small HTTP client over kept connections, whose own cost disappears beside what it asks. */
+/** A small HTTP client over kept connections, with negligible cost of its own. */
 import http from 'node:http';
 
 const LATE_MS = 10_000;
@@ -40,7 +40,7 @@ export function request(
     sent.end(body);
   });
 }
-/** Runs `work` for each of the items, so many at once. */
+/** Runs `work` for each of the items, at most `concurrency` at once. */
 export async function together<T>(
   items: readonly T[],
   concurrency: number,

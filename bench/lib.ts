@@ -1,4 +1,4 @@
-/** What every row shares: pinned child processes, interleaved repeats, medians with their spread. */
+/** Shared by all rows: pinned child processes, interleaved repeats, medians with their spread. */
 import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import fs from 'node:fs';
@@ -8,39 +8,39 @@ import path from 'node:path';
 export const SUBJECT_CORE = 0;
 export const GENERATOR_CORE = os.availableParallelism() > 1 ? 1 : 0;
 export const ALL_CORES = `0-${os.cpus().length - 1}`;
-/** A figure whose repeats lie further apart is not published. */
+/** Figures with a larger spread are not published. */
 export const MOST_SPREAD = 0.15;
 
-/** Small and soon done, for a machine that does other work as well: what it says is kept nowhere. */
+/** Small sizes, for a machine with other load; the results are not stored. */
 export const QUICK = process.argv.includes('--quick');
 export const ROUNDS = QUICK ? 2 : 5;
 
 export const pinned = spawnSync('taskset', ['-c', '0', 'true']).status === 0;
 const folder = import.meta.dirname;
 
-/** The command as it is, or bound to one core where the machine lets it. */
+/** The command, bound to one core if the machine allows it. */
 export const onCore = (core: number | string, command: readonly string[]): string[] =>
   pinned ? ['taskset', '-c', String(core), ...command] : [...command];
 /** Binds a running process with all its threads. */
 export function moveTo(core: number, pid: number): void {
   if (pinned) spawnSync('taskset', ['-acp', String(core), String(pid)]);
 }
-/** As scripts/start.mjs starts the service. */
+/** Flags of scripts/start.mjs for the service. */
 export const SERVICE_FLAGS = ['--max-semi-space-size=4'];
 const children = new Set<ChildProcess>();
 const leftovers = new Set<() => void>();
-/** Runs `clean` when the run is broken off; it must not wait for anything. Returns the way to say that it is not needed. */
+/** Runs `clean` when the run is interrupted; it must be synchronous. Returns a function that cancels it. */
 export function atExit(clean: () => void): () => void {
   leftovers.add(clean);
   return () => leftovers.delete(clean);
 }
 process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
-  // The newest first: a folder goes after what runs in it.
+  // The newest first: processes end before their folder is removed.
   for (const clean of [...leftovers].toReversed()) clean();
 });
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(130));
-/** A folder that is gone afterwards, whatever happens. */
+/** A folder that is removed afterwards in any case. */
 export function temporaryFolder(): Disposable & { readonly path: string } {
   const made = fs.mkdtempSync(path.join(os.tmpdir(), 'offhook-bench-'));
   const remove = (): void => fs.rmSync(made, { recursive: true, force: true, maxRetries: 5 });
@@ -53,7 +53,7 @@ export function temporaryFolder(): Disposable & { readonly path: string } {
     },
   };
 }
-/** Starts `bench/<file>` on one core; it prints one line of JSON and may be asked more over IPC. */
+/** Starts `bench/<file>` on one core; it prints one line of JSON and accepts requests over IPC. */
 export function start(
   file: string,
   args: readonly (string | number)[],
@@ -74,7 +74,7 @@ export function start(
   child.once('exit', () => children.delete(child));
   return child;
 }
-/** Asks a child and waits for its answer; one question at a time. */
+/** Sends a request to a child and waits for its reply; one at a time. */
 export async function ask<T>(child: ChildProcess, question: object): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const died = (): void => reject(new Error(`${child.spawnargs.join(' ')} died`));
@@ -87,7 +87,7 @@ export async function ask<T>(child: ChildProcess, question: object): Promise<T> 
     child.off('exit', died);
   }
 }
-/** Runs `bench/<file>` to its line of JSON. */
+/** Runs `bench/<file>` until its line of JSON. */
 export async function run<T>(
   file: string,
   args: readonly (string | number)[],
@@ -109,7 +109,7 @@ export function cpuOf(pid: number): number {
     .map((task) => Number(fs.readFileSync(`${folderOf}/${task}/schedstat`, 'utf8').split(' ')[0]));
   return ns.reduce((sum, n) => sum + n, 0) / 1000;
 }
-/** The first line of JSON that the child prints. Rejects when it ends without one. */
+/** First line of JSON that the child prints. Rejects when it ends without one. */
 export async function firstLine<T>(child: ChildProcess): Promise<T> {
   let text = '';
   const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -121,7 +121,7 @@ export async function firstLine<T>(child: ChildProcess): Promise<T> {
   child.once('exit', (code) => reject(new Error(`${child.spawnargs.join(' ')} ended with ${code}`)));
   return await promise;
 }
-/** Ends a child and waits until it is gone. */
+/** Ends a child and waits for its exit. */
 export async function end(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const gone = new Promise((resolve) => child.once('exit', resolve));
@@ -140,12 +140,12 @@ export function series(values: readonly number[]): Series {
   const median = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
   return { median, spread: ((sorted.at(-1) ?? 0) - (sorted[0] ?? 0)) / median, values };
 }
-/** The value below which `share` of the values lie. */
+/** Value below which `share` of the values lie. */
 export const quantile = (values: readonly number[], share: number): number =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ??
   Number.NaN;
 
-/** A-B-A-B…: every subject once in each round, so that a machine that drifts drifts for all. */
+/** A-B-A-B…: every subject once in each round, so that a drift of the machine affects all. */
 export async function interleave<T>(
   subjects: readonly string[],
   rounds: number,
@@ -162,12 +162,12 @@ export interface Figure {
   readonly name: string;
   readonly unit: string;
   readonly series: Series;
-  /** What the figure is: ours, another program's, or what nothing could be faster than. */
+  /** Subject of the figure: ours, another program, or the fastest possible. */
   readonly role: 'ours' | 'peer' | 'limit';
-  /** Watched from run to run: which way is worse. Shares and ratios hold on a noisy machine, so these are watched. */
+  /** Worse direction, for figures compared between runs: shares and ratios, which are stable on a noisy machine. */
   readonly worse?: 'higher' | 'lower';
 }
-/** What a row was asked for, and what it gave. */
+/** Demand on a row, and its result. */
 export interface Gate {
   readonly asked: string;
   readonly measured: string;
@@ -197,10 +197,10 @@ export const atMost = (what: string, ceiling: number, value: number, unit = ''):
   measured: `${digits(value)}${unit}`,
   held: value <= ceiling,
 });
-/** Median of the ratios of the rounds, each of one moment, so that what slows both down falls out. */
+/** Median of the ratios of the rounds; each ratio is of one time, so that common delays cancel out. */
 export const ratioOf = (above: readonly number[], below: readonly number[]): number =>
   series(above.map((value, i) => value / (below[i] ?? Number.NaN))).median;
-/** Slope of a straight line through the points in a picture with logarithmic scales: 0 no growth, 1 in proportion. */
+/** Slope of a straight line through the points with logarithmic axes: 0 is no growth, 1 is proportional. */
 export function slopeOf(points: readonly (readonly [size: number, value: number])[]): number {
   const xs = points.map(([size]) => Math.log(size));
   const ys = points.map(([, value]) => Math.log(value));
@@ -210,7 +210,7 @@ export function slopeOf(points: readonly (readonly [size: number, value: number]
   return top / xs.reduce((sum, x) => sum + (x - mx) ** 2, 0);
 }
 export const count = (n: number): string => Math.round(n).toLocaleString('en-GB');
-/** Three digits that mean something. */
+/** Three significant digits. */
 export function digits(n: number): string {
   if (!Number.isFinite(n)) return '–';
   if (Math.abs(n) >= 1_000) return count(n);

@@ -1,6 +1,6 @@
 /**
- * 50 connections that ask as fast as they are answered: `load.ts <url> <requests> <headers as JSON>`. Raw sockets, because
- * the usual tools cost more for each answer than the subject does.
+ * 50 connections that send requests at full speed: `load.ts <url> <requests> <headers as JSON>`. Raw sockets, because the
+ * usual tools cost more for each reply than the subject.
  */
 import net from 'node:net';
 

@@ -1,4 +1,4 @@
-/** The limit of a resync: the same lists, read and thrown away: `raw-lists.ts <manager port> <user:secret> <times>`. */
+/** The limit of a resync: the same lists, read and discarded: `raw-lists.ts <manager port> <user:secret> <times>`. */
 import { rawManager } from './raw-manager.ts';
 
 const [port = '', account = '', times = '1'] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-/** The least a client of the manager can do: it looks for the bytes it waits for and reads nothing. */
+/** A minimal manager client: it searches the expected bytes without decoding. */
 import net from 'node:net';
 
 const LATE_MS = 10_000;

@@ -1,4 +1,4 @@
-/** The recorded queue calls as endlessly many different ones. */
+/** The recorded queue calls as an endless series of different ones. */
 import fs from 'node:fs';
 import path from 'node:path';
 
@@ -6,13 +6,13 @@ const file = path.join(import.meta.dirname, '../server/test/transcripts/queue-ca
 const text = fs.readFileSync(file, 'latin1');
 /** Events in one copy of the recording. */
 export const EVENTS_PER_COPY = text.split('\r\n\r\n').filter((frame) => frame.startsWith('Event: ')).length;
-/** Times and ids of channels, the two phones, the member's name: what has to differ from copy to copy. */
+/** Parts that must differ between copies: times and ids of channels, the two phones, the member's name. */
 const parts = text.split(/(pbx1-1795222\d{3}(?=\.)|PJSIP\/ua[cs](?![a-z])|Uas Static)/);
 
 export const FIRST_EXTENSION = 100_000;
 /**
- * One copy, about 60 kB: its channels have ids of their own, or the model would know that they have ended, and its phones
- * are two of the site's extensions, others in each copy.
+ * One copy, about 60 kB: its channels have new ids, because the model knows the old ones as ended, and its phones are two
+ * of the site's extensions, others in each copy.
  */
 export function recordingCopy(n: number, extensions: number): Buffer {
   const caller = FIRST_EXTENSION + ((2 * n) % extensions);
@@ -29,9 +29,9 @@ export function recordingCopy(n: number, extensions: number): Buffer {
 const QUEUE_NAMES = [...new Set(text.match(/(?<=\r\nQueue: )\S+/g) ?? [])];
 /** The queue of the recording whose calls the agent takes. */
 const TAKEN = 'q1';
-/** The number of the agent of the n-th copy. */
+/** Number of the agent of the n-th copy. */
 const agentIn = (n: number, extensions: number): number => (2 * n + 1) % extensions;
-/** The frames of one copy as if they were said now; `queueOf` names the queue of an agent, or any other. */
+/** Frames of one copy with the present time; `queueOf` names the queue of an agent, or any other. */
 export function framesNow(n: number, extensions: number, queueOf: (agent: number) => string): string[] {
   const agent = agentIn(n, extensions);
   const names = new Map(QUEUE_NAMES.map((name, i) => [name, queueOf(name === TAKEN ? agent : n + 37 * i)]));

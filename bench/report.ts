@@ -9,7 +9,7 @@ import type { Figure, Row } from './lib.ts';
 const folder = import.meta.dirname;
 const DOCUMENT = path.join(folder, '../docs/performance.md');
 const BASELINE = path.join(folder, 'baseline.json');
-/** The rows as last measured, each with its own date, so that a run of some rows keeps the others. */
+/** Last results of each row with their date, so that a run of some rows keeps the others. */
 const RESULTS = path.join(folder, 'results.json');
 const MOST_WORSE = 0.1;
 
@@ -29,7 +29,7 @@ const readJson = <T>(file: string, otherwise: T): T => {
 const writeJson = (file: string, value: unknown): void =>
   fs.writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`);
 
-/** A figure whose repeats lie too far apart is not a figure. */
+/** True if the repeats agree well enough. */
 export const isPublished = (f: Figure): boolean => f.series.spread <= MOST_SPREAD;
 const valueOf = (f: Figure): string => `${digits(f.series.median)} ${f.unit}`;
 const spreadOf = (f: Figure): string =>
@@ -54,7 +54,7 @@ const watched = (rows: readonly Row[]): [string, Figure][] =>
       .filter((f) => f.worse !== undefined)
       .map((f): [string, Figure] => [`${row.id} ${f.name} [${f.unit}]`, f]),
   );
-/** One line for every watched figure that is more than 10 % worse than the committed one. */
+/** One line for every watched figure more than 10 % worse than the committed one. */
 export function compareWithBaseline(rows: readonly Row[]): string[] {
   const baseline = readJson<Baseline>(BASELINE, {});
   return watched(rows).flatMap(([key, f]) => {
@@ -73,7 +73,7 @@ export function keepBaseline(rows: readonly Row[]): void {
 
 const machine = (): string => {
   const cpus = os.cpus();
-  return `${cpus.length} cores (${cpus[0]?.model.trim() ?? 'unknown'}), ${Math.round(os.totalmem() / 2 ** 30)} GiB, ${os.type()} ${os.release()}, Node ${process.version}`;
+  return `${cpus.length} cores (${cpus[0]?.model.trim() ?? 'unknown'}), ${Math.round(os.totalmem() / 2 ** 30)} GiB, ${os.type()} ${os.release()}, Node ${process.version}, load ${os.loadavg()[0]!.toFixed(1)}`;
 };
 const commit = (): string => {
   try {
@@ -83,7 +83,7 @@ const commit = (): string => {
   }
 };
 
-/** Writes docs/performance.md from these rows and, for the others, from what was measured before. */
+/** Writes docs/performance.md from these rows and, for the others, from the last results. */
 export function writeDocument(rows: readonly Row[]): void {
   const results = readJson<Record<string, Measured>>(RESULTS, {});
   const at = `${new Date().toISOString().slice(0, 10)}, commit ${commit()}`;

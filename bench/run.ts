@@ -1,6 +1,6 @@
 /**
- * `npm run bench [-- P1 P7 …]`: measures the rows beside their peers and limits, checks the gates, writes the documents.
- * `--quick` is for CI: some rows at small sizes in less than five minutes, with nothing written.
+ * `npm run bench [-- P1 P7 …]`: measures the rows with their peers and limits, checks the gates, writes the documents.
+ * `--quick` is for CI: some rows at small sizes in less than five minutes, without writing.
  */
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -41,6 +41,11 @@ const ROWS: Readonly<Record<string, () => Promise<Row>>> = {
   P19: async () => (await import('./rows/logins.ts')).p19(),
   P20: async () => (await import('./rows/apply.ts')).p20(),
   P21: async () => (await import('./rows/resume.ts')).p21(),
+  P23: async () => (await import('./rows/phonebook.ts')).p23(),
+  P24: async () => (await import('./rows/connectors.ts')).p24(),
+  P25: async () => (await import('./rows/connectors.ts')).p25(),
+  P26: async () => (await import('./rows/connectors.ts')).p26(),
+  P27: async () => (await import('./rows/simulator.ts')).p27(),
   C1: async () => (await import('./rows/console.ts')).c1(),
   C2: async () => (await import('./rows/console.ts')).c2(),
   C3: async () => (await import('./rows/console.ts')).c3(),

@@ -1,6 +1,6 @@
 /**
- * The directory's search beside its peer and limit: `search-subject.ts <entries> <times>`. Prints the milliseconds of every
- * search, by way: `ours` is the body of contacts.php, `like` the same by SQLite, `scan` an array of folded texts.
+ * Search of the directory with its peer and limit: `search-subject.ts <entries> <times>`. Prints the milliseconds of
+ * every search, by way: `ours` is the body of contacts.php, `like` the same by SQLite, `scan` an array of folded texts.
  */
 import { DatabaseSync } from 'node:sqlite';
 import { createContactsBody } from '../server/src/features/contacts/body.ts';
@@ -43,7 +43,7 @@ db.exec('commit');
 const like = db.prepare('select id from people where text like ? limit 50');
 const count = db.prepare('select count(*) as n from people where text like ?');
 
-/** A rare name, one in the middle of many, a number, everybody, nobody. */
+/** A rare name, a frequent word in the middle, a number, a common one, and no match. */
 const texts = ['person 314', 'zoë', 'team 271', '1003141', 'nobody is called so'];
 const ways: Readonly<Record<string, (text: string) => number>> = {
   ours: (q) => (JSON.parse(contacts.body({ q, limit: 50 }).toString()) as { total: number }).total,

@@ -1,6 +1,6 @@
 /**
- * The service without an engine of its own: `service-subject.ts <data folder> <manager port> [<events> <actions> console]`. It
- * is put together as in service.ts, and answers questions about itself over IPC; `console` adds what a wallboard asks for.
+ * The service without an engine: `service-subject.ts <data folder> <manager port> [<events> <actions> console]`. It is
+ * composed like the service, and answers questions about itself over IPC; `console` adds the operations of a wallboard.
  */
 import { hash } from 'node:crypto';
 import path from 'node:path';
@@ -15,7 +15,7 @@ import { silent as log } from '../server/src/core/log.ts';
 import { hashPassword } from '../server/src/features/sessions/password.ts';
 import { createStream } from '../server/src/delivery/stream.ts';
 import { createAgents } from '../server/src/features/agents/feature.ts';
-import { createBoards } from '../server/src/features/boards/service.ts';
+import { Boards } from '../server/src/features/boards/service.ts';
 import { boardOperations } from '../server/src/features/boards/operations.ts';
 import { createLiveCalls } from '../server/src/features/calls/live.ts';
 import { createLiveParking } from '../server/src/features/calls/parking.ts';
@@ -50,9 +50,9 @@ export type Question =
   | { readonly ask: 'hashes'; readonly concurrency: number; readonly ms: number }
   | { readonly ask: 'delay' }
   | { readonly ask: 'memory' }
-  /** The figures of every queue as they are now. */
+  /** The present figures of every queue. */
   | { readonly ask: 'stats' }
-  /** So many events of presence are written to the journal, and nobody is told. */
+  /** Appends so many events of presence to the journal without publishing them. */
   | { readonly ask: 'fill'; readonly events: number }
   | { readonly ask: 'resync' };
 
@@ -80,7 +80,7 @@ const engine = createAsteriskEngine({
     events: account(events),
     actions: account(actions),
   }),
-  // The rows change states that no engine knows of; what it says itself must not undo them in between.
+  // The rows change states without an engine; a resync must not undo them.
   resync_ms: 3_600_000,
 });
 const model = createModel();
@@ -138,6 +138,7 @@ const stream = createStream({
     },
     agents: withConsole ? agents : nothing,
     history: nothing,
+    phonebook: nothing,
     config: nothing,
     system: nothing,
   },
@@ -170,11 +171,16 @@ loop.begin({
 });
 const contacts = createContacts({ directory, live: live.view, clock });
 const host = await createHost({ config, authenticator: sessions, log, version: '0.0.0' });
-const { signIn, session } = sessionOperations({ sessions, directory, config });
+const { signIn, session } = sessionOperations({
+  sessions,
+  directory,
+  config,
+  turn: { network: () => directory.config().network, secret: '', now: () => clock.now() },
+});
 addOperations(host.app, [signIn, session, contactOperations(contacts), agents.operations]);
 if (withConsole) {
   const keys = () => Promise.reject(new Error('no display keys here'));
-  const boards = await createBoards({
+  const boards = await Boards.open({
     store,
     clock,
     directory,
@@ -199,7 +205,7 @@ const written = async (): Promise<void> => {
 };
 await written();
 
-// Measured from the first question on: its timer alone wakes the process a thousand times a second.
+// Measured from the first question on: its timer alone wakes the process a thousand times per second.
 const delay = monitorEventLoopDelay({ resolution: 1 });
 process.on('message', (question: Question) => {
   void answer(question).then((reply) => process.send?.(reply));
@@ -243,7 +249,7 @@ async function answer(question: Question): Promise<object> {
     }
   }
 }
-/** What a client missed that was away for long. */
+/** Appends the missed events of a client that was away for long. */
 function fill(count: number): { head: number; us: number } {
   const from = performance.now();
   for (let done = 0; done < count; done += 500) {
@@ -254,7 +260,7 @@ function fill(count: number): { head: number; us: number } {
   return { head: journal.head, us: ((performance.now() - from) * 1000) / count };
 }
 let changes = 0;
-/** One extension's state changes, and the whole list is asked for: milliseconds of each. */
+/** Changes one extension's state and reads the whole list, repeatedly: milliseconds of each. */
 function rebuild(times: number): { ms: number[]; bytes: number } {
   const people = directory.people();
   const ms: number[] = [];
@@ -262,7 +268,7 @@ function rebuild(times: number): { ms: number[]; bytes: number } {
   for (let i = 0; i < times; i++) {
     const n = changes++;
     const endpoint = people[n % people.length]!.extension;
-    // The other state each time round, so that every change is one.
+    // The other state in each pass, so that each is a change.
     const state = Math.floor(n / people.length) % 2 === 0 ? 'INUSE' : 'NOT_INUSE';
     const from = performance.now();
     model.step({ type: 'device.state', at: clock.now(), endpoint, state });

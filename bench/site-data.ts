@@ -1,4 +1,4 @@
-/** A data folder with a big site in it, written through the features' own tables. */
+/** A data folder with a large site, written through the features' own tables. */
 import { hash } from 'node:crypto';
 import path from 'node:path';
 import { openSqliteStore } from '../server/src/adapters/sqlite/store.ts';
@@ -16,11 +16,11 @@ export interface SiteSize {
   readonly extensions: number;
   readonly queues: number;
   readonly agentsPerQueue: number;
-  /** Members by configuration instead of ones that log in. */
+  /** Static members instead of dynamic ones. */
   readonly static?: boolean;
-  /** Sessions that are open already, dealt out to the extensions in turn; their tokens are `tokenOf(0)` on. */
+  /** Number of open sessions, assigned to the extensions in rotation; their tokens are `tokenOf(0)` on. */
   readonly sessions?: number;
-  /** Everybody's level, where it is not that of agents and users. */
+  /** Level of all people, instead of agents and users. */
   readonly level?: 'supervisor';
 }
 /** The token of the n-th open session. */
@@ -33,7 +33,7 @@ function* slices<T>(rows: readonly T[]): Generator<T[]> {
   for (let at = 0; at < rows.length; at += MOST_ROWS) yield rows.slice(at, at + MOST_ROWS);
 }
 
-/** Extensions 100000 on with one password for all; agents are dealt out to the queues in turn. */
+/** Extensions from 100000 on with one password for all; agents are assigned to the queues in rotation. */
 export async function fillSite(data: string, size: SiteSize): Promise<void> {
   const store = await openSqliteStore(path.join(data, 'offhook.db'));
   try {
@@ -71,7 +71,7 @@ export async function fillSite(data: string, size: SiteSize): Promise<void> {
     const known = (await openObjects(store)).applied().of('extension');
     const ids = people.map((p) => known.get(p.extension)!.id);
     await store.transaction<SessionTables, void>(async (trx) => {
-      // The administrator of the empty site has number 1.
+      // The administrator of the empty site has id 1.
       const everybody = [1, ...ids].map((person_id) => ({ person_id, password, changed_at: at }));
       for (const rows of slices(everybody)) await trx.insertInto('credentials').values(rows).execute();
       const sessions = Array.from({ length: size.sessions ?? 0 }, (_, n) => ({

@@ -62,7 +62,7 @@ async function compress(file: string): Promise<('br' | 'gzip')[]> {
   return worth.map(([name]) => name);
 }
 
-/** Builds where needed; resolves with whether it built. */
+/** Builds if needed; resolves with true if it built. */
 export async function buildConsole(say: (line: string) => void): Promise<boolean> {
   const from = await fingerprint();
   if ((await built()) === from) return false;
@@ -81,7 +81,7 @@ export async function buildConsole(say: (line: string) => void): Promise<boolean
 }
 async function buildInto(fresh: string, from: string): Promise<void> {
   const { build } = await import('vite');
-  const { PATHS } = (await import('../console/src/paths.ts')) as { PATHS: readonly string[] };
+  const { PATHS } = (await import('../console/src/app/paths.ts')) as { PATHS: readonly string[] };
   await build({
     configFile: path.join(CONSOLE, 'vite.config.ts'),
     logLevel: 'warn',

@@ -45,7 +45,7 @@ function declarations(text: string, up: string): string {
   );
 }
 
-/** The path of the tarball, in `into`. */
+/** Path of the tarball in `into`. */
 export function packSdk(into: string): string {
   const work = fs.mkdtempSync(path.join(os.tmpdir(), 'offhook-sdk-'));
   try {

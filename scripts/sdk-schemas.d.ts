@@ -29,12 +29,15 @@ type Fields<T extends Shape, Side extends 'output' | 'input', Where> = Flat<
 export interface ZodString extends ZodType<string, string, 'never'> {}
 export interface ZodEmail extends ZodType<string, string, 'never'> {}
 export interface ZodIPv4 extends ZodType<string, string, 'never'> {}
+export interface ZodCIDRv4 extends ZodType<string, string, 'never'> {}
+export interface ZodCIDRv6 extends ZodType<string, string, 'never'> {}
 export interface ZodIPv6 extends ZodType<string, string, 'never'> {}
 export interface ZodCustomStringFormat<_Name> extends ZodType<string, string, 'never'> {}
 export interface ZodISODate extends ZodType<string, string, 'never'> {}
 export interface ZodISODateTime extends ZodType<string, string, 'never'> {}
 export interface ZodNumber extends ZodType<number, number, 'never'> {}
 export interface ZodInt extends ZodType<number, number, 'never'> {}
+export interface ZodCoercedNumber<_Input = unknown> extends ZodType<number, _Input, 'never'> {}
 export interface ZodBoolean extends ZodType<boolean, boolean, 'never'> {}
 export interface ZodNull extends ZodType<null, null, 'never'> {}
 export interface ZodUnknown extends ZodType<unknown, unknown, 'never'> {}
@@ -54,6 +57,11 @@ export interface ZodOptional<S extends ZodType> extends ZodType<
 > {}
 export interface ZodDefault<S extends ZodType> extends ZodType<
   Exclude<S['output'], undefined>,
+  S['input'] | undefined,
+  'input'
+> {}
+export interface ZodPrefault<S extends ZodType> extends ZodType<
+  S['output'],
   S['input'] | undefined,
   'input'
 > {}

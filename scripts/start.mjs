@@ -250,9 +250,12 @@ const COMMANDS = {
   build: one(...BUILD),
   engine: one('server/src/programs/engine-cli.ts'),
   'get-engine': one('server/src/programs/get-engine.ts'),
+  doctor: one('server/src/programs/doctor-cli.ts'),
   migrate: one('server/src/programs/migrate.ts'),
   config: one('server/src/programs/config-cli.ts'),
+  connector: one('server/src/programs/connector-cli.ts'),
   replay: one('server/src/programs/replay.ts'),
+  simulator: one('server/src/programs/simulator.ts'),
   rebuild: one('server/src/programs/rebuild.ts'),
   bench: one('bench/run.ts'),
   house: one('scripts/house.ts'),
@@ -260,6 +263,7 @@ const COMMANDS = {
   // Runs whatever TypeScript file is given, for which the machine's own Node may be too old.
   node: one(),
   'pack-sdk': one('scripts/pack-sdk.ts'),
+  'pack-simulator': one('scripts/pack-simulator.ts'),
   test: tests(),
   scenarios: tests('server/test/scenarios', 'server/test/faults'),
   check: () => [

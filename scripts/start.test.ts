@@ -12,7 +12,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { zombie } from '../server/test/support/zombie.ts';
 
 const OWN_NODE = `node_modules/node-${process.platform}-${process.arch}`;
-/** An npm that "installs" what the lockfile names, or fails, or hangs, as the file `mode` says; `calls` counts. */
+/** A fake npm that installs the packages of the lockfile, fails or hangs, by the file `mode`; `calls` counts. */
 const NPM = `
 const fs = require('node:fs');
 fs.appendFileSync('calls', process.argv.slice(2).join(' ') + '\\n');
@@ -98,7 +98,7 @@ function clone(t: TestContext): Clone {
         try {
           process.kill(-child.pid!, 'SIGKILL');
         } catch {
-          // Everything of it ended by itself.
+          // All its processes ended by themselves.
         }
       });
       let [out, err] = ['', ''];
@@ -119,7 +119,7 @@ async function until(what: string, holds: () => boolean): Promise<void> {
     await wait(20);
   }
 }
-test('launcher - the first run installs and says so; the next one does not', async (t) => {
+test('launcher - the first run installs and reports it; the next one does not', async (t) => {
   const { run, calls, root } = clone(t);
   const first = await run('start', '--empty', 'a b').done;
   assert.equal(first.code, 0, first.err);
@@ -147,7 +147,7 @@ test('launcher - a changed lockfile or a lost package installs again', async (t)
   assert.equal(calls(), 3);
 });
 
-test('launcher - a failed installation says so and the next run tries again', async (t) => {
+test('launcher - a failed installation is reported and the next run tries again', async (t) => {
   const { run, calls, mode } = clone(t);
   mode('fail');
   const failed = await run('start').done;
@@ -164,7 +164,7 @@ test('launcher - a failed installation says so and the next run tries again', as
   assert.equal(calls(), 2);
 });
 
-test('launcher - an installation that was interrupted or killed is made again', async (t) => {
+test('launcher - an interrupted or killed installation is repeated', async (t) => {
   const { run, calls, mode, root } = clone(t);
   mode('hang');
   const interrupted = run('start');
@@ -210,7 +210,7 @@ test('launcher - a signal to the launcher alone stops the command cleanly, and o
     const { child, done, said } = run('start', '--stay');
     await until('the command', () => said().includes('main'));
     process.kill(group ? -child.pid! : child.pid!, signal);
-    // npm passes a terminal's Ctrl-C on as well.
+    // npm forwards a terminal's Ctrl-C, too.
     if (group) child.kill(signal);
     const { code, out } = await done;
     assert.equal(code, 0, `${signal} ${group}`);
@@ -234,16 +234,16 @@ test('launcher - when the npm that started it is killed the command is stopped c
   await until('its clean stop', () => out.includes('stopped by SIGTERM'));
 });
 
-test('launcher - every npm script goes through it, as the process that npm itself sends signals to', () => {
+test('launcher - every npm script goes through it, as the process that receives the signals of npm', () => {
   const file = path.join(import.meta.dirname, '../package.json');
   const { scripts } = JSON.parse(fs.readFileSync(file, 'utf8')) as { scripts: Record<string, string> };
   for (const [name, script] of Object.entries(scripts)) {
-    // Without exec a shell stands between, which dies of npm's signal and passes nothing on.
+    // Without exec, a shell in between would die of npm's signal without forwarding it.
     assert.equal(script, `exec node scripts/start.mjs ${name}`);
   }
 });
 
-test('launcher - check runs all its tools and fails when one of them does', async (t) => {
+test('launcher - check runs all its tools and fails if one of them does', async (t) => {
   const { run, root } = clone(t);
   await run('start').done;
   const tool = (file: string, code: number): void => {
@@ -265,7 +265,7 @@ test('launcher - check runs all its tools and fails when one of them does', asyn
   assert.equal(bad.out, good.out);
 });
 
-test('launcher - tests run with one summary, or only those that are named', async (t) => {
+test('launcher - tests run with one summary, or only the named ones', async (t) => {
   const { run, root } = clone(t);
   for (const [folder, name] of [
     ['server/src', 'server'],
@@ -277,7 +277,7 @@ test('launcher - tests run with one summary, or only those that are named', asyn
       `import { test } from 'node:test';\ntest('${name} - ran', () => {});\n`,
     );
   }
-  // Inside a test run Node's runner would report to the outer one.
+  // Inside a test run, Node's runner would report to the outer one.
   delete process.env['NODE_TEST_CONTEXT'];
   const all = await run('test').done;
   assert.equal(all.code, 0, all.err);
@@ -286,13 +286,13 @@ test('launcher - tests run with one summary, or only those that are named', asyn
   assert.match(one.out, /tests 1$/m);
 });
 
-test('launcher - the service that it compiles first is where it says', () => {
+test('launcher - the path of the service that it compiles first is right', () => {
   const text = fs.readFileSync(path.join(import.meta.dirname, 'start.mjs'), 'utf8');
   const [, service = ''] = /import\('(\.\/server\/[^']+)'\)/.exec(text) ?? [];
   assert.ok(fs.existsSync(path.join(import.meta.dirname, '..', service)), `no service is at ${service}`);
 });
 
-test('launcher - an unknown command is told what there is', async (t) => {
+test('launcher - an unknown command lists the known ones', async (t) => {
   const { run, calls } = clone(t);
   const { code, err } = await run('constructor').done;
   assert.equal(code, 1);
@@ -300,7 +300,7 @@ test('launcher - an unknown command is told what there is', async (t) => {
   assert.equal(calls(), 0);
 });
 
-test('launcher - the lock of a run that is dead holds nobody up: a zombie, and a number that another process has now', async (t) => {
+test('launcher - the lock of a dead run blocks no other: a zombie, and a number that another process has now', async (t) => {
   for (const owner of ['zombie', 'recycled'] as const) {
     const { run, root } = clone(t);
     const hash = createHash('sha256').update(root).digest('hex').slice(0, 16);

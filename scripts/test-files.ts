@@ -1,15 +1,15 @@
-/** Which test files a run takes, and how much of the machine each of them needs. */
+/** Test files of a run, and the load of each. */
 import fs from 'node:fs';
 import path from 'node:path';
 
 const FOLDERS = ['server', 'contract', 'client', 'console', 'scripts', 'tools'];
 const ENDING = '.test.ts';
 
-/** What a kind of file needs: cores that it keeps busy while it runs, and how many of it a core carries at once. */
+/** Load of a kind of files: cores kept busy, and number of files per core. */
 export interface Kind {
   readonly cores: number;
   readonly most: number;
-  /** Whether it makes way for others; what waits for calls measures their times. */
+  /** True for low priority; files that wait for calls measure their times and have normal priority. */
   readonly yields: boolean;
 }
 export interface TestFile {
@@ -19,8 +19,8 @@ export interface TestFile {
 }
 
 /**
- * Measured on two cores: pages keep a core busy, a file with an engine waits half of its time. With more pages and engines at once
- * than these the whole run was no faster, and limits of one and of thirty seconds did not hold.
+ * Measured on two cores: pages keep a core busy, a file with an engine waits half of its time. With more pages and
+ * engines at once, the whole run was no faster, and limits of one and of thirty seconds failed.
  */
 const KINDS = {
   pages: { cores: 0.9, most: 0.5, yields: true },
@@ -28,32 +28,36 @@ const KINDS = {
   alone: { cores: 0.7, most: Infinity, yields: true },
 } as const satisfies Record<string, Kind>;
 const PAGES = /\b(use|start)Browser\b/;
-/** Who imports one of them, directly or not, starts a server of its own. */
-const SERVERS = ['site', 'throwaway-engine', 'postgres'].map((name) => `server/test/support/${name}.ts`);
+/** A test file that imports one of these, directly or not, starts its own server and measures times. */
+const SERVERS = ['site', 'throwaway-engine', 'tryton'].map((name) => `server/test/support/${name}.ts`);
+/** Another test file that a file runs as a part of itself. */
+const RUN = /^await import\('(\.{1,2}\/[^']+\.test\.ts)'\);$/gm;
 const IMPORTED = /^(?:import|export)\b[^;]*? from '(\.{1,2}\/[^']+)';/gm;
 
-/** Test files of the named files, folders and globs, or of the whole house; throws for a name without one. */
+/** Test files of the given files, folders and globs, or of the whole repository; throws for a name without one. */
 export function chooseFiles(root: string, names: readonly string[] = FOLDERS): TestFile[] {
   const found = new Set(names.flatMap((name) => namedBy(root, name)));
   const files = [...found].map((name) => {
     const text = fs.readFileSync(path.join(root, name), 'utf8');
     const support = supportOf(root, name, text);
     const kind = PAGES.test(text) ? 'pages' : SERVERS.some((file) => support.has(file)) ? 'engine' : 'alone';
-    return { name, kind: KINDS[kind], size: text.length };
+    const others = [...text.matchAll(RUN)].map(([, file = '']) => path.join(root, path.dirname(name), file));
+    const size = others.reduce((sum, file) => sum + fs.statSync(file).size, text.length);
+    return { name, kind: KINDS[kind], size };
   });
   const kinds: readonly Kind[] = Object.values(KINDS);
-  // A long file that begins last keeps one core busy and leaves the others idle.
+  // Large files first: a long file at the end would keep one core busy and leave the others idle.
   return files
     .toSorted((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind) || b.size - a.size)
     .map(({ name, kind }) => ({ name, kind }));
 }
 
-/** Files of the tests' support that this one reaches by its imports. */
+/** Files of the tests' support that this one imports, directly or not. */
 function supportOf(root: string, name: string, text: string, found = new Set<string>()): Set<string> {
   for (const [, imported = ''] of text.matchAll(IMPORTED)) {
     const file = path.join(path.dirname(name), imported);
     const full = path.join(root, file);
-    // What a test only writes into a file of its own may import what is not here.
+    // Text that a test writes into a file may import missing files.
     if (!/(^|\/)test\//.test(file) || found.has(file) || !fs.existsSync(full)) continue;
     found.add(file);
     supportOf(root, file, fs.readFileSync(full, 'utf8'), found);
@@ -68,7 +72,7 @@ function namedBy(root: string, name: string): string[] {
     .globSync(pattern, { cwd: root, exclude: ['**/node_modules/**'] })
     .filter((file) => file.endsWith(ENDING));
   if (files.length === 0) {
-    // A folder of the house without tests is no mistake; a name that somebody typed is one.
+    // A default folder without tests is no mistake; a given name is one.
     if (FOLDERS.includes(name)) return [];
     throw new Error(`${name}: no test file is there`);
   }

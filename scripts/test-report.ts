@@ -1,4 +1,4 @@
-/** What a test run prints: a line for each file, the failures with their place at the end, and the totals last. */
+/** Output of a test run: a line for each file, the failures with their location, and the totals last. */
 import path from 'node:path';
 import { inspect } from 'node:util';
 import type { EventData } from 'node:test';
@@ -9,9 +9,9 @@ const WORDS: Readonly<Record<string, string>> = { passed: 'pass', failed: 'fail'
 export type Counts = Record<(typeof TOTALS)[number], number>;
 
 export interface Failure {
-  /** The test with the suites around it. */
+  /** Name of the test with its suites. */
   readonly name: string;
-  /** Where the test is written, below the root. */
+  /** Location of the test, below the root. */
   readonly at: string;
   readonly error: unknown;
 }
@@ -19,7 +19,7 @@ export interface FileResult {
   readonly file: string;
   readonly counts: Counts;
   readonly failures: readonly Failure[];
-  /** What the file and its tests wrote. */
+  /** Output of the file and its tests. */
   readonly output: string;
   readonly ms: number;
 }
@@ -32,8 +32,8 @@ const noCounts = (): Counts => ({
   skipped: 0,
   todo: 0,
 });
-/** Lines of a file's output that a failure is shown with. */
-const KEPT_LINES = 60;
+/** Lines of output shown with a file's failures, also at the end of the run, because a CI log may be cut to its end. */
+const KEPT_LINES = 150;
 const SLOWEST = 10;
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 const indent = (text: string): string => text.replaceAll(/^(?=.)/gm, '    ');
@@ -46,7 +46,7 @@ export class Report {
     this.#root = root;
     this.#write = write;
   }
-  /** One test of a run that shows each. */
+  /** Shows one test, in a run that lists each. */
   test(passed: boolean, { name, nesting, skip, details }: EventData.TestPass | EventData.TestFail): void {
     const mark = passed ? (skip ? '﹣' : '✔') : '✖';
     this.#write(`${'  '.repeat(nesting)}${mark} ${name} (${Math.round(details.duration_ms)} ms)\n`);
@@ -58,12 +58,9 @@ export class Report {
     const count = bad ? `${failures.length} of ${counts.tests} failed` : `${counts.tests} passed`;
     this.#write(`${bad ? '✖' : '✔'} ${seconds(ms).padStart(7)}  ${file}: ${count}\n`);
     if (!bad) return;
-    failures.forEach((failure) => this.#failure(failure));
-    const lines = result.output.trimEnd().split('\n');
-    if (result.output !== '')
-      this.#write(`${indent(`The file wrote last:\n${lines.slice(-KEPT_LINES).join('\n')}`)}\n`);
+    this.#failures(result);
   }
-  /** The end of a run of several files; true where nothing failed and something ran. */
+  /** End of a run of several files; true if some test ran and none failed. */
   end(ms: number): boolean {
     const counts = noCounts();
     for (const result of this.#results) for (const key of TOTALS) counts[key] += result.counts[key];
@@ -74,18 +71,23 @@ export class Report {
     }
     if (failures.length > 0 && this.#results.length > 1) {
       this.#write('\nfailed:\n');
-      failures.forEach((failure) => this.#failure(failure));
+      for (const result of this.#results) if (result.failures.length > 0) this.#failures(result);
     }
     const totals = TOTALS.map((key) => `ℹ ${WORDS[key] ?? key} ${counts[key]}`);
     this.#write(`\n${[...totals, `ℹ duration_ms ${Math.round(ms)}`].join('\n')}\n`);
     return failures.length === 0 && counts.failed === 0 && counts.cancelled === 0 && counts.tests > 0;
+  }
+  #failures({ failures, output }: FileResult): void {
+    failures.forEach((failure) => this.#failure(failure));
+    const lines = output.trimEnd().split('\n').slice(-KEPT_LINES);
+    if (output !== '') this.#write(`${indent(`The file wrote last:\n${lines.join('\n')}`)}\n`);
   }
   #failure({ name, at, error }: Failure): void {
     const { message, frames } = this.#read(error);
     const where = frames.length > 0 ? `${frames.map((frame) => `at ${frame}`).join('\n')}\n` : '';
     this.#write(`  ✖ ${at}  ${name}`.trimEnd() + `\n${indent(`${message}\n${where}`)}`);
   }
-  /** Message of an error with those of its causes, and the places in our own files it came through. */
+  /** Messages of an error and its causes, and its stack frames in our own files. */
   #read(error: unknown): { message: string; frames: string[] } {
     if (!(error instanceof Error))
       return { message: typeof error === 'string' ? error : inspect(error), frames: [] };

@@ -8,7 +8,7 @@ import type { TestContext } from 'node:test';
 import { chooseFiles } from './test-files.ts';
 
 const HEAD = `import { test } from 'node:test';\n`;
-/** A house of its own with these test files and the runner. */
+/** A folder with these test files and the runner. */
 function house(t: TestContext, files: Readonly<Record<string, string>>) {
   const root = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'offhook-test-')));
   t.after(() => fs.rmSync(root, { recursive: true, force: true }));
@@ -21,7 +21,7 @@ function house(t: TestContext, files: Readonly<Record<string, string>>) {
   for (const name of ['test.ts', 'test-files.ts', 'test-report.ts']) {
     fs.copyFileSync(path.join(import.meta.dirname, name), place(`scripts/${name}`));
   }
-  // Inside a test run Node's runner would report to the outer one.
+  // Inside a test run, Node's runner would report to the outer one.
   const { NODE_TEST_CONTEXT: _outer, ...env } = process.env;
   return {
     root,
@@ -36,7 +36,7 @@ function house(t: TestContext, files: Readonly<Record<string, string>>) {
   };
 }
 
-test('test run - a failure is shown by place and error, once where it happens and once at the end; totals are last', (t) => {
+test('test run - a failure is shown with its location, once immediately and once at the end; totals are last', (t) => {
   const { run } = house(t, {
     'server/good.test.ts': `${HEAD}test('good - one', () => {});\ntest('good - two', { skip: true }, () => {});\n`,
     'server/bad.test.ts': `import assert from 'node:assert/strict';
@@ -125,7 +125,7 @@ test('test run - takes files, folders and patterns; one file shows each of its t
   assert.match(unknown.err, /server\/none\.test\.ts: no test file is there/);
 });
 
-test('test run - files of one kind begin with the longest, pages before all', (t) => {
+test('test run - files of one kind begin with the longest, pages first', (t) => {
   const { root } = house(t, {
     'server/short.test.ts': '\n',
     'server/long.test.ts': '\n\n',
@@ -133,11 +133,18 @@ test('test run - files of one kind begin with the longest, pages before all', (t
     'server/test/support/rig.ts': "import { a,\n b } from './site.ts';\n",
     'server/src/engine.test.ts': "import { rig } from '../test/support/rig.ts';\n",
     'console/page.test.ts': 'useSite(); useBrowser();\n',
+    'server/all.test.ts': "await import('./long.test.ts');\n",
   });
   const files = chooseFiles(root);
   assert.deepEqual(
     files.map(({ name }) => name),
-    ['console/page.test.ts', 'server/src/engine.test.ts', 'server/long.test.ts', 'server/short.test.ts'],
+    [
+      'console/page.test.ts',
+      'server/src/engine.test.ts',
+      'server/all.test.ts',
+      'server/long.test.ts',
+      'server/short.test.ts',
+    ],
   );
   const [page, engine] = files;
   assert.ok(page!.kind.cores > engine!.kind.cores);
@@ -146,7 +153,7 @@ test('test run - files of one kind begin with the longest, pages before all', (t
   assert.equal(kinds.size, 2, 'files with an engine are known by what they import');
 });
 
-test('test run - quick files and pages make way for those that measure calls', (t) => {
+test('test run - quick files and pages have a lower priority than those that measure calls', (t) => {
   const priority = `import os from 'node:os';\n${HEAD}test('priority ' + (os.getPriority() - ${os.getPriority()}), () => {});\n`;
   const { run } = house(t, {
     'server/test/support/site.ts': 'export {};\n',
@@ -156,4 +163,16 @@ test('test run - quick files and pages make way for those that measure calls', (
   const { out } = run('--each');
   assert.match(out, /^✔ priority 0 /m);
   assert.match(out, /^✔ priority [1-9]/m);
+});
+
+test('test run - a hanging file is ended, with the name of its test and its output', (t) => {
+  const { run } = house(t, {
+    'server/hangs.test.ts': `${HEAD}test('ends', () => {});\ntest('hangs', async () => {
+  console.log('written before');
+  await new Promise((resolve) => setTimeout(resolve, 60_000));
+});\n`,
+  });
+  const { code, out } = run('--longest', '2', 'server');
+  assert.equal(code, 1);
+  assert.match(out, /hangs\.test\.ts {2}hangs\n +ran longer than 2 s and was ended[^]*written before/);
 });

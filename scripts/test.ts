@@ -1,4 +1,4 @@
-/** `npm test`: runs test files, each in a process of its own, as many at once as the cores carry. */
+/** `npm test`: runs test files, each in its own process, as many at once as the cores allow. */
 import os from 'node:os';
 import path from 'node:path';
 import { run } from 'node:test';
@@ -10,47 +10,57 @@ import { Report } from './test-report.ts';
 import type { Failure, FileResult } from './test-report.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
-/** Work that a core is given, in cores: some of what is started always waits. */
+/** Load of a core, in cores: a part of the processes always waits. */
 const SHARE = 1.3;
+/** Limit of one file, in seconds; the longest passing one took a third of it. */
+const LONGEST = 900;
 
-/** Makes way for files that measure the times of calls; all that the file starts does so too. */
+/** Lowers the priority below files that measure the times of calls, for all child processes, too. */
 const YIELD = `import os from 'node:os'; os.setPriority(Math.min(19, os.getPriority() + 5));`;
 
 interface Options {
   readonly names?: readonly string[];
   readonly signal: AbortSignal;
+  /** Limit of one file, in seconds. */
+  readonly longest: number;
   /** Called for each test as it ends. */
   readonly each?: (passed: boolean, data: EventData.TestPass | EventData.TestFail) => void;
 }
 
-/** Runs one file to its end. A file that ends without its own totals, or with none, has failed. */
+/** Runs one file to its end or the limit. A file that ends without its own totals, or with none, has failed. */
 async function runFile(
   { name: file, kind }: TestFile,
-  { names, signal, each }: Options,
+  { names, signal, longest, each }: Options,
 ): Promise<FileResult> {
   const began = performance.now();
   const failures: Failure[] = [];
   const around: string[] = [];
+  const running = new Set<string>();
   let output = '';
   let ran: number | undefined;
   let counts: FileResult['counts'] | undefined;
+  const late = AbortSignal.timeout(longest * 1000);
   const events = run({
     files: [path.join(ROOT, file)],
     concurrency: 1,
-    signal,
+    signal: AbortSignal.any([signal, late]),
     execArgv: kind.yields ? [`--import=data:text/javascript,${YIELD}`] : [],
     ...(names === undefined ? {} : { testNamePatterns: names }),
   });
   for await (const { type, data } of events) {
-    if (type === 'test:start') around.splice(data.nesting, Infinity, data.name);
+    if (type === 'test:dequeue') running.add(data.name);
+    else if (type === 'test:complete') running.delete(data.name);
+    else if (type === 'test:start') around.splice(data.nesting, Infinity, data.name);
     else if (type === 'test:stdout' || type === 'test:stderr') output += data.message;
     else if (type === 'test:diagnostic') {
-      // At the outermost level it is a total, which the summary has too.
+      // Messages at the outermost level are totals, which the summary contains, too.
       if (data.nesting > 0 || data.message.startsWith('Error: ')) output += `${data.message}\n`;
     } else if (type === 'test:pass') each?.(true, data);
     else if (type === 'test:fail') {
       each?.(false, data);
-      const failed = failureOf(data, [...around.slice(0, data.nesting), data.name]);
+      const failed = late.aborted
+        ? { name: [...running].join(', '), at: file, error: `ran longer than ${longest} s and was ended` }
+        : failureOf(data, [...around.slice(0, data.nesting), data.name]);
       if (failed !== null) failures.push(failed);
     } else if (type === 'test:summary') {
       if (data.file === undefined) counts = countsOf(data);
@@ -59,18 +69,18 @@ async function runFile(
   }
   if (counts === undefined) throw new Error(`${file}: the test runner gave no totals`);
   if (failures.length === 0 && (ran ?? 0) === 0) {
-    // The runner counts the file itself as a test that passed.
+    // The runner counts the file itself as a passed test.
     if (names === undefined) failures.push({ name: '', at: `${file}:1`, error: 'the file ran no test' });
     counts = { ...counts, tests: failures.length, passed: 0, failed: failures.length };
   }
   return { file, counts, failures, output, ms: performance.now() - began };
 }
 function countsOf({ counts }: EventData.TestSummary): FileResult['counts'] {
-  // The typings of Node lack it.
+  // Missing in Node's types.
   const { failed } = counts as typeof counts & { readonly failed: number };
   return { ...counts, failed };
 }
-/** Null for a test that failed only because of one inside it. */
+/** Null for a test that failed only because of a nested test. */
 function failureOf(data: EventData.TestFail, names: readonly string[]): Failure | null {
   const { error } = data.details;
   const { failureType, exitCode, signal } = error as {
@@ -80,7 +90,7 @@ function failureOf(data: EventData.TestFail, names: readonly string[]): Failure 
   };
   if (failureType === 'subtestsFailed') return null;
   const at = `${path.relative(ROOT, data.file ?? ROOT)}:${data.line ?? 1}`;
-  // A process that ends badly without a failed test.
+  // A process with a bad exit code without a failed test.
   if (data.name === data.file && exitCode !== undefined) {
     const end = signal ? `by ${signal}` : `with exit code ${exitCode}`;
     return { name: '', at, error: `the file ended ${end}, outside its tests` };
@@ -88,7 +98,7 @@ function failureOf(data: EventData.TestFail, names: readonly string[]): Failure 
   return { name: names.join(' > '), at, error: error.cause ?? error };
 }
 
-/** Runs all files; the next one begins when the cores have room for one of its kind. */
+/** Runs all files; the next one starts when the cores have room for its kind. */
 async function runAll(
   files: readonly TestFile[],
   limit: { readonly cores: number; readonly files: number },
@@ -123,9 +133,11 @@ async function main(): Promise<number> {
     options: {
       'test-name-pattern': { type: 'string', multiple: true },
       'test-concurrency': { type: 'string' },
+      // Seconds until a file is ended.
+      longest: { type: 'string', default: String(LONGEST) },
       // Shows each test, as a run of one file does.
       each: { type: 'boolean' },
-      // Taken where no file or folder is named.
+      // Default files if none is given.
       else: { type: 'string', multiple: true },
     },
   });
@@ -142,6 +154,7 @@ async function main(): Promise<number> {
   const names = values['test-name-pattern'];
   const options: Options = {
     signal: stop.signal,
+    longest: Number(values.longest),
     ...(names === undefined ? {} : { names }),
     ...(values.each === true || files.length === 1
       ? { each: (passed, data) => report.test(passed, data) }
@@ -153,7 +166,7 @@ async function main(): Promise<number> {
   await runAll(files, { cores, files: together }, async (file) => {
     if (stop.signal.aborted) return;
     const result = await runFile(file, options);
-    // A pattern leaves most files without a test.
+    // With a pattern, most files have no test.
     if (result.counts.tests > 0) report.file(result);
   });
   const good = report.end(performance.now() - began);

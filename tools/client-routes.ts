@@ -1,5 +1,5 @@
 /** client/routes.ts: the only part of the operations the client has at run time, so that it needs no schema. */
-import { GROUPS, hasMethod, routeOf } from '@offhook/contract/operations.ts';
+import { GROUPS, hasMethod, routeOf } from '@offhook/contract/operations/groups.ts';
 import type { Area } from '@offhook/contract/operation.ts';
 
 export function clientRoutes(): string {

@@ -1,19 +1,22 @@
 /**
- * Writes the documents derived from the code; `docs/openapi.json` and `docs/asyncapi.json` are for readers and not in the
+ * Writes the documents derived from the code; `docs/openapi.json`, `docs/asyncapi.json` and `docs/offhook.postman.json` are for readers and not in the
  * repository. `--check` writes nothing and fails when a document is not current or the contract lost something since the last
  * release; `--baseline` makes the current contract the baseline.
  */
 import fs from 'node:fs/promises';
 import path from 'node:path';
 import { ERRORS } from '@offhook/contract/errors.ts';
+import { z } from 'zod';
 import { messageOf } from '../server/src/core/errors.ts';
 import { asyncapiBreaks, openapiBreaks } from './contract-breaks.ts';
 import type { Document } from './contract-breaks.ts';
 import { clientRoutes } from './client-routes.ts';
 import { CONTRACTS, baselineOf, contractDocument, contractFolder } from './contract-documents.ts';
 import { apiKeysDocument } from './api-keys-document.ts';
+import { postmanCollection } from './postman.ts';
 import { eventsDocument } from './events-document.ts';
 import { SETTINGS, VERSION } from '../server/src/boot/config.ts';
+import { ConnectorDocument } from '../server/src/features/connectors/format/file.ts';
 import { featureCodesTable } from '../server/src/features/feature-codes/feature-codes.ts';
 
 const cell = (text: string): string => text.replaceAll('|', '\\|');
@@ -65,12 +68,20 @@ Dialled from any phone of the exchange. They are dialplan, so they work while th
 
 ${featureCodesTable()}`;
 
+/** docs/connector.schema.json, for editors of connector files. */
+const connectorSchema = (): string =>
+  `${JSON.stringify(z.toJSONSchema(ConnectorDocument, { io: 'input', reused: 'ref' }), null, 2)}\n`;
+
+/** The API for Postman and Bruno. */
+const collection = async (): Promise<string> => postmanCollection(await contractDocument('openapi'), VERSION);
+
 async function documents(): Promise<Readonly<Record<string, string>>> {
   return {
     'settings.md': settingsDocument(),
     'errors.md': errorsDocument(),
     'feature-codes.md': featureCodesDocument(),
     'events.md': eventsDocument(),
+    'connector.schema.json': connectorSchema(),
     'api-keys.md': apiKeysDocument(await contractDocument('openapi')),
     '../client/routes.ts': clientRoutes(),
   };
@@ -111,6 +122,7 @@ if (import.meta.main) {
   } else {
     for (const [name, text] of Object.entries(now)) await fs.writeFile(path.join(folder, name), text);
     await fs.cp(await contractFolder(), folder, { recursive: true });
+    await fs.writeFile(path.join(folder, 'offhook.postman.json'), await collection());
   }
   for (const line of lost) console.error(`breaks clients of the last release: ${line}`);
   if (process.argv.includes('--baseline')) {

@@ -75,11 +75,28 @@ const VALUES: Readonly<Record<string, unknown>> = {
   customer_disposition: null,
   trunk: null,
 };
+const CUSTOMER = {
+  id: 4711,
+  kind: 'person',
+  name: 'Anna Müller',
+  company: 'Acme',
+  owner: '1003',
+  vip: true,
+  blocked: false,
+  source: 'manual',
+  matches: 1,
+};
 /** Example values by event type, where the field name alone is ambiguous. */
 const OWN_VALUES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'parking.slot_occupied': { lot: 'default', parked_by: '1003' },
   'parking.slot_freed': { lot: 'default', reason: 'picked_up' },
+  'call.ringing': { customer: CUSTOMER },
+  'call.answered': { customer: CUSTOMER },
+  'call.customer': { customer: CUSTOMER },
+  'queue.caller_joined': { customer: CUSTOMER },
+  'queue.caller_changed': { customer: CUSTOMER },
   'call.ended': { into: undefined, customer_disposition: undefined },
+  'phonebook.callers_changed': { id: 12, extension: null },
   'history.gap': { from: '2026-03-02T09:02:11.000Z', to: '2026-03-02T09:04:38.000Z', channels: 4 },
   'history.settled': { from: '2026-03-02T09:02:11.000Z', to: '2026-03-02T09:04:38.000Z' },
   'history.difference': {

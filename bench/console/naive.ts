@@ -1,6 +1,6 @@
 /**
- * The peer: a page that draws its tables anew with every event, as a page without a live layer does. `?draw=no` only reads what
- * comes: nothing that is live can cost less.
+ * The peer: a page that renders its tables anew with every event, as without a live layer. `?draw=no` only receives
+ * events, the least possible work of a live page.
  */
 export const NAIVE_PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><title>peer</title>
 <body><table id="queues"></table><table id="agents"></table><script type="module" src="/bench/naive.js"></script></body></html>`;

@@ -1,4 +1,4 @@
-/** The console in a real Chromium, beside a service whose engine is scripted: the browser on one core, all else on the other. */
+/** The console in a real Chromium with a service and a scripted engine: the browser on one core, all else on the other. */
 import fs from 'node:fs';
 import { chromium } from 'playwright-core';
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
@@ -22,14 +22,14 @@ import { NAIVE_PAGE, NAIVE_SCRIPT } from './naive.ts';
 
 export interface ConsoleRig extends AsyncDisposable {
   readonly base: string;
-  /** Cookies of a supervisor who is signed in, nothing in the cache. */
+  /** A context with a supervisor's session and an empty cache. */
   context(): Promise<BrowserContext>;
-  /** Recorded calls, so many frames of the engine a second. */
+  /** Plays recorded calls at so many frames of the engine per second. */
   flood(rate: number, seconds: number): Promise<Flooded>;
-  /** CPU of the main thread of the renderer of the one page that is open, µs. */
+  /** CPU of the open page's main thread, µs. */
   mainThread(): Promise<number>;
 }
-/** The load has played when it answers, and waits this long for what follows: no figure holds that time. */
+/** The load replies after it has played and waited for the following events: no figure includes that wait. */
 export async function startConsole(agents: number): Promise<ConsoleRig> {
   await buildConsole(() => undefined);
   const stack = new AsyncDisposableStack();
@@ -56,7 +56,7 @@ export async function startConsole(agents: number): Promise<ConsoleRig> {
     const { port } = await firstLine<{ port: number }>(service);
     const base = `http://127.0.0.1:${port}`;
     const found = await findChromium();
-    // What is started inherits the core.
+    // Child processes inherit the core.
     moveTo(SUBJECT_CORE, process.pid);
     const browser: Browser = await chromium.launch({
       executablePath: found.path,
@@ -65,7 +65,7 @@ export async function startConsole(agents: number): Promise<ConsoleRig> {
         '--no-sandbox',
         '--disable-gpu',
         '--js-flags=--expose-gc',
-        // A page that comes from no address, as the peer's does, may not speak to this machine otherwise.
+        // Without it, a page without an address, such as the peer's, may not connect to this machine.
         '--disable-features=LocalNetworkAccessChecks',
       ],
     });
@@ -107,11 +107,11 @@ export async function startConsole(agents: number): Promise<ConsoleRig> {
     throw error;
   }
 }
-/** The thread that has the id of its process. */
+/** CPU of the thread whose id equals that of its process. */
 const mainThreadOf = (pid: number): number =>
   Number(fs.readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1000;
 
-/** Events the page hears. */
+/** Events received by the page. */
 export async function countEvents(cdp: CDPSession): Promise<() => number> {
   let events = 0;
   cdp.on('Network.webSocketFrameReceived', ({ response }) => {
@@ -120,7 +120,7 @@ export async function countEvents(cdp: CDPSession): Promise<() => number> {
   await cdp.send('Network.enable');
   return () => events;
 }
-/** Kept by the page from its first moment on: tasks that took 50 ms and more, and the largest paint. */
+/** Collected by the page from its start: tasks of 50 ms and more, and the largest paint. */
 export async function watchTasks(page: Page): Promise<void> {
   await page.addInitScript(`
     globalThis.benchTasks = [];
@@ -132,7 +132,7 @@ export async function watchTasks(page: Page): Promise<void> {
     }).observe({ type: 'largest-contentful-paint', buffered: true });
   `);
 }
-/** Bytes of the heap that are in use, garbage collected before. */
+/** Used bytes of the heap after a garbage collection. */
 export async function heap(cdp: CDPSession): Promise<number> {
   await cdp.send('HeapProfiler.collectGarbage');
   await cdp.send('HeapProfiler.collectGarbage');

@@ -1,9 +1,9 @@
-/** Call records of many calls, made of recordings of real ones: other times, other channels, other people. */
+/** Call records of many calls, made of recorded ones with other times, channels and people. */
 import fs from 'node:fs';
 import path from 'node:path';
 
 const FIXTURES = path.join(import.meta.dirname, '../../server/src/features/history/fixtures');
-/** What a day is made of, by how often. */
+/** Kinds of calls of a day, with their frequency. */
 const MIX: readonly (readonly [name: string, times: number])[] = [
   ['internal-answered', 8],
   ['three-devices', 8],
@@ -22,7 +22,7 @@ const MIX: readonly (readonly [name: string, times: number])[] = [
   ['park', 1],
 ];
 export const EXTENSIONS = 1_000;
-/** Everybody in the recordings has a number of four digits that begins with 100. */
+/** Every person in the recordings has a number of four digits that begins with 100. */
 const person = (digit: number, i: number): string => String(1_000 + ((i * 37 + digit) % EXTENSIONS));
 
 interface Recorded {
@@ -38,7 +38,7 @@ function read(name: string): Recorded {
     first: Number(/"(\d{10})\.\d{6}"/.exec(text)![1]),
   };
 }
-/** A moment keeps its six decimals; an id, which has fewer, gets a number of its own. */
+/** Times keep their six decimals; ids have fewer and get their own serial. */
 const moved = (recorded: Recorded, i: number, seconds: number): string =>
   recorded.text
     .replaceAll(/\b(\d{10})\.(\d+)/g, (_all, at: string, rest: string) => {
@@ -48,8 +48,8 @@ const moved = (recorded: Recorded, i: number, seconds: number): string =>
     .replaceAll(/\b100(\d)\b/g, (_all, digit: string) => person(Number(digit), i));
 
 /**
- * Calls in order of their beginning, `perSecond` of them each second from `from` on, as one text each with the number of its
- * records. Records of calls that overlap are not mixed: the order between calls says nothing.
+ * Calls in order of their start, `perSecond` of them each second from `from` on, each as one text with its number of
+ * records. Records of overlapping calls are not mixed, because the order between calls does not matter.
  */
 export function* callsOf(
   calls: number,
@@ -58,7 +58,7 @@ export function* callsOf(
   const bag = MIX.flatMap(([name, times]) => Array.from({ length: times }, () => name));
   const recordings = new Map(MIX.map(([name]) => [name, read(name)]));
   for (let i = 0; i < calls; i += 1) {
-    // A stride without a common factor with the bag, so that the kinds follow each other in no run.
+    // A stride without a common factor with the bag's size, so that no kind comes in series.
     const recorded = recordings.get(bag[(i * 29) % bag.length]!)!;
     yield {
       text: moved(recorded, i, options.from + Math.floor(i / options.perSecond)),
@@ -66,7 +66,7 @@ export function* callsOf(
     };
   }
 }
-/** Writes at least `records` records; returns how many calls and records there are. */
+/** Writes at least `records` records; returns the numbers of calls and records. */
 export function writeRecords(
   file: string,
   records: number,

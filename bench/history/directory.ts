@@ -61,7 +61,7 @@ export function benchDirectory(): Directory {
   };
 }
 
-/** The history feature alone: nobody is audited, nothing was recorded, and what it publishes is committed at once. */
+/** The history feature alone: without audit trail and recordings; its published events are committed at once. */
 export async function benchHistory(store: Store, records: CallRecords): Promise<History> {
   const history: History = await createHistory({
     ...bare(store),

@@ -1,6 +1,7 @@
 /**
- * A million rows as CSV: `export-subject.ts <way> <file> [<where the CSV stays>]`. `ours` is the pages of the history and the writer of the exports
- * feature, into a file; `bare` reads one ready text of each row and writes it, which is the least there is to do.
+ * A million rows as CSV: `export-subject.ts <way> <file> [<where the CSV stays>]`. `ours` is the pages of the history and
+ * the writer of the exports feature, into a file; `bare` reads one prepared text of each row and writes it, the least
+ * possible work.
  */
 import { closeSync, openSync, statSync, unlinkSync, writeSync } from 'node:fs';
 import os from 'node:os';

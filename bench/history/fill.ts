@@ -1,11 +1,11 @@
-/** A store with millions of conversations: a few thousand real ones, told from call records, and the same again on other days. */
+/** A store with millions of conversations: a few thousand real ones from call records, copied to other days. */
 import { DatabaseSync } from 'node:sqlite';
 
 const DAY_MS = 86_400_000;
 /** Copies in one statement, so that its journal stays small. */
 const AT_ONCE = 50;
 
-/** Column by column what becomes of a row `t` on the `c`-th day after; every other column stays as it is. */
+/** Columns of a row `t` that change in its copy on the `c`-th day after; all others stay. */
 interface Copied {
   readonly table: string;
   readonly moved: Readonly<Record<string, string>>;
@@ -44,7 +44,7 @@ const tablesOf = (conversations: number, rows: number, changes: number): readonl
   },
 ];
 
-/** Names that a search looks through: so many callers from outside, each with one of the conversations. */
+/** Number of outside callers whose names a search scans, each with one of the conversations. */
 const CALLERS = 500_000;
 const callers = (conversations: number): readonly string[] => [
   `insert into conversation_terms (kind, value, text)
@@ -55,7 +55,7 @@ const callers = (conversations: number): readonly string[] => [
    select 'number', '+4930' || (1000000 + i), c.started_ms, c.id from s join conversations c on c.id = 1 + i % ${conversations}`,
 ];
 
-/** Fills up a SQLite store that holds some conversations of one day to `conversations` of them or a few more. */
+/** Fills an SQLite store with conversations of one day up to `conversations` or a few more. */
 export function multiply(
   file: string,
   conversations: number,

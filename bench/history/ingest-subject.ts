@@ -1,12 +1,12 @@
 /**
- * Reads a file of call records into a new store and says how long it took: `ingest-subject.ts <way> <file> <records> <place>`.
- * `ours` is the history feature with its reader; the others store the bare fields of each record and nothing else.
+ * Reads a file of call records into a new store and prints the time: `ingest-subject.ts <way> <file> <records> <place>`.
+ * `ours` is the history feature with its reader; the others store only the bare fields of each record.
  */
 import fs from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import path from 'node:path';
 import { nodeId } from '@offhook/contract/ids.ts';
-import { createCelReader } from '../../server/src/adapters/asterisk/cel/reader.ts';
+import { CelReader } from '../../server/src/adapters/asterisk/cel/reader.ts';
 import { openSqliteStore } from '../../server/src/adapters/sqlite/store.ts';
 import { systemClock as clock } from '../../server/src/core/clock.ts';
 import { silent as log } from '../../server/src/core/log.ts';
@@ -20,7 +20,7 @@ const began = performance.now();
 async function ours(): Promise<void> {
   const store = await openSqliteStore(path.join(place, 'offhook.db'));
   const size = fs.statSync(file).size;
-  const records = createCelReader({ file, node: nodeId('ast1'), log, clock, rotate_bytes: Infinity });
+  const records = new CelReader({ file, node: nodeId('ast1'), log, clock, rotate_bytes: Infinity });
   await using history = await benchHistory(store, records);
   const db = store.db<Tables>();
   const offset = async (): Promise<number> => {
@@ -36,7 +36,7 @@ async function ours(): Promise<void> {
   await store.close();
 }
 
-/** The fields of each line; the quoting of values does not matter for what it costs to store them. */
+/** Fields of each line; the quoting of values does not affect the cost of storing them. */
 const rowsOf = (): string[][] =>
   fs
     .readFileSync(file, 'utf8')
@@ -44,7 +44,7 @@ const rowsOf = (): string[][] =>
     .split('\n')
     .map((line) => line.slice(1, -1).split('","'));
 
-/** What an engine's own module does, with a key against doubles: one insert and one commit for each record. */
+/** As an engine's own module, with a key against duplicates: one insert and one commit for each record. */
 function oneByOne(perCommit: number): number {
   const rows = rowsOf();
   const db = new DatabaseSync(path.join(place, 'bare.db'));

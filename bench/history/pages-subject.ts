@@ -1,7 +1,6 @@
 /**
- * The history over HTTP on a store that is there already: `pages-subject.ts <file or URL>`. Everybody with a token is let in,
- * so that what a page costs is not hidden behind signing in. `/offset` is the page as others make it: the same rows by OFFSET,
- * with a count.
+ * The history over HTTP on an existing store: `pages-subject.ts <file or URL>`. Every token is accepted, so that the cost
+ * of a page is not hidden by authentication. `/offset` is a usual implementation: the same rows by OFFSET, with a count.
  */
 import { DatabaseSync } from 'node:sqlite';
 import { openSqliteStore } from '../../server/src/adapters/sqlite/store.ts';
@@ -13,20 +12,20 @@ import type { CallRecords } from '../../server/src/ports/call-records.ts';
 import { benchHistory } from './directory.ts';
 
 export type PageQuestion =
-  /** Microseconds of running a statement again and again, without anything around it. */
+  /** Microseconds of a repeated statement alone. */
   | {
       readonly ask: 'statement';
       readonly sql: string;
       readonly values: readonly (string | number)[];
       readonly times: number;
     }
-  /** When the newest conversation began, in milliseconds since 1970. */
+  /** Start of the newest conversation, in milliseconds since 1970. */
   | { readonly ask: 'newest' };
 
 const [file = ''] = process.argv.slice(2);
 const store = await openSqliteStore(file);
 const bare = new DatabaseSync(file, { readOnly: true });
-/** Nothing more is read. */
+/** A source without new records. */
 const records: CallRecords = {
   async *read(_from, signal) {
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
@@ -51,7 +50,12 @@ const host = await createHost({
   log,
   version: 'bench',
 });
-addOperations(host.app, [historyOperations(history), conversationOperations(history)]);
+// An empty phonebook: the figures are those of the history.
+const customers = { named: async () => new Map() };
+addOperations(host.app, [
+  historyOperations(history, customers),
+  conversationOperations({ ...history, customers }),
+]);
 const page = bare.prepare(
   'select * from history_rows where extension = ? order by started_us desc, id desc limit 50 offset ?',
 );

@@ -1,4 +1,4 @@
-/** P20: a changed configuration proven, written, read by the live engine and read back, beside what everybody else does. */
+/** P20: a changed configuration proven, written, reloaded by the running engine and read back, compared with the usual way. */
 import fs from 'node:fs/promises';
 import path from 'node:path';
 import { startExchange } from '../exchange.ts';
@@ -87,7 +87,7 @@ const extension = (i: number) => ({
   object: { extension: String(900_000 + i), username: `more${i}`, name: `One more ${i}` },
 });
 
-/** As others bring a change to their engine: every file written anew, then everything read again; nothing is looked at afterwards. */
+/** The usual way: every file rewritten, then everything reloaded, without a check. */
 async function regenerate(site: Exchange, what: 'phones' | 'everything'): Promise<number> {
   const etc = path.join(site.instance.folder, 'etc');
   const names = (await fs.readdir(etc)).filter((name) => name.endsWith('.conf'));
@@ -96,13 +96,13 @@ async function regenerate(site: Exchange, what: 'phones' | 'everything'): Promis
   const manager = await rawManager(site.instance.ami_port, { user, secret }, 'off');
   try {
     const began = performance.now();
-    // A comment more, because a file of the same size and time is not read again.
+    // With another comment, because a file of the same size and time is not reloaded.
     for (const [i, name] of names.entries())
       if (what === 'everything' || name.startsWith('pjsip'))
         await fs.writeFile(path.join(etc, name), Buffer.concat([texts[i]!, Buffer.from(`; ${began}\n`)]));
     const written = performance.now();
     await manager.action('Reload', what === 'phones' ? { Module: 'res_pjsip.so' } : {});
-    // A reload of everything is only begun when it is answered; the next action waits behind it.
+    // A reload of everything is only started when its reply comes; the next action waits for its end.
     await manager.action('Reload', { Module: 'app_queue.so' });
     return what === 'phones' ? performance.now() - written : performance.now() - began;
   } finally {

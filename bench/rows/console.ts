@@ -1,4 +1,4 @@
-/** The console as Chromium has it: what it loads, how busy its main thread is, and what it keeps. */
+/** The console in Chromium: its load, the use of its main thread, and its memory. */
 import type { Page } from 'playwright-core';
 import { countEvents, heap, startConsole, watchTasks } from '../console/rig.ts';
 import type { ConsoleRig } from '../console/rig.ts';
@@ -6,10 +6,10 @@ import { QUICK, ROUNDS, atLeast, atMost, count, figure, interleave, series } fro
 import type { Figure, Gate, Row } from '../lib.ts';
 
 const AGENTS = 300;
-/** Loaded after the first look, and left out of what was asked: charts and the telephone. */
+/** Loaded later, and not counted: charts and the phone. */
 const LATER = /\/(?:plot|uPlot|panel|softphone|sip)[-.]/i;
 interface Loaded {
-  /** Compressed, as they came. */
+  /** Compressed, as received. */
   readonly kilobytes: number;
   readonly withHeaders: number;
   readonly firstPaint: number;
@@ -67,7 +67,7 @@ const PAGES = ['/wallboard', '/desk'];
 /** First load. */
 export async function c1(): Promise<Row> {
   await using rig = await startConsole(AGENTS);
-  // The service reads its files when they are first asked for.
+  // The service reads its files at the first request.
   for (const path of PAGES) await load(rig, path);
   const loads = await interleave(PAGES, ROUNDS, (path) => load(rig, path));
   const figures: Figure[] = [];
@@ -107,10 +107,10 @@ const PATHS: Readonly<Record<string, string>> = {
   'only read': '/bench/naive?draw=no',
 };
 interface Worked {
-  /** Share of one core that the main thread had, %. */
+  /** Use of one core by the main thread, %. */
   readonly busy: number;
   readonly events: number;
-  /** The longest task, ms, and how many took 50 and more. */
+  /** The longest task, ms, and the number of tasks of 50 ms and more. */
   readonly longest: number;
   readonly long: number;
 }
@@ -143,7 +143,7 @@ async function work(rig: ConsoleRig, path: string): Promise<Worked> {
     await context.close();
   }
 }
-/** How busy the wallboard is. */
+/** Use of the main thread by the wallboard. */
 export async function c2(): Promise<Row> {
   await using rig = await startConsole(AGENTS);
   await work(rig, '/wallboard');
@@ -182,11 +182,11 @@ export async function c2(): Promise<Row> {
   };
 }
 
-/** As many as come in an hour at 100 a second, or a part of them. */
+/** Events of an hour at 100 per second, or a part of them. */
 const EVENTS = QUICK ? 20_000 : 360_000;
 const FAST = 6_000;
 const STEPS = 12;
-/** What the wallboard keeps. */
+/** Memory of the wallboard. */
 export async function c3(): Promise<Row> {
   await using rig = await startConsole(AGENTS);
   const context = await rig.context();
@@ -203,7 +203,7 @@ export async function c3(): Promise<Row> {
     kept.push(await heap(cdp));
   }
   await context.close();
-  // The first half warms caches of the browser; what grows goes on growing after it.
+  // The first half warms caches of the browser; a leak continues after it.
   const half = kept.slice(STEPS / 2);
   const mean = (list: readonly number[]): number => list.reduce((a, b) => a + b, 0) / list.length;
   const [xs, ys] = [half.map((_, i) => i), half.map((bytes) => bytes / 2 ** 20)];

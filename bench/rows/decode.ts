@@ -1,4 +1,4 @@
-/** P1 decode, P2 decode with the model behind it, P22 their growth. */
+/** P1 decode, P2 decode with the model behind it, P22 growth of both. */
 import {
   GENERATOR_CORE,
   ROUNDS,
@@ -26,11 +26,11 @@ interface Cost {
   readonly cpu_us: number;
 }
 const EVENTS = 150_000;
-/** The slow ones would take the whole time of a run. */
+/** Slow subjects would take most of a run's time. */
 const FEW_EVENTS = 25_000;
 const PEERS = ['ami-io', 'asterisk-manager', 'nami', 'asterisk-ami-client'];
 
-/** Every subject reads the same stream. Ours has to read every event of it; of a peer it is told what it lost. */
+/** Every subject reads the same stream. Ours must read every event; a peer's losses are reported. */
 async function measure(
   subjects: readonly string[],
   events: number,
@@ -48,7 +48,7 @@ async function measure(
         SUBJECT_CORE,
         ['decode', 'model'].includes(subject) ? SERVICE_FLAGS : [],
       );
-      // The greeting after the sign-in is an event as well.
+      // The greeting after the sign-in is an event, too.
       const lost = sent.events + 1 - cost.events;
       if (lost !== 0 && !PEERS.includes(subject)) throw new Error(`${subject} lost ${lost} events`);
       return { ...cost, lost };

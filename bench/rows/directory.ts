@@ -38,13 +38,16 @@ interface Cost {
   readonly cpu: number;
   readonly rate: number;
 }
-/** Requests of one round: about a second of the subject's core. A number, so that other work on the machine changes no figure of CPU. */
+/**
+ * Requests of one round: about a second of the subject's core. A fixed number, so that other load of the machine changes
+ * no CPU figure.
+ */
 const requests = (subject: string, size: number): number => {
   if (['unchanged', 'hello', 'framework'].includes(subject)) return 8_000;
   return Math.round((subject === 'json' ? 400_000 : 1_500_000) / size);
 };
 
-/** One site of this size behind the service, given to `work`; everything is ended and removed afterwards. */
+/** Runs `work` with a site of this size behind the service; everything is ended and removed afterwards. */
 export async function withDirectory<T>(
   extensions: number,
   work: (service: ChildProcess, port: number, data: string) => Promise<T>,
@@ -61,7 +64,7 @@ export async function withDirectory<T>(
     await end(service);
   }
 }
-/** Milliseconds of making the list anew after one change: of every round the median and p99. */
+/** Milliseconds of rebuilding the list after one change: median and p99 of every round. */
 async function rebuilt(service: ChildProcess): Promise<{ p50: number[]; p99: number[] }> {
   const rounds: number[][] = [];
   for (let round = -1; round < ROUNDS; round++) {
@@ -184,7 +187,7 @@ async function measure(
         throw new Error(`${subject}: ${JSON.stringify(load)}`);
       return { cpu: cpu / load.requests, rate: load.requests / load.seconds };
     };
-    // The first requests of a process pay for compiling.
+    // The first requests of a process include compiling.
     for (const subject of subjects) await once(subject);
     return await interleave(subjects, ROUNDS, once);
   } finally {

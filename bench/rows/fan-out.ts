@@ -1,4 +1,4 @@
-/** P5: as many messages as go out, and what slow readers (P13) do to the others. */
+/** P5: messages at full speed, and the effect of slow readers (P13) on others. */
 import { QUICK, ROUNDS, atLeast, atMost, count, figure, interleave, ratioOf, series } from '../lib.ts';
 import type { Figure, Gate, Row } from '../lib.ts';
 import { NAMES, withSubjects } from '../stream/subjects.ts';
@@ -7,7 +7,7 @@ import type { Cost, Kind } from '../stream/subjects.ts';
 const EXTENSIONS = 1_000;
 const MESSAGES = 400_000;
 const SIZES = QUICK ? [1_000] : [100, 1_000, 10_000];
-/** Writes of the engine that may be under way: enough that nobody waits, few enough that no client falls behind. */
+/** Unreceived writes of the engine: enough that no client idles, few enough that none falls behind. */
 const WINDOW = 4;
 const BATCH = 10;
 
@@ -71,9 +71,9 @@ export async function p5(): Promise<Row> {
 
 const CLIENTS = QUICK ? 2_000 : 10_000;
 const FROZEN = 100;
-/** Some 10 MB for each of the frozen ones, more than the kernel holds for them. */
+/** Some 10 MB for each frozen client, more than the kernel buffers. */
 const MISSED = 25_000;
-/** The frozen ones are wallboards that hear everything; the others hear their own extension, and are timed. */
+/** The frozen clients are wallboards with every event; the measured ones have their own extension. */
 export async function p13(): Promise<Row> {
   const kinds: readonly Kind[] = ['ours', 'ws'];
   const site = { extensions: CLIENTS, queues: CLIENTS / 20 };

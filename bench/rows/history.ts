@@ -35,14 +35,14 @@ import { startPostgres } from '../../server/test/support/postgres.ts';
 
 const FROM = 1_790_000_000;
 const DAY_MS = 86_400_000;
-/** Call records of the day that a big store is made of. */
+/** Number of call records of the day that a large store consists of. */
 const DAY_RECORDS = 100_000;
 /** Ten million take 30 GB and half an hour to make: only with `--large`. */
 const LARGE = process.argv.includes('--large') ? [10_000_000] : [];
 const SIZES = QUICK ? [10_000, 100_000] : [10_000, 100_000, 1_000_000, ...LARGE];
 const TIMES = QUICK ? 40 : 200;
 const WARM = 20;
-/** Filled stores are big and slow to make: they are kept for the next run, which brings them up to date as a site's is. */
+/** Filled stores are large and slow to create: they are kept for the next run, which migrates them as a site's. */
 const KEPT = path.join(os.homedir(), '.cache', 'offhook', 'bench-history');
 
 interface Ingested {
@@ -70,7 +70,7 @@ export async function storeOf(conversations: number): Promise<string> {
   return file;
 }
 
-/** Who asks is a supervisor whose extension is the token. */
+/** The requests are by a supervisor whose extension is the token. */
 const PERSON = '1500';
 interface Page {
   readonly next_cursor: string | null;
@@ -104,7 +104,7 @@ async function timed(base: string, list: string): Promise<Timed> {
 }
 const read = async (base: string, list: string): Promise<Page> =>
   JSON.parse((await request(base + list, { token: PERSON })).body) as Page;
-/** The path of the page that comes after so many others of the list. */
+/** Path of the page after `pages` pages of the list. */
 async function deep(base: string, list: string, pages: number): Promise<string> {
   let cursor = '';
   for (let i = 0; i < pages; i += 1) {

@@ -8,7 +8,7 @@ const p50s = (costs: readonly Cost[] = []): number[] => costs.map((c) => c.p50);
 const p99s = (costs: readonly Cost[] = []): number[] => costs.map((c) => c.p99);
 const median = (values: readonly number[]): number => series(values).median;
 
-/** Clients, events in a round, events a second: as many as one core can bring to so many clients at leisure. */
+/** Clients, events in a round, events per second: a load well below the limit of one core. */
 const WIDE = [
   [1, 100, 50],
   [100, 60, 20],

@@ -1,4 +1,4 @@
-/** From a frame of the engine to the changed presence that a client reads, while other frames arrive. */
+/** From a frame of the engine to the changed presence read by a client, while other frames arrive. */
 import { startFakeAmi } from '../../server/test/support/fake-ami.ts';
 import { request } from '../http-client.ts';
 import {
@@ -38,7 +38,7 @@ export async function latency(): Promise<Row> {
     const now = performance.now();
     due += ((now - last) * FRAMES_PER_SECOND) / 1000;
     last = now;
-    // The last two extensions are the ones that are looked at.
+    // The last two extensions are the measured ones.
     while (frames.length < due) {
       const text = recordingCopy(copy++, EXTENSIONS - 2).toString('latin1');
       frames = frames.concat(text.split('\r\n\r\n').filter((frame) => frame !== ''));
@@ -57,7 +57,7 @@ export async function latency(): Promise<Row> {
       const answer = await request(url, { token });
       return (JSON.parse(answer.body) as { contacts: { sip_status: string }[] }).contacts[0]!.sip_status;
     };
-    /** Milliseconds of each change until it is read, asking again and again. */
+    /** Milliseconds from each change until it is read, by repeated requests. */
     async function round(): Promise<number[]> {
       const ms: number[] = [];
       for (let i = 0; i < TIMES; i++) {

@@ -1,4 +1,4 @@
-/** P19: signing in beside the key derivation alone. */
+/** P19: signing in, with its limit, the key derivation alone. */
 import { startFakeAmi } from '../../server/test/support/fake-ami.ts';
 import { signIn, together } from '../http-client.ts';
 import {

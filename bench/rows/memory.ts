@@ -1,4 +1,4 @@
-/** P12: what one connected client costs in memory. */
+/** P12: memory of one connected client. */
 import { QUICK, atMost, count, figure, ratioOf, series, slopeOf } from '../lib.ts';
 import type { Figure, Row } from '../lib.ts';
 import type { Topics } from '../stream/script.ts';
@@ -6,16 +6,16 @@ import { NAMES, startSubject } from '../stream/subjects.ts';
 import type { Kind } from '../stream/subjects.ts';
 
 const CLIENTS = QUICK ? 2_000 : 10_000;
-/** Each in a process of its own, and memory hardly differs from one to the next. */
+/** Each in its own process; memory hardly differs between them. */
 const TIMES = QUICK ? 1 : 3;
 const MOST_KB = 13;
 
-/** Bytes that each client added to its process, after some events where it hears any. */
+/** Bytes that each client added to its process, after some events if it receives any. */
 async function perClient(kind: Kind, clients: number, topics: Topics): Promise<number> {
   await using subject = await startSubject(kind, { extensions: clients, queues: clients / 20 }, { clients });
-  // The code is compiled, and what is made once is made.
+  // First the code is compiled and shared objects are created.
   await subject.connect({ count: 50, topics });
-  // So is the log that all share: as many events as it keeps in memory.
+  // Then the shared log is filled: as many events as it keeps in memory.
   if (topics === 'narrow') await subject.play({ events: 8_000, rate: 2_000, batch: 20, callers: true });
   await subject.ask({ ask: 'close' });
   const empty = await subject.memory();

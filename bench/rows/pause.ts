@@ -1,4 +1,4 @@
-/** P11: from the request to pause until the answer that the engine has confirmed it. */
+/** P11: from the request for a pause to the reply after the engine's confirmation. */
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { startExchange } from '../exchange.ts';
@@ -8,11 +8,11 @@ import type { Figure, Gate, Row } from '../lib.ts';
 import { rawManager } from '../raw-manager.ts';
 import { PASSWORD, extensionOf, queueOf } from '../site-data.ts';
 
-/** One pause for each in a round, so that no two of one agent can overtake one another. */
+/** One pause for each agent in a round, so that no two of one agent can overtake each other. */
 const AGENTS = 100;
 const QUEUES = 12;
 
-/** Milliseconds that one flushed commit of a few rows takes on this disk. */
+/** Milliseconds of one flushed commit of a few rows on this disk. */
 function commits(db: DatabaseSync): number[] {
   const insert = db.prepare('insert into lines (text) values (?)');
   return Array.from({ length: 50 }, () => {
@@ -74,7 +74,7 @@ export async function p11(): Promise<Row> {
     });
     await Promise.all([sent, ...seen]);
   }
-  /** Milliseconds of each, in order of their ends. */
+  /** Milliseconds of each pause, in order of their ends. */
   async function round(way: typeof ours, queue: string | null, concurrency: number): Promise<number[]> {
     const ms: number[] = [];
     await together(agents, concurrency, async (agent) => {

@@ -1,4 +1,4 @@
-/** P17: everybody comes back at once. P21: what one client missed, and what an event costs the journal. */
+/** P17: all clients return at once. P21: the missed events of one client, and the cost of an event in the journal. */
 import path from 'node:path';
 import {
   QUICK,
@@ -18,7 +18,7 @@ import { NAMES, startSubject, withSubjects } from '../stream/subjects.ts';
 import type { Kind } from '../stream/subjects.ts';
 
 const CLIENTS = QUICK ? 2_000 : 10_000;
-/** Events while nobody was there. */
+/** Number of events while no client was connected. */
 const MISSED = 2_000;
 const WAYS = ['resume', 'snapshot'] as const;
 

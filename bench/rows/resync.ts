@@ -1,4 +1,4 @@
-/** P15: the whole state read anew, P16: a start of the service beside an engine that runs, on a site of 10,000 extensions. */
+/** P15: a full resync, P16: a start of the service with a running engine, on a site of 10,000 extensions. */
 import fs from 'node:fs/promises';
 import path from 'node:path';
 import { startExchange } from '../exchange.ts';
@@ -23,7 +23,7 @@ import {
 } from '../lib.ts';
 import type { Row } from '../lib.ts';
 
-/** Readings of one round after the first one, which pays for compiling. */
+/** Readings of one round after the first one, which includes compiling. */
 const TIMES = 3;
 interface Reading {
   readonly first: number;
@@ -49,7 +49,7 @@ export async function measure(site: Pick<Exchange, 'data' | 'instance'>, who: st
     );
     return { first: ms[0]!, again: series(ms.slice(1)).median, frames, delay: 0 };
   }
-  // A folder of its own: nothing that was told before makes its first reading cheaper.
+  // A new folder: no stored state makes the first reading cheaper.
   using folder = temporaryFolder();
   const data = folder.path;
   await fs.copyFile(path.join(site.data, 'offhook.db'), path.join(data, 'offhook.db'));
@@ -72,7 +72,7 @@ export async function measure(site: Pick<Exchange, 'data' | 'instance'>, who: st
 }
 
 let kept: { resync: Row; coldStart: Row } | undefined;
-/** Both rows share the big engine, whose own start takes most of the time. */
+/** Both rows share the large engine, whose start takes most of the time. */
 async function both(): Promise<{ resync: Row; coldStart: Row }> {
   if (kept !== undefined) return kept;
   const growth: [number, number][] = [];

@@ -1,4 +1,4 @@
-/** P8: the directory's search, in process, beside LIKE in SQLite and an array in memory. */
+/** P8: search of the directory, in process, with LIKE in SQLite and an array in memory. */
 import {
   QUICK,
   ROUNDS,

@@ -1,4 +1,4 @@
-/** What an owner of a small site sees: how long a start takes, and what the idle service holds. */
+/** A small site: the time of a start, and the memory of the idle service. */
 import fs from 'node:fs';
 import { startExchange } from '../exchange.ts';
 import { ROUNDS, atMost, figure } from '../lib.ts';

@@ -1,4 +1,4 @@
-/** P6: a thousand wallboards while a big call centre works. */
+/** P6: a thousand wallboards of a busy call centre. */
 import { QUICK, ROUNDS, ask, atMost, count, cpuOf, figure, series } from '../lib.ts';
 import type { Row } from '../lib.ts';
 import type { Flooded } from '../stream/load.ts';
@@ -9,7 +9,7 @@ const QUEUES = 50;
 const FRAMES_PER_SECOND = 3_000;
 const SECONDS = QUICK ? 5 : 15;
 
-/** What runs by itself while nothing happens: it is told with the next change, and differs from one moment to the next. */
+/** Values that change with time alone: they are published with the next change, and differ between clients. */
 function settled(stats: unknown): string {
   const {
     occupancy: _o,

@@ -1,4 +1,4 @@
-/** P18: webhooks told to targets on this machine. */
+/** P18: deliveries of webhooks to targets on this machine. */
 import type { ChildProcess } from 'node:child_process';
 import {
   GENERATOR_CORE,

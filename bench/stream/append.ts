@@ -1,4 +1,4 @@
-/** What an event costs the journal: `append.ts <way> <file>` prints `{ us }`, microseconds of CPU of one event. */
+/** Cost of an event in the journal: `append.ts <way> <file>` prints `{ us }`, microseconds of CPU of one event. */
 import { nodeId } from '@offhook/contract/ids.ts';
 import { DatabaseSync } from 'node:sqlite';
 import { openMemoryJournal } from '../../server/src/adapters/memory/journal-store.ts';

@@ -3,7 +3,7 @@ import { rfc3339 } from '../../server/src/core/clock.ts';
 import { extensionOf } from '../site-data.ts';
 import { SCRIPT_MS } from './script.ts';
 
-/** The n-th event of the script as the model would have made it. */
+/** The n-th event of the script as built by the model. */
 export function presenceEvent(n: number, extensions = 1_000): DomainEvent {
   const extension = extensionOf(n % extensions);
   const at = SCRIPT_MS + n;

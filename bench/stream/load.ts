@@ -1,6 +1,6 @@
 /**
- * Thousands of clients on one core, and the engine they hear of: `load.ts <the site, as JSON>`. It prints
- * `{ port }` of that engine and is asked over IPC. The engine speaks in the same process, so one clock times both ends.
+ * Thousands of clients on one core, with their engine: `load.ts <the site, as JSON>`. It prints the `{ port }` of that
+ * engine and accepts requests over IPC. Clients and engine share a process, so that one clock measures both ends.
  */
 import net from 'node:net';
 import { startFakeAmi } from '../../server/test/support/fake-ami.ts';
@@ -19,7 +19,7 @@ import {
 import type { Topics } from './script.ts';
 import { clientFrame, eachFrame, upgradeRequest } from './wire.ts';
 
-/** How a subject is spoken to. `ws` is every peer of ours with bare WebSocket frames. */
+/** Protocol of a subject. `ws` is every peer of ours with bare WebSocket frames. */
 export type Wire = 'offhook' | 'ws' | 'socket.io' | 'offhook-sse' | 'sse';
 export interface Site {
   readonly extensions: number;
@@ -32,29 +32,29 @@ export type LoadQuestion =
       readonly port: number;
       readonly count: number;
       readonly topics: Topics;
-      /** So many of the first ones hear every presence. */
+      /** Number of first clients with every presence. */
       readonly wideFirst?: number;
       readonly snapshot?: boolean;
-      /** It was away for so many events and resumes. */
+      /** Number of missed events before it resumes. */
       readonly behind?: number;
-      /** Many at once: a storm. Otherwise a few, so that the line of the kernel is never full. */
+      /** Number of connections opened at once: many for a storm; few otherwise, so that the kernel's backlog is never full. */
       readonly atOnce?: number;
     }
-  /** All close at once and come back at once, with their cursors or for a snapshot. */
+  /** All close and return at once, with their cursors or for a snapshot. */
   | { readonly ask: 'return'; readonly resume: boolean; readonly atOnce: number }
   | {
       readonly ask: 'play';
       readonly events: number;
-      /** Events a second; null: as soon as every client has the one `window` before. */
+      /** Events per second; null: as soon as every client has the events but the last `window`. */
       readonly rate: number | null;
       readonly window?: number;
       /** Events in one write of the engine. */
       readonly batch?: number;
-      /** Extensions that take part, from the first on; all where it is missing. */
+      /** Range of participating extensions; by default all. */
       readonly among?: readonly [from: number, to: number];
       readonly callers?: boolean;
     }
-  /** Recorded calls, so many frames a second; what is heard is only counted. */
+  /** Recorded calls at so many frames per second; received events are only counted. */
   | { readonly ask: 'flood'; readonly rate: number; readonly seconds: number }
   | { readonly ask: 'freeze'; readonly count: number }
   | { readonly ask: 'drop' }
@@ -69,14 +69,14 @@ export interface Connected {
 export interface Played {
   readonly seconds: number;
   readonly events: number;
-  /** Messages that were due to the clients that read. */
+  /** Messages due to reading clients. */
   readonly due: number;
   readonly received: number;
   readonly bytes: number;
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
-  /** Events that came out of order, twice, with a wrong `prev`, or to a client that did not ask for them. */
+  /** Events out of order, repeated, with a wrong `prev`, or not subscribed. */
   readonly wrong: number;
   readonly closed: number;
 }
@@ -84,12 +84,12 @@ export interface Played {
 export interface Flooded {
   readonly frames: number;
   readonly seconds: number;
-  /** Messages of all clients, and how many of them came in the wrong order or do not follow the one before. */
+  /** Messages of all clients, and the number of those out of order. */
   readonly received: number;
   readonly wrong: number;
-  /** Clients whose newest figures of some queue are not those of the first. */
+  /** Clients whose newest figures of a queue differ from the first client's. */
   readonly different: number;
-  /** `data` of the newest `queue.stats` of each queue that the first client has. */
+  /** `data` of the first client's newest `queue.stats` of each queue. */
   readonly last: Readonly<Record<string, unknown>>;
   readonly stats: number;
 }
@@ -99,7 +99,7 @@ const [described = '{}'] = process.argv.slice(2);
 const site = JSON.parse(described) as Site;
 const ami = await startFakeAmi({ state: engineOf(site) });
 
-/** The engine of a site: every phone is there, and in each queue a caller of its own comes and goes. */
+/** Engine of a site: every phone is registered, and each queue has its own caller who joins and leaves. */
 function engineOf({ extensions, queues }: Site): Partial<FakeState> {
   return {
     devices: Object.fromEntries(
@@ -134,15 +134,15 @@ interface Client {
   stage: Stage;
   frozen: boolean;
   rest: Buffer | null;
-  /** From where it goes on when it comes back. */
+  /** Cursor for its resumption. */
   last: number;
   /** Seq of the newest event of this connection; -1 before the first. */
   newest: number;
   received: number;
   due: number;
-  /** What it would have heard while it was away. */
+  /** Due events missed while it was away. */
   missed: number;
-  /** Seq of the newest figures it has, by number of the queue. */
+  /** Seq of its newest figures, by number of the queue. */
   figures: Int32Array;
 }
 let wire: Wire = 'ws';
@@ -154,7 +154,7 @@ let resume = false;
 let behind = 0;
 let epoch = '';
 let clients: Client[] = [];
-/** Clients by what they hear, so that what is due can be counted. */
+/** Clients by subscription, to count due messages. */
 let byExtension = new Map<number, Client[]>();
 let byQueue = new Map<string, Client[]>();
 let wide: Client[] = [];
@@ -166,7 +166,7 @@ let closed = 0;
 let onLive: (client: Client) => void = () => undefined;
 let onReceived: () => void = () => undefined;
 let failure: Error | null = null;
-/** Moments at which the events of the script were written, by number. */
+/** Times at which the script's events were written, by number. */
 let sentAt = new Float64Array(1 << 16);
 let events = 0;
 /** More than any row writes to a journal. */
@@ -189,7 +189,7 @@ const quantileOf = (share: number): number => {
 const SEQ = Buffer.from('"seq":');
 const EVENT_LINE = Buffer.from('data: {"specversion"');
 const DAY_MS = 86_400_000;
-/** What stands before the time of an event: ours and the peers' envelope, or the engine's own header in a naive bridge. */
+/** Prefix of an event's time: in our and the peers' envelope, or the engine's own header in a naive bridge. */
 const TIME = Buffer.from('"time":"');
 const TYPE = Buffer.from('"type":"');
 const STATS = Buffer.from('queue.stats"');
@@ -197,7 +197,7 @@ const STATS = Buffer.from('queue.stats"');
 const QUEUE = Buffer.from(`"subject":"queues/${queueOf(0).slice(0, -1)}`);
 const STAMP = Buffer.from('"timestamp":"');
 const PREV = Buffer.from('"prev":');
-/** Where the mark was found the last time; the messages of one kind look alike. Only marks that every message has are looked for. */
+/** Last position of each mark; messages of one kind look alike. Only marks that every message has are searched. */
 const guesses = new Map<Buffer, number>([TIME, STAMP, SEQ, TYPE, QUEUE].map((mark) => [mark, 0]));
 function find(mark: Buffer, buffer: Buffer, from: number, to: number): number {
   const guess = from + guesses.get(mark)!;
@@ -222,7 +222,7 @@ function digitsAt(buffer: Buffer, at: number): number {
   }
 }
 const two = (b: Buffer, at: number): number => (b[at]! - 48) * 10 + b[at + 1]! - 48;
-/** The number in the script of the event in these bytes; -1 where it is none of the script's. */
+/** Number of the event in the script; -1 for other events. */
 function numberOf(buffer: Buffer, from: number, to: number): number {
   const at = find(TIME, buffer, from, to);
   if (at >= 0) {
@@ -235,7 +235,7 @@ function numberOf(buffer: Buffer, from: number, to: number): number {
   return (digitsAt(buffer, stamp) * 1000 + Math.floor(digitsAt(buffer, stamp + 11) / 1000)) % DAY_MS;
 }
 
-/** True while recorded calls are played: then nobody knows what is due. */
+/** True while recorded calls are played, for which the due messages are unknown. */
 let flooding = false;
 let lastStats: Record<string, unknown> = {};
 let statsHeard = 0;
@@ -252,7 +252,7 @@ function counted(client: Client, buffer: Buffer, from: number, to: number): void
   statsHeard += 1;
   lastStats[event.data.queue] = event.data;
 }
-/** `prev` is the last field: `"prev":123}`. NaN where one of them is not there. */
+/** `prev` is the last field: `"prev":123}`. NaN for a missing one. */
 function numbersOf(buffer: Buffer, from: number, to: number): { seq: number; prev: number } {
   const at = find(SEQ, buffer, from, to);
   let digit = to - 2;
@@ -270,7 +270,7 @@ function heard(client: Client, buffer: Buffer, from: number, to: number): void {
     const { seq, prev } = numbersOf(buffer, from, to);
     if (!(seq > client.last) || (client.newest >= 0 && prev !== client.newest)) wrong += 1;
     client.last = client.newest = seq;
-    // The figures that follow from the script are no part of it.
+    // Figures derived from the script are not counted.
     if (isFigures(buffer, from, to)) return;
   } else if (wire === 'offhook-sse') {
     if (isFigures(buffer, from, to)) return;
@@ -329,7 +329,7 @@ interface ServerWord {
 function ourFrame(client: Client, buffer: Buffer, from: number, to: number): void {
   // `{"op":"ev…`
   if (buffer[from + 7] === 0x65 && buffer[from + 8] === 0x76) return heard(client, buffer, from, to);
-  // A snapshot can be large, and its beginning says enough.
+  // A snapshot can be large; its start is sufficient.
   const word = buffer.toString('latin1', from, Math.min(to, from + 40));
   if (word.startsWith('{"op":"snapshot')) return;
   if (word.startsWith('{"op":"heartbeat')) return void client.socket.write(PONG);
@@ -369,12 +369,12 @@ function frame(client: Client, opcode: number, buffer: Buffer, from: number, to:
   if (opcode !== 1) return;
   if (wire === 'offhook') ourFrame(client, buffer, from, to);
   else if (wire === 'socket.io') socketIoFrame(client, buffer, from, to);
-  // `{"ok"` is the only other thing a peer says.
+  // Other messages of a peer begin with `{"ok"`.
   else if (buffer[from + 2] === 0x6f && buffer[from + 3] === 0x6b) live(client);
   else heard(client, buffer, from, to);
 }
 const END = Buffer.from('\r\n\r\n');
-/** Events in a stream of SSE, whose pieces can be cut anywhere; what is returned was used. */
+/** Events in a stream of SSE, whose pieces may be cut anywhere; returns the number of used bytes. */
 function sseEvents(client: Client, buffer: Buffer, end: number): number {
   let used = 0;
   for (let at = buffer.indexOf('\n\n'); at >= 0 && at < end; at = buffer.indexOf('\n\n', used)) {
@@ -467,7 +467,7 @@ function open(client: Client): void {
     if (!client.frozen) fail(`client ${client.n} was closed`);
   });
 }
-/** Opens these clients, so many at once, until all are live. */
+/** Opens these clients, at most `atOnce` in parallel, until all are live. */
 async function openAll(list: readonly Client[], atOnce: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const waiting = list.values();
@@ -522,7 +522,7 @@ const due = (list: readonly Client[]): number => {
   }
   return count;
 };
-/** Calls that wait for their turn in a queue, or have left it. */
+/** Callers in a queue. */
 const joined = new Set<number>();
 let devices = 0;
 let callers = 0;
@@ -533,7 +533,7 @@ async function play(question: LoadQuestion & { ask: 'play' }): Promise<Played> {
   histogram.fill(0);
   let sent = 0;
   let wanted = 0;
-  /** Messages that are due once so many events are sent. */
+  /** Number of due messages after each write. */
   const marks: number[] = [0];
   const one = (): string => {
     const n = events++;
@@ -606,7 +606,7 @@ async function play(question: LoadQuestion & { ask: 'play' }): Promise<Played> {
   try {
     await promise;
     const seconds = (performance.now() - began) / 1000;
-    // What comes now came twice, or to the wrong client.
+    // Later messages are repeated, or sent to the wrong client.
     await new Promise((done) => setTimeout(done, 20));
     for (const client of clients) if (!client.frozen && client.received !== client.due) wrong += 1;
     return {
@@ -627,9 +627,9 @@ async function play(question: LoadQuestion & { ask: 'play' }): Promise<Played> {
     onReceived = () => undefined;
   }
 }
-/** 75 callers join or leave in a second of 3,000 frames: the peak of 500 agents and more. */
+/** 75 callers join or leave in a second of 3,000 frames: the peak of 500 and more agents. */
 const FRAMES_PER_CALLER = 40;
-/** Counted over all floods: calls that ended do not come again. */
+/** Counted over all floods, because ended calls must not return. */
 let copy = 0;
 async function flood({ rate, seconds }: LoadQuestion & { ask: 'flood' }): Promise<Flooded> {
   for (const client of clients) client.received = 0;
@@ -651,7 +651,7 @@ async function flood({ rate, seconds }: LoadQuestion & { ask: 'flood' }): Promis
         text += frames.pop()!;
         continue;
       }
-      // A caller joins or leaves: the recording holds few calls for its frames.
+      // A caller joins or leaves, because the recording has few calls for its frames.
       const q = callers++ % site.queues;
       if (!joined.delete(q)) joined.add(q);
       text += callerFrame(Date.now() - SCRIPT_MS, queueOf(q), q, joined.has(q));
@@ -661,7 +661,7 @@ async function flood({ rate, seconds }: LoadQuestion & { ask: 'flood' }): Promis
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   const took = (performance.now() - began) / 1000;
-  // The last wrap-up is over by then, and everything that follows from it is told.
+  // Waits until the last wrap-up is over and all its events are published.
   for (let before = -1; before !== received;) {
     before = received;
     await new Promise((resolve) => setTimeout(resolve, 7_000));
@@ -674,7 +674,7 @@ async function flood({ rate, seconds }: LoadQuestion & { ask: 'flood' }): Promis
 const drop = (): void => {
   for (const client of clients) {
     client.stage = 'gone';
-    // Without a goodbye: a port that waits for the last packets could not be used again in the next round.
+    // With a reset, because a closed port in TIME_WAIT could not be used in the next round.
     client.socket.resetAndDestroy();
   }
 };
@@ -687,7 +687,7 @@ async function answer(question: LoadQuestion): Promise<object> {
       wideFirst = question.wideFirst ?? 0;
       behind = question.behind ?? 0;
       resume = behind > 0;
-      // What is resumed was written down, and never played.
+      // Resumed events were stored, and never played.
       if (resume) events = WRITTEN;
       [failure, bytes, received, wrong] = [null, 0, 0, 0];
       clients = Array.from({ length: question.count }, (_, n) => ({

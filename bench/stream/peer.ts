@@ -1,14 +1,14 @@
 /**
- * What delivery is measured beside: `peer.ts <kind> <port of the engine>`. All of them hear the same engine and have one port for
+ * Peers of delivery: `peer.ts <kind> <port of the engine>`. All receive the events of the same engine and have one port for
  * their clients.
  *
- * bridge     what is usually built: asterisk-manager, JSON.stringify, `ws` to everyone, each client's filter asked each time
- * ws         `ws` to everyone, the envelope made once: nothing but the library's own way of sending
+ * bridge     the usual way: asterisk-manager, JSON.stringify, `ws` to all clients, each client's filter applied each time
+ * ws         `ws` to all clients, the envelope built once: only the library's cost of sending
  * socket.io  the same with socket.io
- * preframed  the limit: one frame made once, written to every bare socket that is due it
+ * preframed  the limit: one frame built once, written to the bare socket of each due client
  * sse        the same limit for server-sent events
- * replay     the limit of resuming: frames that lie ready, in pieces of 64 kB to a bare socket
- * replay json  what is usually built: rows of a database, each parsed, made anew and given to `ws`
+ * replay     the limit of resuming: prepared frames, in pieces of 64 kB to a bare socket
+ * replay json  the usual way: rows of a database, each parsed, built again and sent by `ws`
  */
 import http from 'node:http';
 import { createRequire } from 'node:module';
@@ -21,7 +21,7 @@ import { eachFrame, serverFrame, unmasked, upgradeAnswer } from './wire.ts';
 const [kind = '', enginePort = ''] = process.argv.slice(2);
 const engine = { host: '127.0.0.1', port: Number(enginePort) };
 const require = createRequire(import.meta.url);
-/** As much of the peers as is used: they are installed by the first run only, and types are checked without them. */
+/** Used members of the peers: the first run installs them, and types are checked without them. */
 interface WebSocket {
   on(event: string, listener: (message: unknown) => void): void;
   send(text: string): void;
@@ -36,7 +36,7 @@ const webSocketServer = (): WebSocketServer => {
   return new Made({ server });
 };
 
-/** One event of the engine as every peer but the bridge tells it: an envelope of the size of ours. */
+/** One event of the engine as sent by every peer but the bridge: an envelope of the size of ours. */
 interface Told {
   readonly topics: readonly string[];
   readonly json: string;
@@ -105,7 +105,7 @@ function readEngine(tell: (told: Told) => void): void {
   });
 }
 
-/** Clients by topic; a client that named none hears nothing, and one with `presence` hears all of it. */
+/** Clients by topic; a client without topics receives nothing, and one with `presence` all of it. */
 const byTopic = new Map<string, Set<Duplex | http.ServerResponse>>();
 const listen = (topic: string, client: Duplex | http.ServerResponse): void => {
   const set = byTopic.get(topic) ?? new Set();
@@ -251,7 +251,7 @@ const kinds: Readonly<Record<string, () => void>> = {
     });
   },
 };
-/** What a client missed: presence of 1,000 extensions, newest last. */
+/** Missed events of a client: presence of 1,000 extensions, newest last. */
 const MISSED = 120_000;
 function missed(): string[] {
   return Array.from({ length: MISSED }, (_, i) => {

@@ -1,8 +1,8 @@
-/** What the engine is made to say, and who has to hear of it: known to the load, and to nobody else. */
+/** Events of the scripted engine and their due receivers, known to the load only. */
 import { FIRST_EXTENSION } from '../recording.ts';
 import { queueOf } from '../site-data.ts';
 
-/** How the site of these rows is filled: queue `q` has the agents `20 q` to `20 q + 19`. */
+/** Agents of each queue: queue `q` has the agents `20 q` to `20 q + 19`. */
 export const AGENTS_PER_QUEUE = 20;
 
 /** `wide`: every presence. `narrow`: one extension, and one queue. `board`: every queue. `none`: connected and nothing else. */
@@ -18,18 +18,18 @@ export function topicsOf(topics: Topics, client: number, extensions: number, que
   return [`presence/${extensionAt(own)}`, `queues/${queueAt(own, queues)}`];
 }
 
-/** The moment the script begins; an event's time is its number in the script. */
+/** Start of the script; the time of an event is its number in the script. */
 const EPOCH_SECONDS = 1_795_219_200;
 export const SCRIPT_MS = EPOCH_SECONDS * 1000;
-/** `Timestamp` of the n-th event: n milliseconds after the beginning. */
+/** `Timestamp` of the n-th event: n milliseconds after the start. */
 const stamp = (n: number): string =>
   `${EPOCH_SECONDS + Math.floor(n / 1000)}.${String(n % 1000).padStart(3, '0')}000`;
 
-/** A phone that is picked up, or put down again: the second round of the extensions. */
+/** State change of a phone: in use, or idle again. */
 export function deviceFrame(n: number, i: number, up: boolean): string {
   return `Event: DeviceStateChange\r\nPrivilege: call,all\r\nTimestamp: ${stamp(n)}\r\nDevice: PJSIP/${extensionAt(i)}\r\nState: ${up ? 'INUSE' : 'NOT_INUSE'}\r\n\r\n`;
 }
-/** A caller who joins a queue, or leaves it. */
+/** A caller joins or leaves a queue. */
 export function callerFrame(n: number, queue: string, caller: number, joins: boolean): string {
   const id = `bench-${caller}`;
   return (

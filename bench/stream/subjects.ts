@@ -1,4 +1,4 @@
-/** One subject of delivery with a load of its own: ours or a peer on one core, its engine and its clients on the other. */
+/** One subject of delivery with its load: ours or a peer on one core, its engine and its clients on the other. */
 import type { ChildProcess } from 'node:child_process';
 import {
   GENERATOR_CORE,
@@ -36,7 +36,7 @@ const WIRES: Readonly<Record<Kind, Wire>> = {
   replay: 'ws',
   'replay json': 'ws',
 };
-/** What the tables call them. */
+/** Names in the tables. */
 export const NAMES: Readonly<Record<Kind, string>> = {
   ours: 'Offhook',
   'ours sse': 'Offhook, server-sent events',
@@ -49,7 +49,7 @@ export const NAMES: Readonly<Record<Kind, string>> = {
   'replay json': 'SQLite rows, each parsed and made anew, with ws',
 };
 type Ask = Omit<Extract<LoadQuestion, { ask: 'connect' }>, 'ask' | 'wire' | 'port'>;
-/** What was played, and what it cost the subject. */
+/** Result of a play, and its cost for the subject. */
 export interface Cost extends Played {
   /** Microseconds of the subject's CPU. */
   readonly cpu: number;
@@ -61,13 +61,13 @@ export interface Subject extends AsyncDisposable {
   play(what: Omit<Extract<LoadQuestion, { ask: 'play' }>, 'ask'>): Promise<Cost>;
   ask<T>(question: LoadQuestion): Promise<T>;
   comeBack(how: Omit<Extract<LoadQuestion, { ask: 'return' }>, 'ask'>): Promise<Connected>;
-  /** Writes so many events to the journal of ours. */
+  /** Appends so many events to our journal. */
   fill(events: number): Promise<void>;
-  /** Bytes that the process holds, garbage collected before. */
+  /** Bytes of the process after a garbage collection. */
   memory(): Promise<number>;
 }
 
-/** Starts it and waits until it is live. The site has `sessions` open sessions, one for each client that can be. */
+/** Starts it and waits until it is live. The site has one open session for each possible client. */
 export async function startSubject(
   kind: Kind,
   site: Site,

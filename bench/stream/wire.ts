@@ -1,8 +1,8 @@
-/** The few bytes of HTTP and WebSocket that a load of thousands of clients needs, without a client library's own cost. */
+/** The part of HTTP and WebSocket that a load of thousands of clients needs, without the cost of a client library. */
 import { hash } from 'node:crypto';
 
 const KEY = Buffer.from('0123456789abcdef').toString('base64');
-/** The answer to the one key that every client of the load sends. */
+/** Reply to the only key that clients of the load send. */
 export const ACCEPT = hash('sha1', `${KEY}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`, 'base64');
 
 export function upgradeRequest(
@@ -43,7 +43,7 @@ export function serverFrame(text: string): Buffer {
   frame.write(text, head);
   return frame;
 }
-/** A frame from a client, masked with zeros, which leaves the payload as it is. */
+/** A frame of a client, masked with zeros, which keep the payload unchanged. */
 export function clientFrame(text: string, opcode = 1): Buffer {
   const payload = Buffer.from(text);
   const head = payload.length < 126 ? 6 : 8;
@@ -59,8 +59,8 @@ export function clientFrame(text: string, opcode = 1): Buffer {
 }
 
 /**
- * Calls `frame` with the place of each whole frame's payload in `bytes`, and returns how many bytes were used: the rest is the
- * beginning of a frame.
+ * Calls `frame` with the bounds of each complete frame's payload in `bytes`, and returns the number of used bytes; the
+ * rest is the start of a frame.
  */
 export function eachFrame(
   bytes: Buffer,
@@ -89,7 +89,7 @@ export function eachFrame(
   }
   return at;
 }
-/** The text of a frame a client sent. */
+/** Text of a client's frame. */
 export function unmasked(bytes: Buffer, from: number, to: number): string {
   const out = Buffer.allocUnsafe(to - from);
   for (let i = 0; i < out.length; i++) out[i] = bytes[from + i]! ^ bytes[from - 4 + (i & 3)]!;

@@ -1,13 +1,13 @@
 /**
- * The targets of webhooks, on bare sockets: prints `{ port }`. `/<n>` is the n-th target, `/dead` takes a request and never
- * answers. It is asked over IPC for what it got since the last time, with every signature and the order checked.
+ * Targets of webhooks on bare sockets: prints `{ port }`. `/<n>` is the n-th target, `/dead` accepts a request and never
+ * answers. Over IPC it reports the requests since the last time, after checking every signature and the order.
  */
 import { createHmac } from 'node:crypto';
 import net from 'node:net';
 
 const ANSWER = Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
 const END = Buffer.from('\r\n\r\n');
-/** `whsec_…` by target; a target without one has its signatures not looked at. */
+/** `whsec_…` by target; without one, signatures are not checked. */
 let secrets: Record<string, string> = {};
 const last = new Map<string, number>();
 let [got, wrong] = [0, 0];

@@ -1,7 +1,7 @@
 /**
- * Who tells the targets: `subject.ts <ours|fetch|hello> <folder> <port of the sink> <webhooks>`. `ours` is the feature on its stores;
- * `fetch` is what is usually built, a loop for each target with nothing written down; `hello` the limit, the same bytes
- * over kept connections of `node:http`, signed beforehand. Each sends a target's events in order, one after the other.
+ * Senders of webhooks: `subject.ts <ours|fetch|hello> <folder> <port of the sink> <webhooks>`. `ours` is the feature on
+ * its stores; `fetch` the usual way, a loop for each target without stored state; `hello` the limit, the same bytes over
+ * kept connections of `node:http`, signed beforehand. Each sends a target's events in order.
  */
 import { createHmac } from 'node:crypto';
 import http from 'node:http';
@@ -20,7 +20,7 @@ import { presenceEvent } from '../stream/events.ts';
 
 export type TellQuestion =
   | { readonly ask: 'tell'; readonly events: number }
-  /** One target more, that takes requests and never answers. */
+  /** Another target that accepts requests and never answers. */
   | { readonly ask: 'dead' };
 const [kind = '', folder = '', port = '', hooks = '1'] = process.argv.slice(2);
 const urlOf = (name: string | number): string => `http://127.0.0.1:${port}/${name}`;
@@ -68,7 +68,7 @@ const subscribe = (webhooks: Webhooks, name: string | number) =>
     { url: urlOf(name), topics: ['presence'], types: null, enabled: true, description: '' },
   );
 
-/** The peers' way: every target for itself, from the journal's newest place on. */
+/** The peers' way: each target independently, from the journal's newest position on. */
 function startPeer(post: (url: string, headers: Record<string, string>, body: string) => Promise<void>) {
   const secret = Buffer.alloc(32, 7);
   const headersOf = (id: string, body: string): Record<string, string> => {

@@ -4,7 +4,7 @@ import { Destination } from '@offhook/contract/call-settings.ts';
 import { KINDS } from '@offhook/contract/config-objects.ts';
 import { wordOf } from '../src/features/pbx-config/findings.ts';
 import { say } from '../src/core/said.ts';
-import { errorTexts, WORDS } from '../src/core/words/words.ts';
+import { errorTexts, WORDS } from '../src/core/words.ts';
 import { refusalTexts } from './support/refusal-texts.ts';
 import type { RefusalTexts } from './support/refusal-texts.ts';
 import { readSources } from './support/sources.ts';

@@ -31,7 +31,7 @@ describe('config apply faults', () => {
     ['application', 'extensions.conf', /NoSuchApplication/],
     ['priority', 'extensions.conf', /1004/],
   ] as const) {
-    test(`config apply faults - a broken ${broken} that got past validation and proof is rolled back`, async () => {
+    test(`config apply faults - a broken ${broken} that passed validation and proof is rolled back`, async () => {
       await ask(site(), 'POST', '/extensions', extension);
       const before = await held(site());
       const text = await readFile(conf(name), 'utf8');
@@ -50,7 +50,7 @@ describe('config apply faults', () => {
     });
   }
 
-  test('config apply faults - a queue that was taken away and came back has its members and their pauses', async () => {
+  test('config apply faults - a removed and restored queue has its members and their pauses', async () => {
     await (await site().person('1003')).agent('pause', { reason: 'training' });
     await inEngine(site(), 'sales', '1003', /paused:training/);
     await ask(site(), 'DELETE', '/queues/sales');
@@ -66,7 +66,7 @@ describe('config apply faults', () => {
   });
 
   for (const hang of ['writing', 'written', 'reloading', 'reloaded', 'verified'] as const) {
-    test(`config apply faults - killed while ${hang}: the next start brings files and engine to what was`, async () => {
+    test(`config apply faults - killed while ${hang}: the next start restores files and engine`, async () => {
       const before = await held(site());
       await ask(site(), 'POST', '/extensions', extension);
       await ask(site(), 'DELETE', '/queues/sales');
@@ -89,7 +89,7 @@ describe('config apply faults', () => {
     });
   }
 
-  test('config apply faults - killed while a throw-away engine is asked: the next start ends it and removes it', async () => {
+  test('config apply faults - killed during the proof: the next start ends and removes the throw-away engine', async () => {
     const shadows = async (): Promise<string[]> =>
       (await readdir(path.join(site().dataDir, 'engine'))).filter((name) => name.startsWith('shadow-'));
     await ask(site(), 'PATCH', '/queues/support', { ring_seconds: 33 });
@@ -106,7 +106,7 @@ describe('config apply faults', () => {
     assert.ok(!lives(shadow));
   });
 
-  test('config apply faults - a file changed by hand is noticed, not written over without a word, and not at a start either', async () => {
+  test('config apply faults - a file changed by hand is reported, and never overwritten silently, not even at a start', async () => {
     await appendFile(conf('queues.conf'), '\n; by hand\n');
     await ask(site(), 'PATCH', '/queues/support', { title: 'Another title', ring_seconds: 21 });
     await assert.rejects(ask(site(), 'POST', '/applies', {}), /409.*config_drift.*queues\.conf/s);

@@ -54,7 +54,7 @@ const aside = (file: string, why: string): string[] =>
     .filter((name) => name.startsWith(`${path.basename(file)}.${why}-`) && !/-(wal|shm)$/.test(name))
     .map((name) => path.join(path.dirname(file), name));
 
-test('damaged files - the store: each is refused by its code, in one sentence, and left as it is', async () => {
+test('damaged files - the store: each damage is refused by its code, in one sentence, and the file left unchanged', async () => {
   for (const [what, harm] of Object.entries(DAMAGE)) {
     const file = await storeWithRows();
     harm(file);
@@ -74,7 +74,7 @@ test('damaged files - the store: each is refused by its code, in one sentence, a
   }
 });
 
-test('damaged files - the journal: each is kept aside as it is, and a new epoch begins beyond every number', () => {
+test('damaged files - the journal: each damaged file is kept aside, and a new epoch begins beyond every number', () => {
   for (const [what, harm] of Object.entries(DAMAGE)) {
     const file = journalWithRows();
     const before = openSqliteJournal(file);
@@ -94,7 +94,7 @@ test('damaged files - the journal: each is kept aside as it is, and a new epoch 
   }
 });
 
-test('damaged files - neither may be read: refused now, and nothing is changed', async (t) => {
+test('damaged files - unreadable store and journal: refused, and nothing is changed', async (t) => {
   const [store, journal] = [await storeWithRows(), journalWithRows()];
   for (const file of [store, journal]) {
     fs.chmodSync(path.dirname(file), 0o755);
@@ -112,7 +112,7 @@ test('damaged files - neither may be read: refused now, and nothing is changed',
   assert.deepEqual(aside(journal, 'damaged'), []);
 });
 
-test('damaged files - a store of a newer version is refused by its code and names what is unknown', async () => {
+test('damaged files - a store of a newer version is refused by its code and names the unknown migration', async () => {
   const file = await storeWithRows();
   const db = new DatabaseSync(file);
   db.exec("insert into offhook_migrations values ('site', '0109-later', '2027-01-01T00:00:00Z')");
@@ -137,7 +137,7 @@ test('damaged files - a journal of a newer version is kept aside, and a new epoc
   assert.equal(aside(file, 'newer').length, 1);
 });
 
-test('damaged files - a journal of another site, with its seal: kept aside, no event of it is read', () => {
+test('damaged files - a journal of another site, with its seal: kept aside, none of its events is read', () => {
   const [ours, theirs] = [journalWithRows(), journalWithRows(undefined, 'site-two')];
   for (const part of ['', '.seal']) fs.copyFileSync(theirs + part, ours + part);
   const journal = openSqliteJournal(ours, { site: 'site-one' });
@@ -162,7 +162,7 @@ test('damaged files - an older copy of the journal: a new epoch, its events are 
   journal.close();
 });
 
-test('damaged files - the store of another site: its own people, and the journal of ours is kept aside', async () => {
+test('damaged files - the store of another site: its own people, and our journal is kept aside', async () => {
   const [ours, theirs] = [await storeWithRows(), await storeWithRows()];
   const ids: string[] = [];
   for (const file of [ours, theirs]) {
@@ -179,7 +179,7 @@ test('damaged files - the store of another site: its own people, and the journal
   assert.equal(aside(journalFile, 'foreign').length, 1);
 });
 
-test('damaged files - the service names the code of what it cannot start from, with no stack', async () => {
+test('damaged files - the service names the code of a file it cannot start from, with no stack', async () => {
   await using site = await startSite({ wait: 'answers', env: { OFFHOOK_ASTERISK: '/nonexistent/asterisk' } });
   await site.stop();
   const file = path.join(site.dataDir, 'offhook.db');

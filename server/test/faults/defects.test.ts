@@ -13,7 +13,7 @@ describe('defects', () => {
     ['a rejection that nobody handles', 'SIGWINCH', 'a defect for the test', 'unhandledRejection'],
     ['an error that nobody catches', 'SIGURG', 'a defect in a timer', 'uncaughtException'],
   ] as const) {
-    test(`defects - ${what}: one line in the log, an orderly end with an exit code, the engine goes on and is adopted`, async () => {
+    test(`defects - ${what}: one line in the log, an orderly end with an exit code, the engine keeps running and is adopted`, async () => {
       const engine = site().enginePid();
       assert.ok(engine !== null);
       process.kill(site().pid!, signal);
@@ -39,7 +39,7 @@ describe('defects', () => {
     });
   }
 
-  test('defects - the unit starts a service again that ended with a fault', () => {
+  test('defects - the unit restarts a service that ended with a fault', () => {
     const unit = readFileSync(path.join(REPOSITORY, 'packaging/offhook.service'), 'utf8');
     assert.match(unit, /^Restart=on-failure$/m);
     assert.match(unit, /^KillMode=process$/m);

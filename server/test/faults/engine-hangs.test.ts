@@ -6,7 +6,7 @@ import { freeze, memberLine, statusIs } from '../support/steps.ts';
 import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
-/** No request takes longer, whatever the engine does. */
+/** Limit of every request, whatever the engine does. */
 const MOST_MS = 30_000;
 
 describe('engine hangs', () => {
@@ -90,7 +90,7 @@ describe('engine hangs', () => {
     }
     await site().ready();
 
-    // What was not confirmed is not there once the engine has shown its state.
+    // An unconfirmed change is undone once the engine has reported its state.
     await until('the agent as before', async () => {
       const { is_paused } = await zoe!.agent('get_status');
       return !is_paused;

@@ -15,7 +15,7 @@ const unavailable = (error: unknown): boolean =>
 describe('engine faults', () => {
   const site = useSite();
 
-  test('engine faults - killed: stale at once, started again, pause and membership as before, its call ended once', async () => {
+  test('engine faults - killed: stale at once, restarted, pause and membership as before, its call ended once', async () => {
     const [zoe, jose] = [await site().person('1003'), await site().person('1004')];
     const [olha, nour] = [await site().person('1008'), await site().person('1009')];
     await zoe.agent('pause', { reason: 'lunch' });
@@ -35,7 +35,7 @@ describe('engine faults', () => {
     await stale(zoe, false);
     assert.notEqual(site().enginePid(), pid);
     await Promise.all([a.register(), b.register()]);
-    // The engine may still tell many states at once just after its boot.
+    // The engine may still emit many states just after its boot.
     await Promise.all(['1008', '1009'].map((who) => showsWithin(5000, olha, who, 'online', 'idle')));
 
     await until('the pause in the new engine', async () => {
@@ -60,7 +60,7 @@ describe('engine faults', () => {
     );
   });
 
-  test('engine faults - stopped for 12 s: stale meanwhile, actions fail, and the call goes on afterwards', async () => {
+  test('engine faults - stopped for 12 s: stale meanwhile, actions fail, and the call continues', async () => {
     const [zoe, olha] = [await site().person('1003'), await site().person('1010')];
     await using a = await site().phone('1010');
     await using b = await site().phone('1011');
@@ -86,7 +86,8 @@ describe('engine faults', () => {
     }
     await stale(zoe, false);
     assert.equal(site().enginePid(), pid, 'a stopped engine is not killed: its calls go on');
-    // What was reported as failed must not stay true: the engine does it when it wakes, and is asked back right behind.
+    // A failed action must not take effect: the engine performs it when it continues, and gets the reverse command right
+    // after.
     await statusIs(zoe, null, before);
     await inEngine(site(), 'support', '1003', new RegExp(`paused:${before}`));
     call.play('tone');
@@ -97,7 +98,7 @@ describe('engine faults', () => {
     assert.deepEqual(journalFaults(readJournal(site())), []);
   });
 
-  test('engine faults - restarted from its own console: stale and back by itself, agents hold', async () => {
+  test('engine faults - restarted from its own console: stale, then recovered, agents as before', async () => {
     const zoe = await site().person('1003');
     await statusIs(zoe, 'PAUSED', 'lunch');
     const boots = () => readJournal(site()).filter((e) => e.type === 'engine.resynced').length;
@@ -116,7 +117,7 @@ describe('engine faults', () => {
     assert.deepEqual(journalFaults(readJournal(site())), []);
   });
 
-  test('engine faults - killed right after a pause was confirmed: the pause holds all the same', async () => {
+  test('engine faults - killed right after a pause was confirmed: the pause stays', async () => {
     const lan = await site().person('1006');
     await lan.agent('pause', { reason: 'back_office' });
     process.kill(site().enginePid()!, 'SIGKILL');

@@ -1,4 +1,4 @@
-/** The whole data folder, with the engine's spool and logs, on a small file system of its own that really fills. */
+/** The whole data folder, with the engine's spool and logs, on a small file system that really fills. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,7 +27,7 @@ const NAMESPACES = [
 ];
 
 if (DISK === undefined) {
-  // A user namespace lets anybody mount; what lives in its process namespace ends with it.
+  // A user namespace permits mounts; processes in its process namespace end with it.
   test('full disk - in namespaces with a file system of their own', async () => {
     const disk = fs.mkdtempSync(path.join(os.tmpdir(), 'full-'));
     const { NODE_TEST_CONTEXT: _context, ...env } = process.env;
@@ -66,7 +66,7 @@ if (DISK === undefined) {
     const people = extensions(2001, 2012);
     const stage = useStage({ people, queues: [{ number: '500', agents: ['2012'] }] });
     const ballast = path.join(DISK, 'ballast');
-    /** Takes every byte that is left. */
+    /** Fills the disk to the last byte. */
     const fill = (): void => {
       const file = fs.openSync(ballast, 'w');
       try {
@@ -101,7 +101,7 @@ if (DISK === undefined) {
       return reply.status;
     };
 
-    test('full disk - a day on which it fills twice: every answered call is in the history or named as lost, and all comes back by itself', async () => {
+    test('full disk - a day on which it fills twice: every answered call is in the history or named as lost, and all parts recover by themselves', async () => {
       await using phones = await stage.phones(...people);
       const { pid } = stage.site();
       const calls: { from: string; to: string; at: number; seconds: number }[] = [];
@@ -128,7 +128,7 @@ if (DISK === undefined) {
       fill();
       await across();
       await talkOnce('2003', '2004');
-      const full = await until('health to say so', async () => {
+      const full = await until('health to report it', async () => {
         const found = await readyz();
         return found.status === 503 && found;
       });
@@ -155,7 +155,7 @@ if (DISK === undefined) {
               const gap = data as { from: string; to: string };
               return Date.parse(gap.from) <= at && at <= Date.parse(gap.to);
             });
-            // Told from torn call records first, and amended from the journal 10 s after its end.
+            // Built from cut call records first, and amended from the journal 10 s after its end.
             return lost || (seen.length === 1 && seen[0]!.disposition === 'answered');
           },
           { ms: 40_000, seen: () => seen.map((c) => [c.id, c.state, c.disposition, c.observed]) },

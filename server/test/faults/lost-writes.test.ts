@@ -14,7 +14,7 @@ import { startSite } from '../support/site.ts';
 import type { Site } from '../support/site.ts';
 import { until } from '../support/until.ts';
 
-/** Rows of `later` in the store, and how many writes each of its gaps names. */
+/** Rows of `later` in the store, and the number of writes named by each gap. */
 async function found(store: SqliteStore): Promise<{ readonly later: string[]; readonly lost: number[] }> {
   const rows = await store
     .db<Items>()
@@ -45,7 +45,7 @@ const copied = (from: string, to: string, parts: readonly string[]): void => {
   for (const part of parts) fs.copyFileSync(from + part, to + part);
 };
 
-test('lost writes - the write-ahead log of the store after a kill: the first commits are left, the lost ones are counted', async () => {
+test('lost writes - the write-ahead log of the store is cut after a kill: the first commits are left, the lost ones are counted', async () => {
   const parts: Readonly<
     Record<string, readonly [part: string, harm: (file: string) => void, isWhole: boolean]>
   > = {
@@ -81,7 +81,7 @@ test('lost writes - the write-ahead log of the store after a kill: the first com
   }
 });
 
-test('lost writes - an older copy of the store: the lost writes are counted, each time it is put in place', async () => {
+test('lost writes - an older copy of the store: the lost writes are counted each time it is restored', async () => {
   const file = await storeWithRows();
   const copy = `${file}.copy`;
   copied(file, copy, ['']);
@@ -105,7 +105,7 @@ test('lost writes - an older copy of the store: the lost writes are counted, eac
   assert.match(lines[0] ?? '', /^the store has lost its newest 3 writes: it holds \d+ of \d+$/);
 });
 
-test('lost writes - a store that lost nothing is not complained of: folder copied, backup, begun anew, of another site', async () => {
+test('lost writes - no report for a store that lost nothing: folder copied, backup, created anew, of another site', async () => {
   const file = await storeWithRows();
   const folder = path.join(newFolder(), 'offhook.db');
   const backedUp = path.join(newFolder(), 'offhook.db');
@@ -129,7 +129,7 @@ test('lost writes - a store that lost nothing is not complained of: folder copie
   await empty.close();
 });
 
-test('lost writes - a seal of the store that cannot be read or written: the store goes on, and nothing is counted', async () => {
+test('lost writes - an unreadable or unwritable seal: the store continues, and nothing is counted', async () => {
   const harms: Readonly<Record<string, (seal: string) => void>> = {
     removed: (seal) => fs.rmSync(seal),
     'cut to nothing': cutTo(() => 0),
@@ -150,7 +150,7 @@ test('lost writes - a seal of the store that cannot be read or written: the stor
   }
 });
 
-test('lost writes - the seal of the store is never ahead of what is on the disk', async () => {
+test('lost writes - the seal of the store is never ahead of the disk', async () => {
   const file = await storeWithRows();
   const flushes: PromiseWithResolvers<void>[] = [];
   const flusher = {
@@ -207,7 +207,7 @@ async function changes(
   return { ...((await response.json()) as { cursor?: string }), status: response.status };
 }
 
-test('lost writes - the log of the store removed after a kill: log, event, health and the feed of changes say so', async () => {
+test('lost writes - the log of the store removed after a kill: log, event, health and the feed of changes report it', async () => {
   await using site = await startSite({ wait: 'answers', env: { OFFHOOK_ASTERISK: '/nonexistent/asterisk' } });
   const store = async (): Promise<unknown> => {
     const response = await fetch(`${site.base}/readyz`);

@@ -18,6 +18,7 @@ describe('parked call', () => {
     const at = await b.incoming();
     await at.answer();
     await call.answered();
+    await at.bridged();
     await at.transfer('700');
     const parked = () =>
       until('the parked call', async () => (await calls.parked()).parked.find(({ slot }) => slot !== ''));

@@ -12,7 +12,7 @@ import { finishedCalls, gist, statusIs } from '../support/steps.ts';
 import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
-/** Far below what a connection that nobody answers takes; the issue asks for 5 s where the machine is free. */
+/** Far below the time of a connection without an answer; the issue demands 5 s on a free machine. */
 const SOON_MS = 30_000;
 
 describe('postgres faults', () => {
@@ -25,7 +25,7 @@ describe('postgres faults', () => {
   const site = useSite(() => ({ env: { OFFHOOK_DATABASE_URL: url } }));
   after(() => server[Symbol.asyncDispose]());
 
-  /** Asks for the history as anybody does, and says how that went. */
+  /** Requests the history; returns status and duration. */
   async function ask(person: Person) {
     const began = performance.now();
     const response = await fetch(`${site().base}/api/mobile/history.php`, {
@@ -55,7 +55,7 @@ describe('postgres faults', () => {
     await call.answered();
     await call.hangup();
   }
-  /** Everything that live work is made of. */
+  /** Checks every part of live work. */
   async function liveWorkGoesOn(from: Phone, to: Phone, agent: Person): Promise<void> {
     const { password } = (await site().credentials()).find((c) => c.extension === agent.extension)!;
     const again = await signIn(site().base, agent.extension, password);
@@ -66,7 +66,7 @@ describe('postgres faults', () => {
     assert.equal((await again.contacts()).success, true);
   }
 
-  test('postgres faults - it stands still, it is killed: live work goes on, history is refused soon, and then whole', async () => {
+  test('postgres faults - frozen, then killed: live work continues, history is refused soon, and complete afterwards', async () => {
     await using a = await site().phone('1007');
     await using b = await site().phone('1008');
     const [hanako, agent] = [await site().person('1007'), await site().person('1003')];
@@ -97,7 +97,7 @@ describe('postgres faults', () => {
     await until('the check to be well', async () => (await recordsCheck())[1] === 'ok');
   });
 
-  test('postgres faults - the service starts without it, and what happened meanwhile is there later', async () => {
+  test('postgres faults - the service starts without it, and the missed records are stored later', async () => {
     await using a = await site().phone('1009');
     await using b = await site().phone('1010');
     const nour = await site().person('1009');
@@ -115,7 +115,7 @@ describe('postgres faults', () => {
     assert.deepEqual(calls.map(gist), Array(3).fill('out 1010 ANSWERED -'));
   });
 
-  test('postgres faults - somebody holds the tables: refused soon, and then as before', async () => {
+  test('postgres faults - another session locks the tables: refused soon, and as before afterwards', async () => {
     const person = await site().person('1011');
     assert.equal((await ask(person)).status, 200);
     const other = new Client({ connectionString: url });
@@ -130,7 +130,7 @@ describe('postgres faults', () => {
     assert.equal((await ask(person)).status, 200);
   });
 
-  test('postgres faults - its sessions are ended by an administrator: the service comes back by itself', async () => {
+  test('postgres faults - an administrator ends its sessions: the service reconnects by itself', async () => {
     const person = await site().person('1011');
     const { rows } = await terminate();
     assert.ok(rows > 0, 'the service had no session');

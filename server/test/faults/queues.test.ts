@@ -10,7 +10,7 @@ import type { Phone } from '../support/phone.ts';
 import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
-/** How each visit ended, by caller and queue in order of joining; more than one outcome, or none, shows as such. */
+/** Outcomes of all visits, by caller and queue in order of joining; several or none are shown as such. */
 function visits(events: readonly JournalEvent[]): string[] {
   const all: { key: string; leg: string; queue: string; ends: string[] }[] = [];
   for (const { type, data } of events) {
@@ -57,13 +57,13 @@ describe('queue faults', () => {
   const comes = (what: string, read: () => Promise<string>, wanted: string) =>
     until(`${what}: ${wanted || 'none'}`, async () => (await read()) === wanted);
 
-  test('queue faults - the engine dies in the middle of queue calls: each visit has one outcome, and the next is counted anew', async () => {
+  test('queue faults - the engine dies during queue calls: each visit has one outcome, and the next is counted anew', async () => {
     await using zoe = await site().phone('1003');
     await using jose = await site().phone('1004');
     await using olha = await site().phone('1008');
     await using nour = await site().phone('1009');
     await using lea = await site().phone('1010');
-    // Zoë talks to the first, José rings for the second, nobody is left for the third.
+    // Zoë talks to the first, José rings for the second, the third waits without an agent.
     await join(olha, '500');
     const first = await Promise.race([zoe.incoming(), jose.incoming()]);
     first.ring();
@@ -108,7 +108,7 @@ describe('queue faults', () => {
     await again.hangup();
   });
 
-  test('queue faults - service and engine die with a caller waiting: it was lost once, and a wait that is too long is no abandon', async () => {
+  test('queue faults - service and engine die with a waiting caller: it was lost once, and a timeout is no abandon', async () => {
     await using olha = await site().phone('1008');
     await join(olha, '510');
     await comes('who waits', waiting, '1008 sales');

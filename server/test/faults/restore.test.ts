@@ -148,7 +148,7 @@ async function subscribed(site: Site, n: number): Promise<Reader> {
     close: () => stream.close(),
   };
 }
-/** Newest seq of what these readers hear. */
+/** Newest seq visible to these readers. */
 function headOf(site: Site): number {
   const db = new DatabaseSync(path.join(site.dataDir, 'journal.db'), { readOnly: true });
   try {
@@ -180,7 +180,7 @@ describe('restore', () => {
     return found;
   };
   const all = (reason: string | null) => Object.fromEntries(readers.map(({ name }) => [name, reason]));
-  /** Copies over existing files, as `cp` does, and leaves out the sockets of a stopped engine. */
+  /** Overwrites existing files, as `cp` does, and leaves out the sockets of a stopped engine. */
   const copy = (from: string, to: string): void => {
     fs.cpSync(from, to, {
       recursive: true,
@@ -191,7 +191,7 @@ describe('restore', () => {
     });
   };
 
-  test('restore - ten clients that stream: a restart tells none of them anything, every way of going back tells each', async () => {
+  test('restore - ten streaming clients: a restart causes no gap, every kind of restore reports one to each', async () => {
     const { dataDir } = site();
     const [zoe, lea] = [await site().person('1003'), await site().person('1004')];
     for (const n of [1, 2, 3, 4]) readers.push(await subscribed(site(), n));
@@ -247,7 +247,7 @@ describe('restore', () => {
     for (const [way, goBack] of Object.entries(ways)) {
       await goBack();
       await site().start();
-      // At least as many events as were lost, so that the seqs known to readers are reached again.
+      // At least as many events as were lost, so that the readers' seqs are reached again.
       await busy(zoe, 4);
       assert.deepEqual(await told(), all('epoch'), way);
       await busy(zoe, 1);

@@ -24,7 +24,7 @@ async function talk(from: Phone, to: Phone): Promise<PhoneCall> {
 describe('service faults', () => {
   const site = useSite();
 
-  test('service faults - killed during calls: they go on, the next start adopts the engine, history is whole', async () => {
+  test('service faults - killed during calls: they continue, the next start adopts the engine, the history is complete', async () => {
     await using a = await site().phone('1007');
     await using b = await site().phone('1008');
     await using c = await site().phone('1009');
@@ -60,7 +60,7 @@ describe('service faults', () => {
     });
   });
 
-  test('service faults - killed again and again while records are written: no row lost and none twice', async () => {
+  test('service faults - killed repeatedly while records are written: no row lost, none twice', async () => {
     await using a = await site().phone('1011');
     await using b = await site().phone('1012');
     const [kwame, priya] = [await site().person('1011'), await site().person('1012')];
@@ -83,7 +83,7 @@ describe('service faults', () => {
     });
   });
 
-  test('service faults - service and engine die together: the next start tells what was, and agents are as they were', async () => {
+  test('service faults - service and engine die together: the next start reports it, and agents are as before', async () => {
     await using a = await site().phone('1001');
     await using b = await site().phone('1002');
     const [defne, soren, zoe] = [
@@ -113,7 +113,7 @@ describe('service faults', () => {
     });
   });
 
-  test('service faults - the database is locked by somebody else: reads go on, writes say so, nothing is corrupted', async () => {
+  test('service faults - another process locks the database: reads continue, writes are refused, nothing is corrupted', async () => {
     const zoe = await site().person('1003');
     const { password } = (await site().credentials()).find((c) => c.extension === '1005')!;
     const db = new DatabaseSync(path.join(site().dataDir, 'offhook.db'));

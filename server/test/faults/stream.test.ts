@@ -21,7 +21,7 @@ const headersOf = (person: Person) => ({
   authorization: `Bearer ${person.token}`,
   'content-type': 'application/json',
 });
-/** Pauses and readies agents as fast as it is answered, whatever becomes of the service, until it is stopped. */
+/** Pauses and readies agents as fast as replies come, through all failures of the service, until stopped. */
 function flood(site: Site, supervisor: Person, extensions: readonly string[]): () => Promise<void> {
   let stopped = false;
   const run = async (extension: string): Promise<void> => {
@@ -42,7 +42,7 @@ function flood(site: Site, supervisor: Person, extensions: readonly string[]): (
     await all;
   };
 }
-/** Seq of every row after `after` that these names hear. */
+/** Seq of every row after `after` for these names. */
 function rowsHeard(site: Site, after: number, names: readonly string[]): number[] {
   const db = new DatabaseSync(path.join(site.dataDir, 'journal.db'), { readOnly: true });
   try {
@@ -59,13 +59,13 @@ function rowsHeard(site: Site, after: number, names: readonly string[]): number[
     db.close();
   }
 }
-/** Somebody who comes back as often as the service does. */
+/** A client that reconnects after every restart of the service. */
 interface Follower {
   readonly names: readonly string[];
   readonly from: number;
   readonly seqs: number[];
   connect(): Promise<void>;
-  /** Takes over what the connection brought. */
+  /** Stores the events of the connection. */
   collect(): void;
 }
 async function follower(
@@ -110,7 +110,7 @@ describe('stream faults', () => {
   const site = useSite();
   const agents = ['1003', '1004', '1005'];
 
-  test('stream faults - killed again and again while events go out: each client has each event once, in order', async (t) => {
+  test('stream faults - killed repeatedly while events are sent: each client has each event once, in order', async (t) => {
     const [boss, zoe] = [await site().person('1002'), await site().person('1003')];
     const cases: readonly (readonly [Person, readonly string[], readonly string[]])[] = [
       [boss, ['agents'], ['agents']],
@@ -183,7 +183,7 @@ describe('stream faults', () => {
     } finally {
       await stop();
     }
-    // A snapshot that had to wait is later than one that was asked for after it.
+    // A delayed snapshot may be later than one requested after it.
     clients.sort((a, b) => snapshotsOf(a)[0]!.cursor - snapshotsOf(b)[0]!.cursor);
     let compared = 0;
     for (const topic of ['presence', 'agents'] as const) {
@@ -222,7 +222,7 @@ describe('stream faults', () => {
   const snapshotsOf = (client: WsClient) => client.frames.flatMap((f) => (f.op === 'snapshot' ? [f] : []));
   const latest = (client: WsClient): number =>
     client.frames.reduce((seq, f) => (f.op === 'event' ? f.event.seq : seq), 0);
-  /** The newest of its events that is not after the cursor. */
+  /** The newest of its events up to the cursor. */
   const lastOf = (client: WsClient, cursor: number): number => {
     const { cursor: from } = snapshotsOf(client)[0]!;
     return (
@@ -232,7 +232,7 @@ describe('stream faults', () => {
     );
   };
 
-  test('stream faults - a session that is signed out is gone from every transport within a second', async () => {
+  test('stream faults - a signed-out session is closed on every transport within a second', async () => {
     const { password } = (await site().credentials()).find((one) => one.extension === '1009')!;
     const { signIn } = await import('../support/api.ts');
     const person = await signIn(site().base, '1009', password);
@@ -277,7 +277,7 @@ describe('stream faults', () => {
     }
   });
 
-  test('stream faults - an API key hears its own objects only, and is gone when it is revoked', async () => {
+  test('stream faults - an API key gets events of its own objects only, and is closed when it is revoked', async () => {
     const admin = await site().person('1001');
     const made = await fetch(`${site().base}/api/v1/api-keys`, {
       method: 'POST',
@@ -361,7 +361,7 @@ describe('stream faults', () => {
     );
   });
 
-  test('stream faults - a command is the same as by REST: its fact comes as an event, a repeat changes nothing', async () => {
+  test('stream faults - a command equals REST: its fact is an event, a repeat changes nothing', async () => {
     const zoe = await site().person('1003');
     await zoe.agent('unpause');
     await using ws = await openWs({ port: portOf(site()), token: zoe.token });
@@ -404,7 +404,7 @@ describe('stream faults', () => {
     assert.equal((await ws.next('result')).error?.code, 'unknown_action');
   });
 
-  test('stream faults - SIGTERM under load: told to come back, closed with 1012, and nothing is lost on resume', async () => {
+  test('stream faults - SIGTERM under load: closed with 1012 and a time of return, nothing is lost on resume', async () => {
     const boss = await site().person('1002');
     const followers = await Promise.all(
       Array.from({ length: 60 }, () =>

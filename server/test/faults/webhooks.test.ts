@@ -42,7 +42,7 @@ async function webhooksOf(site: Site) {
   };
 }
 
-test('webhook faults - killed again and again between sending and writing: the same ids again, in order, none lost', async () => {
+test('webhook faults - killed repeatedly between sending and writing: the same ids again, in order, none lost', async () => {
   await using sink = await startSink(silence);
   await using site = await startSite(WITHOUT_ENGINE);
   await site.stop();
@@ -93,7 +93,7 @@ test('webhook faults - killed again and again between sending and writing: the s
   }
 });
 
-test('webhook faults - a restored folder: what is sent once more has its old id, what is lost is named, and the rest has a new epoch', async () => {
+test('webhook faults - a restored folder: a repeated delivery has its old id, lost ones are named, and the rest has a new epoch', async () => {
   await using sink = await startSink();
   await using site = await startSite(WITHOUT_ENGINE);
   const call = await webhooksOf(site);

@@ -11,7 +11,7 @@ describe('agent faults', () => {
   const site = useSite();
   const { shown, ask, is, told, head } = agentSteps(site);
 
-  /** 1004 comes out of a queue call and gets a minute more of wrap-up. */
+  /** 1004 finishes a queue call and extends its wrap-up by a minute. */
   async function wrapUp(phone: Phone) {
     const jose = await site().person('1004');
     await using caller = await site().phone('1001');
@@ -35,7 +35,7 @@ describe('agent faults', () => {
       return true;
     });
 
-  test('agent faults - the engine is killed: back in their queues, paused with the reason and since when, nothing told twice', async () => {
+  test('agent faults - the engine is killed: members are back in their queues, paused with reason and start, nothing reported twice', async () => {
     const [zoe, lan] = [await site().person('1003'), await site().person('1006')];
     await zoe.agent('pause', { reason: 'lunch' });
     await lan.agent('logout', { queue: 'sales' });
@@ -44,7 +44,7 @@ describe('agent faults', () => {
     await using phone = await site().phone('1004');
     const { jose, deadline } = await wrapUp(phone);
     const before = { lan: await shown(lan) };
-    // A pause of this very second is not yet on the engine's disk.
+    // A pause of the last second is not on the engine's disk yet.
     const late = await ask(zoe, 'pause', { reason: 'training' });
     const from = head();
     process.kill(site().enginePid()!, 'SIGKILL');
@@ -81,7 +81,7 @@ describe('agent faults', () => {
     await statusIs(zoe, 'OFFLINE');
   });
 
-  test('agent faults - the service is killed in a wrap-up: the deadline holds, and nothing is told until then', async () => {
+  test('agent faults - the service is killed in a wrap-up: the deadline stays, and no event comes before', async () => {
     await using phone = await site().phone('1004');
     const { jose, deadline } = await wrapUp(phone);
     const from = head();
@@ -100,7 +100,7 @@ describe('agent faults', () => {
     );
   });
 
-  test('agent faults - the service stops in a wrap-up: nobody stays held back by a service that is gone', async () => {
+  test('agent faults - the service stops in a wrap-up: no agent stays blocked by the stopped service', async () => {
     await using phone = await site().phone('1004');
     const { jose } = await wrapUp(phone);
     await site().kill('SIGUSR2');

@@ -11,7 +11,7 @@ describe('agent machine', () => {
 
   const { shown, ask, is, told, head } = agentSteps(site);
 
-  test('agent machine - a queue call: offered, talking, a pause that waits, wrap-up, finished early', async () => {
+  test('agent machine - a queue call: offered, talking, a pending pause, wrap-up, finished early', async () => {
     await using caller = await site().phone('1001');
     await using phone = await site().phone('1003');
     const zoe = await site().person('1003');
@@ -43,7 +43,7 @@ describe('agent machine', () => {
     assert.deepEqual([cancelled.state, cancelled.pending], ['talking', null]);
     await inEngine(site(), 'support', '1003', /^(?!.*paused:)/);
 
-    // Another caller waits already, whom nothing may ring before the wrap-up is over.
+    // Another caller waits; no member may ring for it before the wrap-up is over.
     await using second = await site().phone('1002');
     const again = await second.invite('500');
     await again.answered();
@@ -62,7 +62,7 @@ describe('agent machine', () => {
     await statusIs(zoe, 'READY', '');
     const extended = await ask(zoe, 'wrap-up', { extend_seconds: 60 });
     assert.equal(Date.parse(extended.deadline ?? '') - Date.parse(wrapping.deadline ?? ''), 60_000);
-    await until('more than what the engine itself waits', () => Date.now() - hungUp > 2_600);
+    await until('more than the wait of the engine itself', () => Date.now() - hungUp > 2_600);
     assert.equal(phone.seen, 1, 'not rung in the wrap-up');
     const finished = Date.now();
     await ask(zoe, 'wrap-up', { finish: true });
@@ -106,7 +106,7 @@ describe('agent machine', () => {
     assert.equal((await ask(zoe, 'unpause')).state, 'available');
   });
 
-  test('agent machine - paused from the phone, by REST and by a supervisor: one state, one time, and whose it was', async () => {
+  test('agent machine - paused from the phone, by REST and by a supervisor: one state, one time, and its author', async () => {
     await using phone = await site().phone('1004');
     const [jose, soren] = [await site().person('1004'), await site().person('1002')];
     await ask(jose, 'unpause');

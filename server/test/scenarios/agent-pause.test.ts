@@ -13,7 +13,7 @@ const notNow = (e: unknown): boolean => e instanceof ApiError && (e.status === 5
 describe('agent pause', () => {
   const site = useSite();
 
-  test('agent pause - answers success once the engine itself says paused with that reason', async () => {
+  test('agent pause - answers success once the engine itself reports the pause with that reason', async () => {
     await using phone = await site().phone('1003');
     const zoe = await site().person('1003');
     await statusIs(zoe, 'READY', '');
@@ -88,7 +88,7 @@ describe('agent pause', () => {
     await inEngine(site(), 'support', '1005', /Not in use/);
   });
 
-  test('agent pause - the codes of somebody who is no agent are refused and change nothing', async () => {
+  test('agent pause - the codes of a person who is no agent are refused and change nothing', async () => {
     await using phone = await site().phone('1012');
     const before = await site().engineCli('queue show support');
     await dialCode(phone, '*22');
@@ -99,7 +99,7 @@ describe('agent pause', () => {
     await assert.rejects((await site().person('1012')).agent('pause'), refusal(403, 'forbidden'));
   });
 
-  test('agent pause - the codes work while the service is stopped, and it knows when it is back', async () => {
+  test('agent pause - the codes work while the service is stopped, and it reads them afterwards', async () => {
     await using phone = await site().phone('1006');
     const lan = await site().person('1006');
     await statusIs(lan, 'READY', '');
@@ -122,7 +122,7 @@ describe('agent pause', () => {
     assert.equal(after.status_key, 'READY');
   });
 
-  test('agent pause - after a pause of unknown outcome nobody is told that nothing is to change', async () => {
+  test('agent pause - after a pause of unknown outcome no request is answered with "no change"', async () => {
     const zoe = await site().person('1003');
     const lea = await site().person('1004');
     assert.equal((await zoe.agent('unpause')).is_paused, false);
@@ -130,7 +130,7 @@ describe('agent pause', () => {
     await freeze(pid);
     try {
       await assert.rejects(zoe.agent('pause', { reason: 'break' }), notNow);
-      // The link still counts as up, and the view is out of date.
+      // The link still counts as up, but the model is out of date.
       await Promise.all([
         assert.rejects(zoe.agent('unpause'), notNow),
         assert.rejects(lea.agent('unpause'), notNow),
@@ -148,7 +148,7 @@ describe('agent pause', () => {
     await site().ready();
   });
 
-  test('agent pause - what is so already is no success while the engine is stopped', async () => {
+  test('agent pause - an unchanged state is no success while the engine is stopped', async () => {
     const zoe = await site().person('1003');
     await zoe.agent('pause', { reason: 'lunch' });
     const pid = site().enginePid()!;

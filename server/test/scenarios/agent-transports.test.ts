@@ -13,15 +13,15 @@ interface Said {
   readonly type: string;
   readonly data: { readonly queue: string | null; readonly reason?: string; readonly agent: AgentSummary };
 }
-/** Zoë works in both queues of the demo. */
+/** Zoë is a member of both queues of the demo. */
 const QUEUES = 2;
-/** A change must be heard everywhere within a second; how much sooner it is stands in docs/performance.md. */
+/** Limit until a change is published everywhere; docs/performance.md has the usual time. */
 const SECOND = 1_000;
 
 describe('agent transports', () => {
   const site = useSite();
 
-  test('agent transports - a pause by phone, by API and by socket is one state with reason and since on every transport', async () => {
+  test('agent transports - a pause by phone, by API and by socket is one state with reason and start on every transport', async () => {
     const url = site().base;
     const port = Number(new URL(url).port);
     const zoe = await site().person('1003');

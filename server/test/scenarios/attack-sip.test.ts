@@ -2,14 +2,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { registerPhone } from '../support/phone.ts';
-import { statusOf } from '../support/sip/message.ts';
-import { openTransport, randomTag } from '../support/sip/transport.ts';
-import type { Dialog, SipTransport } from '../support/sip/transport.ts';
+import { statusOf } from '../../src/adapters/asterisk/phone/message.ts';
+import { openTransport, randomTag } from '../../src/adapters/asterisk/phone/transport.ts';
+import type { Dialog, SipTransport } from '../../src/adapters/asterisk/phone/transport.ts';
 import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
 describe('attacks over SIP', () => {
-  const site = useSite();
+  // All of 127.0.0.0/8 is local to this machine, and local networks are never blocked by default.
+  const site = useSite({ env: { OFFHOOK_SIP_NEVER_BLOCK: '127.0.0.0/24' } });
   const ask = async <T>(extension: string, path: string, body?: object) => {
     const { token } = await site().person(extension);
     const response = await fetch(`${site().base}${path}`, {
@@ -84,7 +85,7 @@ describe('attacks over SIP', () => {
     assert.match(events, /^offhook_engine_unknown \d+$/m);
   });
 
-  test('attacks over SIP - **1&s and its like take nobody’s ear and no call', async () => {
+  test('attacks over SIP - **1&s and similar numbers pick up no supervisor and no call', async () => {
     await using caller = await site().phone('1003');
     await using callee = await site().phone('1004');
     await using supervisor = await site().phone('1002');
@@ -114,7 +115,7 @@ describe('attacks over SIP', () => {
     await call.hangup();
   });
 
-  test('attacks over SIP - 2,000 messages reach nothing, and calls go on', async () => {
+  test('attacks over SIP - 2,000 messages have no effect, and calls continue', async () => {
     const { username, password } = await sipOf('1010');
     const transport = await openTransport({ server: site().sip, username, password, onRequest() {} });
     const answers = await many(2_000, () => message(transport, username));
@@ -127,7 +128,7 @@ describe('attacks over SIP', () => {
     assert.equal((await readiness()).status, 200);
   });
 
-  test('attacks over SIP - 600 wrong passwords register nobody; health, metrics and a bounded audit trail tell of them', async () => {
+  test('attacks over SIP - 600 wrong passwords register no phone; health, metrics and a bounded audit trail report them', async () => {
     const { username } = await sipOf('1009');
     const transport = await openTransport({
       server: site().sip,
@@ -177,9 +178,51 @@ describe('attacks over SIP', () => {
     );
   });
 
-  test('attacks over SIP - where SIP stands still while the engine’s manager answers, health is red and says so', async () => {
+  test('attacks over SIP - a scanner is blocked after ten attempts, listed, and released by a person', async () => {
+    interface Listed {
+      readonly enforced: boolean;
+      readonly networks: readonly { id: number; network: string; reason: string; requests: number }[];
+    }
+    const scanner = await openTransport({
+      server: site().sip,
+      username: 'scanner',
+      password: 'wrong',
+      at: { host: '127.9.9.9', port: 0 },
+      onRequest() {},
+    });
+    const attempt = (method: 'REGISTER' | 'INVITE'): Promise<number> =>
+      scanner.send(dialogOf('scanner', '600'), method, {}).response.then(statusOf);
+    try {
+      for (let i = 0; i < 10; i++)
+        assert.ok([401, 403].includes(await attempt(i % 2 === 0 ? 'REGISTER' : 'INVITE')));
+      const listed = await until('the block', async () => {
+        const { body } = await ask<Listed>('1001', '/api/v1/blocked-networks');
+        return body.networks.length > 0 && body.enforced && body;
+      });
+      const { id, ...block } = listed.networks[0]!;
+      assert.deepEqual([block.network, block.reason, block.requests], ['127.9.9.0/24', 'account', 10]);
+      assert.equal(await attempt('REGISTER'), 403);
+      assert.equal(await attempt('INVITE'), 403);
+      await using desk = await site().phone('1011');
+      const call = await desk.invite('600');
+      await call.answered();
+      await call.hangup();
+      const { token } = await site().person('1001');
+      const gone = await fetch(`${site().base}/api/v1/blocked-networks/${id}`, {
+        method: 'DELETE',
+        headers: { authorization: `Bearer ${token}` },
+      });
+      assert.equal(gone.status, 200);
+      assert.equal(await attempt('REGISTER'), 401);
+    } finally {
+      await scanner.close();
+    }
+  });
+
+  test('attacks over SIP - health is red and names SIP while it hangs and the engine’s manager answers', async () => {
     const { username, password } = await sipOf('1010');
-    // What the exchange never loads: its one queue takes every message, and is never worked off at a number that plays music.
+    // Not loaded by the rendered configuration: its only queue takes every message, and never drains at a number with
+    // music.
     assert.match(await site().engineCli('module load res_pjsip_messaging.so'), /Loaded/);
     const transport = await openTransport({ server: site().sip, username, password, onRequest() {} });
     const over = new AbortController();

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { ApiError } from '../support/api.ts';
 import type { Person } from '../support/api.ts';
 import { ask, doneBy, eventsOf, recordingsOf } from '../support/call-steps.ts';
-import { finishedCalls, gist, onlyCall } from '../support/steps.ts';
+import { finishedCalls, gist, onlyCall, shows } from '../support/steps.ts';
 import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
@@ -13,7 +13,7 @@ const refusal = (status: number, code: string) => (error: unknown) =>
 describe('call control', () => {
   const site = useSite();
 
-  test('originate - the own device rings first, then the number; both hear each other, and one row of history each', async () => {
+  test('originate - the own device rings first, then the number; both hear each other, and each has one row of history', async () => {
     await using own = await site().phone('1007');
     await using other = await site().phone('1008');
     const [hanako, olha] = [await site().person('1007'), await site().person('1008')];
@@ -56,10 +56,11 @@ describe('call control', () => {
     assert.deepEqual(legs, ['1007', '1008'], 'no half of an internal pair is ever a leg');
   });
 
-  test('originate - nobody takes it, nobody is there, or the number may not be called', async () => {
+  test('originate - no answer, no device, or a number that may not be called', async () => {
     const olha = await site().person('1008');
     await assert.rejects(ask(site(), olha, '', { to: '1007' }), refusal(409, 'device_unreachable'));
     await using own = await site().phone('1008');
+    await shows(olha, '1008', 'online', 'idle');
     await assert.rejects(
       ask(site(), olha, '', { to: '1007', device: 'web' }),
       refusal(409, 'device_unreachable'),
@@ -84,7 +85,7 @@ describe('call control', () => {
     await onlyCall(await site().person('1007'));
   });
 
-  test('the story - an agent calls a customer, holds, consults, changes sides and passes the call on; a supervisor listens in', async () => {
+  test('the story - an agent calls a customer, holds, consults, alternates and transfers the call; a supervisor listens', async () => {
     await using desk = await site().phone('1003');
     await using customer = await site().phone('1010');
     await using colleague = await site().phone('1011');
@@ -236,7 +237,7 @@ describe('call control', () => {
     await assert.rejects(ask(site(), jose, `/${call}/hangup`), refusal(409, 'call_gone'));
   });
 
-  test('nobody takes the ear of a supervisor - what rings who listens is picked up neither by the API nor by phone', async () => {
+  test('listening supervisor - its ring cannot be picked up, neither by the API nor by phone', async () => {
     await using desk = await site().phone('1003');
     await using customer = await site().phone('1010');
     await using office = await site().phone('1002');
@@ -265,7 +266,7 @@ describe('call control', () => {
     await other.hangup();
   });
 
-  test('two at the same moment - one pickup and one transfer win, with their own operations, and nobody else’s', async () => {
+  test('two at the same moment - one pickup and one transfer win, with their own operations', async () => {
     await using a = await site().phone('1007');
     await using b = await site().phone('1004');
     await using c = await site().phone('1005');
@@ -354,7 +355,7 @@ describe('call control', () => {
     await dialled.hangup();
   });
 
-  test('a queue’s caller gave up where it hung up itself; ended by a supervisor or by the engine it did not', async () => {
+  test('a queue’s caller gave up only if it hung up itself; not if ended by a supervisor or the engine', async () => {
     await using caller = await site().phone('1009');
     const [nour, soren] = [await site().person('1009'), await site().person('1002')];
     const outcomes = () => eventsOf(site(), 'queue.caller_left', 'queue.caller_abandoned');
@@ -373,7 +374,7 @@ describe('call control', () => {
     }
   });
 
-  test('hold - in a queue call, from the agent and from the caller; the queue goes on', async () => {
+  test('hold - in a queue call, by the agent and by the caller; the queue continues', async () => {
     await using caller = await site().phone('1009');
     await using desk = await site().phone('1003');
     const [nour, zoe] = [await site().person('1009'), await site().person('1003')];

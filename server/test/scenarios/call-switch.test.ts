@@ -1,4 +1,4 @@
-/** One leg that changes its role: listen, whisper and join, and parking by a transfer to a parking lot. */
+/** A leg that changes its role: listen, whisper and join, and parking by a transfer to a parking lot. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ApiError } from '../support/api.ts';
@@ -22,7 +22,7 @@ describe('calls that change', () => {
     return { callId: started?.data['call_id'] as string, from: near, to: far };
   };
 
-  test('listen, whisper, barge - each takes the own leg that listens already; nothing rings, and what is heard changes', async () => {
+  test('listen, whisper, barge - each uses the listening leg of the supervisor; nothing rings, and the audio changes', async () => {
     await using desk = await site().phone('1003');
     await using customer = await site().phone('1010');
     await using office = await site().phone('1002');
@@ -50,13 +50,13 @@ describe('calls that change', () => {
     const placed = eventsOf(site(), 'call.started').filter((e) => e.data['placed'] === 'listen');
     assert.equal(placed.length, 1, 'one call for all of them');
     assert.equal(ear.state, 'up');
-    // The listening leg ends with the call it listens to.
+    // The listening leg ends with its call.
     await other.hangup();
     await agent.ended();
     await ear.ended();
   });
 
-  test('parking - a blind transfer to the number of a lot parks, and says where; attended ones and calls to it are refused', async () => {
+  test('parking - a blind transfer to the number of a lot parks, and reports the slot; attended ones and calls to it are refused', async () => {
     await using a = await site().phone('1004');
     await using b = await site().phone('1005');
     const [jose, lan] = [await site().person('1004'), await site().person('1005')];

@@ -9,13 +9,13 @@ describe('calls', () => {
   const site = useSite();
   const extensionOf = (data: Readonly<Record<string, unknown>>): string =>
     (data['leg'] as { extension: string }).extension;
-  /** Why each leg of this extension left a call that went on. */
+  /** Reasons for which legs of this extension left a call that continued. */
   const reasons = (extension: string) =>
     eventsOf(site(), 'call.left')
       .filter(({ data }) => extensionOf(data) === extension)
       .map(({ data }) => data['reason']);
 
-  test('queue calls - two agents ring, one answers: who talked has one row that tells its part, who only rang has none', async () => {
+  test('queue calls - two agents ring, one answers: the talking parties have one row, the other agent none', async () => {
     await using caller = await site().phone('1001');
     await using first = await site().phone('1003');
     await using second = await site().phone('1004');
@@ -47,11 +47,11 @@ describe('calls', () => {
     assert.equal(gist(answered), 'in 1001 ANSWERED sales');
     assert.equal(answered.call_key, out.call_key);
     assert.deepEqual(reasons('1003'), ['answered_elsewhere']);
-    // A ring that a colleague took is nothing the other agent missed.
+    // A ring answered by a colleague is no missed call.
     assert.deepEqual((await zoe.history()).calls, []);
   });
 
-  test('queue calls - the caller gives up: the agent that rang missed it', async () => {
+  test('queue calls - the caller gives up: the ringing agent has a missed call', async () => {
     await using caller = await site().phone('1002');
     await using agent = await site().phone('1005');
     const [soren, agnieszka] = [await site().person('1002'), await site().person('1005')];
@@ -72,7 +72,7 @@ describe('calls', () => {
     assert.equal(out.disposition, 'NO ANSWER');
   });
 
-  test('queue calls - a paused agent is not rung, and is as soon as it is ready', async () => {
+  test('queue calls - a paused agent does not ring until it is ready', async () => {
     await using caller = await site().phone('1002');
     await using agent = await site().phone('1006');
     const lan = await site().person('1006');
@@ -89,7 +89,7 @@ describe('calls', () => {
     incoming.ring();
     await incoming.answer();
     await statusIs(lan, 'BUSY');
-    // A pause during the call lets the call be and stops the next one.
+    // A pause during the call keeps the call and prevents the next one.
     const paused = await lan.agent('pause', { reason: 'break' });
     assert.equal(paused.status_key, 'BUSY');
     assert.equal(paused.is_paused, true);
@@ -99,7 +99,7 @@ describe('calls', () => {
     await lan.agent('unpause');
   });
 
-  test('plain calls - busy, rejected, cancelled and nobody there: direction and outcome on both sides', async () => {
+  test('plain calls - busy, rejected, cancelled and no device: direction and outcome on both sides', async () => {
     await using a = await site().phone('1007');
     await using b = await site().phone('1008');
     const [hanako, olha, nour] = [
@@ -124,7 +124,7 @@ describe('calls', () => {
     await cancelled.hangup();
     await rang.ended();
     await shows(hanako, '1008', 'online', 'idle');
-    // Of the two legs the engine may end either one last, and the last one's leaving is the call's end.
+    // The engine may end either leg last, and `call.ended` replaces its `call.left`.
     const left = await until('the first leg of the cancelled call to leave', () => {
       const events = eventsOf(site(), 'call.left').slice(leftBefore);
       return events.length > 0 && events.map(({ data }) => [extensionOf(data), data['reason']].join(' '));

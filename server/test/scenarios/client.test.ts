@@ -30,7 +30,7 @@ describe('client', () => {
     await assert.rejects(client.session.whoAmI(), { code: 'not_authenticated' });
   });
 
-  test('client - a cursor of another log is a gap and the state; a session that is ended elsewhere ends the stream', async () => {
+  test('client - a cursor of another epoch is a gap with a snapshot; the end of a session elsewhere ends the stream', async () => {
     const { base } = site();
     const own = (await site().credentials()).find((c) => c.extension === '1005');
     assert.ok(own);

@@ -37,7 +37,7 @@ describe('config apply', () => {
     await call.hangup();
   });
 
-  test('config apply - somebody who was not active is again, phone and mailbox with it', async () => {
+  test('config apply - a person becomes active again, with phone and mailbox', async () => {
     for (const active of [false, true]) {
       await ask(site(), 'PATCH', '/extensions/1011', { active });
       const done = await apply(site(), {});
@@ -47,7 +47,7 @@ describe('config apply', () => {
     assert.equal(phone.extension, '1011');
   });
 
-  test('config apply - a call through the changed queue survives twenty applies with audio; members and pauses hold', async () => {
+  test('config apply - a call through the changed queue survives twenty applies with audio; members and pauses stay', async () => {
     const [zoe, lan] = [await site().person('1003'), await site().person('1006')];
     await using agent = await site().phone('1003');
     await using caller = await site().phone('1007');
@@ -73,7 +73,7 @@ describe('config apply', () => {
     await call.hangup();
   });
 
-  test('config apply - who gets a number later has none of the messages that were left for another', async () => {
+  test('config apply - a later owner of a number gets none of the messages left for the former one', async () => {
     const told = async (): Promise<string> =>
       /^default +1017 .*?(\d+)\s*$/m.exec(await site().engineCli('voicemail show users'))?.[1] ?? 'none';
     const person = (username: string) => ({ extension: '1017', username, name: username });
@@ -95,7 +95,7 @@ describe('config apply', () => {
     await apply(site());
   });
 
-  test('config apply - an earlier version is applied again; a draft with changes is not given up unasked', async () => {
+  test('config apply - an earlier version is applied again; a changed draft is not discarded without consent', async () => {
     const { versions } = (await ask(site(), 'GET', '/versions')) as { versions: { version: number }[] };
     const first = versions.at(-1)!.version;
     await (await site().person('1006')).agent('pause', { reason: 'training' });

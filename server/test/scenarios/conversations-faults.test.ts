@@ -1,4 +1,4 @@
-/** Calls while the engine or the service is killed, played with real phones. */
+/** Calls during which the engine or the service is killed, played with real phones. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { extensions } from '../support/company.ts';
@@ -15,7 +15,7 @@ describe('conversations: faults', () => {
     queues: [{ number: '500', agents: ['2012'] }],
   });
 
-  test('conversations - the service is killed in mid call: what happened while it was away is told as if it had been there', async () => {
+  test('conversations - the service is killed during a call: conversations during its absence are complete', async () => {
     await using a = await stage.phone('2001');
     await using b = await stage.phone('2002');
     await using c = await stage.phone('2003');
@@ -75,7 +75,7 @@ describe('conversations: faults', () => {
     });
   });
 
-  test('conversations - the engine is killed in mid call: talking, ringing and waiting end with it', async () => {
+  test('conversations - the engine is killed during a call: talking, ringing and waiting end with it', async () => {
     await using a = await stage.phone('2005');
     await using b = await stage.phone('2006');
     await using c = await stage.phone('2007');
@@ -93,7 +93,7 @@ describe('conversations: faults', () => {
     await waiting.answered();
     const [other, there] = await ring(c, '2008', d, 100);
     await at.retrieve();
-    // What the engine has written is on the disk; how long it lived after that, its records cannot say.
+    // The engine's records are on the disk; they do not show how long it lived after the last one.
     await lasting(100);
     process.kill(stage.site().enginePid()!, 'SIGKILL');
     const killed = now();
@@ -118,7 +118,7 @@ describe('conversations: faults', () => {
         ]),
       },
     });
-    // Nothing was written of these since they began to ring.
+    // The engine wrote no records of these after the ring began.
     await stage.is({
       ...lost,
       disposition: 'failed',
@@ -169,6 +169,6 @@ describe('conversations: faults', () => {
     assert.ok(killed > there.times.began);
   });
 
-  test('conversations: faults - all of them told anew are what was told live', () =>
+  test('conversations: faults - rebuilt conversations equal the live ones', () =>
     assertToldAnew(stage.site()));
 });

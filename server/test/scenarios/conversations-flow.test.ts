@@ -1,4 +1,4 @@
-/** Calls through ring groups, menus and conferences, played with real phones: each record is what the phones saw and measured. */
+/** Calls through ring groups, menus and conferences, played with real phones: each record equals their measurements. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { z } from 'zod';
@@ -40,12 +40,12 @@ describe('conversations: flow', () => {
           otherwise: { kind: 'hang_up' },
         },
       ],
-      // A leg ends in the engine when the tones of its conference have been played.
+      // A leg ends in the engine after the tones of its conference.
       conference: [{ name: 'room', number: '830', title: 'Room', announce: false }],
     },
   });
   describe('played', { concurrency: true }, () => {
-    test('conversations - a ring group: all ring, one answers, and the others were answered elsewhere', async () => {
+    test('conversations - a ring group: all ring, one answers, and the others are answered elsewhere', async () => {
       await using a = await stage.phone('2004');
       await using b = await stage.phone('2002');
       await using c = await stage.phone('2003');
@@ -123,7 +123,7 @@ describe('conversations: flow', () => {
       });
     });
 
-    test('conversations - a menu is a step on the way to who answers', async () => {
+    test('conversations - a menu is a step on the way to the answer', async () => {
       await using a = await stage.phone('2006');
       await using b = await stage.phone('2005');
       const call = await a.invite('800');
@@ -163,7 +163,7 @@ describe('conversations: flow', () => {
       });
     });
 
-    test('conversations - who presses nothing in a menu served itself', async () => {
+    test('conversations - a caller who presses no key in a menu is self service', async () => {
       await using a = await stage.phone('2007');
       const call = await a.invite('800');
       await call.ended();
@@ -183,7 +183,7 @@ describe('conversations: flow', () => {
       });
     });
 
-    test('conversations - a conference is one call of each who is in it, shown live as answered', async () => {
+    test('conversations - a conference is one call for each participant, shown live as answered', async () => {
       const [a, b, c] = ['2008', '2009', '2010'];
       await using one = await stage.phone(a!);
       await using two = await stage.phone(b!);
@@ -225,6 +225,5 @@ describe('conversations: flow', () => {
     });
   });
 
-  test('conversations: flow - all of them told anew are what was told live', () =>
-    assertToldAnew(stage.site()));
+  test('conversations: flow - rebuilt conversations equal the live ones', () => assertToldAnew(stage.site()));
 });

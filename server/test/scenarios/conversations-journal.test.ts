@@ -6,7 +6,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, test } from 'node:test';
 import type { ConversationSummary } from '@offhook/contract/conversations.ts';
-import { celFile } from '../../src/adapters/asterisk/instance.ts';
+import { celFile } from '../../src/adapters/asterisk/conf/instance.ts';
 import { loadInstance } from '../../src/adapters/asterisk/process/instance-file.ts';
 import { eventsOf } from '../support/call-steps.ts';
 import { extensions } from '../support/company.ts';
@@ -136,7 +136,7 @@ describe('conversations: a disk that fills', () => {
     );
   });
 
-  test('conversations - call records that come late take the place of the journal, in the same conversation', async () => {
+  test('conversations - late call records replace those of the journal, in the same conversation', async () => {
     const pipe = `${stage.site().dataDir}/late`;
     await promisify(execFile)('mkfifo', [pipe]);
     const keep = spawn('sh', ['-c', 'exec cat <> "$1" > "$2"', 'sh', pipe, `${pipe}.csv`], {
@@ -169,7 +169,7 @@ describe('conversations: a disk that fills', () => {
     checkInvariants(await stage.detail(first.id));
   });
 
-  test('conversations - told anew they are the same', async () => {
+  test('conversations - rebuilt conversations equal the live ones', async () => {
     const people = ['2001', '2003', '2005', '2009', '2010'];
     const before = await Promise.all(people.map((who) => stage.of(who)));
     await stage.site().stop();

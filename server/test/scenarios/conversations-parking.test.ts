@@ -1,4 +1,4 @@
-/** Calls that are parked, shared, or side by side, played with real phones: one conversation each, and what the phones saw. */
+/** Parked, shared and parallel calls, played with real phones: one conversation each, equal to their measurements. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createClient } from '@offhook/client';
@@ -21,7 +21,7 @@ describe('conversations: parking', () => {
     parking_seconds: 10,
   });
   describe('played', { concurrency: true }, () => {
-    /** Where this extension's call is parked. */
+    /** The slot of this extension's parked call. */
     const slotOf = (extension: string): Promise<string> =>
       until(`the slot of ${extension}`, async () => {
         const shown = await stage.site().engineCli('parking show default');
@@ -31,7 +31,7 @@ describe('conversations: parking', () => {
           ?.slice(0, 3);
       });
 
-    /** Somebody who has no part in the calls that are parked. */
+    /** A person who takes no part in the parked calls. */
     let bystander: Client;
     let stream: EventStream;
     const heard: StreamEvent[] = [];
@@ -45,7 +45,7 @@ describe('conversations: parking', () => {
       })();
     });
     after(() => stream.close());
-    /** The slot as the bystander is shown it, from the stream and from the list. */
+    /** The slot as shown to the bystander, in the stream and in the list. */
     const shownTo = (extension: string) =>
       until(`the parked call of ${extension} to be shown`, async () => {
         const told = heard
@@ -67,7 +67,7 @@ describe('conversations: parking', () => {
       assert.ok(!parked.some((one) => one.leg_id === leg_id));
     };
 
-    test('conversations - three ways: the transferer brings both together, then leaves them', async () => {
+    test('conversations - three ways: the transferer connects all, then leaves', async () => {
       await using a = await stage.phone('2029');
       await using b = await stage.phone('2030');
       await using c = await stage.phone('2031');
@@ -88,7 +88,7 @@ describe('conversations: parking', () => {
       await talk(1.2, at, further);
       const together = now();
       await pressKeys(stage.site(), '2030', 'DD');
-      // The one that was held hears the others again once it is with them.
+      // The held party hears the others again once connected.
       await call.hears(75);
       await talk(1.2, call, at, further);
       await at.hangup();
@@ -138,7 +138,7 @@ describe('conversations: parking', () => {
       });
     });
 
-    test('conversations - a second call that is never joined to the first is a conversation of its own', async () => {
+    test('conversations - a second call that is never joined to the first is its own conversation', async () => {
       await using a = await stage.phone('2019');
       await using b = await stage.phone('2020');
       await using c = await stage.phone('2021');
@@ -212,7 +212,7 @@ describe('conversations: parking', () => {
       });
     });
 
-    /** Parks the call of two and waits until nobody hears the slot any more. */
+    /** Parks the call of two and waits until the announcement of the slot is over. */
     async function park(at: PhoneCall, from: string): Promise<number> {
       const parked = now();
       await at.transfer('700');
@@ -221,7 +221,7 @@ describe('conversations: parking', () => {
       return parked;
     }
 
-    test('conversations - parked too long: it comes back to who parked it', async () => {
+    test('conversations - parked too long: it returns to the one who parked it', async () => {
       await using a = await stage.phone('2025');
       await using b = await stage.phone('2026');
       const [call, at] = await connect(a, '2026', b);
@@ -266,7 +266,7 @@ describe('conversations: parking', () => {
       });
     });
 
-    test('conversations - parked, and the one who waits gives up', async () => {
+    test('conversations - parked, and the waiting party gives up', async () => {
       await using a = await stage.phone('2027');
       await using b = await stage.phone('2028');
       const [call, at] = await connect(a, '2028', b);
@@ -300,6 +300,6 @@ describe('conversations: parking', () => {
     });
   });
 
-  test('conversations: parking - all of them told anew are what was told live', () =>
+  test('conversations: parking - rebuilt conversations equal the live ones', () =>
     assertToldAnew(stage.site()));
 });

@@ -1,4 +1,4 @@
-/** Calls through queues, played with real phones: who waited where, whom it was offered to, what became of it. */
+/** Calls through queues, played with real phones: visits, offers and outcomes equal their measurements. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { extensions } from '../support/company.ts';
@@ -6,7 +6,7 @@ import { assertToldAnew } from '../support/conversation-rebuild.ts';
 import { connect, lasting, ring, talk, useStage } from '../support/conversation-stage.ts';
 import { leg, offer, visit } from '../support/expected-conversation.ts';
 
-// A caller has been answered when somebody takes the call, not when the queue does.
+// A caller is answered by an agent, not by the queue.
 const answered = { direction: 'internal', disposition: 'answered', cause: 16 } as const;
 const now = (): number => performance.now();
 
@@ -24,7 +24,7 @@ describe('conversations: queues', () => {
     ],
   });
   describe('played', { concurrency: true }, () => {
-    test('conversations - queue: two agents ring in vain, ring again, one answers and passes the call on', async () => {
+    test('conversations - queue: two agents do not answer, ring again, one answers and transfers the call', async () => {
       await using a = await stage.phone('2001');
       await using x = await stage.phone('2002');
       await using y = await stage.phone('2003');
@@ -110,7 +110,7 @@ describe('conversations: queues', () => {
       });
     });
 
-    test('conversations - queue: it waits for too long and is told that nobody is there', async () => {
+    test('conversations - queue: the wait times out with an announcement', async () => {
       await using a = await stage.phone('2005');
       await using x = await stage.phone('2006');
       const call = await a.invite('510');
@@ -187,7 +187,7 @@ describe('conversations: queues', () => {
       });
     });
 
-    test('conversations - queue: nobody is there to ring, and the caller gives up', async () => {
+    test('conversations - queue: no agent is reachable, and the caller gives up', async () => {
       await using a = await stage.phone('2009');
       const call = await a.invite('530');
       await call.answered();
@@ -215,7 +215,7 @@ describe('conversations: queues', () => {
       });
     });
 
-    test('conversations - queue: the agent holds the caller, asks a colleague and connects them', async () => {
+    test('conversations - queue: the agent holds the caller, consults a colleague and connects them', async () => {
       await using a = await stage.phone('2011');
       await using x = await stage.phone('2012');
       await using z = await stage.phone('2013');
@@ -279,7 +279,7 @@ describe('conversations: queues', () => {
       });
     });
 
-    test('conversations - queue: a call between two is passed on into it', async () => {
+    test('conversations - queue: a call between two is transferred into it', async () => {
       await using a = await stage.phone('2014');
       await using b = await stage.phone('2015');
       await using x = await stage.phone('2016');
@@ -333,7 +333,7 @@ describe('conversations: queues', () => {
       });
     });
 
-    test('conversations - queue: the agent declines, is asked again and answers', async () => {
+    test('conversations - queue: the agent declines, rings again and answers', async () => {
       await using a = await stage.phone('2017');
       await using x = await stage.phone('2018');
       const [call, first] = await ring(a, '560', x, 1000);
@@ -387,6 +387,6 @@ describe('conversations: queues', () => {
     });
   });
 
-  test('conversations: queues - all of them told anew are what was told live', () =>
+  test('conversations: queues - rebuilt conversations equal the live ones', () =>
     assertToldAnew(stage.site()));
 });

@@ -1,4 +1,7 @@
-/** Calls that an application, a colleague or another number takes, played with real phones: each record is what the phones saw and measured. */
+/**
+ * Calls taken by an application, a colleague or another number, played with real phones: each record equals the
+ * measurements of the phones.
+ */
 import { describe, test } from 'node:test';
 import { ask } from '../support/call-steps.ts';
 import { extensions } from '../support/company.ts';
@@ -17,7 +20,7 @@ describe('conversations: services', () => {
     queues: [{ number: '500', agents: ['2040'] }],
   });
   describe('played', { concurrency: true }, () => {
-    test('conversations - voicemail: nobody has a phone there, and the caller leaves a message', async () => {
+    test('conversations - voicemail: the extension has no phone, and the caller leaves a message', async () => {
       await using a = await stage.phone('2022');
       const call = await a.invite('2023');
       await call.answered();
@@ -68,7 +71,7 @@ describe('conversations: services', () => {
       });
     });
 
-    test('conversations - feature codes: the echo test speaks first, then gives back what it hears', async () => {
+    test('conversations - feature codes: the echo test speaks first, then echoes', async () => {
       await using a = await stage.phone('2027');
       const call = await a.invite('600');
       await call.answered();
@@ -167,7 +170,7 @@ describe('conversations: services', () => {
         dialled: '2029',
         answered: at.times.answered,
         legs: {
-          // Its own ringing and that of the other side follow each other; answered is the call.
+          // Its own ring and the other side's follow each other; the call is answered.
           a: leg(
             '2028',
             'caller',
@@ -225,7 +228,7 @@ describe('conversations: services', () => {
       });
     });
 
-    test('conversations - forward: the called phone sends the call on to another', async () => {
+    test('conversations - forward: the called phone forwards the call to another', async () => {
       await using a = await stage.phone('2033');
       await using b = await stage.phone('2034');
       await using c = await stage.phone('2035');
@@ -275,6 +278,6 @@ describe('conversations: services', () => {
     });
   });
 
-  test('conversations: services - all of them told anew are what was told live', () =>
+  test('conversations: services - rebuilt conversations equal the live ones', () =>
     assertToldAnew(stage.site()));
 });

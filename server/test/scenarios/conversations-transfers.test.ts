@@ -1,4 +1,4 @@
-/** Calls that are passed on, parked and shared, played with real phones: one conversation each, and what the phones saw. */
+/** Transferred calls, played with real phones: one conversation each, equal to their measurements. */
 import { describe, test } from 'node:test';
 import { ask, doneBy } from '../support/call-steps.ts';
 import { extensions } from '../support/company.ts';
@@ -102,7 +102,7 @@ describe('conversations: transfers', () => {
       });
     });
 
-    test('conversations - blind transfer given up: who is passed on hangs up while it rings', async () => {
+    test('conversations - blind transfer given up: the transferred party hangs up while it rings', async () => {
       await using a = await stage.phone('2007');
       await using b = await stage.phone('2008');
       await using c = await stage.phone('2009');
@@ -321,7 +321,7 @@ describe('conversations: transfers', () => {
       });
     });
 
-    test('conversations - attended transfer given up: the transferer goes back', async () => {
+    test('conversations - attended transfer given up: the transferer returns', async () => {
       await using a = await stage.phone('2016');
       await using b = await stage.phone('2017');
       await using c = await stage.phone('2018');
@@ -378,6 +378,6 @@ describe('conversations: transfers', () => {
     });
   });
 
-  test('conversations: transfers - all of them told anew are what was told live', () =>
+  test('conversations: transfers - rebuilt conversations equal the live ones', () =>
     assertToldAnew(stage.site()));
 });

@@ -1,4 +1,4 @@
-/** Calls over trunks, played with real phones on both ends: direction by the ends, numbers as received and in E.164. */
+/** Calls over trunks, played with real phones on both ends: direction by the parties, numbers as received and in E.164. */
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { assertToldAnew } from '../support/conversation-rebuild.ts';
@@ -54,7 +54,7 @@ describe('conversations: trunks', () => {
     },
     {
       env: { OFFHOOK_SITE_COUNTRY: 'DE' },
-      // The other sides are there before the engine asks for them first.
+      // The far sides are open before the engine sends its first OPTIONS.
       async prepare(_dataDir, server) {
         outside = await openFarSide({ server, extension: MOBILE, at: north });
         abroad = await openFarSide({ server, extension: LONDON, at: south });
@@ -266,7 +266,7 @@ describe('conversations: trunks', () => {
     });
   });
 
-  test('conversations - trunk in, passed on out again: one conversation, and it came in', async () => {
+  test('conversations - trunk in, transferred out again: one conversation, incoming', async () => {
     await using a = await stage.phone('2006');
     const [call, at] = await connect(outside, '+493012345606', a, 800);
     await talk(1, call, at);
@@ -322,6 +322,6 @@ describe('conversations: trunks', () => {
     });
   });
 
-  test('conversations: trunks - all of them told anew are what was told live', () =>
+  test('conversations: trunks - rebuilt conversations equal the live ones', () =>
     assertToldAnew(stage.site(), 'DE'));
 });

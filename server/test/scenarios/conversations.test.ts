@@ -1,4 +1,4 @@
-/** Calls between two, played with real phones: each record is what the phones saw and measured. */
+/** Calls between two phones: each record equals the measurements of real phones. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ask } from '../support/call-steps.ts';
@@ -15,7 +15,7 @@ describe('conversations', () => {
     people: [...extensions(2001, 2020), ...extensions(2036, 2038)],
   });
   describe('played', { concurrency: true }, () => {
-    test('conversations - direct: ringing, talking, ended by who called', async () => {
+    test('conversations - direct: ringing, talking, ended by the caller', async () => {
       await using a = await stage.phone('2001');
       await using b = await stage.phone('2002');
       const [call, at] = await connect(a, '2002', b, 1200);
@@ -48,7 +48,7 @@ describe('conversations', () => {
       ['busy', 486, 17, '2003', '2004'],
       ['rejected', 603, 21, '2005', '2006'],
     ] as const) {
-      test(`conversations - ${what}: the called phone says so after it rang`, async () => {
+      test(`conversations - ${what}: the called phone rejects after ringing`, async () => {
         await using a = await stage.phone(from);
         await using b = await stage.phone(to);
         const [call, at] = await ring(a, to, b, 1000);
@@ -62,7 +62,7 @@ describe('conversations', () => {
           ended_by: 'called',
           dialled: to,
           legs: {
-            // The exchange shows its caller a busy number in both cases.
+            // The engine reports busy to the caller in both cases.
             a: leg(from, 'caller', to, [what, 17, 'exchange'], call.times, [['alerting', ended]]),
             b: leg(to, 'called', to, [what, cause, 'this_leg'], at.times, [['alerting', ended]]),
           },
@@ -105,7 +105,7 @@ describe('conversations', () => {
       await stage.is({
         ...plain,
         disposition: 'missed',
-        // What the engine makes of a CANCEL.
+        // The engine's cause for a CANCEL.
         cause: 127,
         ended_by: 'caller',
         dialled: '2010',
@@ -120,7 +120,7 @@ describe('conversations', () => {
       });
     });
 
-    test('conversations - no answer: it rings for as long as the exchange lets it', async () => {
+    test('conversations - no answer: it rings until the timeout of the engine', async () => {
       await using a = await stage.phone('2011');
       await using b = await stage.phone('2012');
       const [call, at] = await ring(a, '2012', b);
@@ -141,7 +141,7 @@ describe('conversations', () => {
       });
     });
 
-    test('conversations - nobody there: who was wanted is in it without a leg', async () => {
+    test('conversations - no device: the dialled extension is listed without a leg', async () => {
       await using a = await stage.phone('2013');
       const call = await a.invite('2014');
       await call.ended();
@@ -241,7 +241,7 @@ describe('conversations', () => {
       });
     });
 
-    test('conversations - hold by the service, for a phone that has no such key', async () => {
+    test('conversations - hold by the service, for a phone without a hold key', async () => {
       await using a = await stage.phone('2037');
       await using b = await stage.phone('2038');
       const person = await stage.site().person('2038');
@@ -283,7 +283,7 @@ describe('conversations', () => {
       });
     });
 
-    test('conversations - two devices ring for one person, and one is answered', async () => {
+    test('conversations - two devices of one person ring, and one answers', async () => {
       await using a = await stage.phone('2019');
       await using desk = await stage.phone('2020');
       await using other = await stage.phone('2020');
@@ -299,7 +299,7 @@ describe('conversations', () => {
       await atOther.hangup();
       await call.ended();
       const { answered, ended } = atOther.times;
-      // Both legs are of one endpoint: the one that began first is known only by what became of it.
+      // Both legs have the same endpoint: only the disposition shows which one began first.
       const told = (await stage.of('2020'))[0];
       const [first] =
         told === undefined ? [] : (await stage.detail(told.id)).legs.filter((l) => l.role === 'called');
@@ -329,7 +329,7 @@ describe('conversations', () => {
       });
     });
 
-    test('conversations - a number that nobody has is no conversation', async () => {
+    test('conversations - an unknown number is no conversation', async () => {
       await using a = await stage.phone('2036');
       const call = await a.invite('4242');
       await until('the refusal', () => call.state === 'ended');
@@ -338,5 +338,5 @@ describe('conversations', () => {
     });
   });
 
-  test('conversations - all of them told anew are what was told live', () => assertToldAnew(stage.site()));
+  test('conversations - rebuilt conversations equal the live ones', () => assertToldAnew(stage.site()));
 });

@@ -8,7 +8,7 @@ describe('desk phones', () => {
   const browser = useBrowser();
   const site = useSite(() => ({ env: { OFFHOOK_CORS_ORIGINS: browser().origin } }));
 
-  test('desk phones - a desk phone and a browser hear each other, whoever calls', async () => {
+  test('desk phones - a desk phone and a browser hear each other in both directions', async () => {
     await using desk = await site().phone('1007');
     const [hanako, olha] = [await site().person('1007'), await site().person('1008')];
     const web = await browser().phone(olha.login.sip);
@@ -46,7 +46,7 @@ describe('desk phones', () => {
     await web.close();
   });
 
-  test('desk phones - all devices of an extension ring, the first to answer has the call', async () => {
+  test('desk phones - all devices of an extension ring, the first to answer gets the call', async () => {
     await using caller = await site().phone('1009');
     await using desk = await site().phone('1010');
     const lea = await site().person('1010');
@@ -66,7 +66,7 @@ describe('desk phones', () => {
     await web.close();
   });
 
-  test('desk phones - 600 gives back what it hears, 601 plays music', async () => {
+  test('desk phones - 600 echoes, 601 plays music', async () => {
     await using phone = await site().phone('1011');
     const kwame = await site().person('1011');
     const before = (await kwame.history()).calls.length;
@@ -82,7 +82,7 @@ describe('desk phones', () => {
     await finishedCalls(kwame, before + 2);
   });
 
-  test('desk phones - a message is left for somebody who is not there', async () => {
+  test('desk phones - a caller leaves a message for an absent person', async () => {
     await using caller = await site().phone('1011');
     const kwame = await site().person('1011');
     const before = (await kwame.history()).calls.length;
@@ -154,6 +154,7 @@ describe('desk phones', () => {
     incoming.ring();
     await incoming.answer();
     await call.answered();
+    await incoming.bridged();
     await incoming.transfer('700');
     await incoming.transferred();
     const slot = await until(

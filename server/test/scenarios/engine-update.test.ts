@@ -35,7 +35,7 @@ async function restartsFrom(site: Site, root: string): Promise<void> {
   assert.match(await site.engineCli('pjsip show endpoints'), /1001/);
 }
 
-test('engine update - newer packages run from the next start of the engine on; those that do not start give way', async (t) => {
+test('engine update - newer packages run from the next start of the engine on; broken ones are replaced by the previous', async (t) => {
   const { packages } = await obtainAsterisk({ cache: WARM, path: '' });
   assert.ok(packages);
   const cache = await mkdtemp(path.join(os.tmpdir(), 'offhook-test-'));

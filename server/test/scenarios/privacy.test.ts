@@ -1,4 +1,4 @@
-/** Somebody outside is erased from a real site: from what it tells, and from the bytes of its files. */
+/** Erases an outside party from a real site: from its replies, and from the bytes of its files. */
 import assert from 'node:assert/strict';
 import { appendFileSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -11,7 +11,7 @@ import { ErasureProof, ErasureReply } from '@offhook/contract/privacy.ts';
 import type { Erasure } from '@offhook/contract/privacy.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { celFile } from '../../src/adapters/asterisk/instance.ts';
+import { celFile } from '../../src/adapters/asterisk/conf/instance.ts';
 import { loadInstance } from '../../src/adapters/asterisk/process/instance-file.ts';
 import { ask, recordingsOf } from '../support/call-steps.ts';
 import { rebuild } from '../support/conversation-rebuild.ts';
@@ -28,17 +28,17 @@ const north = await farAddress('127.0.0.2');
 const NUMBER = '+4930901820';
 const NAME = 'Wilhelmina Quastenflosser';
 const NOTE = 'would like the blue one';
-/** Any spelling of the number, the name and what was said. */
+/** All spellings of the number, the name and the note. */
 const TEXTS = ['30901820', 'Quastenflosser', NOTE];
-/** Where a proof says that something may be, and the files of that. */
+/** Remains named by a proof, and their files. */
 const REMAINS: Readonly<Record<string, RegExp>> = {
   journal: /^journal\.db/,
   'logs, backups, and systems that were sent events or files': /^engine\/log\/(?!cel-custom)/,
 };
-/** What the engine writes later of these calls, which a proof says too. */
+/** Records that the engine writes later for these calls, named by a proof, too. */
 const REMAINS_LATE = /^engine\/log\/cel-custom\/offhook\.csv/;
 
-/** Files under a folder that hold any of these, by their path in it. */
+/** Files below a folder that contain any of these; paths in the folder. */
 function filesWith(folder: string, needles: readonly (string | Buffer)[]): readonly string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => statSync(path.join(folder, name), { throwIfNoEntry: false })?.isFile())
@@ -47,7 +47,7 @@ function filesWith(folder: string, needles: readonly (string | Buffer)[]): reado
       return needles.some((needle) => bytes.includes(needle));
     });
 }
-/** What is stored of conversations in packed form, where no text is found. */
+/** Packed data of conversations, in which a text search finds nothing. */
 function packedIn(dataDir: string): readonly Buffer[] {
   const db = new DatabaseSync(path.join(dataDir, 'offhook.db'), { readOnly: true });
   try {
@@ -65,7 +65,7 @@ function packedIn(dataDir: string): readonly Buffer[] {
 const OTHER = new Set(
   'number number_e164 name text parties revision change erased recordings has_recording notes'.split(' '),
 );
-/** Everything that is counted or timed, and nothing of who it was. */
+/** Counts and times of a conversation, without its parties. */
 const shapeOf = (c: Conversation): string =>
   JSON.stringify({ ...c, state: '' }, (key, value: unknown) => (OTHER.has(key) ? undefined : value));
 
@@ -106,7 +106,7 @@ describe('privacy', () => {
     return { totals, rows: calls.map((c) => [c.call_key, c.direction, c.talk_seconds, c.duration]) };
   };
 
-  test('privacy - a number is erased from a real site: its conversations stay without it, and no byte of it in its files', async () => {
+  test('privacy - a number is erased from a real site: its conversations stay without it, and no byte of it is in its files', async () => {
     const site = stage.site();
     const { dataDir } = site;
     await using desk = await stage.phone('2001');
@@ -176,7 +176,7 @@ describe('privacy', () => {
     let found: readonly string[] = [];
     await until('no file to hold it', () => (found = left()).length === 0, { seen: () => found });
 
-    // The same records once more, and one that is new.
+    // The same records once more, and one new one.
     const stored = packedIn(dataDir);
     const first = lines.split('\n').find((line) => line.includes(NUMBER))!;
     const late = first.replace(/(\.\d{5})(\d)/, (_, at, digit) => `${at}${(Number(digit) + 1) % 10}`);
@@ -192,7 +192,7 @@ describe('privacy', () => {
     assert.ok(again.erased && shapeOf(again) === shapeOf(before));
     assert.ok((await api('privacy/erasures/1', ErasureProof)).ledger_intact);
     allowed.push(REMAINS_LATE);
-    await until('only the engine to hold what came late', () => (found = left()).length === 0, {
+    await until('late records to be left only in the engine', () => (found = left()).length === 0, {
       seen: () => found,
     });
   });

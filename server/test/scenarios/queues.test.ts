@@ -43,7 +43,7 @@ describe('queues', () => {
   };
   const act = (name: string, id: string, what: string, body: object) =>
     ask('1002', 'POST', `/queues/${name}/callers/${id}/${what}`, CallerReply, body);
-  /** The outcome of every visit and change in order, from `seq` on. */
+  /** Outcomes of all visits and changes in order, from `seq` on. */
   const story = (events: readonly JournalEvent[], seq: number): string[] =>
     events.flatMap(({ seq: at, type, data }) => {
       if (at <= seq || !/^(queue\.caller|offer)/.test(type)) return [];
@@ -102,8 +102,8 @@ describe('queues', () => {
     const withdrawn = await ask('1002', 'POST', `/queues/sales/callers/${gone}/withdraw`, WithdrawReply, {});
     await calls[1]!.ended();
 
-    // While a member rings for the caller it is taken out as fast as one for whom nobody rings.
-    // Somebody waits in both of its queues, and only one of them is to ring it.
+    // A caller is removed equally fast with and without a ringing member. The caller waits in both queues of the member,
+    // and only one of them may ring it.
     await (await site().person('1003')).agent('pause', { queue: 'sales' });
     await using zoe = await site().phone('1003');
     const ringing = await zoe.incoming();
@@ -121,11 +121,11 @@ describe('queues', () => {
     assert.equal(last.caller.priority, 10, 'it keeps the priority it had');
     await ringing.ended();
     await calls[2]!.hangup();
-    // One gives up by its phone, the other by asking us.
+    // One caller hangs up by phone, the other by the API.
     const [own] = (await ask('1008', 'GET', '/calls', CallsReply)).calls;
     await ask('1008', 'POST', `/calls/${own?.call_id}/hangup`, OperationReply, {});
     await until(
-      'nobody waits',
+      'an empty queue',
       async () => (await order('support')).length + (await order('sales')).length === 0,
     );
 
@@ -159,7 +159,7 @@ describe('queues', () => {
     assert.equal(last.caller.joined_at, changed.caller.joined_at, 'it waits since it came');
   });
 
-  test('queues - a supervisor takes an agent out of a queue and back in', async () => {
+  test('queues - a supervisor removes an agent from a queue and adds it again', async () => {
     const without = await ask('1002', 'DELETE', '/queues/sales/members/1004', MembersReply);
     assert.ok(!without.members.some((m) => m.extension === '1004'));
     assert.equal(await memberLine(site(), 'sales', '1004'), undefined);

@@ -28,7 +28,7 @@ describe('recording by rule', () => {
     });
     return RecordingsReply.parse(await response.json()).recordings.toReversed();
   };
-  /** By whose rule, once so many are stored. */
+  /** Rules of the stored recordings, once there are `count`. */
   const stored = (count: number): Promise<readonly string[]> =>
     until(
       `${count} recordings to be stored`,
@@ -48,7 +48,7 @@ describe('recording by rule', () => {
     await other.ended();
   }
 
-  test('a queue and its agent: one recording of the caller; one made while the service was away is found', async () => {
+  test('a queue and its agent: one recording of the caller; one made during an absence of the service is found', async () => {
     await using caller = await site().phone('1008');
     await using agent = await site().phone('1003');
     await using owner = await site().phone('1007');

@@ -19,7 +19,7 @@ import { useSite } from '../support/use-site.ts';
 
 const HEAD = 44;
 const RATE = 8000;
-/** A second of talk. */
+/** Packets of a second of talk. */
 const PACKETS = 50;
 
 const get = (site: Site, person: Person, to: string, headers: Record<string, string> = {}) =>
@@ -27,7 +27,7 @@ const get = (site: Site, person: Person, to: string, headers: Record<string, str
     headers: { authorization: `Bearer ${person.token}`, ...headers },
     signal: AbortSignal.timeout(PATIENCE_MS),
   });
-/** One extension talks to another number, where `taker` answers; both with a tone. */
+/** One extension calls a number that `taker` answers; both play a tone. */
 async function call(site: Site, from = '1003', number = '1004', taker = number) {
   const [own, other] = [await site.phone(from), await site.phone(taker)];
   const before = eventsOf(site, 'call.started').length;
@@ -67,7 +67,7 @@ function loudness(wav: Buffer): number[] {
   }
   return tenths;
 }
-/** The longest stretch of silence, in seconds. */
+/** The longest silence, in seconds. */
 function silence(wav: Buffer): number {
   let [now, longest] = [0, 0];
   for (const level of loudness(wav)) {
@@ -77,7 +77,7 @@ function silence(wav: Buffer): number {
   return longest / 10;
 }
 
-/** The recording stands in its conversation, in the list and on the phone, and lies within it in time. */
+/** Checks that the recording is in its conversation, in the list and on the phone, and within the conversation's time. */
 async function insideConversation(site: Site, person: Person, id: string, over: boolean): Promise<void> {
   const { conversation } = await until('the conversation with its recording', async () => {
     const response = await get(site, person, `conversations/${encodeURIComponent(id)}`);
@@ -99,7 +99,7 @@ async function insideConversation(site: Site, person: Person, id: string, over: 
 describe('recordings', () => {
   const site = useSite();
 
-  test('on demand: begun, paused, resumed and ended; played in parts by who may, and by nobody else', async () => {
+  test('on demand: started, paused, resumed and ended; played in parts with permission only', async () => {
     const zoe = await site().person('1003');
     await using talking = await call(site());
     const began = Date.now();
@@ -175,11 +175,11 @@ describe('recordings', () => {
     await talking.atTo.ended();
   });
 
-  test('the service is killed meanwhile: the engine goes on recording, and afterwards all of it is there', async () => {
+  test('the service is killed meanwhile: the engine continues to record, and the recording is complete', async () => {
     const zoe = await site().person('1003');
     await using talking = await call(site());
     await ask(site(), zoe, `/${talking.id}/record`, { on: true });
-    // A busy machine lets the phones speak less than there is time for.
+    // On a busy machine the phones send fewer packets in this time.
     const before = talking.atFrom.media.sent;
     await talk(1_000);
     await site().kill('SIGKILL');
@@ -264,7 +264,7 @@ describe('recordings by rule', () => {
     assert.equal((await get(site(), stranger, `recordings/${recording.id}`)).status, 404);
   });
 
-  test('a queue: the caller is recorded, whoever answers', async () => {
+  test('a queue: the caller is recorded for any answering agent', async () => {
     const [caller, boss] = [await site().person('1003'), await site().person('1001')];
     await using talking = await call(site(), '1003', '500', '1004');
     await talk(1_000);
@@ -274,7 +274,7 @@ describe('recordings by rule', () => {
     await insideConversation(site(), caller, talking.id, true);
   });
 
-  test('the service is away: what was recorded meanwhile is there afterwards, and what goes on can be paused', async () => {
+  test('the service is away: recordings made meanwhile are found, and running ones can be paused', async () => {
     const [owner, boss] = [await site().person('1002'), await site().person('1001')];
     const phones = [await site().phone('1003'), await site().phone('1002'), await site().phone('1004')];
     await site().kill('SIGKILL');

@@ -11,7 +11,7 @@ interface Listed {
 describe('recycled extension', () => {
   const site = useSite({ env: { OFFHOOK_OWN_RECORDINGS: 'yes' } });
 
-  test('recycled extension - who is given a number that somebody else had sees nothing of what was theirs; supervisors do', async () => {
+  test('recycled extension - a new owner of a number sees no data of the former one; supervisors do', async () => {
     const get = async (token: string, path: string): Promise<{ status: number; body: unknown }> => {
       const answer = await fetch(`${site().base}${path}`, { headers: { authorization: `Bearer ${token}` } });
       return { status: answer.status, body: await answer.json() };

@@ -41,13 +41,13 @@ describe('ring ends', () => {
     },
   );
   after(() => customer?.[Symbol.asyncDispose]());
-  /** The conversation that this call is, once it is over. */
+  /** Conversation of a call, once it is over. */
   const conversationOf = (call: string): Promise<Conversation> =>
     until(`the conversation ${call}`, async () => {
       const found = await stage.detail(call).catch(() => null);
       return found !== null && found.state !== 'open' && found;
     });
-  /** Reason with which the extension's first ring since ended, the same in history and stream. */
+  /** Reason for the end of the extension's first ring after `after`, the same in history and stream. */
   async function endOf(extension: string, after: number): Promise<string> {
     const about = (): Told | undefined =>
       eventsOf(stage.site(), 'call.left', 'call.ended').find(
@@ -93,7 +93,7 @@ describe('ring ends', () => {
     });
   }
 
-  test('ring ends - cancelled by the caller, of a phone and of a queue', async () => {
+  test('ring ends - cancelled by the caller, for a phone and for a queue', async () => {
     await using a = await stage.phone('2001');
     await using b = await stage.phone('2002');
     await using c = await stage.phone('2003');
@@ -113,7 +113,7 @@ describe('ring ends', () => {
     assert.equal(await endOf('2003', from), 'cancelled_by_caller');
   });
 
-  test('ring ends - a queue: the ring time is over, the agent declines, a colleague answers', async () => {
+  test('ring ends - a queue: the ring times out, the agent declines, a colleague answers', async () => {
     await using a = await stage.phone('2001');
     await using c = await stage.phone('2003');
     await using d = await stage.phone('2004');
@@ -156,7 +156,7 @@ describe('ring ends', () => {
     assert.equal(await endOf('2003', from), 'answered_elsewhere');
   });
 
-  test('ring ends - a transfer of a queue call that nobody takes is no answer elsewhere', async () => {
+  test('ring ends - an unanswered transfer of a queue call is not answered elsewhere', async () => {
     await using a = await stage.phone('2001');
     await using b = await stage.phone('2002');
     await using c = await stage.phone('2003');
@@ -175,7 +175,7 @@ describe('ring ends', () => {
     assert.equal(await endOf('2002', from), 'rejected');
   });
 
-  /** How the customer took this call, the same in the stream and the history. */
+  /** Disposition of the customer for this call, the same in the stream and the history. */
   async function customerOf(call: string): Promise<string | undefined> {
     const { data } = await until(
       `the end of ${call}`,
@@ -191,7 +191,7 @@ describe('ring ends', () => {
     return customer_disposition ?? undefined;
   }
 
-  test('ring ends - of the customer of a click-to-call: every end has its name in stream and history', async () => {
+  test('ring ends - the customer of a click-to-call: every end has its name in stream and history', async () => {
     const site = stage.site();
     const admin = await site.person('1001');
     const allowed = { ...INITIAL_CALL_SETTINGS.allowed, admin: ['internal', 'national'] };
@@ -239,7 +239,7 @@ describe('ring ends', () => {
     }
   });
 
-  test('ring ends - of a customer who is busy without a ring, called by a phone', async () => {
+  test('ring ends - a customer who is busy without a ring, called by a phone', async () => {
     await using a = await stage.phone('2006');
     const call = await a.invite('0301234567');
     (await customer.incoming()).reject(486);
@@ -250,5 +250,6 @@ describe('ring ends', () => {
     assert.equal(await customerOf(String(data['call_id'])), 'busy');
   });
 
-  test('ring ends - most of them were told by the stream', () => assert.ok(compared >= 7, `${compared}`));
+  test('ring ends - most of them were published on the stream', () =>
+    assert.ok(compared >= 7, `${compared}`));
 });

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import { Problem } from '@offhook/contract/errors.ts';
 import { useSite } from '../support/use-site.ts';
 
-/** What wire.md promises, path by path; everything else the service serves is taken from its own OpenAPI document. */
+/** Paths promised by wire.md; the service's OpenAPI document lists the others. */
 const PROMISED: Readonly<Record<string, string>> = {
   '/api/auth/login': 'POST',
   '/api/mobile/login.php': 'POST',
@@ -50,7 +50,7 @@ interface Answer {
   readonly headers: http.IncomingHttpHeaders;
   readonly body: string;
 }
-/** The path goes out byte for byte, which fetch would not do. */
+/** Sends the path byte for byte; fetch would normalise it. */
 async function ask(base: string, method: string, path: string, token?: string): Promise<Answer> {
   const { hostname, port } = new URL(base);
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
@@ -62,7 +62,7 @@ async function ask(base: string, method: string, path: string, token?: string): 
 const codeOf = (answer: Answer): string => Problem.parse(JSON.parse(answer.body)).code;
 
 describe('routes', () => {
-  // Whether an engine is there makes no difference to what is reachable.
+  // The paths do not depend on an engine.
   const site = useSite({ wait: 'answers', empty: true });
 
   test('routes - every promised path takes exactly its methods; another one is 405 with Allow', async () => {
@@ -82,7 +82,7 @@ describe('routes', () => {
     }
   });
 
-  test('routes - what the OpenAPI document lists is reachable, and by no other method', async () => {
+  test('routes - paths of the OpenAPI document are reachable by their methods only', async () => {
     const answer = await ask(site().base, 'GET', '/api/v1/openapi.json');
     assert.equal(answer.status, 200);
     const { paths } = JSON.parse(answer.body) as { paths: Record<string, Record<string, unknown>> };

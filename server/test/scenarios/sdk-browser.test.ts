@@ -10,7 +10,7 @@ import { REPOSITORY } from '../support/sources.ts';
 import { useBrowser, useSite } from '../support/use-site.ts';
 
 describe('sdk in a browser', () => {
-  /** Gives an empty page, and the client's modules without their types. */
+  /** Serves an empty page, and the client's modules without their types. */
   const asked: string[] = [];
   const server = createServer((request, response) => {
     const name = path.basename(request.url ?? '');
@@ -29,7 +29,7 @@ describe('sdk in a browser', () => {
   const browser = useBrowser();
   const site = useSite(() => ({ env: { OFFHOOK_CORS_ORIGINS: origin() } }));
 
-  test('sdk - the module runs in Chromium as it is, types aside: signs in, keeps a store, hears an event, sends a command', async () => {
+  test('sdk - the module runs in Chromium without types: signs in, keeps a store, gets an event, sends a command', async () => {
     const page = await browser().newPage();
     const own = (await site().credentials()).find((c) => c.extension === '1003');
     assert.ok(own);

@@ -29,13 +29,13 @@ async function clientOf(site: Site, extension: string): Promise<Client> {
   return client;
 }
 
-/** Of the script that steers a call, beside the import, the arguments, and the clients that sign in or say why not. */
+/** Lines of the script that controls a call, without the import, the arguments, and the clients' sign-in. */
 const SCRIPT_LINES = 10;
 
 describe('sdk', () => {
   const site = useSite();
 
-  test('sdk - a wallboard of 30 lines shows a real queue call; killed beside a killed service, it misses and doubles no event', async () => {
+  test('sdk - a wallboard of 30 lines shows a real queue call; killed together with the service, it misses and repeats no event', async () => {
     const admin = await clientOf(site(), (await adminOf(site())).extension);
     const { key } = await admin.apiKeys.create({ name: 'wallboard', scopes: ['queues:read', 'agents:read'] });
     const log = path.join(site().dataDir, 'wallboard.log');
@@ -58,7 +58,7 @@ describe('sdk', () => {
     await board.says(/^sales: 0 waiting, 0 ringing, 0 talking, 1 in wrap-up, SL 100 %$/);
     await zoe.agents.wrapUp('1003', { finish: true });
 
-    // While the board is dead, a caller waits, is answered and goes.
+    // While the wallboard is dead, a caller waits, is answered and leaves.
     await board.kill();
     const unseen = await caller.invite('510');
     const second = await agent.incoming();
@@ -70,7 +70,7 @@ describe('sdk', () => {
     await again.says(/^sales: 0 waiting, 0 ringing, 1 talking/);
     await site().kill('SIGKILL');
     await again.says(/^\(stale\) sales:/);
-    // The call goes on without the service, and ends without it.
+    // The call continues without the service, and ends without it.
     await unseen.hangup();
     await second.ended();
     const seen = again.lines.length;
@@ -114,11 +114,11 @@ describe('sdk', () => {
     );
   });
 
-  test('sdk - a screen pop of 20 lines says who calls while the phone rings', async () => {
+  test('sdk - a screen pop of 20 lines names the caller while the phone rings', async () => {
     await using pop = example('screen-pop.ts', site().base, '1003', await passwordOf(site(), '1003'));
     await using caller = await site().phone('1001');
     await using phone = await site().phone('1003');
-    // The stream is there once a call is told; one that came before it was listening says nothing.
+    // The stream reports calls that began after it was open; earlier ones show no pop.
     await until('the pop', async () => {
       const call = await caller.invite('1003');
       const incoming = await phone.incoming();
@@ -132,7 +132,7 @@ describe('sdk', () => {
     });
   });
 
-  test('sdk - the buttons of an agent in 20 lines pause and unpause in the real engine, and show what holds', async () => {
+  test('sdk - the buttons of an agent in 20 lines pause and unpause in the real engine, and show the state', async () => {
     const zoe = await site().person('1003');
     await zoe.agent('unpause');
     await using phone = await site().phone('1003');
@@ -153,7 +153,7 @@ describe('sdk', () => {
     assert.equal(phone.extension, '1003');
   });
 
-  test('sdk - a script of ten lines calls a customer, passes the call on attended and hears every step; a supervisor listens in', async () => {
+  test('sdk - a script of ten lines calls a customer, transfers the call attended and gets every event; a supervisor listens', async () => {
     const text = await readFile(path.join(EXAMPLES, 'call-control.ts'), 'utf8');
     const own = text
       .split('\n')

@@ -62,11 +62,11 @@ describe('self-service', () => {
       .filter((e) => e.data['extension'] === extension)
       .map((e) => e.data['personal']);
   const personal = (reader: Person, extension: string, word: string): Promise<unknown> =>
-    until(`${extension} says ${word}`, async () => {
+    until(`${extension} shows ${word}`, async () => {
       const { presence, status } = await reader.contact(extension);
       return presence.personal === word && (word !== 'dnd' || status === 'busy');
     });
-  /** Calls 1007 as 1005 and returns who was rung first. */
+  /** Calls the number and checks that `by` rings first. */
   async function rings(caller: Phone, number: string, by: Phone): Promise<void> {
     const began = performance.now();
     const call = await caller.invite(number);
@@ -77,7 +77,7 @@ describe('self-service', () => {
     await call.hangup();
   }
 
-  test('self-service - what is set by API holds for the next call, in both spellings, and shows in the directory', async () => {
+  test('self-service - settings by API apply to the next call, in both spellings, and show in the directory', async () => {
     await using caller = await site().phone('1005');
     await using owner = await site().phone('1007');
     await using other = await site().phone('1008');
@@ -109,7 +109,7 @@ describe('self-service', () => {
     await set(person, { ...OFF });
   });
 
-  test("self-service - The Android client's stored request, byte for byte, saves do-not-disturb and a forward", async () => {
+  test("self-service - the Android client's stored request, byte for byte, saves do-not-disturb and a forward", async () => {
     await using caller = await site().phone('1005');
     await using owner = await site().phone('1007');
     await using other = await site().phone('1008');
@@ -166,7 +166,7 @@ describe('self-service', () => {
     await set(person, OFF);
   });
 
-  test('self-service - what is dialled is in the directory, on the stream and in the API within a second', async () => {
+  test('self-service - a dialled code shows in the directory, on the stream and in the API within a second', async () => {
     await using owner = await site().phone('1007');
     const person = await site().person('1007');
     const reader = await site().person('1012');
@@ -189,7 +189,7 @@ describe('self-service', () => {
     await personal(reader, '1007', 'not_set');
   });
 
-  test('self-service - a socket hears it when it happens, and changes it by a command', async () => {
+  test('self-service - a socket gets the change at once, and makes changes by a command', async () => {
     await using owner = await site().phone('1007');
     const person = await site().person('1007');
     const port = Number(new URL(site().base).port);
@@ -223,7 +223,7 @@ describe('self-service', () => {
     assert.match(JSON.stringify(refused), /forbidden/);
   });
 
-  test('self-service - the codes work while the service is stopped; phone and API agree when it is back', async () => {
+  test('self-service - the codes work while the service is stopped; phone and API agree afterwards', async () => {
     await using owner = await site().phone('1007');
     const person = await site().person('1007');
     const reader = await site().person('1012');
@@ -250,7 +250,7 @@ describe('self-service', () => {
     await set(person, OFF);
   });
 
-  test('self-service - the engine is killed right after: what was meant is put back, whoever had set it', async () => {
+  test('self-service - the engine is killed right after: the wanted settings are restored, whatever their source', async () => {
     await using owner = await site().phone('1007');
     const [person, second] = [await site().person('1007'), await site().person('1006')];
     const reader = await site().person('1012');
@@ -280,7 +280,7 @@ describe('self-service', () => {
     );
   });
 
-  test('self-service - what cannot be is refused with its code and changes nothing', async () => {
+  test('self-service - an invalid change is refused with its code and changes nothing', async () => {
     const person = await site().person('1007');
     const allowed = await site().person('1009');
     for (const [change, status, code] of [
@@ -329,7 +329,7 @@ describe('self-service', () => {
     });
   });
 
-  test('self-service - a supervisor reads and changes those of others, audited; nobody else does', async () => {
+  test('self-service - a supervisor reads and changes settings of others, audited; other levels may not', async () => {
     const [ada, mallory] = [await site().person('1001'), await site().person('1012')];
     const path = '/api/v1/extensions/1007/features';
     const changed = await send(ada, 'PUT', path, { dnd_enabled: true });
@@ -360,7 +360,7 @@ describe('self-service', () => {
     await send(ada, 'PUT', path, OFF);
   });
 
-  test('self-service - what a person says of itself is seen by all, is one thing with the codes, and ends by the clock', async () => {
+  test('self-service - a personal presence is visible to all, the same as by code, and ends by the clock', async () => {
     await using owner = await site().phone('1007');
     const person = await site().person('1007');
     const reader = await site().person('1012');
@@ -408,7 +408,7 @@ describe('self-service', () => {
     assert.equal((await seen()).note, null);
   });
 
-  test('self-service - many changes at once come to one of them, the same everywhere', async () => {
+  test('self-service - many simultaneous changes end in one of them, the same everywhere', async () => {
     await using owner = await site().phone('1007');
     const person = await site().person('1007');
     const numbers = ['1008', '1006', '1005', '500', '', '1003', '1004', '1009'];
@@ -430,7 +430,7 @@ describe('self-service', () => {
     await set(person, OFF);
   });
 
-  test('self-service - who says something new fifty times a second is heard as often as hands can do it', async () => {
+  test('self-service - fifty changes of presence per second are published at a human rate', async () => {
     const person = await site().person('1012');
     const before = said('1012').length;
     const ask = (path: string, body: object) =>
@@ -440,7 +440,7 @@ describe('self-service', () => {
         body: JSON.stringify(body),
       });
     const replies: Response[] = [];
-    // One after the other, so that none is refused because too many of the same person wait.
+    // In sequence, so that none is refused for too many waiting requests of one person.
     for (let i = 0; i < 50; i += 1)
       replies.push(await ask('/api/v1/presence', { personal: 'away', note: `${i}` }));
     const refused = replies.filter(({ status }) => status === 429);

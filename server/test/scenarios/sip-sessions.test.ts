@@ -37,7 +37,7 @@ describe('sip sessions', () => {
   const has = (device: string, count: number) =>
     until(`${count} addresses of ${device}`, async () => (await contacts(device)) === count || undefined);
 
-  test('sip sessions - each session has a secret of its own; the permanent one is handed out to none', async () => {
+  test('sip sessions - each session has its own secret; the permanent one is given to none', async () => {
     const [one, two] = [await session('1008'), await session('1008')];
     assert.notEqual(one.login.sip.sip_password, two.login.sip.sip_password);
     const permanent = (await site().credentials()).find((c) => c.extension === '1008')?.sip_password ?? '';
@@ -71,7 +71,7 @@ describe('sip sessions', () => {
     await Promise.all([has('1008-web', 1), has('1008-mobile', 0), has('1008', 0)]);
   });
 
-  test('sip sessions - ended sessions: the phone is cut, its address gone, the stolen secret refused; a desk phone stays', async () => {
+  test('sip sessions - ended sessions: the phone is cut, its address removed, the stolen secret refused; a desk phone stays', async () => {
     const [mine, stolen] = [await session('1009'), await session('1009')];
     await using desk = await site().phone('1009');
     await using phone = await phoneOf(mine, 'webrtc_username');

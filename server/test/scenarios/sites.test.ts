@@ -8,7 +8,7 @@ import { registerPhone } from '../support/phone.ts';
 import { startSite } from '../support/site.ts';
 import { inEngine, onlyCall, shows } from '../support/steps.ts';
 
-test('sites - two sites side by side know nothing of each other', async () => {
+test('sites - two parallel sites share nothing', async () => {
   const [one, two] = await Promise.all([startSite(), startSite()]);
   await using _one = one;
   await using _two = two;
@@ -44,7 +44,7 @@ test('sites - two sites side by side know nothing of each other', async () => {
   await shows(here, '1009', 'online', 'idle');
 });
 
-test('sites - a clean stop ends the engine too, and the next start knows everything again', async () => {
+test('sites - a clean stop ends the engine too, and the next start has all data again', async () => {
   await using site = await startSite();
   const lan = await site.person('1006');
   await lan.agent('pause', { reason: 'training' });
@@ -56,7 +56,7 @@ test('sites - a clean stop ends the engine too, and the next start knows everyth
   await inEngine(site, 'sales', '1006', /paused:training/);
 });
 
-test('sites - with no engine to be had it comes up: sign-in, directory and history answer, agent actions are 503', async () => {
+test('sites - without an engine it starts: sign-in, directory and history answer, agent actions are 503', async () => {
   const empty = await mkdtemp(path.join(os.tmpdir(), 'offhook-none-'));
   try {
     await using site = await startSite({

@@ -47,14 +47,14 @@ const refusedWith = async (response: Response): Promise<string> => {
   assert.equal(status, response.status);
   return `${status} ${code}`;
 };
-/** Resolves once what the phone heard last is this tone, and hardly anything else. */
+/** Resolves once the phone's last audio is almost only this tone. */
 const hearsTone = (call: PhoneCall, hz: number) =>
   until(`a tone of ${hz} Hz`, () => {
     const heard = call.media.sound.slice(-2_000);
     const rms = Math.hypot(...heard) / Math.sqrt(heard.length) / 32_768;
     return heard.length === 2_000 && levelOf(heard, hz, RATE) > 0.9 * Math.SQRT2 * rms && rms > 0.1;
   });
-/** Numbers and music of a test, beside those that are rendered. */
+/** Numbers and music of a test, in addition to the rendered ones. */
 async function playing(site: Site, dialplan: string, music: string): Promise<void> {
   const custom = path.join(site.dataDir, 'engine/etc/custom');
   await mkdir(custom, { recursive: true });
@@ -64,7 +64,7 @@ async function playing(site: Site, dialplan: string, music: string): Promise<voi
   await site.engineCli('dialplan reload');
 }
 
-/** As they will be uploaded: mono of 16 bit and 16 kHz is kept as it is, so that the configuration can name them before. */
+/** Mono with 16 bit and 16 kHz is stored unchanged, so that its id is known before the upload. */
 const GREETING = wav({ hz: 900, seconds: 20 });
 const WAITING = wav({ hz: 1_800, seconds: 20 });
 const idOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
@@ -109,7 +109,7 @@ describe('sounds', () => {
     }
   });
 
-  test('a prompt names a sound that is there; one that the draft names stays', async () => {
+  test('a prompt needs an existing sound; a sound named by the draft stays', async () => {
     const body = wav({ hz: 440 });
     const { token } = await site().person(ADMIN);
     const make = () =>
@@ -125,7 +125,7 @@ describe('sounds', () => {
     assert.equal(await refusedWith(await request(site(), `/${sound}`, { method: 'DELETE' })), '409 in_use');
   });
 
-  test('a phone hears the uploaded prompt, of whatever format, and the uploaded music', async () => {
+  test('a phone hears the uploaded prompt in any format, and the uploaded music', async () => {
     const prompt = await uploaded(site(), wav({ rate: 44_100, hz: 700, seconds: 20, channels: 2 }));
     const music = await uploaded(site(), wav({ rate: 8_000, hz: 1_500, seconds: 20 }), '?kind=music_class');
     assert.deepEqual(
@@ -150,7 +150,7 @@ describe('sounds', () => {
     }
   });
 
-  test('music that changes while somebody hears it goes on for them, and is new for the next', async () => {
+  test('changed music continues for present listeners, and is new for later ones', async () => {
     const [old, fresh] = [
       await uploaded(site(), wav({ hz: 600, seconds: 30 })),
       await uploaded(site(), wav({ hz: 1_200, seconds: 30 })),
@@ -173,7 +173,7 @@ describe('sounds', () => {
     await hearsTone(first, 600);
   });
 
-  test('what is kept: one file for the same sound, for its owner and group; listed, played in parts, deleted', async () => {
+  test('storage: one file for equal sounds, readable by owner and group; listed, played in parts, deleted', async () => {
     const body = wav({ hz: 333 });
     const { sound, bytes } = await uploaded(site(), body);
     assert.deepEqual((await uploaded(site(), body)).sound, sound);
@@ -221,7 +221,7 @@ describe('sounds', () => {
     ]);
   });
 
-  test('what is refused: by its content, its size, its length, its type, its level', async () => {
+  test('refused by content, size, length, type or level', async () => {
     const text = Buffer.from('#!/bin/sh\necho not a sound\n');
     const big = Buffer.alloc(20 * 1024 * 1024 + 1);
     const long = wav({ rate: 8_000, seconds: 601, kind: 'pcm8' });
@@ -255,7 +255,7 @@ describe('sounds', () => {
     await until('the upload', async () => (await incoming()).length === 1);
     left.destroy();
     await until('its end', async () => (await incoming()).length === 0);
-    // Without a length in front, what is too much is found while it is read.
+    // Without a Content-Length, the limit applies while reading.
     const chunked = new ReadableStream({
       pull(controller) {
         controller.enqueue(new Uint8Array(1024 * 1024));

@@ -16,7 +16,7 @@ const samples = [...text.matchAll(/^## (\S+)\n[^]*?^```js\n([^]*?)^```$/gm)].map
   ([, name, code]) => [name!, code!] as const,
 );
 
-/** Stands in for the service and refuses connections until `count` programs have tried. */
+/** Refuses connections in place of the service until `count` programs have tried. */
 async function refuseEach(programs: number): Promise<void> {
   const asked = new Set<string>();
   const server = http.createServer((request, response) => {
@@ -31,7 +31,7 @@ async function refuseEach(programs: number): Promise<void> {
   await once(server, 'close');
 }
 
-test('stream samples - each program of docs/streams.md runs as printed, and goes on after a restart', async (t) => {
+test('stream samples - each program of docs/streams.md runs as printed, and continues after a restart', async (t) => {
   assert.deepEqual(
     samples.map(([name]) => name),
     ['WebSocket', 'fetch', 'ws', 'eventsource'],
@@ -52,7 +52,7 @@ test('stream samples - each program of docs/streams.md runs as printed, and goes
   }
   const all = (what: string, count: number) =>
     until(
-      `every sample says ${what} ${count} times`,
+      `every sample prints ${what} ${count} times`,
       () => samples.every(([name]) => (heard.get(name) ?? '').split(what).length > count),
       { seen: () => Object.fromEntries(heard) },
     );

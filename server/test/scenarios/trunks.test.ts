@@ -10,8 +10,8 @@ import { farAddress } from '../support/far-address.ts';
 import { openFarSide } from '../support/phone.ts';
 import type { Phone } from '../support/phone.ts';
 import { freePort } from '../support/ports.ts';
-import { finishedCalls, gist } from '../support/steps.ts';
-import { until } from '../support/until.ts';
+import { finishedCalls, gist, showsWithin } from '../support/steps.ts';
+import { PATIENCE_MS, until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
 const AT = { north: await farAddress('127.0.0.2'), south: await farAddress('127.0.0.3') };
@@ -36,6 +36,13 @@ describe('trunks', () => {
         ],
         inbound_route: [
           { name: 'lan', trunk: 'north', number: '+493055501', to: { kind: 'extension', key: '1007' } },
+          {
+            name: 'owned',
+            trunk: 'north',
+            number: '+493055502',
+            owner_seconds: 60,
+            to: { kind: 'extension', key: '1008' },
+          },
           {
             name: 'through',
             trunk: 'north',
@@ -65,14 +72,14 @@ describe('trunks', () => {
       at: AT[name],
       cli: site().engineCli,
     });
-  /** Direction, what was dialled and whose call the last one was, once it is over. */
+  /** Direction and extensions of the newest call, once it is over. */
   const lastCall = async (count: number): Promise<string> => {
     await until(`the end of call ${count}`, () => eventsOf(site(), 'call.ended').length >= count);
     const { direction, extensions } = eventsOf(site(), 'call.ended').at(-1)!.data;
     return [direction, ...(extensions as string[])].join(' ');
   };
 
-  test('state - where somebody answers it is reached, elsewhere it is not; what is switched off is not known', async () => {
+  test('state - a trunk with an answering far side is reached, another is not; a disabled one is unknown', async () => {
     const state = async (who: string) =>
       fetch(`${site().base}/api/v1/trunks`, {
         headers: { authorization: `Bearer ${(await site().person(who)).token}` },
@@ -96,7 +103,7 @@ describe('trunks', () => {
     assert.equal((await state('1007')).status, 403);
   });
 
-  test('in - a caller outside reaches the extension of the number, and it is a call in', async () => {
+  test('in - an outside caller reaches the extension of the number, in an incoming call', async () => {
     await using outside = await far('north');
     await using desk = await site().phone('1007');
     const call = await outside.invite('+493055501');
@@ -110,7 +117,7 @@ describe('trunks', () => {
     assert.equal(gist(row!), 'in +4915112345678 ANSWERED -');
   });
 
-  test('out - by phone and from the API, where the level may; the number of the trunk is shown', async () => {
+  test('out - by phone and from the API, if the level permits; the number of the trunk is shown', async () => {
     await using outside = await far('north');
     await using desk = await site().phone('1007');
     const call = await desk.invite('0301234');
@@ -155,7 +162,7 @@ describe('trunks', () => {
     }
   });
 
-  test('transit - from trunk to trunk nobody of ours takes part', async () => {
+  test('transit - from trunk to trunk without an extension', async () => {
     await using outside = await far('north');
     await using other = await far('south');
     const call = await outside.invite('+44207946000');
@@ -167,30 +174,129 @@ describe('trunks', () => {
     assert.equal(await lastCall(5), 'transit');
   });
 
-  test('refused - what a person may not call, and what no route is for, is answered, ended and in the history', async () => {
+  /** Direction and disposition of the newest conversation with a number, once it is over. */
+  const inHistory = (number: string) =>
+    until(`${number} in the history`, async () => {
+      const address = `${site().base}/api/v1/conversations?number=${encodeURIComponent(number)}`;
+      const response = await fetch(address, {
+        headers: { authorization: `Bearer ${(await site().person('1001')).token}` },
+      });
+      const { conversations } = (await response.json()) as {
+        conversations: { direction: string; disposition: string; ended_at: string | null }[];
+      };
+      const [first] = conversations;
+      return first?.ended_at != null && `${first.direction} ${first.disposition}`;
+    });
+  test('refused - a number that is not permitted or has no route is answered, ended and in the history', async () => {
     await using outside = await far('north');
     await using desk = await site().phone('1008');
     const call = await desk.invite('0900123');
     await call.ended();
     assert.equal(call.status, 403);
-    const inHistory = (number: string) =>
-      until(`${number} in the history`, async () => {
-        const address = `${site().base}/api/v1/conversations?number=${encodeURIComponent(number)}`;
-        const response = await fetch(address, {
-          headers: { authorization: `Bearer ${(await site().person('1001')).token}` },
-        });
-        const { conversations } = (await response.json()) as {
-          conversations: { direction: string; disposition: string; ended_at: string | null }[];
-        };
-        const [first] = conversations;
-        return first?.ended_at != null && `${first.direction} ${first.disposition}`;
-      });
     assert.match(await inHistory('0900123'), / blocked$/);
+    const admin = { headers: { authorization: `Bearer ${(await site().person('1001')).token}` } };
+    const trail = (await (await fetch(`${site().base}/api/v1/audit?action=call.refused`, admin)).json()) as {
+      entries: { actor: string; object: string; detail: { reason: string; call_id: string } }[];
+    };
+    const [row] = trail.entries;
+    assert.deepEqual([row?.actor, row?.object, row?.detail.reason], ['1008', '0900123', 'class']);
+    const found = await fetch(`${site().base}/api/v1/conversations/${row!.detail.call_id}`, admin);
+    const { conversation } = (await found.json()) as {
+      conversation: { legs: { refused?: { reason: string; extension: string } }[] };
+    };
+    const { reason, extension } = conversation.legs[0]!.refused!;
+    assert.deepEqual([reason, extension], ['class', '1008']);
 
     const lost = await outside.invite('+4930555999');
     await lost.ended();
     assert.equal(lost.status, 404);
     assert.equal(await inHistory('+4930555999'), 'in failed');
     assert.equal(outside.seen, 0);
+  });
+
+  const phonebook = async (method: string, path: string, body?: object) => {
+    const sam = await site().person('1001');
+    const response = await fetch(`${site().base}/api/v1/phonebook/customers${path}`, {
+      method,
+      headers: { authorization: `Bearer ${sam.token}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    assert.ok(response.ok, `${method} ${response.status}`);
+    return (await response.json()) as { customer: { id: number } };
+  };
+  test('customer - calls in and out name the customer of the number, until it is deleted', async () => {
+    const numbers = [{ number: '0049 1511 2345678' }, { number: '0301234' }];
+    const { customer } = await phonebook('POST', '', { name: 'Anna Müller', numbers, shared: true });
+    const named = () =>
+      eventsOf(site(), 'call.customer').map(({ data }) => [
+        data['direction'],
+        (data['customer'] as { name: string } | null)?.name,
+      ]);
+    await using outside = await far('north');
+    await using desk = await site().phone('1007');
+    await until('the engine to know the customer', async () =>
+      /\+4915112345678 *: -*Anna Müller/.test(await site().engineCli('database show offhook-customers')),
+    );
+    const call = await outside.invite('+493055501');
+    const incoming = await desk.incoming();
+    assert.equal(incoming.party.name, 'Anna Müller', 'before it rings');
+    await until('the customer of the call in', () => named().length > 0);
+    assert.deepEqual(named(), [['in', 'Anna Müller']]);
+    await incoming.answer();
+    await call.answered();
+    await call.hangup();
+    await incoming.ended();
+
+    const placed = await desk.invite('0301234');
+    const there = await outside.incoming(placed);
+    await there.answer();
+    await placed.answered();
+    await until('the customer of the call out', () => named().length > 1);
+    assert.deepEqual(named()[1], ['out', 'Anna Müller']);
+    await phonebook('DELETE', `/${customer.id}`);
+    await until('no customer any more', () => named().length > 2);
+    assert.deepEqual(named()[2], ['out', undefined]);
+    await there.hangup();
+    await placed.ended();
+  });
+
+  test('blocked - the call of a blocked customer is rejected and in the history', async () => {
+    const numbers = [{ number: '+4915112345678' }];
+    const rude = { name: 'Rude', numbers, blocked: true, shared: true };
+    const { customer } = await phonebook('POST', '', rude);
+    await using outside = await far('north');
+    await using desk = await site().phone('1007');
+    await until('the engine to know the mark', async () =>
+      /\+4915112345678 *: x-*Rude/.test(await site().engineCli('database show offhook-customers')),
+    );
+    const call = await outside.invite('+493055501');
+    await call.ended();
+    assert.deepEqual([call.status, desk.seen], [403, 0]);
+    await until('the blocked call in the history', async () =>
+      (await inHistory('+4915112345678')).endsWith(' blocked'),
+    );
+    await phonebook('DELETE', `/${customer.id}`);
+  });
+
+  test('owner - the owner of the customer rings first, by name, while the service is down', async () => {
+    const numbers = [{ number: '+4915112345678' }];
+    await phonebook('POST', '', { name: 'Anna Müller', numbers, owner: '1007', shared: true });
+    await using outside = await far('north');
+    await using owner = await site().phone('1007');
+    await using next = await site().phone('1008');
+    await until('the engine to know owner and customer', async () =>
+      /\+4915112345678 *: -+1007Anna Müller/.test(await site().engineCli('database show offhook-customers')),
+    );
+    await showsWithin(PATIENCE_MS, await site().person('1001'), '1007', 'online', 'idle');
+    await site().kill('SIGKILL');
+    const call = await outside.invite('+493055502');
+    const ringing = await owner.incoming(call);
+    assert.equal(ringing.party.name, 'Anna Müller');
+    ringing.reject(486);
+    const after = await next.incoming(call);
+    await after.answer();
+    await call.answered();
+    await call.hangup();
+    await after.ended();
   });
 });

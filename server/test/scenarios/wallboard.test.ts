@@ -27,13 +27,13 @@ const told = (site: Site, queue: string): QueueStats[] =>
     .filter((event) => event.type === 'queue.stats' && event.subject === `queues/${queue}`)
     .map((event) => event.data as unknown as QueueStats);
 
-/** What is left to compare when only time itself went on. */
+/** Figures that do not change with time alone. */
 function counted({ stats: { sums } }: QueueStatsReply) {
   const { busy_seconds: _b, available_seconds: _a, staffed_seconds: _s, ...rest } = sums;
   return rest;
 }
 
-/** From nothing, by the same reducer, the journal gives the same figures. */
+/** Checks that the same reducer builds the same figures from the journal. */
 function assertReplayed(site: Site, shown: QueueStatsReply): void {
   const board = emptyBoard();
   const all = noSums();
@@ -47,7 +47,7 @@ function assertReplayed(site: Site, shown: QueueStatsReply): void {
   assert.deepEqual(counted({ ...shown, stats: { ...shown.stats, ...replayed } }), counted(shown));
 }
 
-/** Each wait of this caller in queue sales is as long in the history as in the event that the board counted, to half a second at most. */
+/** Checks that each wait of this caller in queue sales is as long in the history as in its event, to half a second. */
 async function assertSameWaits(site: Site, extension: string, visits: number): Promise<void> {
   const final = await until('the conversations to be final', async () => {
     const all = await conversationsOf(site, extension);
@@ -68,7 +68,7 @@ async function assertSameWaits(site: Site, extension: string, visits: number): P
 describe('wallboard', () => {
   const site = useSite();
 
-  test('wallboard - one call is answered and one abandoned: figures and queue.stats move, and survive kill -9 of the service', async () => {
+  test('wallboard - one call is answered and one abandoned: figures and queue.stats change, and survive kill -9 of the service', async () => {
     await using caller = await site().phone('1001');
     await using agent = await site().phone('1003');
     const zoe = await site().person('1003');
@@ -78,7 +78,7 @@ describe('wallboard', () => {
     const call = await caller.invite('510');
     const incoming = await agent.incoming();
     incoming.ring();
-    await until('the caller to be told as waiting', () => told(site(), 'sales').at(-1)?.waiting === 1);
+    await until('the caller to be published as waiting', () => told(site(), 'sales').at(-1)?.waiting === 1);
     await incoming.answer();
     await until('an answer in queue.stats', () => told(site(), 'sales').at(-1)?.sums.answered === 1);
     await call.hangup();
@@ -135,7 +135,7 @@ describe('wallboard', () => {
     assertReplayed(site(), after);
   });
 
-  test('wallboard - an agent asks another queue and joins the calls: the rest of the talk is handling of the agent who was asked, as in the history', async () => {
+  test('wallboard - an agent consults another queue and joins the calls: the rest of the talk is handling time of the consulted agent, as in the history', async () => {
     await using customer = await site().phone('1001');
     await using first = await site().phone('1003');
     await statusIs(await site().person('1003'), 'READY');
@@ -164,11 +164,11 @@ describe('wallboard', () => {
     assert.equal((await stats(site(), 'sales')).stats.sums.handled, before.handled);
     await call.hangup();
     await further.ended();
-    const { talk_seconds } = await until('the handling of the one who was asked', async () => {
+    const { talk_seconds } = await until('the handling time of the consulted agent', async () => {
       const { sums } = (await stats(site(), 'sales')).stats;
       return sums.handled === before.handled + 1 && sums;
     });
-    const row = await until('the row of the one who was asked', async () => (await asked.history()).calls[0]);
+    const row = await until('the row of the consulted agent', async () => (await asked.history()).calls[0]);
     const board = talk_seconds - before.talk_seconds;
     assert.ok(
       Math.abs(board - row.talk_seconds) <= 1 && board >= 3,
@@ -176,7 +176,7 @@ describe('wallboard', () => {
     );
   });
 
-  test('wallboard - waits that end while the service is killed are lost, until the call records tell what became of them', async () => {
+  test('wallboard - waits that end while the service is killed are lost until the call records show their outcome', async () => {
     await using first = await site().phone('1001');
     await using second = await site().phone('1007');
     await using third = await site().phone('1008');
@@ -187,7 +187,7 @@ describe('wallboard', () => {
     const incoming = await agent.incoming();
     incoming.ring();
     const gaveUp = await second.invite('510');
-    await until('two who wait', async () => (await stats(site(), 'sales')).stats.waiting === 2);
+    await until('two callers', async () => (await stats(site(), 'sales')).stats.waiting === 2);
     await site().kill('SIGKILL');
     await incoming.answer();
     await gaveUp.answered();
@@ -215,7 +215,7 @@ describe('wallboard', () => {
       return reply.gaps.length > 0 && reply.gaps.every((gap) => gap.settled) && reply;
     });
     assert.deepEqual(outcomes(settled.stats.sums), [3, 3, 1, 2, 0, 0, 0]);
-    const published = await until('queue.stats to say so', () => {
+    const published = await until('queue.stats with it', () => {
       const newest = told(site(), 'sales').at(-1);
       return newest?.sums.lost === before.lost && newest;
     });
@@ -227,7 +227,7 @@ describe('wallboard', () => {
     assertReplayed(site(), after);
   });
 
-  test('wallboard - the engine restarts in the middle of a queue call: nothing is counted twice', async () => {
+  test('wallboard - the engine restarts during a queue call: nothing is counted twice', async () => {
     await using caller = await site().phone('1007');
     await using waiting = await site().phone('1008');
     await using agent = await site().phone('1003');
@@ -242,7 +242,7 @@ describe('wallboard', () => {
       async () => (await stats(site(), 'sales')).stats.sums.answered === before.answered + 1,
     );
     await waiting.invite('510');
-    await until('a caller who waits', async () => (await stats(site(), 'sales')).stats.waiting === 1);
+    await until('a waiting caller', async () => (await stats(site(), 'sales')).stats.waiting === 1);
     process.kill(site().enginePid()!, 'SIGKILL');
     const after = await until(
       'the caller to be given up, and the engine to be back',

@@ -8,7 +8,7 @@ describe('web calls', () => {
   const browser = useBrowser();
   const site = useSite(() => ({ env: { OFFHOOK_CORS_ORIGINS: browser().origin } }));
 
-  test('web calls - two browsers with nothing but their login replies talk; contacts and both histories tell it', async () => {
+  test('web calls - two browsers with only their login replies talk; contacts and both histories show it', async () => {
     const [olha, nour] = [await site().person('1008'), await site().person('1009')];
     assert.equal(olha.login.sip.ws_url, site().wsUrl);
     const [a, b] = [await browser().phone(olha.login.sip), await browser().phone(nour.login.sip)];
@@ -71,5 +71,31 @@ describe('web calls', () => {
       '1010 offline once its page is closed',
       async () => (await kwame.contact('1010')).status === 'offline',
     );
+  });
+
+  test('web calls - a page frozen for some seconds stays reachable, and rings', async () => {
+    const [ana, ben] = [await site().person('1008'), await site().person('1009')];
+    const a = await browser().phone(ana.login.sip);
+    const b = await browser().phone(ben.login.sip);
+    await shows(ben, '1009', 'online', 'idle');
+    const stands = b.page.waitForEvent('console', (message) => message.text() === 'stands still');
+    await b.page.evaluate(`setTimeout(() => {
+      console.log('stands still');
+      for (const until = Date.now() + 6_000; Date.now() < until; );
+    })`);
+    await stands;
+    await site().engineCli('pjsip qualify 1009-web');
+    const shown = await until('the answer of the page, or none, is counted', async () => {
+      const contact = /1009-web\/.*(Unavail|Avail) +(\S+)/.exec(
+        await site().engineCli('pjsip show contacts'),
+      );
+      return contact !== null && (contact[1] === 'Unavail' || Number(contact[2]) > 2_000) && contact[1];
+    });
+    assert.equal(shown, 'Avail');
+    await a.call('1009');
+    await b.incoming();
+    await a.hangup();
+    await b.ended();
+    await Promise.all([a.close(), b.close()]);
   });
 });

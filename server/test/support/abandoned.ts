@@ -1,10 +1,10 @@
-/** Sites whose test process was itself killed: their detached engines live on until the next run ends them here. */
+/** Sites of killed test processes: their detached engines run until the next test run ends them here. */
 import { readdir, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 
 const PREFIX = 'offhook-site-';
-/** Names a data folder after the process that owns it. */
+/** Names a data folder after the owning process. */
 export const siteFolderPrefix = (): string => path.join(os.tmpdir(), `${PREFIX}${process.pid}-`);
 
 function isAlive(pid: number): boolean {
@@ -17,7 +17,7 @@ function isAlive(pid: number): boolean {
 }
 const textOf = (file: string): Promise<string> => readFile(file, 'latin1').catch(() => '');
 
-/** Processes started for this data folder and for no other: the service by its environment, the engine by its configuration. */
+/** Processes of this data folder: the service by its environment, the engine by its configuration. */
 async function processesOf(folder: string): Promise<number[]> {
   const found: number[] = [];
   for (const name of await readdir('/proc').catch(() => [])) {
@@ -30,7 +30,7 @@ async function processesOf(folder: string): Promise<number[]> {
   return found;
 }
 
-/** Ends what an earlier, killed test run of this user left behind, and removes its folders. */
+/** Ends the processes of this user's earlier, killed test runs and removes their folders. */
 export async function endAbandonedSites(): Promise<void> {
   for (const name of await readdir(os.tmpdir())) {
     const owner = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1];
@@ -40,7 +40,7 @@ export async function endAbandonedSites(): Promise<void> {
       try {
         process.kill(pid, 'SIGKILL');
       } catch {
-        // It ended meanwhile, or it is another user's.
+        // The process has ended, or belongs to another user.
       }
     }
     await rm(folder, { recursive: true, force: true, maxRetries: 5 }).catch(() => {});

@@ -1,4 +1,4 @@
-/** Steps of agents over `/api/v1/agents`, and what the journal says of them. */
+/** Steps of agents over `/api/v1/agents`, and their events in the journal. */
 import { AgentChangeReply, OneAgentReply } from '@offhook/contract/agents.ts';
 import type { Agent, AgentSummary } from '@offhook/contract/agents.ts';
 import { Problem } from '@offhook/contract/errors.ts';
@@ -9,12 +9,12 @@ import type { Told } from './call-steps.ts';
 import type { Site } from './site.ts';
 import { until } from './until.ts';
 
-/** Agents of one site, seen and changed by a person. */
+/** Agents of one site, read and changed by a person. */
 export interface AgentSteps {
   readonly shown: (person: Person, extension?: string) => Promise<Agent>;
-  /** `POST /api/v1/agents/<extension>/<what>`; throws `ApiError` where it is refused. */
+  /** `POST /api/v1/agents/<extension>/<what>`; throws `ApiError` if refused. */
   readonly ask: (person: Person, what: string, body?: object, extension?: string) => Promise<Agent>;
-  /** The agent's state within `ms`. */
+  /** Waits for the agent's state, for at most `ms`. */
   readonly is: (person: Person, state: Agent['state'], ms?: number) => Promise<Agent>;
   /** Agent events of an extension after a seq. */
   readonly told: (

@@ -29,16 +29,16 @@ export interface AgentsRig {
   readonly store: Store;
   readonly trail: AuditEntry[];
   agents: Agents;
-  /** While set, every write to the store or the trail is refused. */
+  /** While set, every write to the store or the audit trail is rejected. */
   refuse: { store: boolean; audit: boolean };
   readonly act: (request: AgentRequest, extension?: string) => Promise<AgentReply>;
-  /** The error an action ends with; a success fails the test. */
+  /** The error of an action; a success fails the test. */
   readonly fails: (request: AgentRequest, extension?: string) => Promise<ServiceError>;
-  /** The service dies and starts again on the same store; the engine lives on. `between` runs while it is away. */
+  /** Restarts the service on the same store; the engine keeps running. `between` runs while the service is down. */
   readonly restartService: (between?: () => void) => Promise<void>;
-  /** The same, killed: it had no time to do anything. */
+  /** The same after a kill, without a clean end. */
   readonly killService: (between?: () => void) => Promise<void>;
-  /** Runs an operation as somebody of the fixture's company, or with an API key. */
+  /** Runs an operation as a person of the fixture's company, or with an API key. */
   readonly run: (
     who: string | Caller,
     action: string,
@@ -158,9 +158,9 @@ export const callerOf = (directory: DirectoryFixture, extension: string): Caller
   };
 };
 
-/** What `queue show` would say of both queues. */
+/** `queue show` of both queues. */
 export const both = ({ pbx }: AgentsRig) => [pbx.shows('support'), pbx.shows('sales')];
-/** The engine dies; `keeps` lists the members its own database still had. */
+/** Restarts the engine; `keeps` lists the members in its own database. */
 export function engineRestarts(
   { pbx }: AgentsRig,
   keeps: Record<string, string | null> = {},

@@ -1,4 +1,4 @@
-/** The service's API as a signed-in person sees it; every reply is read with the contract's own strict schema. */
+/** The service's API for a signed-in person; every reply is read with the contract's own strict schema. */
 import { AgentReply } from '@offhook/contract/agents.ts';
 import { Problem } from '@offhook/contract/errors.ts';
 import { Contacts } from '@offhook/contract/extensions.ts';
@@ -11,7 +11,7 @@ type Infer<T extends z.ZodType> = z.infer<T>;
 export type ContactRow = Infer<typeof Contacts>['contacts'][number];
 export type HistoryReply = Infer<typeof History>;
 
-/** An answer that is no success: the status and the stable word. */
+/** An error reply: the status and the stable code. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
@@ -29,7 +29,7 @@ export interface Person {
   contacts(): Promise<Infer<typeof Contacts>>;
   contact(extension: string): Promise<ContactRow>;
   history(query?: string): Promise<HistoryReply>;
-  /** One action of agent.php; throws `ApiError` when it is refused. */
+  /** One action of agent.php; throws `ApiError` if it is refused. */
   agent(action: string, parameters?: Record<string, string | number>): Promise<Infer<typeof AgentReply>>;
 }
 

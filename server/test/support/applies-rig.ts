@@ -1,11 +1,11 @@
-/** Applies over a real store and a disk and an engine that are not real; a process of it can be killed and another started. */
+/** Applies over a real store with a fake disk and a fake engine; a process can be killed and another one started. */
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { MailboxOwner } from '../../src/ports/engine-config.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { silent } from '../../src/core/log.ts';
 import { FEATURE_CODES } from '../../src/features/feature-codes/feature-codes.ts';
-import { createApplies } from '../../src/features/pbx-config/apply/service.ts';
-import type { AppliesDeps, ConfigApplies } from '../../src/features/pbx-config/apply/service.ts';
+import { ConfigApplies } from '../../src/features/pbx-config/apply/service.ts';
+import type { AppliesDeps } from '../../src/features/pbx-config/apply/service.ts';
 import { createEtags } from '../../src/features/pbx-config/etags.ts';
 import { toPbxConfig } from '../../src/features/pbx-config/config.ts';
 import { storedObject, withObjects } from '../../src/features/pbx-config/model.ts';
@@ -39,27 +39,27 @@ export interface AppliesRig {
   readonly objects: ObjectStore;
   readonly site: AppliesDeps['site'];
   readonly events: DomainEvent[];
-  /** Mailboxes that were to go to somebody else. */
+  /** Mailboxes to move to another owner. */
   readonly moved: MailboxOwner[];
   readonly audited: AuditEntry[];
-  /** How often everybody was told to follow a new version. */
+  /** Number of times that parts of the service were asked to follow a new version. */
   readonly followed: () => number;
   readonly holds: () => number;
   readonly restarts: () => number;
-  /** Gives a person of the draft another name. */
+  /** Renames a person of the draft. */
   rename(extension: string, name: string): Promise<void>;
-  /** Takes a person out of the draft. */
+  /** Removes a person from the draft. */
   remove(extension: string): Promise<void>;
   /** Applies the draft and waits for its end. */
   applied(wanted?: Partial<Parameters<ConfigApplies['apply']>[1]>): ReturnType<ConfigApplies['one']>;
-  /** The name the engine has for somebody. */
+  /** Name of an extension in the engine. */
   liveName(extension: string): string | undefined;
   diskName(extension: string): string | undefined;
 }
 const nameIn = (text: string | undefined, extension: string): string | undefined =>
   (JSON.parse(text ?? '[]') as [string, string][]).find(([e]) => e === extension)?.[1];
 
-/** A process that is dead waits for nothing, and keeps nobody waiting. */
+/** The waits of a dead process never end and block no other process. */
 const mortalClock = (lives: () => boolean): Clock => ({
   now: systemClock.now,
   sleep: (ms, signal) =>
@@ -74,7 +74,7 @@ const mortalClock = (lives: () => boolean): Clock => ({
       else signal?.addEventListener('abort', stop, { once: true });
     }),
 });
-/** A process over this world and store. `lives` as the service would find it. */
+/** A process over this world and store. `lives`: false once the process is dead. */
 export async function startProcess(
   world: FakeWorld,
   store: Store,
@@ -92,7 +92,7 @@ export async function startProcess(
   let holds = 0;
   let restarts = 0;
   const site: AppliesDeps['site'] = (model) => toSite(toPbxConfig(model), FEATURE_CODES);
-  const applies = createApplies({
+  const applies = new ConfigApplies({
     store: dying,
     objects,
     engine: world.config(),
@@ -152,7 +152,7 @@ export async function startProcess(
     diskName: (extension) => nameIn(world.disk.get('endpoints.conf'), extension),
   };
 }
-/** A site that was started and runs: the engine holds what is on the disk. */
+/** A started site: the engine runs with the files of the disk. */
 export async function startSite(store: Store, more: Partial<AppliesDeps> = {}): Promise<AppliesRig> {
   const world = new FakeWorld();
   const rig = await startProcess(world, store, more);

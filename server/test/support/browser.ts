@@ -1,8 +1,9 @@
-/** Headless Chromium with WebRTC phones in it: SIP.js on a page that knows nothing but the login reply. */
+/** Headless Chromium with WebRTC phones: SIP.js on a page that has only the login reply. */
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
@@ -10,6 +11,7 @@ import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-cor
 import type { z } from 'zod';
 import type { Sip } from '@offhook/contract/session.ts';
 import { findChromium } from './chromium.ts';
+import { reportPages, watchPages } from './page-log.ts';
 import { PATIENCE_MS, until } from './until.ts';
 
 type SipReply = z.infer<typeof Sip>;
@@ -28,7 +30,7 @@ export interface AudioStats {
   readonly energyOut: number;
   readonly codec: string;
 }
-/** One browser page that is one phone with at most one call at a time. */
+/** A browser page as a phone with one call at a time. */
 export interface WebPhone {
   readonly page: Page;
   state(): Promise<WebPhoneState>;
@@ -36,7 +38,7 @@ export interface WebPhone {
   ringing(): Promise<void>;
   answered(): Promise<void>;
   ended(): Promise<void>;
-  /** Takes the next incoming call; who calls. */
+  /** Takes the next incoming call; returns its caller. */
   incoming(): Promise<{ number: string; name: string }>;
   answer(): Promise<void>;
   reject(status?: number): Promise<void>;
@@ -46,21 +48,23 @@ export interface WebPhone {
   transfer(number: string): Promise<void>;
   digits(text: string): Promise<void>;
   stats(): Promise<AudioStats>;
-  /** Audio with energy comes in, and ours goes out. */
+  /** Audio is received and sent. */
   talks(): Promise<AudioStats>;
   unregister(): Promise<void>;
-  /** Registers again after the socket was lost. */
+  /** Registers again after the socket closed. */
   register(): Promise<void>;
   close(): Promise<void>;
 }
 export interface Browser extends AsyncDisposable {
-  /** Where the softphone page comes from; a site must list it in OFFHOOK_CORS_ORIGINS. */
+  /** Origin of the softphone page; a site must list it in OFFHOOK_CORS_ORIGINS. */
   readonly origin: string;
-  /** A new page registered with the `sip` part of a login reply; as its browser user unless told otherwise. */
+  /** A new page registered with the `sip` part of a login reply, by default as its browser user. */
   phone(sip: SipReply, as?: 'webrtc_username' | 'sip_username'): Promise<WebPhone>;
   newPage(): Promise<Page>;
-  /** Cookies and storage of their own, with a microphone; for pages that come from a site itself. */
+  /** A context with its own cookies and storage and a microphone, for pages of a site. */
   newContext(options?: BrowserContextOptions): Promise<BrowserContext>;
+  /** Requests, frames and texts of the open pages. */
+  report(): Promise<string>;
 }
 
 const FLAGS = [
@@ -83,7 +87,7 @@ const FILES: Readonly<Record<string, { file: string; type: string }>> = {
 };
 const SIP_LIBRARY = path.dirname(fileURLToPath(import.meta.resolve('sip.js')));
 
-/** Serves the softphone page and SIP.js as it is installed, on a free loopback port. */
+/** Serves the softphone page and the installed SIP.js on a free loopback port. */
 async function servePage(): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://page');
@@ -199,22 +203,45 @@ async function newPhone(page: Page, url: string, sip: SipReply, username: string
   return phone;
 }
 
-/** Starts Chromium and the page server; both end when it is disposed. */
-export async function startBrowser(): Promise<Browser> {
+/** A program that starts Chromium by another command, such as `ip netns exec home`. */
+async function startedBy(command: readonly string[], program: string): Promise<string> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-chromium-'));
+  const file = path.join(folder, 'chromium');
+  await writeFile(file, `#!/bin/sh\nexec ${[...command, program].join(' ')} "$@"\n`, { mode: 0o700 });
+  return file;
+}
+
+/**
+ * Starts Chromium and the page server; disposal ends both. `by`: command that runs Chromium in another net, where the
+ * phone's page is served from here all the same.
+ */
+export async function startBrowser(by: readonly string[] = []): Promise<Browser> {
   const found = await findChromium();
   const server = await servePage();
   try {
-    const browser = await chromium.launch({ executablePath: found.path, args: [...FLAGS, ...found.flags] });
+    const executablePath = by.length === 0 ? found.path : await startedBy(by, found.path);
+    const browser = await chromium.launch({ executablePath, args: [...FLAGS, ...found.flags] });
     const newContext = async (options?: BrowserContextOptions): Promise<BrowserContext> => {
       const context = await browser.newContext(options);
       context.setDefaultTimeout(PATIENCE_MS);
+      watchPages(context);
       return context;
     };
     const context = await newContext({ permissions: ['microphone'] });
+    if (by.length > 0)
+      await context.route(`${server.url}/**`, async (route) => {
+        const reply = await fetch(route.request().url());
+        await route.fulfill({
+          status: reply.status,
+          contentType: reply.headers.get('content-type') ?? 'text/plain',
+          body: Buffer.from(await reply.arrayBuffer()),
+        });
+      });
     return {
       origin: server.url,
       newPage: () => context.newPage(),
       newContext,
+      report: () => reportPages(browser.contexts()),
       phone: async (sip, as = 'webrtc_username') =>
         newPhone(await context.newPage(), server.url, sip, sip[as]),
       async [Symbol.asyncDispose]() {

@@ -5,7 +5,7 @@ import type { CallRecord } from '../../src/ports/call-records.ts';
 import { decodeRecord } from '../../src/adapters/asterisk/cel/decode.ts';
 import { splitRecords } from '../../src/adapters/asterisk/cel/split.ts';
 
-/** Every record of a file; throws for one that cannot be read, because a recording has none. */
+/** Every record of a file; throws for a malformed one. */
 export function recordsOf(node: NodeId, bytes: Buffer): readonly CallRecord[] {
   return splitRecords(bytes, true).records.flatMap(({ bytes: raw, whole }) => {
     const record = whole ? decodeRecord(node, raw) : 'malformed';

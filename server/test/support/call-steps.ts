@@ -1,4 +1,4 @@
-/** Steps of call control: what is asked by REST, and what the journal of the site then says. */
+/** Steps of call control: REST requests and the resulting journal events. */
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { CallOperation } from '@offhook/contract/call-control.ts';
@@ -15,10 +15,10 @@ import { PATIENCE_MS, until } from './until.ts';
 export interface Answer {
   readonly status: number;
   readonly operation: CallOperation;
-  /** Of a transfer to a parking number. */
+  /** For a transfer to a parking number. */
   readonly slot: string | null;
 }
-/** `POST /api/v1/calls<path>`; throws `ApiError` where it is refused. */
+/** `POST /api/v1/calls<path>`; throws `ApiError` if refused. */
 export async function ask(site: Site, person: Person, to: string, body: object = {}): Promise<Answer> {
   const response = await fetch(`${site.base}/api/v1/calls${to}`, {
     method: 'POST',
@@ -57,7 +57,7 @@ export function eventsOf(site: Site, ...types: string[]): Told[] {
     db.close();
   }
 }
-/** The first event of this type that the operation led to. */
+/** The first event of this type caused by the operation. */
 export const doneBy = (site: Site, operation: CallOperation, type: string): Promise<Told> =>
   until(
     `${type} caused by ${operation.action} ${operation.id}`,

@@ -1,4 +1,4 @@
-/** Random calls: what people do, played as the engine would write it, with what must be told of it. */
+/** Random calls: actions of people as the engine's call records, with the expected result. */
 import fc from 'fast-check';
 import { channelId, nodeId } from '@offhook/contract/ids.ts';
 import type { ConversationRecord } from '../../src/features/history/record/record.ts';
@@ -23,7 +23,7 @@ export interface Story {
   readonly steps: readonly Step[];
   readonly ends: 'caller' | 'other';
 }
-/** What must be told of it. */
+/** Expected result. */
 export interface Told {
   readonly records: readonly KnownRecord[];
   readonly outcomes: ConversationRecord['visits'][number]['outcome'][];
@@ -72,7 +72,7 @@ interface Scene {
   readonly s: CallStream;
   readonly told: Told;
   readonly caller: StreamChannel;
-  /** Who the caller talks to, and where. */
+  /** The peer of the caller, and their bridge. */
   other: StreamChannel | null;
   bridge: string;
   people: number;
@@ -88,7 +88,7 @@ const CAUSE: Readonly<Record<Ring, number>> = {
 };
 const id = (c: StreamChannel) => channelId(nodeId('ast1'), c.id);
 
-/** `jump` sets the clock in the middle. */
+/** `jump` sets the clock during the call. */
 export function played(story: Story, jump: Parameters<typeof createCallStream>[0] = null): Told {
   const s = createCallStream(jump);
   const who = story.outside ? { trunk: 'north', number: '+4930123' } : { extension: '1001' };
@@ -132,7 +132,7 @@ function parts({ s, caller, other, bridge }: Scene, by: StreamChannel): void {
   s.hangUp(caller, 16, by);
 }
 
-/** The caller dials somebody; false when nobody took it. */
+/** The caller dials an extension; false if no device answered. */
 function rings(
   scene: Scene,
   { devices, ms: after, ring: how }: { devices: number; ms: number; ring: Ring },
@@ -168,7 +168,7 @@ function rings(
   else s.hangUp(caller, how === 'no_answer' ? 19 : CAUSE[how]);
 }
 
-/** The caller waits in a queue; agents ring in vain for some rounds first. */
+/** The caller waits in a queue; agents do not answer for some rounds first. */
 function waits(
   scene: Scene,
   { rounds: vain, ms: after, wait: how }: { rounds: number; ms: number; wait: Wait },
@@ -205,7 +205,7 @@ function waits(
     scene.bridge = s.bridge();
     s.enter(last.near, scene.bridge);
     s.enter(caller, scene.bridge);
-    // The pair leaves, as it does where both sides have media.
+    // The internal pair leaves, as with media on both sides.
     s.exit(last.phone, between);
     s.exit(last.near, scene.bridge);
     s.enter(last.phone, scene.bridge);
@@ -273,7 +273,7 @@ const BLIND: Readonly<Record<Ring, string>> = {
   cancel: 'abandoned',
   congestion: 'failed',
 };
-/** The other one is let go by the engine after it passed the caller on. */
+/** The engine releases the other leg after it transferred the caller. */
 function leaves(scene: Scene): void {
   const { s, caller, other, bridge } = scene;
   s.exit(caller, bridge);
@@ -308,7 +308,7 @@ function parks(scene: Scene, { ms: after, taken }: { ms: number; taken: boolean 
   told.transfers.push('park completed');
   joins(scene, taker);
 }
-/** The other one holds the caller, speaks to a third on a second channel of its own, and joins the two. */
+/** The other leg holds the caller, talks to a third on a second channel and connects the two. */
 function consults(scene: Scene, after: number): void {
   const { s, caller, told, bridge } = scene;
   const other = scene.other!;

@@ -1,4 +1,4 @@
-/** Call records as the engine would write them, for calls that nobody has to play. */
+/** Call records as the engine writes them, for calls that are not played. */
 import { bridgeId, callId, channelId, nodeId } from '@offhook/contract/ids.ts';
 import type { CallRecordFacts, CallRecordType } from '../../src/ports/call-records.ts';
 import type { KnownRecord } from '../../src/features/history/record/records.ts';
@@ -6,7 +6,7 @@ import type { KnownRecord } from '../../src/features/history/record/records.ts';
 const NODE = nodeId('ast1');
 const BORN = 1_795_228_600;
 
-/** A channel of the stream. `call` is the call it belongs to now, which a join changes. */
+/** A channel of the stream. `call` is its current call, which a merge changes. */
 export interface StreamChannel {
   readonly id: string;
   readonly name: string;
@@ -27,10 +27,10 @@ export interface ChannelGiven {
   readonly number?: string;
   readonly pair?: string;
   readonly half?: 1 | 2;
-  /** The channel in whose call it begins; none begins a call. */
+  /** The channel whose call it joins; without one, it begins a call. */
   readonly of?: StreamChannel;
   readonly dialled?: string;
-  /** Chosen for the engine; else it makes one. */
+  /** Id chosen by the service; by default the engine's. */
   readonly id?: string;
 }
 export interface CallStream {
@@ -39,21 +39,21 @@ export interface CallStream {
   readonly now: () => number;
   wait(ms: number): void;
   channel(given: ChannelGiven): StreamChannel;
-  /** One record of the channel; nothing once it has ended. */
+  /** One record of the channel; ignored after its end. */
   say(c: StreamChannel, type: CallRecordType, facts?: CallRecordFacts): void;
   answer(c: StreamChannel): void;
   enter(c: StreamChannel, bridge: string, holding?: boolean): void;
   exit(c: StreamChannel, bridge: string): void;
   start(c: StreamChannel, app: string, data: string, queue?: string): void;
   stop(c: StreamChannel): void;
-  /** `by` names who hung up; none is the engine. */
+  /** `by` is the channel that hung up; by default the engine. */
   hangUp(c: StreamChannel, cause: number, by?: StreamChannel): void;
-  /** The closing record of a call; its channel is the last that ended. */
+  /** The closing record of a call, on the channel that ended last. */
   close(c: StreamChannel): void;
   bridge(): string;
 }
 
-/** `jump`: what the clock says is moved by so many ms from a moment on, as when it is set. */
+/** `jump`: the clock is set by so many ms at a time. */
 export function createCallStream(
   jump: { readonly after_ms: number; readonly by_ms: number } | null = null,
 ): CallStream {

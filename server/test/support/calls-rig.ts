@@ -18,7 +18,7 @@ import { temporaryStore } from '../conformance/store-temp.ts';
 import { directoryFixture } from './directory-fixture.ts';
 import { authenticatorWithKeys, hostFixture } from './host-fixture.ts';
 
-/** One verb as the engine got it; the last argument of each, its options, apart. */
+/** One command as the engine received it; its options, the last argument, are separate. */
 export interface Asked {
   readonly verb: keyof CallVerbs;
   readonly args: readonly unknown[];
@@ -27,7 +27,7 @@ export interface Asked {
 /** Token `key-<name>` is an API key of `keys`. */
 export interface CallsRigOptions {
   readonly keys?: Readonly<Record<string, Partial<KeyRights>>>;
-  /** What the engine does with a command once it has it; the default takes it without a word. */
+  /** Effect of a command in the engine; by default it is accepted without events. */
   readonly answer?: (asked: Asked) => Promise<void> | void;
   readonly confirm_ms?: number;
   readonly mayListen?: (caller: Caller) => boolean;
@@ -50,7 +50,7 @@ const VERBS: readonly (keyof CallVerbs)[] = [
   'pauseRecording',
 ];
 
-/** Call control over a real model that a test feeds and a real store, behind a real host; the engine only listens. */
+/** Call control over a real model fed by a test and a real store, behind a real host; the engine only records commands. */
 export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
   const temp = await temporaryStore();
   const clock = createVirtualClock();
@@ -60,9 +60,9 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
   const inputs: ModelInput[] = [];
   const asked: Asked[] = [];
   const trail: AuditEntry[] = [];
-  /** Legs that are recorded because the site says so. */
+  /** Legs recorded by a rule of the site. */
   const ruled = new Set<string>();
-  /** What the keeper of recordings was told. */
+  /** Calls of the keeper of recordings. */
   const kept: (readonly [string, string])[] = [];
   const scene = new Scene({ model, site: site(['1001', '1002', '1003', '1004', '1005', '1006']) });
   const hear = (events: readonly DomainEvent[]): void => {
@@ -152,7 +152,7 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
   /** `POST /api/v1/calls<url>`. */
   const post = (token: string, url: string, body: object = {}, headers: Record<string, string> = {}) =>
     request(token, 'POST', `/calls${url}`, body, headers);
-  /** `1` of `from` talks to `2` of `to`; the id of the call. */
+  /** `1` of `from` talks to `2` of `to`; returns the id of the call. */
   const talk = (from = '1003', to = '1004', first = '1', second = '2'): string => {
     scene.created(first, { endpoint: from, dialled: to });
     scene.created(second, { endpoint: to, of: first });
@@ -163,7 +163,7 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
     }
     return chan(first);
   };
-  /** The own device of what was placed last rings; the id of its channel. */
+  /** The own device of the newest placed call rings; returns its channel id. */
   const rings = (extension: string, id = 'own'): string => {
     const placed = asked.findLast((a) => a.verb === 'placeCall')!.args[0] as PlacedCall;
     const [near, far] = placed.pair.map((one) => one.split(':')[1]!) as [string, string];
@@ -173,7 +173,7 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
     scene.state(id, 'ringing');
     return id;
   };
-  /** Neither half of what was placed last goes on. */
+  /** Both halves of the newest placed call's pair end. */
   const pairEnds = (): void => {
     const placed = asked.findLast((a) => a.verb === 'placeCall')!.args[0] as PlacedCall;
     for (const one of placed.pair) scene.hangup(one.split(':')[1]!, 16);

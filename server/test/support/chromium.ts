@@ -5,10 +5,10 @@ import { SETTINGS } from '../../src/boot/config.ts';
 
 export interface Chromium {
   readonly path: string;
-  /** What this one needs on its command line beside what the test asks for. */
+  /** Command-line options that this program needs in addition to those of the test. */
   readonly flags: readonly string[];
 }
-/** Without windows first: it is the same browser for the pages, and takes a tenth less of the machine. */
+/** The variant without windows first: the same browser for pages, with a tenth less load. */
 const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'];
 const PROGRAM = 'usr/lib/chromium/chromium-headless-shell';
 
@@ -17,14 +17,14 @@ const runs = (file: string): Promise<boolean> =>
     () => true,
     () => false,
   );
-/** Writes under another name first: several tests may do it at once. */
+/** Writes under a temporary name first, because several tests may do it at once. */
 async function place(file: string, write: (temporary: string) => Promise<void>): Promise<void> {
   const temporary = `${file}.${process.pid}`;
   await write(temporary);
   await rename(temporary, file);
 }
 
-/** Debian's, unpacked into the cache like the engine: no root and no installation. */
+/** Debian's package, unpacked into the cache like the engine, without root or installation. */
 async function obtainChromium(): Promise<Chromium> {
   const packages = await obtainPackages({
     cache: process.env[SETTINGS.cache.name] ?? SETTINGS.cache.initial,
@@ -35,7 +35,7 @@ async function obtainChromium(): Promise<Chromium> {
   const script = path.join(folder, 'offhook-chromium');
   if (!(await runs(script))) {
     const [loader = '', ...rest] = packages.command(PROGRAM);
-    // Chromium looks for its files beside /proc/self/exe, which is the loader: so the loader must lie beside them.
+    // Chromium looks for its files beside /proc/self/exe, which is the loader: the loader is copied beside them.
     const own = path.join(folder, path.basename(loader));
     await place(own, (file) => copyFile(loader, file));
     const words = [own, ...rest].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
@@ -44,7 +44,7 @@ async function obtainChromium(): Promise<Chromium> {
   return { path: script, flags: ['--no-zygote', `--browser-subprocess-path=${script}`] };
 }
 
-/** A Chromium to run: `CHROME_PATH`, else one on the PATH, else Debian's from the cache (got there the first time). */
+/** A Chromium: `CHROME_PATH`, else one on the PATH, else Debian's from the cache (got there the first time). */
 export async function findChromium(): Promise<Chromium> {
   const folders = (process.env['PATH'] ?? '').split(path.delimiter).filter((f) => path.isAbsolute(f));
   const given = process.env['CHROME_PATH'];

@@ -1,4 +1,4 @@
-/** A company made for one file of scenarios: people with known secrets, so that a phone needs no sign-in of its person. */
+/** A company for one file of scenarios: people with known secrets, so that phones register without signing in. */
 import path from 'node:path';
 import { openSqliteStore } from '../../src/adapters/sqlite/store.ts';
 import { PARKING } from '../../src/features/pbx-config/demo.ts';
@@ -13,29 +13,32 @@ import type { Site } from './site.ts';
 
 export interface CompanyQueue extends Partial<Omit<ConfigInput<'queue'>, 'members'>> {
   readonly number: string;
-  /** Members by configuration, who need not log in. */
+  /** Static members, who need not log in. */
   readonly agents: readonly string[];
 }
 export interface Company {
-  /** Extensions besides 1001, who is the administrator and has no part in the calls. */
+  /** Extensions besides 1001, the administrator, who takes part in no call. */
   readonly people: readonly string[];
   readonly mailboxes?: readonly string[];
+  /** Extensions whose desk phones must encrypt media. */
+  readonly encrypted?: readonly string[];
   readonly queues?: readonly CompanyQueue[];
   readonly parking_seconds?: number;
-  /** What else there is. */
+  /** Further objects. */
   readonly objects?: Objects;
 }
-/** All extensions from one to another. */
+/** All extensions of a range. */
 export const extensions = (first: number, last: number): string[] =>
   Array.from({ length: last - first + 1 }, (_, i) => String(first + i));
 
-const SECRET = 'a-secret-of-24-letters-0';
+/** Secret of every phone of the company. */
+export const SECRET = 'a-secret-of-24-letters-0';
 
-/** Writes it into the database of a site that has not started yet. */
+/** Writes the company into the database of a site that has not started yet. */
 export const prepareCompany =
   (company: Company) =>
   async (dataDir: string): Promise<void> => {
-    const { people, mailboxes = [], queues = [], parking_seconds = 120 } = company;
+    const { people, mailboxes = [], encrypted = [], queues = [], parking_seconds = 120 } = company;
     const store = await openSqliteStore(path.join(dataDir, 'offhook.db'));
     await store.migrate('pbx-config', migrations);
     await putObjects(store, {
@@ -49,6 +52,7 @@ export const prepareCompany =
         pickup_group: 'all',
         level: i === 0 ? 'admin' : 'agent',
         sip_password: SECRET,
+        srtp: encrypted.includes(extension) ? 'required' : 'off',
         voicemail: mailboxes.includes(extension),
         voicemail_pin: '471100',
       })),
@@ -64,7 +68,7 @@ export const prepareCompany =
     await store.close();
   };
 
-/** The demo company, and what `configure` puts into its store besides: trunks, for instance. */
+/** The demo company, with additions by `configure`, e.g. trunks. */
 export const prepareDemo =
   (configure: (store: Store) => Promise<void>) =>
   async (dataDir: string): Promise<void> => {
@@ -75,6 +79,6 @@ export const prepareDemo =
     await store.close();
   };
 
-/** A desk phone of one of them. */
+/** A desk phone of the company. */
 export const phoneOf = (site: Site, extension: string): Promise<Phone> =>
   registerPhone({ server: site.sip, extension, password: SECRET });

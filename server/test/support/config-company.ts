@@ -7,7 +7,7 @@ import { withSecrets } from '../../src/features/pbx-config/secrets.ts';
 
 const to = { kind: 'extension', key: '1001' } as const;
 const sound = { prompt: 'welcome' };
-/** One object of every kind with nearly every field, beside what the others need. */
+/** One object of every kind with nearly every field, and the objects it needs. */
 export const EVERYTHING: Required<Objects> = {
   extension: [
     {
@@ -102,12 +102,29 @@ export const EVERYTHING: Required<Objects> = {
   outbound_route: [
     { name: 'out', title: 'Out', patterns: ['00X!'], trunks: [{ trunk: 'north', prepend: '9' }] },
   ],
+  call_limit: [{ name: 'travel', title: 'Travel', extensions: ['1002'], hours: 'office', calls_per_day: 20 }],
   feature_code: [{ id: 'agent.login', code: '*25' }],
   pause_reason: [{ id: 'break', name: 'Break' }],
   service: [{ number: '600', kind: 'echo', title: 'Echo' }],
+  phone: [
+    { name: 'reception', vendor: 'yealink', mac: '00:15:65:aa:bb:cc', extensions: ['1001'], layout: 'front' },
+  ],
+  phone_layout: [
+    {
+      name: 'front',
+      title: 'Front',
+      keys: [
+        { does: 'extension', value: '1002' },
+        { does: 'parking_slot', value: '701' },
+        { does: 'queue', value: 'support' },
+        { does: 'speed_dial', value: '*97', label: 'Messages' },
+      ],
+    },
+  ],
+  network: [{ external_address: '203.0.113.7', local_nets: ['192.168.0.0/16'] }],
   settings: [{ recording_announcement: sound }],
 };
-/** The model of some objects as the draft would have it; throws what a schema says. */
+/** The model of some objects as in the draft; throws schema errors. */
 export const modelOf = (objects: Objects): Model => {
   let id = 0;
   return toModel(

@@ -4,7 +4,7 @@ import { silent } from '../../src/core/log.ts';
 import type { KeyRights } from '../../src/rights/rights.ts';
 import { createAudit } from '../../src/features/audit/service.ts';
 import { createCredentials } from '../../src/features/pbx-config/credentials.ts';
-import { createDraft } from '../../src/features/pbx-config/draft.ts';
+import { Draft } from '../../src/features/pbx-config/draft.ts';
 import { FEATURE_CODES } from '../../src/features/feature-codes/feature-codes.ts';
 import { routeTestOperations } from '../../src/features/pbx-config/route-test-operations.ts';
 import type { ExtensionFeatures } from '../../src/ports/engine.ts';
@@ -28,11 +28,11 @@ export interface Asked {
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, unknown>>;
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look at what they know is there
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests check the members they read
   readonly body: any;
   readonly text: string;
 }
-/** The configuration API on the demo company, with a database and a host and no engine. */
+/** The configuration API on the demo company, with a database and a host, without an engine. */
 export async function configRig(
   t: TestContext,
   more: {
@@ -56,7 +56,7 @@ export async function configRig(
     ['login', '*22'],
     ['logout', '*23'],
   ]);
-  const draft = createDraft({ objects, audit, clock, house: { codes } });
+  const draft = new Draft({ objects, audit, clock, house: { codes } });
   const credentials = createCredentials({
     draft,
     audit,

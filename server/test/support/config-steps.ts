@@ -1,4 +1,4 @@
-/** Steps of stories in which the configuration is changed and applied over the API. */
+/** Steps of scenarios that change and apply the configuration over the API. */
 import assert from 'node:assert/strict';
 import { AppliesReply, ApplyReply } from '@offhook/contract/config-applies.ts';
 import type { ConfigApply } from '@offhook/contract/config-applies.ts';
@@ -41,7 +41,7 @@ export async function ask(
 }
 export const begin = async (site: Site, body: object = {}, path = '/applies'): Promise<ConfigApply> =>
   ApplyReply.parse(await ask(site, 'POST', path, body)).apply;
-/** Applies the draft, or what the path says; how it ended. */
+/** Applies the draft, or the path's operation; returns the finished apply. */
 export async function apply(site: Site, body: object = {}, path = '/applies'): Promise<ConfigApply> {
   const { id } = await begin(site, body, path);
   let last: ConfigApply | undefined;
@@ -56,7 +56,7 @@ export async function apply(site: Site, body: object = {}, path = '/applies'): P
 }
 export const newest = async (site: Site): Promise<ConfigApply> =>
   AppliesReply.parse(await ask(site, 'GET', '/applies?limit=1')).applies[0]!;
-/** What the engine holds, without what changes by itself. */
+/** The engine's configuration, without values that change by themselves. */
 export async function held(site: Site): Promise<readonly string[]> {
   const shown: string[] = [];
   for (const command of ['pjsip show endpoints', 'queue show', 'dialplan show']) {

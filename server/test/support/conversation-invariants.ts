@@ -1,4 +1,4 @@
-/** What holds of every conversation that is over, whatever happened in it. */
+/** Invariants of every finished conversation. */
 import assert from 'node:assert/strict';
 import type { Conversation } from '@offhook/contract/conversations.ts';
 
@@ -39,7 +39,7 @@ function checkLeg(leg: Leg, c: Conversation): void {
     assert.equal(inMs(leg[sum as keyof typeof SUMS]), total(parts), `${what}: ${sum}`);
   }
 }
-/** Whoever is with somebody at a moment has that one with it too. */
+/** Two legs that are connected name each other at any time. */
 function checkMutual(c: Conversation): void {
   for (const leg of c.legs) {
     for (const segment of leg.segments) {
@@ -56,7 +56,7 @@ function checkMutual(c: Conversation): void {
   }
 }
 
-/** Throws at the first thing that does not add up. */
+/** Throws at the first violation. */
 export function checkInvariants(c: Conversation): void {
   const ids = new Set<string | null>([null, ...c.legs.map((l) => l.leg_id)]);
   assert.equal(ids.size, c.legs.length + 1, 'each leg once');

@@ -1,10 +1,10 @@
-/** What is stored of the conversations of a site, told anew in two other ways than live: by the command, and from nothing. */
+/** Compares a site's stored conversations with two rebuilds: by the command, and from the call records alone. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { nodeId } from '@offhook/contract/ids.ts';
-import { celFile } from '../../src/adapters/asterisk/instance.ts';
+import { celFile } from '../../src/adapters/asterisk/conf/instance.ts';
 import { recordedIn } from './call-records.ts';
 import { loadInstance } from '../../src/adapters/asterisk/process/instance-file.ts';
 import { run } from '../../src/adapters/asterisk/provision/run.ts';
@@ -22,7 +22,7 @@ import type { Store } from '../../src/ports/store.ts';
 import type { Site } from './site.ts';
 import { REPOSITORY } from './sources.ts';
 
-/** Everything but where it stands in the feed of changes, by id. */
+/** Stored conversations by id, without their position in the feed of changes. */
 async function storedIn(store: Store): Promise<ReadonlyMap<string, object>> {
   const db = store.db<Tables>();
   const keys = await db.selectFrom('conversation_keys').selectAll().execute();
@@ -48,7 +48,7 @@ async function storedIn(store: Store): Promise<ReadonlyMap<string, object>> {
   );
 }
 
-/** Runs `npm run rebuild` over everything a stopped site has. */
+/** Runs `npm run rebuild` over all records of a stopped site. */
 export function rebuild(site: Site, country = ''): ReturnType<typeof run> {
   const day = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString();
   const command = [
@@ -62,7 +62,10 @@ export function rebuild(site: Site, country = ''): ReturnType<typeof run> {
   const env = { PATH: process.env['PATH'], OFFHOOK_DATA: site.dataDir, OFFHOOK_SITE_COUNTRY: country };
   return run(command, { env });
 }
-/** Stops the service; what was told live is what `npm run rebuild` tells, and what a site tells that reads all records at once. */
+/**
+ * Stops the service; checks that the live conversations equal those of `npm run rebuild` and of a site that reads all
+ * records at once.
+ */
 export async function assertToldAnew(site: Site, country = ''): Promise<void> {
   await site.stop();
   const file = path.join(site.dataDir, 'offhook.db');

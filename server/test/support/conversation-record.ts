@@ -1,6 +1,6 @@
 import type { ConversationRecord, RecordedParticipant } from '../../src/features/history/record/record.ts';
 
-/** What a test says of a conversation; the rest follows. */
+/** Given fields of a conversation; the others are derived. */
 export interface Story {
   readonly id: string;
   readonly started?: number;
@@ -25,7 +25,7 @@ const somebody = (over: Partial<RecordedParticipant> = {}): RecordedParticipant 
   ...over,
 });
 
-/** A call from one to another, through a queue where one is named, rung, talked and held for so long. */
+/** A call between two parties, optionally through a queue, with the given times of ring, talk and hold. */
 export function recordOf(story: Story): ConversationRecord {
   const { id, queue, started = STARTED, ring_ms = 1_234, talk_ms = 2_345, hold_ms = 0 } = story;
   const caller = somebody(story.caller ?? { extension: '1001', name: 'Ada' });

@@ -1,4 +1,4 @@
-/** A site with a company of its own, on which calls are played and their records compared with what the phones saw. */
+/** A site with its own company on which calls are played and their records compared with the measurements of the phones. */
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -31,12 +31,15 @@ export interface Stage {
   /** Every conversation of an extension. */
   of(extension: string): Promise<readonly ConversationSummary[]>;
   detail(id: string): Promise<Conversation>;
-  /** Id of the conversation an extension is in, once it is known. */
+  /** Id of the open conversation of an extension. */
   open(extension: string): Promise<string>;
-  /** The one conversation of everybody in it is final and is what the phones saw, field by field, and so are their rows. */
+  /**
+   * Checks that all parties share one final conversation that matches the phones' measurements in every field, and so do
+   * their rows.
+   */
   is(expected: ExpectedConversation): Promise<Conversation>;
 }
-/** How soon after its end a conversation must be final. */
+/** Limit between the end of a conversation and its final state. */
 const FINAL_MS = 10_000;
 
 async function read<T extends z.ZodType>(site: Site, path: string, schema: T): Promise<z.infer<T>> {
@@ -52,7 +55,7 @@ async function read<T extends z.ZodType>(site: Site, path: string, schema: T): P
 const List = z.object({ conversations: z.array(ConversationSummary) });
 const One = z.object({ conversation: Conversation });
 type Listed = Promise<readonly ConversationSummary[]>;
-/** Every conversation with this extension, or number of somebody outside. */
+/** Every conversation with this extension or outside number. */
 export const conversationsOf = async (site: Site, who: string): Listed => {
   const filter = who.startsWith('+') ? 'number' : 'person';
   const path = `/api/v1/conversations?${filter}=${encodeURIComponent(who)}`;
@@ -63,7 +66,7 @@ export const conversation = async (site: Site, id: string): Promise<Conversation
 
 const Told = z.object({ type: z.string(), data: ConversationEvent });
 type Told = z.infer<typeof Told>;
-/** Events of conversations: those of the stream, or of the journal where the service was away and the stream ended with it. */
+/** Events of conversations from the stream, or from the journal if the stream ended with the service. */
 const eventsIn = (site: Site, stream: SseClient): readonly Told[] =>
   stream.ended
     ? eventsOf(site, 'conversation.opened', 'conversation.updated', 'conversation.finalised').map((e) =>
@@ -72,9 +75,7 @@ const eventsIn = (site: Site, stream: SseClient): readonly Told[] =>
     : stream.messages
         .filter((m) => m.data.includes('"conversation.'))
         .map((m) => Told.parse(JSON.parse(m.data)));
-/**
- * Opened once, where it lasted long enough to be seen open, finalised once, and at its end the same as a reader is given.
- */
+/** Opened once if it lasted long enough, finalised once, and the last event equals the REST reply. */
 async function checkEvents(events: () => readonly Told[], summary: ConversationSummary): Promise<void> {
   const told = () =>
     events().filter((e) => [summary.id, ...summary.merged_from].includes(e.data.conversation.id));
@@ -91,7 +92,7 @@ async function checkEvents(events: () => readonly Told[], summary: ConversationS
   assert.deepEqual(last.extensions, summary.extensions);
 }
 
-/** Seconds in any of these stretches; two at once count once. */
+/** Seconds in any of these segments; overlaps count once. */
 function secondsIn(stretches: readonly Segment[]): number {
   let [total, until] = [0, 0];
   const spans = stretches.map((s) => [Date.parse(s.started_at), Date.parse(s.ended_at)] as const);
@@ -102,8 +103,8 @@ function secondsIn(stretches: readonly Segment[]): number {
   return total / 1000;
 }
 /**
- * What a person's own list shows of it: one row. A person has talked while any of its legs did, to somebody or to what it
- * dialled; what is not that is hold while any of them was in one.
+ * Checks that a person's own list has one row. Talk is the time in which any of its legs talked to a party or a dialled
+ * service; other time with a held leg is hold.
  */
 function checkRow(c: Conversation, extension: string, rows: readonly HistoryCall[]): void {
   const own = c.legs.filter((l) => l.participant.extension === extension);
@@ -204,10 +205,10 @@ export function useStage(company: Company, options: SiteOptions = {}): Stage {
   };
 }
 
-/** Time itself, where it is what is measured. */
+/** Real time, where the duration is measured. */
 export const lasting = (ms: number): Promise<void> => wait(ms);
 
-/** Dials, and lets it ring for a while on the other phone. */
+/** Dials and lets the other phone ring for a while. */
 export async function ring(
   from: Phone,
   number: string,
@@ -232,7 +233,7 @@ export async function connect(
   await call.answered();
   return [call, incoming];
 }
-/** Everybody speaks and hears sound for a while. */
+/** All calls play a tone and hear sound for a while. */
 export async function talk(seconds: number, ...calls: readonly PhoneCall[]): Promise<void> {
   for (const call of calls) call.play('tone');
   await Promise.all(calls.map((call) => call.hears(Math.round(seconds * 50))));

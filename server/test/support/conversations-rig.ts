@@ -1,5 +1,6 @@
 import type { Audit, AuditEntry } from '../../src/ports/audit.ts';
 import type { RecordingIndex } from '../../src/ports/conversations.ts';
+import type { Customers } from '../../src/ports/customers.ts';
 import type { KeyRights } from '../../src/rights/rights.ts';
 import { writeConversations } from '../../src/features/history/ingest/conversation-rows.ts';
 import { createNotes, createQuality } from '../../src/features/history/query/annotate.ts';
@@ -15,15 +16,17 @@ import type { HistoryScene } from './history-scene.ts';
 import { manualClock } from './sessions-fixture.ts';
 import type { ManualClock } from './sessions-fixture.ts';
 
-/** An index that knows of no recording. */
+/** An index without recordings. */
 export const noRecordings: RecordingIndex = {
   ofCalls: () => Promise.resolve(new Map()),
   withRecording: () => Promise.resolve(new Set()),
   erase: () => Promise.resolve({ erased: 0, bytes: 0 }),
 };
+/** An empty phonebook. */
+export const noCustomers: Customers = { named: () => Promise.resolve(new Map()) };
 export const forgetfulAudit: Audit = { record: () => Promise.resolve() };
 
-/** An index in which these calls have a recording each. */
+/** An index with one recording for each of these calls. */
 export const recordingsOf = (calls: ReadonlySet<string>): RecordingIndex => ({
   ofCalls: (some) =>
     Promise.resolve(
@@ -64,16 +67,17 @@ export interface ConversationsRig extends AsyncDisposable {
   readonly audit: readonly AuditEntry[];
   /** Calls that have a recording. */
   readonly recorded: Set<string>;
-  /** Writes conversations as ingestion does, each over unless its record says otherwise; `merged` went into others. */
+  /** Writes conversations as ingestion does, finished by default; `merged` became part of others. */
   put(records: readonly ConversationRecord[], merged?: readonly string[]): Promise<void>;
   /** `who` is a level, or `key-<name>`. */
   get(path: string, who?: string): Promise<Answer>;
   send(method: 'POST' | 'DELETE', path: string, body?: object, who?: string): Promise<Answer>;
 }
 
-/** The routes and operations of conversations over a store of their own; 1001 is an administrator, 1005 a user. */
+/** Routes and operations of conversations over a new store; 1001 is an administrator, 1005 a user. */
 export async function conversationsRig(
   keys: Readonly<Record<string, Partial<KeyRights>>> = {},
+  customers: Customers = noCustomers,
 ): Promise<ConversationsRig> {
   const scene = await historyScene();
   const { store } = scene;
@@ -100,6 +104,7 @@ export async function conversationsRig(
         feedEpoch: 'e1',
       }),
       notes: createNotes({ store, audit, clock }),
+      customers,
     }),
     qualityOperations(createQuality({ store, clock })),
   ]);

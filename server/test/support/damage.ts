@@ -1,4 +1,4 @@
-/** Stores to damage, and the damages. */
+/** Stores, and functions that damage them. */
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -6,7 +6,7 @@ import { after } from 'node:test';
 import { openSqliteStore } from '../../src/adapters/sqlite/store.ts';
 import { siteId } from '../../src/boot/site-id.ts';
 
-/** Bytes of a page of SQLite. */
+/** Bytes of an SQLite page. */
 export const PAGE = 4096;
 export const ROWS = 300;
 const folders: string[] = [];

@@ -1,4 +1,4 @@
-/** A signed Debian mirror on a free loopback port, whose answers a test can spoil. */
+/** A signed Debian mirror on a free loopback port; a test can corrupt its answers. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
@@ -34,7 +34,7 @@ export interface TestMirror extends AsyncDisposable {
   readonly url: string;
   /** `path range` of each request so far. */
   readonly requests: string[];
-  /** Spoils the answers whose path ends so; null answers nothing more than the function itself did. */
+  /** Corrupts answers for paths with this ending; null sends nothing beyond what `how` sent. */
   spoil(ending: string, how: Spoil): void;
   mend(): void;
   /** Replaces a suite. */
@@ -55,7 +55,7 @@ async function buildDeb(folder: string, wanted: TestPackage): Promise<Buffer> {
     fs.writeFileSync(path.join(tree, name), content, { mode: name.startsWith('usr/') ? 0o755 : 0o644 });
   }
   const deb = path.join(folder, `${wanted.name}.deb`);
-  // Stored as it is: the file then is as large as the test made its content.
+  // Uncompressed: the file is as large as its content.
   const built = await run(['dpkg-deb', '--root-owner-group', '-Znone', '--build', tree, deb]);
   if (built.code !== 0) throw new Error(built.stderr);
   return fs.readFileSync(deb);
@@ -127,7 +127,7 @@ export async function testMirror(
   };
 }
 
-/** A package that can be taken for a program's tree: it has a loader. */
+/** A package with a loader, which a program's tree needs. */
 export const treePackage = (name: string, bytes = 1000, version = '1.0'): TestPackage => ({
   name,
   version,
@@ -137,7 +137,7 @@ export const treePackage = (name: string, bytes = 1000, version = '1.0'): TestPa
   },
 });
 
-/** A machine that trusts `keyring` and knows nothing else. */
+/** A machine that trusts only `keyring`. */
 export const testMachine = (keyrings: readonly string[], aptLines: readonly string[] = []): Machine => ({
   id: 'debian',
   like: [],
@@ -148,7 +148,7 @@ export const testMachine = (keyrings: readonly string[], aptLines: readonly stri
   security: [],
   aptLines,
 });
-/** The error of an operation that has to be rejected. */
+/** The error of an operation that must fail. */
 export const refusal = async (work: Promise<unknown>): Promise<ProvisionError> => {
   const error = await work.then(
     () => assert.fail('it was not refused'),

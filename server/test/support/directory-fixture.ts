@@ -1,16 +1,16 @@
 import type { PersonLevel } from '@offhook/contract/ids.ts';
 import type { Directory, PauseReason, Person, QueueEntry, TrunkEntry } from '../../src/ports/directory.ts';
 
-/** A directory in memory whose content a test may change; every change tells the listeners, as the real one does. */
+/** A directory in memory that a test can change; every change notifies the listeners, as in the real one. */
 export interface DirectoryFixture extends Directory {
   /** Adds a person, or replaces the one with the same id. */
   put(person: Person): void;
-  /** Changes some fields of a person; throws when there is none with this extension. */
+  /** Changes fields of a person; throws if no person has this extension. */
   change(extension: string, fields: Partial<Omit<Person, 'id'>>): void;
   remove(extension: string): void;
   /** Time when the current holder received the extension, ms since 1970. */
   give(extension: string, since_ms: number): void;
-  /** Time when the site was given the person, ms since 1970. */
+  /** Time when the person was added to the site, ms since 1970. */
   meet(extension: string, known_ms: number): void;
   setQueues(queues: readonly QueueEntry[]): void;
 }

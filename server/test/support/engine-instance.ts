@@ -1,16 +1,16 @@
-/** For tests of the process: a real Asterisk with next to nothing loaded, and programs that misbehave. */
+/** For tests of the process: a real Asterisk with few modules, and misbehaving programs. */
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
-import { asteriskConf, etcDir, logDir } from '../../src/adapters/asterisk/instance.ts';
-import type { AsteriskProgram, Instance } from '../../src/adapters/asterisk/instance.ts';
+import { asteriskConf, etcDir, logDir } from '../../src/adapters/asterisk/conf/instance.ts';
+import type { AsteriskProgram, Instance } from '../../src/adapters/asterisk/conf/instance.ts';
 import { obtainAsterisk } from '../../src/adapters/asterisk/provision/asterisk.ts';
 import { createInstance } from '../../src/adapters/asterisk/process/instance-file.ts';
 import { findLiving } from '../../src/adapters/asterisk/process/living.ts';
 
 let obtained: Promise<AsteriskProgram> | undefined;
-/** The Asterisk every test shares; got once into the cache. */
+/** The Asterisk shared by all tests, got once into the cache. */
 export const realProgram = (): Promise<AsteriskProgram> =>
   (obtained ??= obtainAsterisk({
     cache: process.env['OFFHOOK_CACHE'] ?? path.join(os.homedir(), '.cache', 'offhook'),
@@ -24,7 +24,7 @@ export function temporary(t: TestContext): string {
   return folder;
 }
 
-/** Writes what Asterisk needs to boot with `modules` (lines of modules.conf). */
+/** Writes the configuration that Asterisk needs to boot with `modules` (lines of modules.conf). */
 export function configure(
   instance: Instance,
   program: AsteriskProgram,
@@ -56,7 +56,7 @@ export function configure(
   );
 }
 
-/** A configured instance in a folder of its own; whatever engine it has when the test ends is killed. */
+/** A configured instance in a new folder; its engine is killed at the end of the test. */
 export async function testInstance(
   t: TestContext,
   program: AsteriskProgram,
@@ -66,7 +66,7 @@ export async function testInstance(
   const instance = await createInstance(data);
   configure(instance, program, modules);
   t.after(() => {
-    // Before its folder goes, which says which process it is.
+    // Before its folder is removed, which identifies the process.
     const living = findLiving(instance);
     if (living) process.kill(living.pid, 'SIGKILL');
     fs.rmSync(data, { recursive: true, force: true });
@@ -74,7 +74,7 @@ export async function testInstance(
   return instance;
 }
 
-/** A program that takes Asterisk's arguments and does what `body` (JavaScript) says; its console never answers. */
+/** A program with Asterisk's arguments that runs `body` (JavaScript); its console never answers. */
 export function fakeProgram(folder: string, body: string): AsteriskProgram {
   const script = path.join(folder, 'fake.mjs');
   fs.writeFileSync(script, `if (process.argv.includes('-rx')) process.exitCode = 1;\nelse { ${body} }\n`);

@@ -1,4 +1,4 @@
-/** Keys that no phone has, given to the engine as if the phone of an extension had sent them. */
+/** Keys that no phone has, given to the engine as if an extension's phone had sent them. */
 import { once } from 'node:events';
 import net from 'node:net';
 import { loadInstance } from '../../src/adapters/asterisk/process/instance-file.ts';

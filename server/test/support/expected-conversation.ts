@@ -1,6 +1,6 @@
 /**
- * What a conversation must be as those who took part saw and measured it, compared with what the service tells. Moments are
- * of the phones' own monotonic clock (`performance.now()`); ids and absolute times are nobody's business.
+ * Expected conversation as measured by its phones, compared with the service's. Times are of the phones' monotonic clock
+ * (`performance.now()`); ids and absolute times are not compared.
  */
 import assert from 'node:assert/strict';
 import type { Conversation } from '@offhook/contract/conversations.ts';
@@ -9,7 +9,7 @@ import type { CallTimes } from './phone.ts';
 type Leg = Conversation['legs'][number];
 type Segment = Leg['segments'][number];
 type Visit = Conversation['queue_visits'][number];
-/** State, the moment it was over, and whatever else says what it was; it begins where the one before ended. */
+/** State, end and details; it begins at the end of the previous one. */
 export type ExpectedSegment = readonly [
   state: Segment['state'],
   until: number,
@@ -21,7 +21,7 @@ export type ExpectedSegment = readonly [
     readonly service?: string;
   },
 ];
-/** An extension, or somebody outside. */
+/** An extension, or an outside party. */
 export type ExpectedParty =
   | string
   | {
@@ -65,7 +65,7 @@ export interface ExpectedVisit {
     readonly disposition: Visit['offers'][number]['disposition'];
   }[];
 }
-/** Sums follow from the legs and visits. */
+/** Sums are derived from the legs and visits. */
 export interface ExpectedConversation {
   readonly direction: Conversation['direction'];
   readonly disposition: Conversation['disposition'];
@@ -74,26 +74,26 @@ export interface ExpectedConversation {
   readonly dialled: string;
   readonly dialled_e164?: string | null;
   readonly answered: number | null;
-  /** First talk to the last moment of who is outside in a bridge. */
+  /** First talk to the last moment of an external leg in a bridge. */
   readonly billable?: readonly [from: number, to: number];
-  /** How many other calls it consists of. */
+  /** Number of merged calls. */
   readonly merged?: number;
-  /** In order of their beginning, who called first. */
+  /** In order of their start, the first caller first. */
   readonly legs: Readonly<Record<string, ExpectedLeg>>;
   readonly transfers?: readonly ExpectedTransfer[];
   readonly visits?: readonly ExpectedVisit[];
-  /** Extensions that were wanted and had no device that could ring. */
+  /** Dialled extensions without a device to ring. */
   readonly unreached?: readonly string[];
 }
 
-/** How far a second of the service may be from a phone's: the way between them is no longer on a busy machine. */
+/** Tolerance between a time of the service and a phone's, also on a busy machine. */
 const TOLERANCE_S = 0.75;
-/** The same for what is summed over all legs. */
+/** Tolerance of sums over all legs. */
 const SUM_TOLERANCE_S = 1.5;
-/** What is shorter than this is a step of the engine and nothing that anybody could measure. */
+/** Shorter segments are steps of the engine and not measurable. */
 const BLINK_S = 0.25;
 
-/** One thing to compare: text exactly, seconds within the tolerance. */
+/** Values to compare: text exactly, seconds within the tolerance. */
 type Facts = Map<string, string | number>;
 
 const nameOf = (names: ReadonlyMap<string, string>, id: string | null): string =>
@@ -120,7 +120,7 @@ const shownSegment = (
   ]
     .filter(Boolean)
     .join(' ');
-/** Blinks belong to what comes after them, so that what is left still adds up. */
+/** Blinks are merged into the next segment, so that sums stay equal. */
 function measurable(stretches: readonly Stretch[]): readonly Stretch[] {
   const found: Stretch[] = [];
   let carried = 0;
@@ -241,7 +241,7 @@ export function expectedFacts(e: ExpectedConversation): Facts {
   return facts;
 }
 
-/** Each leg by the name it is expected under: the n-th of a party is the n-th of that party. */
+/** Names of the legs: the n-th leg of a party has the n-th expected name of that party. */
 function namesOf(e: ExpectedConversation, c: Conversation): ReadonlyMap<string, string> {
   const left = [...c.legs].sort((a, b) => Date.parse(a.started_at) - Date.parse(b.started_at));
   const names = new Map<string, string>();
@@ -332,7 +332,7 @@ export function toldFacts(e: ExpectedConversation, c: Conversation): Facts {
   return facts;
 }
 
-/** Every difference, one line each; empty when the record is what the phones saw. */
+/** Every difference, one line each; empty if the record matches. */
 export function differences(e: ExpectedConversation, c: Conversation): readonly string[] {
   const [wanted, told] = [expectedFacts(e), toldFacts(e, c)];
   const shown = (value: string | number | undefined): string =>
@@ -349,7 +349,7 @@ export function assertConversation(e: ExpectedConversation, c: Conversation): vo
   assert.ok(lines.length === 0, `conversation ${c.id} is not what happened:\n  ${lines.join('\n  ')}`);
 }
 
-/** A leg with the times its own phone measured. */
+/** A leg with the times measured by its phone. */
 export const leg = (
   who: ExpectedParty,
   role: Leg['role'],
@@ -368,7 +368,7 @@ export const leg = (
   ...(Number.isNaN(answered) ? {} : { answered }),
   segments,
 });
-/** A wait of the leg `a`. */
+/** A visit by the leg `a`. */
 export const visit = (
   queue: string,
   [from, to]: readonly [number, number],

@@ -1,11 +1,11 @@
 import net from 'node:net';
 
-/** Headers of one frame in their order; an array repeats its header. */
+/** Headers of one frame in order; an array repeats its header. */
 export type FakeHeaders = Readonly<Record<string, string | number | readonly string[]>>;
 export interface FakeAction {
   readonly name: string;
   readonly id: string | undefined;
-  /** Every header that came, the last one of a name. */
+  /** Every header; of a repeated one, the last value. */
   readonly fields: Readonly<Record<string, string>>;
 }
 export interface FakeMember {
@@ -38,9 +38,9 @@ export interface FakeChannel {
   exten?: string;
   bridge?: string;
 }
-/** What the fake exchange holds; change it at any time, the lists answer with what is there then. */
+/** State of the fake engine; lists reply with the present values. */
 export interface FakeState {
-  /** When this life of it began, e.g. `2026-11-21T02:09:01`. */
+  /** Start time of this run, e.g. `2026-11-21T02:09:01`. */
   started: string;
   channels: FakeChannel[];
   queues: Record<string, FakeQueue>;
@@ -53,7 +53,7 @@ export interface FakeState {
 }
 export interface FakeSession {
   readonly user: string | null;
-  /** True once it signed in and asked for events. */
+  /** True after it signed in and enabled events. */
   readonly listening: boolean;
   readonly socket: net.Socket;
   /** Every byte this session sent. */
@@ -63,14 +63,14 @@ export interface FakeSession {
   event(name: string, headers: FakeHeaders): void;
 }
 export interface FakeAmiOptions {
-  /** The greeting without its line end; empty for none at all. */
+  /** The greeting without its line end; empty for none. */
   readonly banner?: string;
-  /** Secret by user; `e`/`e` and `a`/`a` where it is missing. */
+  /** Secret by user; `e`/`e` and `a`/`a` by default. */
   readonly accounts?: Readonly<Record<string, string>>;
-  /** False: signing in works but nothing is booted until `boot()`. */
+  /** False: signing in works, but the engine is not booted until `boot()`. */
   readonly booted?: boolean;
   readonly state?: Partial<FakeState>;
-  /** Looks at every action first; true means it was dealt with. */
+  /** Handles actions first; true if it replied. */
   readonly onAction?: (action: FakeAction, session: FakeSession) => boolean | void;
   /** Milliseconds since 1970 for `Timestamp`. */
   readonly now?: () => number;
@@ -80,7 +80,7 @@ export interface FakeAmi extends AsyncDisposable {
   readonly host: string;
   readonly port: number;
   readonly state: FakeState;
-  /** What an engine adapter is given as its target. */
+  /** Target for an engine adapter. */
   readonly target: {
     host: string;
     port: number;
@@ -88,23 +88,23 @@ export interface FakeAmi extends AsyncDisposable {
     actions: { user: string; secret: string };
   };
   readonly sessions: readonly FakeSession[];
-  /** All sessions that ever were, the closed ones included. */
+  /** Number of sessions so far, closed ones included. */
   readonly connections: number;
   /** Every action of every session, in order. */
   readonly actions: readonly FakeAction[];
-  /** All bytes of all sessions, the closed ones included. */
+  /** All bytes of all sessions, closed ones included. */
   received(): Buffer;
-  /** Sends an unasked event, with Privilege and Timestamp, to every session that listens. */
+  /** Sends an event, with Privilege and Timestamp, to every session with events enabled. */
   event(name: string, headers: FakeHeaders, privilege?: string): void;
-  /** Sends bytes as they are to every session that listens. */
+  /** Sends bytes unchanged to every session with events enabled. */
   raw(bytes: string | Buffer): void;
   boot(): void;
-  /** Like a stopped process: connections stay and are even taken, but nothing is answered until `thaw`. */
+  /** As a stopped process: connections stay and are accepted, but nothing is answered until `thaw`. */
   freeze(): void;
   thaw(): void;
-  /** Ends every session at once, without a word. */
+  /** Closes every session abruptly. */
   cut(): void;
-  /** Takes no new connections until `listen`. */
+  /** Accepts no new connections until `listen`. */
   refuse(): Promise<void>;
   listen(): Promise<void>;
   close(): Promise<void>;
@@ -116,7 +116,7 @@ const frame = (first: string, headers: FakeHeaders): string => {
     for (const one of typeof value === 'object' ? value : [value]) text += `${key}: ${one}\r\n`;
   return `${text}\r\n`;
 };
-/** The real one takes every header in any case; other clients than ours sign in with small letters. */
+/** The real engine reads headers in any case; other clients sign in with small letters. */
 const SIGN_IN = new Map(
   ['Action', 'ActionID', 'Username', 'Secret', 'Events'].map((n) => [n.toLowerCase(), n]),
 );
@@ -142,7 +142,7 @@ const memberHeaders = (queue: string, m: FakeMember, live: boolean): FakeHeaders
   Wrapuptime: 0,
 });
 
-/** The headers of a channel as they stand in every event about it; `prefix` as in DestChannel. */
+/** Headers of a channel in every event about it; `prefix` as in DestChannel. */
 export const channelHeaders = (c: FakeChannel, prefix = ''): FakeHeaders => {
   const text = ['Down', 'Rsrvd', 'OffHook', 'Dialing', 'Ring', 'Ringing', 'Up'][c.state ?? 6] ?? 'Unknown';
   const plain = {
@@ -260,7 +260,7 @@ const listRows = (
   }
 };
 
-/** A manager on loopback that speaks raw TCP like the real one, and lets itself be broken in every way. */
+/** An AMI server on loopback with raw TCP like the real one, and with faults on demand. */
 export const startFakeAmi = async (options: FakeAmiOptions = {}): Promise<FakeAmi> => {
   const accounts = options.accounts ?? { e: 'e', a: 'a' };
   const banner = options.banner ?? 'Asterisk Call Manager/11.0.0';
@@ -281,7 +281,7 @@ export const startFakeAmi = async (options: FakeAmiOptions = {}): Promise<FakeAm
   let booted = options.booted ?? true;
   let frozen = false;
   let connections = 0;
-  /** What came while frozen. */
+  /** Input received while frozen. */
   let waiting: (() => void)[] = [];
 
   const toListeners = (bytes: string | Buffer): void => {
@@ -415,7 +415,7 @@ export const startFakeAmi = async (options: FakeAmiOptions = {}): Promise<FakeAm
     };
     sessions.add(session);
     const read = (): void => {
-      // Like the real one: a bare LF ends a line as well, so an injected line would be seen here.
+      // Like the real one, a bare LF ends a line, too, so that an injected line would show here.
       for (let end = /\r?\n\r?\n/.exec(text); end !== null; end = /\r?\n\r?\n/.exec(text)) {
         const lines = text.slice(0, end.index).split(/\r?\n/);
         text = text.slice(end.index + end[0].length);
@@ -507,13 +507,13 @@ export const startFakeAmi = async (options: FakeAmiOptions = {}): Promise<FakeAm
   return api;
 };
 
-/** Turns of the event loop that an exchange over loopback inside one process takes at most. */
+/** Most event-loop turns of an exchange over loopback inside one process. */
 const TURNS = 25;
 export const turns = async (n = TURNS): Promise<void> => {
   for (let i = 0; i < n; i++) await new Promise((resolve) => setImmediate(resolve));
 };
 
-/** Moves a virtual clock on in steps of half a second, giving the sockets their turns after each. */
+/** Advances a virtual clock in steps of half a second and lets the sockets run after each. */
 export const pass = async (clock: { advance(ms: number): Promise<void> }, ms: number): Promise<void> => {
   await turns();
   for (let left = ms; left > 0; left -= 500) {

@@ -1,6 +1,6 @@
 /**
- * A disk and an engine that outlive the process using them, behind the port of the engine's configuration; and everything that
- * can go wrong with them, at every point at which it can.
+ * A disk and an engine that outlive the process using them, behind the port of the engine's configuration, with every
+ * fault at every point.
  */
 import { createHash } from 'node:crypto';
 import { ServiceError } from '../../src/core/errors.ts';
@@ -8,15 +8,15 @@ import type { EngineConfig, EngineFiles, EngineProblem, Proof } from '../../src/
 import type { Site } from '../../src/ports/site.ts';
 import type { Store } from '../../src/ports/store.ts';
 
-/** The process is dead: nothing it calls does anything any more. */
+/** The process is dead: its calls have no effect any more. */
 export class Killed extends Error {}
-/** What happens at a point instead of what should; `lie` does nothing and says that it went well. */
+/** Fault at a point; `lie` does nothing and reports success. */
 export type Fault = 'disk_full' | 'lie' | 'hang' | 'dies' | 'half' | 'refuses' | 'garbles';
 interface FakeProof extends Proof {
   readonly files: EngineFiles;
 }
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
-/** Secrets and all: what the engine gets of a site, in as many files as it takes to see half of them. */
+/** Rendered site with secrets, in several files, so that a part of them can be missing. */
 const rendered = (site: Site): EngineFiles =>
   new Map([
     ['endpoints.conf', JSON.stringify(site.extensions.map((e) => [e.extension, e.name, e.sip_password]))],
@@ -32,26 +32,26 @@ export class FakeWorld {
   readonly disk = new Map<string, string>();
   readonly backups = new Map<string, string>();
   readonly beside = new Map<string, string>();
-  /** What the engine holds; null while none runs. */
+  /** Running configuration of the engine; null while none runs. */
   live: Map<string, string> | null = null;
   /** Points passed so far, by name, in order. */
   points: string[] = [];
-  /** Calls that reached the live engine. */
+  /** Calls that reached the running engine. */
   touched: string[] = [];
   proofs = 0;
   /** The point, counted from 1, at which the process dies. */
   killAt = Infinity;
-  /** What happens the n-th time a point of this name is passed, e.g. `write endpoints.conf`. */
+  /** Faults by point and occurrence, e.g. of `write endpoints.conf`. */
   faults = new Map<string, Fault[]>();
-  /** A proof finds these. */
+  /** Problems that a proof reports. */
   proofProblems: EngineProblem[] = [];
-  /** Calls an engine that died is away for. */
+  /** Number of calls for which a dead engine stays away. */
   away = 0;
   extra: ((site: Site) => EngineFiles) | null = null;
   #dead = false;
   #life = 0;
 
-  /** Another process over the same disk and engine. */
+  /** A new process over the same disk and engine. */
   revive({ engineDied = false } = {}): void {
     this.#life += 1;
     this.#dead = false;
@@ -64,7 +64,7 @@ export class FakeWorld {
   get dead(): boolean {
     return this.#dead;
   }
-  /** True for as long as the process that asks now is the one that lives. */
+  /** True while the asking process is the present one. */
   lives(): () => boolean {
     const life = this.#life;
     return () => life === this.#life && !this.#dead;
@@ -81,7 +81,7 @@ export class FakeWorld {
     }
     return this.faults.get(name)?.shift();
   }
-  /** The store of a process that may die before and after everything it writes. */
+  /** The store of a process that may die before and after each write. */
   store(store: Store): Store {
     const point = this.#pointOf();
     return {
@@ -138,6 +138,7 @@ export class FakeWorld {
         point('read');
         return (backup ? this.backups : this.disk).get(name) ?? null;
       },
+      certify: () => Promise.resolve(),
       prove: async (files, signal) => {
         const fault = point('prove');
         this.proofs += 1;

@@ -15,88 +15,89 @@ import type {
 } from '../../src/ports/engine.ts';
 import type { LiveExtension, LiveView, ModelInput, SiteEvent } from '../../src/ports/live.ts';
 
-/** One command as the engine got it. */
+/** One command as the engine received it. */
 export type Sent =
   | { verb: 'pause'; queue: string; interface: string; paused: boolean; reason: string }
   | { verb: 'add'; queue: string; interface: string; paused: boolean; reason: string; penalty: number }
   | { verb: 'remove'; queue: string; interface: string };
-/** The values of one extension as the engine was asked to keep them. */
+/** Values of one extension that the engine was asked to store. */
 export interface SentFeatures {
   readonly extension: string;
   readonly changes: Parameters<FeatureVerbs['keepFeatures']>[1];
   readonly changed_at: number;
 }
 /**
- * What the engine does with a command. `ok`: done and answered. `silent`: answered, nothing happens. `mute`: done, never answered.
- * `hang`: neither. `slow`: done, but the adapter gives up waiting for the answer. `cut`: the link drops instead. `done-cut`: done, then the link drops. A text: refused with it.
+ * Effect of a command. `ok`: done and answered. `silent`: answered, without effect. `mute`: done, never answered. `hang`:
+ * neither. `slow`: done, but the adapter's wait for the answer times out. `cut`: the link drops instead. `done-cut`:
+ * done, then the link drops. `refuse`: refused with this text.
  */
 export type Behaviour = 'ok' | 'silent' | 'slow' | 'mute' | 'hang' | 'cut' | 'done-cut' | { refuse: string };
 
-/** A promise keeps the engine waiting until it is settled. */
+/** A promise delays the engine until it settles. */
 type Decide = (sent: Sent, index: number) => Behaviour | undefined | Promise<Behaviour>;
 
-/** One ring of one agent, and the call it may become. */
+/** One ring of one agent, and its call. */
 export interface FakeCall {
   readonly id: string;
   /** The agent answers. */
   answer(): void;
-  /** Nobody answers, or the caller gives up. */
+  /** No answer, or the caller gives up. */
   timeout(): void;
-  /** The agent refuses it by hand, which the queue calls no answer. */
+  /** The agent rejects it by hand; the queue reports no answer. */
   refuse(): void;
   cancel(): void;
   hold(held: boolean): void;
-  /** The call ends; everything of it is gone. */
+  /** The call ends with all its channels. */
   release(reason?: 'agent' | 'caller' | 'transfer'): void;
 }
 
-/** An engine that a test scripts under a real live model: queues, members, devices and queue calls. */
+/** An engine scripted by a test under a real live model: queues, members, devices and queue calls. */
 export interface FakePbx {
   readonly engine: Engine & FeatureVerbs;
   readonly live: LiveView;
   /** Every command so far. */
   readonly sent: Sent[];
-  /** Every domain event so far, as the journal would hold it. */
+  /** Every domain event so far, as in the journal. */
   readonly told: DomainEvent[];
   readonly sentFeatures: SentFeatures[];
-  /** What the engine's store holds, by extension; a phone changes it with `dials`. */
+  /** The engine's stored features by extension; a phone changes them with `keeps`. */
   readonly kept: Map<string, ExtensionFeatures>;
-  /** A code was dialled, or the store changed by hand; heard unless the link is down. */
+  /** A dialled code or a manual change of the store; reported unless the link is down. */
   keeps(extension: string, changes: Partial<ExtensionFeatures>): void;
-  /** Decides what happens to the next values that are to be kept. */
+  /** Decides the effect of the next values to store. */
   scriptFeatures(decide: () => Behaviour | 'half'): void;
-  /** Decides what happens to each command; the default is `ok`. */
+  /** Decides the effect of each command; the default is `ok`. */
   script(decide: Decide): void;
-  /** Gives every domain event to `listener`, in order, after the live model shows it. */
+  /** Gives every domain event to `listener`, in order, after the live model has it. */
   onEvent(listener: (event: DomainEvent) => void): void;
-  /** Holds events back until called again with false, as a slow feed does. */
+  /** Delays events until called again with false, as a slow feed does. */
   holdEvents(hold: boolean): void;
-  /** What the house decides, in order with the facts. */
+  /** Passes a decision of the service to the model, in order with the facts. */
   tell(input: ModelInput): void;
-  /** Somebody else changes the engine: dialplan or CLI. */
+  /** A change from outside the service: dialplan or CLI. */
   member(queue: string, extension: string, fields?: Partial<QueueMember>): void;
   leave(queue: string, extension: string): void;
   dropQueue(queue: string): void;
   addQueue(queue: string): void;
   row(queue: string, extension: string): QueueMember | undefined;
-  /** `extension reason|ready` of every member of a queue, sorted: what `queue show` would say. */
+  /** `extension reason|ready` of every member of a queue, sorted, as in `queue show`. */
   shows(queue: string): string[];
-  /** What the directory shows of an extension, whatever its devices are. */
+  /** Directory state of an extension, whatever the state of its devices. */
   device(extension: string, fields: Partial<LiveExtension>): void;
-  /** What the only device of an extension does. */
+  /** State of an extension's only device. */
   deviceState(extension: string, state: DeviceState): void;
   /** A queue rings an agent. */
   offer(queue: string, extension: string): FakeCall;
-  /** The agent dials somebody; returns the way to hang up. */
+  /** The agent dials a number; returns a function that hangs up. */
   dials(extension: string, number: string): () => void;
   linkDown(): void;
   /** True while the outcome of an earlier command is unknown. */
   unsettled(open: boolean): void;
   /** Runs during a round trip; an error becomes that of the round trip. */
   onRoundTrip(next: () => void | Promise<void>): void;
-  /** The link returns; `restarted` gives the engine a new life after `change` was made to what it holds. */
+  /** Restores the link; `restarted` starts the engine anew after `change` was made to its data. */
   linkUp(options?: { restarted?: boolean; change?: () => void; resyncedFirst?: boolean }): void;
-  /** The model begins again from what was told, as a service that starts anew. */
+  /** Rebuilds the model from the events, as after a restart of the service. */
   serviceRestarts(): void;
   readonly boot: string;
 }
@@ -155,7 +156,7 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
   };
   const step = (input: ModelInput): void => deliver(model.step(input));
   type Body = EngineEvent extends infer E ? (E extends { at: number } ? Omit<E, 'at'> : never) : never;
-  /** A fact of the engine, which nobody hears while the link is down. */
+  /** A fact of the engine, lost while the link is down. */
   const fact = (body: Body): void => {
     if (isLive) step({ ...body, at: clock.now() } as EngineEvent);
   };
@@ -207,7 +208,7 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
       ? { paused: true, paused_reason: reason, paused_at: clock.now() }
       : { paused: false, paused_reason: '' };
 
-  /** Answers like the real one; throws what it refuses. */
+  /** Performs a command like the real engine; throws its refusal. */
   const perform = (command: Sent): void => {
     const rows = queues.get(command.queue);
     const row = rows?.get(command.interface);
@@ -294,7 +295,7 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
       if (typeof behaviour === 'object') throw new ServiceError('engine_refused', behaviour.refuse);
       if (behaviour === 'silent') return;
       if (behaviour === 'half') {
-        // Cut off before the time was written.
+        // The link drops before the time was written.
         kept.set(extension, { ...(kept.get(extension) ?? FEATURES_OFF), ...changes });
         linkDown();
         throw gone();

@@ -1,8 +1,14 @@
-/** Addresses of the far sides of trunks, at which OPTIONS are answered from before the engine starts until the file ends. */
+/** Addresses of trunks' far sides, at which OPTIONS are answered from before the engine's start to the end of the file. */
 import dgram from 'node:dgram';
 import { once } from 'node:events';
 import { freePort } from './ports.ts';
-import { formatMessage, header, headersNamed, methodOf, parseMessage } from './sip/message.ts';
+import {
+  formatMessage,
+  header,
+  headersNamed,
+  methodOf,
+  parseMessage,
+} from '../../src/adapters/asterisk/phone/message.ts';
 
 export interface FarAddress {
   readonly host: string;
@@ -30,9 +36,9 @@ async function hold(address: FarAddress): Promise<void> {
 }
 
 /**
- * Takes a free port of this loopback host for the far side of a trunk. An unanswered OPTIONS times out after three
- * seconds, even if a later one has succeeded, and Asterisk then does not dial the address for 20 s; so a socket answers
- * OPTIONS here whenever no far side is open.
+ * Reserves a free port of this loopback host for the far side of a trunk. An unanswered OPTIONS times out after three
+ * seconds, even if a later one succeeded, and Asterisk then does not dial the address for 20 s; so a socket answers
+ * OPTIONS while no far side is open.
  */
 export async function farAddress(host: string): Promise<FarAddress> {
   const address = { host, port: await freePort() };
@@ -40,7 +46,7 @@ export async function farAddress(host: string): Promise<FarAddress> {
   return address;
 }
 
-/** Hands the address to a far side; `giveBack` is called once that one has closed its socket. */
+/** Lends the address to a far side, which calls `giveBack` after it closed its socket. */
 export async function lend(address: FarAddress): Promise<{ giveBack: () => Promise<void> }> {
   const socket = held.get(address);
   if (!socket)

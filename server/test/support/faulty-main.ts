@@ -1,7 +1,7 @@
 /**
- * The service with an engine's configuration that fails in the way the file `fault.json` of its data folder says, for fault
- * tests: `broken` renders files the engine does not take as meant and hides it from the proof; `hang` stops at a step and says
- * so in the file `at`; `lie` finds at the first look that the engine does not hold it.
+ * The service with a faulty engine configuration, chosen by `fault.json` in its data folder: `broken` renders files that
+ * the engine rejects and hides it from the proof; `hang` stops at a step and writes it to the file `at`; `lie` reports on
+ * the first check that the engine does not have the version.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -64,6 +64,7 @@ function faulty(real: EngineConfig, folder: string): EngineConfig {
     },
     onDisk: (names) => real.onDisk(names),
     read: (name, backup) => real.read(name, backup),
+    certify: (files) => real.certify(files),
     prove: (files, signal) =>
       real.prove(new Map([...files].map(([name, text]) => [name, whole.get(text) ?? text])), signal),
     async write(files) {

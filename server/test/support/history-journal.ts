@@ -10,7 +10,7 @@ const NO_RECORDINGS: Pick<RecordingIndex, 'withRecording'> = {
 };
 export type ConversationEvent = Extract<DomainEvent, { type: `conversation.${string}` }>;
 
-/** A journal with what commits to it, as the loop of an engine does; it can hold events back and give them up. */
+/** A journal with a committer, as the loop of an engine; it can delay and reject events. */
 export function historyJournal() {
   const journal = openJournal({ store: openMemoryJournal(), node: NODE });
   let listener: (event: DomainEvent) => void = () => {};
@@ -21,7 +21,7 @@ export function historyJournal() {
     for (const event of events) listener(event);
   };
   return {
-    /** What the feature is given. */
+    /** Dependencies of the feature. */
     deps: {
       recordings: NO_RECORDINGS,
       journal,
@@ -34,11 +34,11 @@ export function historyJournal() {
       settled: () => held === null || held.length === 0,
     },
     append,
-    /** Who hears what is committed. */
+    /** Sets the listener of committed events. */
     listen(to: { onDomainEvent(event: DomainEvent): void }): void {
       listener = (event) => to.onDomainEvent(event);
     },
-    /** From now on nothing is committed. */
+    /** From now on, no event is committed. */
     refuse(): void {
       held = [];
     },

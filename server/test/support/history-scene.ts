@@ -31,7 +31,7 @@ export const recordings = async (): Promise<readonly string[]> =>
 export const recordingFile = (name: string): URL => new URL(`${name}.cel`, FIXTURES);
 export const recorded = (name: string): readonly CallRecord[] => recordedIn(NODE, recordingFile(name));
 
-/** The same call again, whole seconds later: other channels, other calls, other keys. */
+/** The same call whole seconds later, with other channels, calls and keys. */
 export function later(records: readonly CallRecord[], seconds: number): readonly CallRecord[] {
   const id = <T extends string>(text: T): T =>
     text.replace(/(\d+)\.(\d+)$/, (_all, at: string, n: string) => `${Number(at) + seconds}.${n}`) as T;
@@ -45,7 +45,7 @@ export function later(records: readonly CallRecord[], seconds: number): readonly
   }));
 }
 
-/** Records as a reader would hand them over; `offset` counts them. */
+/** A batch of records as a reader returns it; `offset` is the position after it. */
 export const batchOf = (records: readonly CallRecord[], offset: number): CallRecordBatch => ({
   records,
   checkpoint: { file: 'offhook.csv', inode: 1, offset, mark: '' },
@@ -57,8 +57,8 @@ export const inPieces = (records: readonly CallRecord[], size: number): readonly
   Array.from({ length: Math.ceil(records.length / size) }, (_, i) => records.slice(i * size, (i + 1) * size));
 
 /**
- * A store in which the n-th statement of all transactions fails, and every one after it, as if the process had died there;
- * `step` counts something else as well.
+ * A store in which the n-th statement and every later one fails, as if the process died there; `step` counts other
+ * operations, too.
  */
 export function dying(
   store: Store,
@@ -94,23 +94,23 @@ export interface ToldConversation {
   readonly record: ConversationRecord;
 }
 export interface HistoryScene extends AsyncDisposable {
-  /** Of its own, removed at the end. */
+  /** Removed at the end. */
   readonly folder: string;
   readonly database: string;
   readonly store: Store;
   readonly directory: DirectoryFixture;
   readonly ingest: Ingest;
-  /** A new ingestion over the same store, as after a restart; `store` may be one that fails. */
+  /** A new ingestion over the same store, as after a restart; `store` may be a failing one. */
   restart(store?: Store): Ingest;
   /** Stores the records in one batch. */
   feed(...records: readonly CallRecord[]): Promise<void>;
-  /** How many records are stored and not packed. */
+  /** Number of records that are stored and not packed. */
   loose(): Promise<number>;
-  /** Every row without its id: who saw what. */
+  /** Every row without its id. */
   rows(): Promise<readonly object[]>;
-  /** Every conversation as it is told, with the keys it is found by; without its places in the feed. */
+  /** Every conversation with its keys, without its positions in the feed. */
   conversations(): Promise<readonly ToldConversation[]>;
-  /** Forgets everything. */
+  /** Deletes all data. */
   clear(): Promise<void>;
 }
 

@@ -7,7 +7,7 @@ import type { Authenticator, Caller } from '../../src/ports/http.ts';
 import type { PersonLevel } from '@offhook/contract/ids.ts';
 import { PATIENCE_MS } from './until.ts';
 
-/** Tokens `token-user`, `token-agent`, `token-supervisor` and `token-admin` sign in a person of that level. */
+/** Tokens `token-user`, `token-agent`, `token-supervisor` and `token-admin` authenticate a person of that level. */
 export const fixtureAuthenticator: Authenticator = {
   authenticate: (token) => {
     const level = /^token-(user|agent|supervisor|admin)$/.exec(token)?.[1] as PersonLevel | undefined;
@@ -26,7 +26,7 @@ export const fixtureAuthenticator: Authenticator = {
     return Promise.resolve(caller);
   },
 };
-/** As the one above; a token `key-<name>` is an API key with these rights, and with no scope where they name none. */
+/** Also accepts `key-<name>`, an API key with these rights; without given scopes it has none. */
 export const authenticatorWithKeys = (
   keys: Readonly<Record<string, Partial<KeyRights>>> | undefined,
 ): Authenticator => ({
@@ -38,7 +38,7 @@ export const authenticatorWithKeys = (
     return { ...supervisor!, extension: '', session_id: 0, person_id: -key.id, username: 'key:k', key };
   },
 });
-/** A host without routes, with the authenticator of the levels. */
+/** A host without routes, with `fixtureAuthenticator`. */
 export const hostFixture = (options: Partial<HostOptions> = {}): Promise<Host> =>
   createHost({
     config: { corsOrigins: ['https://crm.example.com'], publicUrl: '', trustProxy: [] },
@@ -69,7 +69,7 @@ export const jsonCaller =
     return { status: reply.statusCode, etag: reply.headers['etag'], json };
   };
 
-/** What came back on a raw connection: everything received until the server closed it, or until `ms` passed. */
+/** Data received on a raw connection until the server closed it or `ms` passed. */
 export async function rawExchange(
   port: number,
   bytes: string | Buffer | readonly (string | Buffer)[],

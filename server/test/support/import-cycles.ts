@@ -1,6 +1,6 @@
 import type { Source } from './sources.ts';
 
-/** Modules of the house that a file loads at run time; an import of types alone loads nothing. */
+/** Own modules that a file loads at run time; type imports load nothing. */
 function loads({ path, text }: Source, files: ReadonlySet<string>): string[] {
   const found: string[] = [];
   for (const m of text.matchAll(/^(?:import|export) (?!type )(?:[^'";]*? from )?'([^']+)'/gm)) {
@@ -12,12 +12,12 @@ function loads({ path, text }: Source, files: ReadonlySet<string>): string[] {
   }
   return found;
 }
-/** What each file loads, from the root of the checkout. */
+/** Files that each file loads; paths start at the root of the checkout. */
 export function importGraph(sources: readonly Source[]): Map<string, ReadonlySet<string>> {
   const files = new Set(sources.map(({ path }) => path));
   return new Map(sources.map((source) => [source.path, new Set(loads(source, files))]));
 }
-/** The same between folders; a folder that loads a file of its own is no cycle. */
+/** The same between folders; a load inside one folder is no cycle. */
 export function folderGraph(
   files: ReadonlyMap<string, ReadonlySet<string>>,
 ): Map<string, ReadonlySet<string>> {
@@ -32,7 +32,7 @@ export function folderGraph(
   return folders;
 }
 
-/** Groups of nodes that reach one another (Tarjan), each sorted. */
+/** Groups of nodes that reach each other (Tarjan), each sorted. */
 export function cyclesOf(graph: ReadonlyMap<string, ReadonlySet<string>>): string[][] {
   const found: string[][] = [];
   const order = new Map<string, number>();

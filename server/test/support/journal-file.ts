@@ -8,7 +8,7 @@ import { until } from './until.ts';
 type Copy = ReadonlyMap<string, Buffer>;
 const LOG = ['journal.db', 'journal.db-wal', 'journal.db-shm'];
 
-/** A journal in a folder of its own with faults of files: restored copies, cut rows, flipped bytes. */
+/** A journal in its own folder with file faults: restored copies, cut rows, flipped bytes. */
 export function journalFolder(folder: string): JournalPlace {
   const file = path.join(folder, 'journal.db');
   const sql = (work: (db: DatabaseSync) => void): void => {
@@ -23,7 +23,7 @@ export function journalFolder(folder: string): JournalPlace {
         .filter((name) => fs.existsSync(name))
         .map((name) => [path.basename(name), fs.readFileSync(name)]),
     );
-  /** Copies over existing files, as `cp` and `rsync --inplace` do, which keeps every inode. */
+  /** Overwrites existing files, as `cp` and `rsync --inplace` do, which keeps every inode. */
   const putBack = (copy: Copy, names: readonly string[], to = folder): void => {
     fs.mkdirSync(to, { recursive: true });
     for (const name of names) {
@@ -45,7 +45,7 @@ export function journalFolder(folder: string): JournalPlace {
         db.prepare('delete from journal where seq > (select max(seq) - ? from journal)').run(count),
       ),
     flip(seq) {
-      // Flips the byte in the page, which the database does not detect.
+      // Flips the byte in the page; the database does not detect it.
       const bytes = fs.readFileSync(file);
       const at = bytes.indexOf(`"seq":${seq},"word":"one"`);
       const row = bytes.subarray(at, at + 200);
@@ -56,7 +56,7 @@ export function journalFolder(folder: string): JournalPlace {
     restoreLog: (copy) => putBack(copy as Copy, LOG),
     copyAll: () => copyOf(fs.readdirSync(folder)),
     async restoreAll(copy) {
-      // Nobody restores within the blink in which the file system's clock cannot tell two writes apart.
+      // Waits beyond the resolution of the file system's clock, which no real restore is faster than.
       const sealed = fs.statSync(`${file}.seal`).ctimeMs;
       await until('a moment after the last write', () => Date.now() > sealed + 100, { every: 5 });
       putBack(copy as Copy, [...LOG, 'journal.db.seal']);

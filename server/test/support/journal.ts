@@ -13,7 +13,7 @@ export interface JournalEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Everything a site has journaled, read beside the living service; each event is checked against the contract. */
+/** All journal events of a site, read beside the running service; each is checked against the contract. */
 export function readJournal(site: Site): JournalEvent[] {
   const db = new DatabaseSync(path.join(site.dataDir, 'journal.db'), { readOnly: true });
   try {
@@ -30,7 +30,7 @@ export function readJournal(site: Site): JournalEvent[] {
   }
 }
 
-/** What must hold of every journal at rest, whatever happened: no hole, no call reported twice or left open for ever. */
+/** Violations in a journal at rest: gaps, and calls reported twice or left open. */
 export function journalFaults(events: readonly JournalEvent[]): string[] {
   const faults: string[] = [];
   events.forEach((event, i) => {

@@ -1,19 +1,19 @@
 import { environment } from '@offhook/client/environment.ts';
 import type { Environment } from '@offhook/client/environment.ts';
 
-/** Time that passes when the test says so, chance that falls as the test says, and real sockets. */
+/** An environment with time and randomness set by the test, and real sockets. */
 export interface ManualEnvironment extends Environment {
-  /** Waits that are running, in ms. */
+  /** Running waits, in ms. */
   readonly waits: readonly number[];
-  /** What `random` gives from now on; 0 at first. */
+  /** Value of `random`; 0 at first. */
   chance: number;
-  /** Lets time pass and runs what is due, in order. */
+  /** Advances time and runs due timers in order. */
   pass(ms: number): void;
-  /** Time passes as for a machine that sleeps: nothing runs until it is over. */
+  /** Advances time as for a suspended machine: timers run only at the end. */
   sleep(ms: number): void;
-  /** Somebody sets the machine's clock; what waits is not touched by it. */
+  /** Sets the wall clock; running waits are not affected. */
   setClock(ms: number): void;
-  /** The network went, or is back. */
+  /** Reports a lost or restored network. */
   networkChanged(): void;
 }
 export function manualEnvironment(): ManualEnvironment {

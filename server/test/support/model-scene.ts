@@ -19,7 +19,7 @@ export const bridge = (id: string) => bridgeId(node, id);
 export const T0 = 1_795_222_133_000;
 
 type Decision = AgentInput extends infer E ? (E extends { at: number } ? Omit<E, 'at'> : never) : never;
-/** Whatever a type of engine event has beside type and time. */
+/** Fields of an engine event besides type and time. */
 type Body = EngineEvent extends infer E ? (E extends { at: number } ? Omit<E, 'at'> : never) : never;
 
 export const channel = (id: string, more: Partial<EngineChannel> & { of?: string } = {}): EngineChannel => {
@@ -86,7 +86,7 @@ export const site = (extensions: readonly string[] = ['1001', '1002', '1003', '1
   services: ['600'],
 });
 
-/** A model and a clock that moves one second with every event unless told. */
+/** A model and a clock that advances one second with every event by default. */
 export class Scene {
   readonly model: LiveModel;
   readonly told: DomainEvent[] = [];
@@ -103,14 +103,14 @@ export class Scene {
   get view(): LiveModel['view'] {
     return this.model.view;
   }
-  /** Steps one event and returns what it led to. */
+  /** Gives one event to the model and returns the resulting events. */
   send(body: Body, at = (this.at += 1000)): readonly DomainEvent[] {
     this.at = at;
     const out = this.model.step({ ...body, at } as EngineEvent);
     this.told.push(...out);
     return out;
   }
-  /** A decision of the house about one agent. */
+  /** A decision of the service about one agent. */
   decide(input: Decision, at = (this.at += 1000)): readonly DomainEvent[] {
     this.at = at;
     const out = this.model.step({ ...input, at } as AgentInput);
@@ -146,5 +146,5 @@ export class Scene {
   }
 }
 
-/** Types only, for assertions on order. */
+/** Types only, for assertions about order. */
 export const types = (events: readonly DomainEvent[]): string[] => events.map((e) => e.type);

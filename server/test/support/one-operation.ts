@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Operation } from '@offhook/contract/operation.ts';
 import type { Actor, AnyServed } from '../../src/ports/operations.ts';
 
-/** An operation made up for a test, with its handler. */
+/** An operation of a test, with its handler. */
 export function oneOperation<B extends z.ZodType>({
   run,
   ...one

@@ -1,4 +1,4 @@
-/** Just enough OpenPGP (RFC 4880) for tests to sign a repository of their own; no gpg is needed on the machine. */
+/** The part of OpenPGP (RFC 4880) that tests need to sign a repository; the machine needs no gpg. */
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
@@ -62,7 +62,7 @@ function signature(
   );
 }
 
-/** A new key of its own. */
+/** A new key. */
 export function testKey(name: string): TestKey {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 3072 });
   const { n = '', e = '' } = publicKey.export({ format: 'jwk' });

@@ -4,7 +4,7 @@ import net from 'node:net';
 
 const HOST = '127.0.0.1';
 
-/** True while both UDP and TCP of this loopback port can be had. */
+/** True if UDP and TCP of this loopback port are free. */
 async function isFree(port: number): Promise<boolean> {
   const udp = dgram.createSocket('udp4');
   const tcp = net.createServer();
@@ -22,14 +22,14 @@ async function isFree(port: number): Promise<boolean> {
   }
 }
 
-// Below the ports that the system gives to outgoing connections.
+// Below the system's range for outgoing connections.
 const [LOWEST, BLOCKS, BLOCK] = [15_000, 24, 600];
 let block: Promise<number> | undefined;
 let next = 0;
 
 /**
- * The first port of a block that is this process's own until it ends, because it listens on the block's guard port: two
- * test files that run at once are never given the same port between the check and its use.
+ * Reserves a block of ports for this process by listening on the block's guard port, so that parallel test files never
+ * get the same port between check and use.
  */
 async function takeBlock(): Promise<number> {
   const from = Math.floor(Math.random() * BLOCKS);
@@ -49,7 +49,7 @@ async function takeBlock(): Promise<number> {
   throw new Error(`all ${BLOCKS} blocks of ports are taken by other test files`);
 }
 
-/** The first of `count` loopback ports in a row that are free for UDP and TCP; an even one, as media ports need. */
+/** The first of `count` consecutive loopback ports that are free for UDP and TCP; even, as media ports must be. */
 export async function freeRange(count: number): Promise<number> {
   const start = await (block ??= takeBlock());
   for (let tries = 0; tries < BLOCK; tries += 1) {

@@ -5,24 +5,23 @@ import { obtainPackages } from '../../src/adapters/asterisk/provision/packages.t
 
 /** Programs of one PostgreSQL release. */
 export interface PostgresProgram {
-  /** Where it comes from, for people. */
+  /** Origin, for people. */
   readonly from: string;
   readonly env: NodeJS.ProcessEnv;
   readonly initdb: readonly string[];
   readonly postgres: readonly string[];
   readonly psql: readonly string[];
 }
-/** The first release whose clusters may sort by ICU. */
+/** The first release with ICU collations for clusters. */
 const OLDEST = 15;
-/** The release that Debian's `forky` has, from where the engine comes too. */
+/** The release in Debian's `forky`, from which the engine is got, too. */
 const GOT = 18;
 const MACHINE = '/usr/lib/postgresql';
 const env = { PATH: process.env['PATH'], LC_ALL: 'C' };
 
 /**
- * The newest server on this machine; where there is none (or TEST_POSTGRES is `get`) Debian's packages, as the engine is got:
- * without root and without installing anything. `folder` is for what has to be written for that. Throws where neither works: a
- * test that needs a server fails then.
+ * The newest server on this machine; without one (or if TEST_POSTGRES is `get`) Debian's packages, got like the engine
+ * without root or installation. `folder` is for files of this. Throws if neither works, so that tests fail.
  */
 export async function findPostgres(folder: string): Promise<PostgresProgram> {
   const releases = process.env['TEST_POSTGRES'] === 'get' ? [] : await readdir(MACHINE).catch(() => []);
@@ -37,7 +36,7 @@ export async function findPostgres(folder: string): Promise<PostgresProgram> {
 }
 
 const ROOT = process.getuid?.() === 0;
-/** Root's home is closed to the account the server runs as. */
+/** Root's home is closed to the server's account. */
 const cacheFolder = (): string =>
   ROOT
     ? '/var/cache/offhook'
@@ -52,7 +51,7 @@ async function getPostgres(folder: string): Promise<PostgresProgram> {
   if (ROOT) for (const open of [tree.root, path.dirname(tree.root), cacheFolder()]) await chmod(open, 0o755);
   const programs = path.join('usr', 'lib', 'postgresql', String(GOT), 'bin');
   const postgres = tree.command(path.join(programs, 'postgres'));
-  // initdb runs the `postgres` beside it by itself, which must go through the loader of the packages too.
+  // initdb runs the `postgres` beside it, which must also go through the packages' loader.
   const beside = path.join(folder, 'programs');
   await mkdir(beside);
   const initdb = path.join(beside, 'initdb');

@@ -11,26 +11,26 @@ import { freePort } from './ports.ts';
 import { until } from './until.ts';
 
 export const PASSWORD = 'a secret that no log may hold';
-/** The server refuses to run as root; nobody is on every machine. */
+/** The server refuses to run as root; the account nobody is on every machine. */
 const OWNER = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
-/** Ends the server and removes its folder when its input ends: also when the test was killed. */
+/** Ends the server and removes its folder when its input ends, also after a kill of the test. */
 const KEEPER = `cat >/dev/null; server=$(head -n 1 "$1/data/postmaster.pid") && kill -CONT $server && kill -QUIT $server
 while kill -0 $server; do sleep 0.05; done; rm -rf "$1"`;
 
-/** A real server of its own, on a free port of the loopback address, gone with the test. */
+/** A real server for a test, on a free loopback port, removed with the test. */
 export interface TestPostgres extends AsyncDisposable {
-  /** An empty database, and its address with the password. */
+  /** Creates an empty database; returns its address with the password. */
   createDatabase(): Promise<string>;
-  /** The command of its own client. */
+  /** Command of the server's own client. */
   readonly psql: readonly string[];
-  /** Runs one statement in the database of that address, as its owner. */
+  /** Runs one statement as the owner of the database at that address. */
   run(url: string, text: string): Promise<Record<string, unknown>[]>;
-  /** The server and all its sessions stand still, as on a machine that hangs, until `resume`. */
+  /** Stops the server and all its sessions, as on a machine that hangs, until `resume`. */
   freeze(): void;
   resume(): void;
-  /** Ends it without a word. */
+  /** Kills the server. */
   kill(): Promise<void>;
-  /** Begins it again on what it had. */
+  /** Starts it again on its data. */
   start(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export async function startPostgres(): Promise<TestPostgres> {
   const passwordFile = path.join(folder, 'password');
   await writeFile(passwordFile, PASSWORD);
   if (OWNER.uid !== undefined) {
-    // Its keeper removes it all.
+    // The server's keeper removes this folder.
     const inside = await readdir(folder, { recursive: true });
     for (const it of ['', ...inside]) chownSync(path.join(folder, it), OWNER.uid, OWNER.gid);
   }
@@ -52,7 +52,7 @@ export async function startPostgres(): Promise<TestPostgres> {
     '--username=offhook',
     '--auth=scram-sha-256',
     '--encoding=UTF8',
-    // A database that sorts as people do: text must compare by its bytes all the same.
+    // A database with a language's collation: the service must compare text by its bytes nevertheless.
     '--locale=C',
     '--locale-provider=icu',
     '--icu-locale=en-US',
@@ -62,7 +62,7 @@ export async function startPostgres(): Promise<TestPostgres> {
   const port = await freePort();
   const urlOf = (database: string): string =>
     `postgres://offhook:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/${database}`;
-  // Ctrl-C in a terminal reaches a whole group: the server ends when the test does.
+  // Ctrl-C in a terminal reaches a whole process group; the server must outlive it until the test ends.
   const options = { ...OWNER, cwd: folder, env: program.env, detached: true } as const;
   const keeper = spawn('/bin/sh', ['-c', KEEPER, 'keeper', folder], {
     ...options,

@@ -2,15 +2,15 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { PATIENCE_MS, until } from './until.ts';
 
-/** A program that a test runs as a person would, its lines read as they come. */
+/** A program run by a test, with its lines as they are written. */
 export interface Program extends AsyncDisposable {
   readonly lines: readonly string[];
   /** Null while it runs. */
   readonly exitCode: number | null;
   write(line: string): void;
-  /** The first line from the n-th on that matches, once it is there. */
+  /** The first matching line from the n-th on, once written. */
   says(pattern: RegExp, from?: number, ms?: number): Promise<string>;
-  /** Ends it without a word and waits until it is gone. */
+  /** Kills the program and waits for its end. */
   kill(): Promise<void>;
 }
 export function runProgram(file: string, args: readonly string[]): Program {

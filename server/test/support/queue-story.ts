@@ -2,7 +2,7 @@ import type { AgentSummary, Engagement } from '@offhook/contract/agents.ts';
 import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
 import { rfc3339 } from '../../src/core/clock.ts';
 
-/** A Saturday at nine, UTC, the begin of a slot. */
+/** A Saturday at nine, UTC, the start of a slot. */
 export const T0 = Date.UTC(2026, 10, 21, 9);
 export const at = (hours = 0, minutes = 0, seconds = 0): number =>
   T0 + ((hours * 60 + minutes) * 60 + seconds) * 1000;
@@ -22,11 +22,11 @@ const agentEvent = (extension: string, ms: number) => ({
   observed: 'live' as const,
 });
 
-/** As the first release wrote it: without the agent as it is after the event. */
+/** As written by the first release: without the agent's state after the event. */
 const bare = (data: object) => data as never;
 const callRef = (call: string) => ({ call_id: call, direction: 'in' as const, extensions: [] });
 
-/** Domain events of a queue's day, in short; the queue is `support` where none is given. */
+/** Domain events of a queue's day, abbreviated; the queue defaults to `support`. */
 export const told = {
   joined: (ms: number, call: string, queue = 'support'): DomainEvent => ({
     type: 'queue.caller_joined',
@@ -151,12 +151,12 @@ export const told = {
       merged_into,
     },
   }),
-  /** The end of a visit as it is told now: with the milliseconds beyond its whole seconds. */
+  /** The end of a visit in the present format: with milliseconds. */
   exact: <E extends DomainEvent>(event: E, rest_ms: number): E => {
     const { waited_seconds } = event.data as EventData<'queue.caller_left'>;
     return { ...event, data: { ...event.data, waited_ms: waited_seconds * 1000 + rest_ms } };
   },
-  /** The same event with the agent as it is after it. */
+  /** The same event with the agent's state after it. */
   showing: (event: DomainEvent, engagement: Engagement): DomainEvent =>
     ({ ...event, data: { ...event.data, agent: { engagement } as AgentSummary } }) as DomainEvent,
 };

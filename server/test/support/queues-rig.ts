@@ -29,7 +29,7 @@ const queue = (name: string, number: string, title: string): QueueSettings => ({
   wrap_up_seconds: 5,
   max_wait_seconds: 60,
 });
-/** What the engine was asked for. */
+/** Commands that the engine received. */
 export type Asked =
   | { verb: 'take'; queue: string; caller: ChannelId; to: QueuePlace | null }
   | { verb: 'priority'; queue: string; caller: ChannelId; priority: number }
@@ -38,7 +38,7 @@ export type Asked =
 /** Token `key-<name>` is an API key of `keys`. */
 export interface QueuesRigOptions {
   readonly keys?: Readonly<Record<string, Partial<KeyRights>>>;
-  /** What the engine does with a command once it has it; the default takes it without a word. */
+  /** Effect of a command in the engine; by default it is accepted without events. */
   readonly answer?: (asked: Exclude<Asked, { verb: 'resync' }>) => Promise<void> | void;
   /** Runs during a round trip; an error becomes that of the round trip. */
   readonly roundTrip?: () => Promise<void>;
@@ -46,7 +46,7 @@ export interface QueuesRigOptions {
   readonly auditFails?: boolean;
 }
 
-/** The features queues and calls over a real model that a test feeds, behind a real host. Queues: support (500), sales (510). */
+/** The features queues and calls over a real model fed by a test, behind a real host. Queues: support (500), sales (510). */
 export async function queuesRig(t: TestContext, options: QueuesRigOptions = {}) {
   const clock = createVirtualClock();
   const model = createModel();
@@ -119,7 +119,7 @@ export async function queuesRig(t: TestContext, options: QueuesRigOptions = {}) 
     });
     return { status: reply.statusCode, body: reply.json() as Record<string, never> & { code?: string } };
   };
-  /** A caller from outside who waits. */
+  /** A caller from outside joins a queue. */
   const waits = (id: string, where = 'support', position = 1, priority: number | null = null): void => {
     if (model.state.channels.get(chan(id)) === undefined) {
       scene.created(id, { endpoint: 'trunk', caller: { number: `030555${id}`, name: `Caller ${id}` } });
@@ -132,13 +132,13 @@ export async function queuesRig(t: TestContext, options: QueuesRigOptions = {}) 
       type: 'queue.caller_joined',
       caller: { queue: where, channel: chan(id), position, joined_at: scene.at + 1000, priority },
     });
-  /** Nobody got the caller: the engine's two frames. */
+  /** The caller leaves without an answer: the engine's two frames. */
   const leaves = (id: string, where: string): void => {
     const ids = { queue: where, channel: chan(id) };
     scene.send({ type: 'queue.caller_abandoned', ...ids, hold_seconds: 1, position: 1 });
     scene.send({ type: 'queue.caller_left', ...ids });
   };
-  /** The engine's own word on who waits where with which priority. */
+  /** The engine's snapshot of a queue's callers with their priorities. */
   const shows = (where: string, ...order: [id: string, priority: number][]): void =>
     void scene.send({
       type: 'engine.snapshot',

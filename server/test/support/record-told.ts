@@ -1,4 +1,4 @@
-/** How tests write a record down, so that it can be compared with what a recorded call was. */
+/** Compact text of a record for comparison in tests. */
 import type {
   ConversationRecord,
   RecordedLeg,
@@ -6,7 +6,7 @@ import type {
 } from '../../src/features/history/record/record.ts';
 
 const seconds = (ms: number): string => (ms / 1000).toFixed(1);
-/** Stretches of the engine's own steps, shorter than this in ms, are not told. */
+/** Shorter segments, in ms, are steps of the engine and are left out. */
 const TOLD_MS = 50;
 
 const legName = (record: ConversationRecord, id: string | null): string => {
@@ -25,8 +25,8 @@ const legTold = (record: ConversationRecord, leg: RecordedLeg): string =>
   ].join(' · ');
 
 /**
- * One line for the whole (`direction disposition by whom · ring/wait/talk/hold/park`), then one for each leg, each transfer
- * and each visit; seconds with one decimal.
+ * One line for the whole (`direction disposition by ended_by · ring/wait/talk/hold/park`), then one for each leg,
+ * transfer and visit; seconds with one decimal.
  */
 export function recordTold(record: ConversationRecord): readonly string[] {
   const { ring_ms, wait_ms, talk_ms, hold_ms, park_ms } = record;

@@ -1,4 +1,4 @@
-/** The recorded calls of features/history/fixtures, as the directory of the fixture knows them. */
+/** The recorded calls of features/history/fixtures, with the directory of the fixture. */
 import { readdirSync } from 'node:fs';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { recordedIn } from './call-records.ts';

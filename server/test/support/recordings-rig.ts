@@ -18,7 +18,7 @@ import { authenticatorWithKeys, hostFixture } from './host-fixture.ts';
 import { until } from './until.ts';
 
 export const CALL = 'ast1:1.1';
-/** A WAV file of 8 kHz as the engine closes it: its head says how long it is. */
+/** A WAV file of 8 kHz, closed by the engine: its header has the length. */
 export function wav(samples: number): Buffer {
   const data = Buffer.alloc(samples * 2, 7);
   const head = Buffer.alloc(44);
@@ -47,7 +47,7 @@ export interface RecordingsRigOptions {
   readonly days?: number;
   readonly room_bytes?: number;
 }
-/** The recordings over a real store and a real folder, behind a real host; the engine and the history are told by the test. */
+/** Recordings over a real store and folder, behind a real host; the test supplies events and call records. */
 export async function recordingsRig(t: TestContext, options: RecordingsRigOptions = {}) {
   const temp = await temporaryStore();
   const clock = createVirtualClock();
@@ -95,7 +95,7 @@ export async function recordingsRig(t: TestContext, options: RecordingsRigOption
     await temp[Symbol.asyncDispose]();
   });
 
-  /** A leg of 1003 in `CALL`; 1004 is on the other side. */
+  /** A leg of 1003 in `CALL`, connected to 1004. */
   const leg = (id = 'ast1:1.1', extension = '1003'): LiveLeg => {
     const made = { id, call: CALL, extension, recording: true, recording_paused: false } as LiveLeg;
     legs.set(id, made);
@@ -119,7 +119,7 @@ export async function recordingsRig(t: TestContext, options: RecordingsRigOption
   };
   const write = (name: string, content: Buffer): Promise<void> =>
     writeFile(path.join(folder, name.endsWith('.wav') ? name : `${name}.wav`), content);
-  /** Recorded on demand for `ms`, and stored. */
+  /** A recording on demand of `ms`, stored. */
   const stored = async (ms = 4_000, of = leg()): Promise<string> => {
     const id = await recordings.keeper.begin(of);
     await clock.advance(ms);
@@ -128,14 +128,14 @@ export async function recordingsRig(t: TestContext, options: RecordingsRigOption
     await recordings.idle();
     return id;
   };
-  /** Lets time pass until everything that was begun is done. */
+  /** Advances time until all started work is done. */
   const done = async (): Promise<void> => {
     let over = false;
-    const idle = recordings.idle().then(() => (over = true));
+    const idle = recordings.idle().finally(() => (over = true));
     while (!over) await clock.advance(200);
     await idle;
   };
-  /** Gives call records as the engine's own, through the reader that the history reads. */
+  /** Supplies call records as the engine's own, through the reader of the history. */
   const hear = async (...records: Partial<CallRecord>[]): Promise<void> => {
     const batch = {
       records: records.map((r) => ({ facts: {}, call: CALL, ...r })),
@@ -185,7 +185,7 @@ export async function recordingsRig(t: TestContext, options: RecordingsRigOption
     legs,
     recordings: () => recordings,
     remove,
-    /** Time goes on, and a round of tidying begins and ends after it. */
+    /** Advances time past one round of tidying. */
     async later(ms: number) {
       const asleep = () => until('the tidying to be over', () => clock.sleepers === 1);
       await asleep();
@@ -195,7 +195,7 @@ export async function recordingsRig(t: TestContext, options: RecordingsRigOption
       await asleep();
     },
     unlink: (name: string) => unlink(path.join(folder, `${name}.wav`)),
-    /** The service ends in the middle and begins again on the same store and folder. */
+    /** Ends the service during work and starts it again on the same store and folder. */
     async restart() {
       await recordings.close();
       recordings = await open();

@@ -5,9 +5,9 @@ import { lineOf } from './sources.ts';
 import type { Source } from './sources.ts';
 
 export interface RefusalTexts {
-  /** Keys of the texts as `say` makes them, each with file and line. */
+  /** Keys of the texts of `say`, each with file and line. */
   readonly texts: ReadonlyMap<string, string>;
-  /** Places where a text is put together so that it cannot be translated. */
+  /** Texts that are concatenated and therefore cannot be translated. */
   readonly untold: readonly string[];
 }
 /** A node of the syntax tree (ESTree). */
@@ -28,11 +28,11 @@ function* walk(node: Node): Generator<Node> {
 const nameOf = (node: unknown): string | undefined =>
   isNode(node) && node.type === 'Identifier' ? String(node['name']) : undefined;
 
-/** A source with what other texts are found by. */
+/** A source file with the functions and constants that lead to its texts. */
 class File {
   readonly #source: Source;
   readonly nodes: readonly Node[];
-  /** Functions that make a refusal of a text they are given, by the place of that parameter. */
+  /** Functions with a parameter that becomes the text of an error; value: its index. */
   readonly makers = new Map<string, number>();
   readonly #constants = new Map<string, Node>();
   constructor(source: Source, root: Node) {
@@ -48,7 +48,7 @@ class File {
       if (index !== -1) this.makers.set(name, index);
     }
   }
-  /** The types are blanks in the tree and stand in the text. */
+  /** Types are blank in the syntax tree, so the source text is searched. */
   #takesText({ end }: Node): boolean {
     return this.#source.text.slice(end).startsWith(': Said | string');
   }
@@ -63,7 +63,7 @@ class File {
   }
 }
 
-/** Texts of every `ServiceError`, of what makes one, of every `say`, and of the rules of schemas. */
+/** Texts of every `ServiceError` and its makers, of every `say` and of schema rules. */
 export async function refusalTexts(sources: readonly Source[]): Promise<RefusalTexts> {
   const { parse } = (await tool('acorn')) as { parse: (text: string, options: object) => Node };
   const options = { ecmaVersion: 'latest', sourceType: 'module' };

@@ -1,9 +1,11 @@
 import type { z } from 'zod';
 import {
+  CallLimitConfig,
   ConferenceConfig,
   HolidaysConfig,
   InboundRouteConfig,
   MenuConfig,
+  NetworkConfig,
   OutboundRouteConfig,
   QueueConfig,
   ROUTE_CLASSES,
@@ -11,7 +13,11 @@ import {
   TimeConditionConfig,
   TrunkConfig,
 } from '@offhook/contract/config-objects.ts';
-import type { AsteriskProgram, Instance, InstanceSettings } from '../../src/adapters/asterisk/instance.ts';
+import type {
+  AsteriskProgram,
+  Instance,
+  InstanceSettings,
+} from '../../src/adapters/asterisk/conf/instance.ts';
 import type {
   Site,
   SiteExtension,
@@ -24,7 +30,7 @@ import type {
 import { renderSite } from '../../src/adapters/asterisk/conf/render.ts';
 
 export const PASSWORD = 'a-secret-of-24-letters-0';
-/** Where and with what an engine of the text tests would run; nothing is started. */
+/** Folders and ports of the engine in text tests; nothing is started. */
 export const INSTANCE: Instance = {
   folder: '/srv/offhook/engine',
   run_dir: '/run/offhook',
@@ -45,8 +51,13 @@ export const SETTINGS: InstanceSettings = {
   sip: { host: '127.0.0.1', port: 5060 },
   rtp: { from: 10_000, to: 10_199 },
   zone: 'Europe/Istanbul',
+  tls_files: {
+    certificate: '/srv/offhook/tls/certificate.pem',
+    key: '/srv/offhook/tls/key.pem',
+    trusted: '/srv/offhook/tls/trusted.pem',
+  },
 };
-/** Valid names that would hurt a careless writer. */
+/** Valid names that break a renderer without escaping. */
 export const NAMES = [
   "O'Neil (R&D) + Co/2",
   'Zoë Ünal',
@@ -57,7 +68,7 @@ export const NAMES = [
   'a',
   '花'.repeat(26),
 ];
-/** Objects as the configuration gives them to the renderer, with the defaults of their schema. */
+/** Objects as given to the renderer, with the defaults of their schema. */
 export const extension = (number: string, fields: Partial<SiteExtension> = {}): SiteExtension => ({
   extension: number,
   name: `Person ${number}`,
@@ -72,10 +83,12 @@ export const extension = (number: string, fields: Partial<SiteExtension> = {}): 
   voicemail: true,
   pickup_group: 'front',
   pickup_everywhere: false,
+  blocks_callers: false,
   forward_outside: false,
   recording: 'never',
   caller_id: null,
   call_permission: [...ROUTE_CLASSES],
+  srtp: 'off',
   ...fields,
 });
 export function queue(fields: Omit<z.input<typeof QueueConfig>, 'title'>): SiteQueue {
@@ -87,7 +100,7 @@ export function queue(fields: Omit<z.input<typeof QueueConfig>, 'title'>): SiteQ
   };
 }
 type Titled<T extends z.ZodType> = Omit<z.input<T>, 'title'> & { readonly title?: string };
-/** An object of that schema, called anything. */
+/** An object of the schema with any name. */
 const titled =
   <T extends z.ZodType>(schema: T) =>
   (fields: Titled<T>): z.output<T> =>
@@ -97,6 +110,7 @@ export const menu = titled(MenuConfig);
 export const timeCondition = titled(TimeConditionConfig);
 export const holidays = titled(HolidaysConfig);
 export const conference = titled(ConferenceConfig);
+export const callLimit = titled(CallLimitConfig);
 export function trunk({
   login = null,
   ...fields
@@ -126,7 +140,7 @@ export const parkingLot = (fields: Partial<SiteParking> = {}): SiteParking => ({
   ...fields,
 });
 
-/** A company whose queues are short-tempered, so that tests need not wait. */
+/** A company whose queues have short times, so that tests need not wait. */
 export const company = (fields: Partial<Site> = {}): Site => ({
   extensions: Array.from({ length: 10 }, (_, i) => {
     const number = String(1001 + i);
@@ -168,12 +182,14 @@ export const company = (fields: Partial<Site> = {}): Site => ({
     { id: 'lunch', name: 'Lunch', paid: true, longest_seconds: null, supervisor_only: false },
   ],
   feature_codes: [],
+  network: NetworkConfig.parse({}),
   settings: { name: 'site', recording_announcement: null },
   trunks: [],
   inbound_routes: [],
   outbound_routes: [],
+  call_limits: [],
   ...fields,
 });
-/** The engine's files for a company, by name. */
+/** Rendered engine files of a company, by name. */
 export const renderCompany = (site: Site, settings = SETTINGS): ReadonlyMap<string, string> =>
   renderSite(site, INSTANCE, PROGRAM, settings);

@@ -1,7 +1,7 @@
-/** The schema of a store as statements that create it again, in one order whatever order it came about in. */
+/** The schema of a store as statements that create it again, in an order independent of its history. */
 import { DatabaseSync } from 'node:sqlite';
 
-/** Statements; steps that ran are rows of `offhook_migrations`. */
+/** Statements; applied migrations are rows of `offhook_migrations`. */
 export type Schema = readonly string[];
 export const textOf = (schema: Schema): string => schema.map((statement) => `${statement};\n`).join('');
 
@@ -9,10 +9,10 @@ const stepOf = (row: Readonly<Record<string, unknown>>): string =>
   `insert into offhook_migrations (feature, id, applied_at) values ('${String(row['feature'])}', '${String(row['id'])}', '')`;
 const KINDS = ['table', 'index', 'trigger'];
 
-/** Of a SQLite file that nobody writes. */
+/** Schema of an SQLite file without a writer. */
 export function sqliteSchema(file: string): Schema {
   using db = new DatabaseSync(file, { readOnly: true });
-  // SQLite makes the tables behind a full-text index, and its own, by itself.
+  // SQLite creates the tables of a full-text index and its own by itself.
   const rows = db
     .prepare(
       `select type, sql from sqlite_schema s where sql is not null and name not like 'sqlite\\_%' escape '\\'

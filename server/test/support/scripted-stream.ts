@@ -6,21 +6,21 @@ import type { TestContext } from 'node:test';
 import type { ClientFrame, ServerFrame } from '@offhook/contract/stream.ts';
 import { until } from './until.ts';
 
-/** One connection of a client, spoken for by the test. */
+/** One connection of a client, served by the test. */
 export interface ScriptedLink {
   /** Path and query of the upgrade. */
   readonly url: string;
   readonly protocol: string;
   readonly frames: ClientFrame[];
-  /** Close code the client sent, null while it has not. */
+  /** Close code sent by the client; null before. */
   readonly closedBy: number | null;
   readonly gone: boolean;
   send(...frames: ServerFrame[]): void;
   text(text: string): void;
   close(code: number, reason?: string): void;
-  /** Ends the connection without a word. */
+  /** Ends the connection without a close frame. */
   cut(): void;
-  /** The n-th frame of this kind, once it came. */
+  /** The n-th frame of this kind, once received. */
   heard<O extends ClientFrame['op']>(op: O, n?: number): Promise<Extract<ClientFrame, { op: O }>>;
 }
 export interface ScriptedStream {
@@ -28,9 +28,9 @@ export interface ScriptedStream {
   readonly links: readonly ScriptedLink[];
   /** `<method> <path> <authorization>` of each request. */
   readonly asked: string[];
-  /** The n-th connection, from 0, once it is there. */
+  /** The n-th connection, from 0, once opened. */
   link(n: number): Promise<ScriptedLink>;
-  /** Answers the next requests instead: status and body, in turn. */
+  /** Replies to the next requests with this status and body instead, in turn. */
   answer(path: string, status: number, body: object, headers?: Record<string, string>): void;
 }
 
@@ -52,7 +52,7 @@ const frameOf = (opcode: number, payload: Buffer): Buffer => {
   return Buffer.concat([head, payload]);
 };
 
-/** A server that gives tickets and leaves every frame to the test. */
+/** A server that issues tickets and leaves every frame to the test. */
 export async function scriptedStream(t: TestContext): Promise<ScriptedStream> {
   const links: ScriptedLink[] = [];
   const asked: string[] = [];

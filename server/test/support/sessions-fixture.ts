@@ -24,7 +24,7 @@ import type { Store } from '../../src/ports/store.ts';
 import { directoryFixture } from './directory-fixture.ts';
 import type { DirectoryFixture } from './directory-fixture.ts';
 
-/** A clock that stands still until it is moved. */
+/** A clock that only `advance` moves. */
 export interface ManualClock extends Clock {
   advance(ms: number): void;
 }
@@ -47,13 +47,13 @@ export interface Site {
   readonly clock: ManualClock;
   readonly store: Store;
   readonly log: readonly { level: string; fields: object; message: string }[];
-  /** Signs in by the password every fixture person has; returns the token. */
+  /** Signs in with the fixture password; returns the token. */
   signIn(extension: string): Promise<string>;
-  /** The same site, opened again on the same database. */
+  /** Opens the same site again on the same database. */
   reopen(): Promise<Site>;
   close(): Promise<void>;
 }
-/** The password of everybody in the fixture. */
+/** Password of every person in the fixture. */
 export const passwordOf = (extension: string): string => `correct horse ${extension}`;
 
 export interface SiteOptions extends Partial<Omit<HostOptions, 'config'>> {
@@ -61,18 +61,18 @@ export interface SiteOptions extends Partial<Omit<HostOptions, 'config'>> {
   readonly checks?: readonly Check[];
   readonly sipPort?: () => number | null;
   readonly engineUp?: () => boolean;
-  /** Of the feature under test. */
+  /** Routes of the feature under test. */
   readonly routes?: (app: App) => void;
   /** Wraps the store, to make it fail. */
   readonly wrapStore?: (store: Store) => Store;
 }
 
-/** A whole site without an engine: host, sessions, audit trail, front door and health on a database of its own. */
+/** A whole site without an engine: host, sessions, audit trail, front door and health on a new database. */
 export async function siteFixture(options: SiteOptions = {}): Promise<Site> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-site-'));
   const site = await openSite(folder, options, directoryFixture(), manualClock());
   for (const { id, extension } of site.directory.people()) {
-    // One after another: each takes both cores for a moment.
+    // In sequence: each one takes both cores for a moment.
     await site.sessions.setPassword(id, passwordOf(extension));
   }
   return site;
@@ -110,7 +110,12 @@ async function openSite(
     config,
   });
   const engineUp = options.engineUp ?? (() => false);
-  const { signIn, session } = sessionOperations({ sessions, directory, config });
+  const { signIn, session } = sessionOperations({
+    sessions,
+    directory,
+    config,
+    turn: { network: () => ({ turn_port: null, turn_tls_port: null }), secret: '', now: () => clock.now() },
+  });
   addOperations(host.app, [
     signIn,
     session,

@@ -9,7 +9,7 @@ import type {
 } from '../../src/ports/engine.ts';
 import { T0, bridge, channel, member, snapshot } from './model-scene.ts';
 
-/** One step of a random call flow; what the numbers choose depends on what is there. */
+/** One step of a random call flow; the numbers select among the present objects. */
 export interface Move {
   readonly do: (typeof MOVES)[number];
   readonly a: number;
@@ -64,8 +64,8 @@ const TRUNKS = Array.from({ length: 6 }, (_, i) => `trunk${i}`);
 const QUEUES = ['support', 'sales'];
 
 /**
- * An engine that plays moves and tells them as a real one does: frames in the order of a real Asterisk, one channel per
- * endpoint, linked ids that only ever join, and its whole true state at any moment.
+ * An engine that plays moves and emits frames in the order of a real Asterisk, one channel per endpoint, with linked ids
+ * that only ever join, and its true state at any time.
  */
 export class SimEngine {
   readonly log: EngineEvent[] = [];
@@ -80,9 +80,9 @@ export class SimEngine {
   readonly #callers: QueueCaller[] = [];
   readonly #offers: SimOffer[] = [];
   readonly #slots = new Map<ChannelId, string>();
-  /** The caller of each member that is in a call. */
+  /** Callers of the members in a call. */
   readonly #served = new Map<string, ChannelId>();
-  /** The leg that a blind transfer passes on. */
+  /** The leg that a blind transfer moves. */
   #passed: ChannelId | null = null;
 
   play(move: Move): void {
@@ -114,7 +114,7 @@ export class SimEngine {
       devices: [...PHONES, ...TRUNKS].map((endpoint) => ({ endpoint, state: this.#device(endpoint) })),
     });
   }
-  /** Channels in the order a snapshot event would come. */
+  /** Channels in the order of a snapshot event. */
   snapshotEvent(): EngineEvent {
     return { at: this.at, type: 'engine.snapshot', why: 'resync', snapshot: this.truth() };
   }
@@ -228,7 +228,7 @@ export class SimEngine {
     const i = this.#offers.findIndex((o) => o.device === id || o.agent === id);
     const [offer] = i < 0 ? [] : this.#offers.splice(i, 1);
     this.#abandon(id);
-    // Who is left alone by the caller is hung up; who was passed on is not.
+    // A leg left alone by the caller is hung up; a transferred one is not.
     const left: ChannelId[] = [];
     for (const m of this.#members.values()) {
       const served = this.#served.get(`${m.queue} ${m.interface}`);
@@ -370,7 +370,7 @@ export class SimEngine {
       this.#enter(outer, one);
     }
     this.#enter(outer, caller);
-    // The pair is optimised away.
+    // The internal pair is optimised away.
     this.#enter(outer, o.device);
     for (const half of [one, two]) if (half !== undefined) this.#gone(half, 16);
     const m = this.#members.get(`${queue} ${iface}`);
@@ -393,7 +393,7 @@ export class SimEngine {
     this.#endOffers((o) => o.caller === caller.channel, 'CANCEL');
     this.#unqueue(caller.channel);
   }
-  /** Waited too long, or was taken out: the engine says abandoned, and the call goes on. */
+  /** Timeout or removal: the engine emits "abandoned", and the call continues. */
   send_on(a: number, b: number): void {
     const caller = this.#pick(this.#callers, a);
     if (caller === undefined) return;
@@ -489,7 +489,7 @@ export class SimEngine {
     const far = second && this.#partner(second.id);
     const near = first && this.#bridges.get(first.id)?.bridge;
     if (first === undefined || second === undefined || far === undefined || near === undefined) return;
-    // The engine releases an agent of either call before or after it says who joined them.
+    // The engine releases an agent of either call before or after it reports the other member.
     const early = b % 3 === 0 ? this.#served.entries().find(([, caller]) => caller === second.id) : undefined;
     const m = early && this.#members.get(early[0]);
     if (m?.in_call === true) this.#release(m, second.id, 'transfer');

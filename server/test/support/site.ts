@@ -1,4 +1,4 @@
-/** One whole site for scenarios: the real service as a child process, with a real engine, on ports and folders of its own. */
+/** A whole site for scenarios: the real service as a child process with a real engine, on its own ports and folders. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,24 +23,26 @@ const Credential = z.object({
   username: z.string(),
   full_name: z.string(),
   level: z.string(),
-  /** Empty once it was changed. */
+  /** Empty after it was changed. */
   password: z.string().default(''),
   sip_password: z.string(),
 });
 export type Credential = z.infer<typeof Credential>;
 
 export interface SiteOptions {
-  /** Settings beside the ones the site chooses itself. */
+  /** Address of HTTP and SIP; 127.0.0.1 by default. */
+  readonly host?: string;
+  /** Settings in addition to those of the site. */
   readonly env?: Readonly<Record<string, string>>;
   /** Only an administrator instead of the demo company. */
   readonly empty?: boolean;
   /** Fills the data folder before the first start, e.g. with another company. */
   readonly prepare?: (dataDir: string, sip: Site['sip']) => Promise<void>;
-  /** What must hold before it counts as started: `ready` waits for the engine too, `answers` only for HTTP. */
+  /** Condition for a finished start: `ready` waits for the engine, too, `answers` only for HTTP. */
   readonly wait?: 'ready' | 'answers';
-  /** Another program than the service's own, for what only goes wrong in tests. */
+  /** Another program than the service's own, for faults of tests. */
   readonly main?: string;
-  /** The first start of a machine gets the engine's packages. */
+  /** Limit of the start; the first one on a machine gets the engine's packages. */
   readonly ms?: number;
 }
 export interface Site extends AsyncDisposable {
@@ -53,12 +55,12 @@ export interface Site extends AsyncDisposable {
   person(extension: string): Promise<Person>;
   /** A desk phone registered as this extension. */
   phone(extension: string): Promise<Phone>;
-  /** What the site's own Asterisk answers on its console. */
+  /** Reply of the site's Asterisk console. */
   readonly engineCli: (text: string) => Promise<string>;
   enginePid(): number | null;
-  /** Sends the service a signal and waits until it is gone; the engine goes on unless the service ends it. */
+  /** Sends a signal and waits for the end of the service; the engine keeps running unless the service ends it. */
   kill(signal: NodeJS.Signals): Promise<void>;
-  /** As Ctrl-C does. */
+  /** Ends the service as Ctrl-C does. */
   stop(): Promise<void>;
   /** Starts the service again on the same data and ports. */
   start(wait?: 'ready' | 'answers'): Promise<void>;
@@ -66,7 +68,7 @@ export interface Site extends AsyncDisposable {
   readonly pid: number | null;
   /** Exit code of the service; null while it runs, or after a signal. */
   readonly exitCode: number | null;
-  /** The last lines the service and its engine said, for a failure. */
+  /** The last lines of service and engine, for failures. */
   tail(lines?: number): string;
 }
 
@@ -82,9 +84,10 @@ function endProcess(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Starts a site; everything it started is ended and removed when it is disposed, the detached engine too. */
+/** Starts a site; disposal ends all its processes, the detached engine too, and removes its folders. */
 export async function startSite(options: SiteOptions = {}): Promise<Site> {
   await endAbandonedSites();
+  const { host = '127.0.0.1' } = options;
   const dataDir = await mkdtemp(siteFolderPrefix());
   const [http, sipPort, rtp] = [await freePort(), await freePort(), await freeRange(MEDIA_PORTS)];
   const inherited = Object.entries(process.env).filter(
@@ -93,13 +96,13 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
   const env = {
     ...Object.fromEntries(inherited),
     OFFHOOK_DATA: dataDir,
-    OFFHOOK_LISTEN: `127.0.0.1:${http}`,
-    OFFHOOK_SIP_LISTEN: `127.0.0.1:${sipPort}`,
+    OFFHOOK_LISTEN: `${host}:${http}`,
+    OFFHOOK_SIP_LISTEN: `${host}:${sipPort}`,
     OFFHOOK_RTP_PORTS: `${rtp}-${rtp + MEDIA_PORTS - 1}`,
     OFFHOOK_SITE_ZONE: 'UTC',
     ...options.env,
   };
-  const base = `http://127.0.0.1:${http}`;
+  const base = `http://${host}:${http}`;
   const lines: string[] = [];
   const people = new Map<string, Person>();
   let child: ChildProcess | undefined;
@@ -117,7 +120,7 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
       return [];
     }
   };
-  // The list of people and their passwords in the banner helps nobody who looks for a fault.
+  // Without the banner's list of people and passwords.
   const tail = (count = 20): string =>
     [...lines.filter((line) => !line.startsWith('    ')).slice(-count), ...engineTail().slice(-count)].join(
       '\n',
@@ -173,8 +176,8 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
 
   const site: Site = {
     base,
-    wsUrl: `ws://127.0.0.1:${http}/ws`,
-    sip: { host: '127.0.0.1', port: sipPort },
+    wsUrl: `ws://${host}:${http}/ws`,
+    sip: { host, port: sipPort },
     dataDir,
     credentials,
     async person(extension) {
@@ -189,7 +192,7 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
     async phone(extension) {
       const found = (await credentials()).find((c) => c.extension === extension);
       if (!found) throw new Error(`credentials.json has nobody at ${extension}`);
-      const server = { host: '127.0.0.1', port: sipPort };
+      const server = { host, port: sipPort };
       return registerPhone({ server, extension, password: found.sip_password });
     },
     async engineCli(text) {
@@ -213,10 +216,12 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
       await end('SIGKILL');
       const pid = site.enginePid();
       if (pid !== null) {
-        // A stopped process takes no other signal until it goes on, but it can always be killed.
+        // A stopped process handles only SIGKILL.
         endProcess(pid, 'SIGKILL');
         await until('the end of the engine', () => site.enginePid() === null);
       }
+      const turn = await readFile(path.join(dataDir, 'engine', 'turn.json'), 'utf8').catch(() => null);
+      if (turn !== null) endProcess((JSON.parse(turn) as { pid: number }).pid, 'SIGKILL');
       await rm(dataDir, { recursive: true, force: true, maxRetries: 5 });
     },
   };

@@ -1,7 +1,7 @@
-/** Sounds for tests: made here, or of an encoder that no test needs any more. */
+/** Sounds for tests: generated here, or encoded once by other programs. */
 import { readFileSync } from 'node:fs';
 
-/** Half a second of 1 kHz at 44.1 kHz as other programs encoded it. */
+/** Half a second of 1 kHz at 44.1 kHz, encoded by other programs. */
 export const encoded = (name: 'tone.mp3' | 'tone.flac' | 'tone-opus.ogg' | 'tone-vorbis.ogg'): Buffer =>
   readFileSync(new URL(`../../src/features/sounds/fixtures/${name}`, import.meta.url));
 
@@ -58,7 +58,7 @@ export function wavFormat(tag: number, channels: number, rate: number, bits: num
   head.writeUInt16LE(bits, 14);
   return chunk('fmt ', head);
 }
-/** A WAV file with a tone, or with what `sample` says. */
+/** A WAV file with a tone, or with the samples of `sample`. */
 export function wav(options: WavOptions = {}): Buffer {
   const { rate = 16_000, hz = 1_000, seconds = 0.5, channels = 1, amplitude = 0.4, kind = 'pcm16' } = options;
   const tone = (i: number): number => amplitude * Math.sin((2 * Math.PI * hz * i) / rate);
@@ -71,7 +71,7 @@ export function wav(options: WavOptions = {}): Buffer {
   }
   return riff(wavFormat(tag, channels, rate, bits), chunk('data', data));
 }
-/** The amplitude of one frequency in 16-bit samples, of full scale 1. */
+/** Amplitude of one frequency in 16-bit samples; full scale is 1. */
 export function levelOf(samples: Int16Array | readonly number[], hz: number, rate: number): number {
   let [re, im] = [0, 0];
   for (const [i, v] of samples.entries()) {
@@ -80,7 +80,7 @@ export function levelOf(samples: Int16Array | readonly number[], hz: number, rat
   }
   return (2 * Math.hypot(re, im)) / samples.length / 32_768;
 }
-/** The samples of a kept file. */
+/** The samples of a stored file. */
 export const samplesOf = (kept: Buffer): Int16Array =>
   Int16Array.from({ length: (kept.length - 44) / 2 }, (_, i) => kept.readInt16LE(44 + i * 2));
 
@@ -94,7 +94,7 @@ const crc = (width: 8 | 16, polynomial: number, bytes: Buffer): number => {
   }
   return sum;
 };
-/** A number as FLAC counts its frames, written as UTF-8 is. */
+/** A frame number of FLAC, encoded like UTF-8. */
 const counted = (n: number): number[] =>
   n < 0x80
     ? [n]
@@ -103,7 +103,7 @@ const counted = (n: number): number[] =>
       : n < 0x1_0000
         ? [0xe0 | (n >> 12), 0x80 | ((n >> 6) & 63), 0x80 | (n & 63)]
         : [0xf0 | (n >> 18), 0x80 | ((n >> 12) & 63), 0x80 | ((n >> 6) & 63), 0x80 | (n & 63)];
-/** FLAC whose every 14 bytes are 65,535 samples of silence, and whose head does not say how many they are; 48 kHz. */
+/** FLAC with 65,535 samples of silence per 14 bytes and an unknown total in its header; 48 kHz. */
 export function flacSilence(frames: number): Buffer {
   const size = 65_535;
   const info = Buffer.alloc(34);

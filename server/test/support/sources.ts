@@ -4,12 +4,12 @@ import path from 'node:path';
 /** The root of the checkout. */
 export const REPOSITORY = path.resolve(import.meta.dirname, '../../..');
 export interface Source {
-  /** From the root of the checkout, with `/`. */
+  /** Path from the root of the checkout, with `/`. */
   readonly path: string;
   readonly text: string;
 }
 
-/** Every file below the folders whose name matches, without dependencies; a folder that does not exist is empty. */
+/** Every file below the folders with a matching name, without dependencies; a missing folder is empty. */
 export async function readSources(folders: readonly string[], name: RegExp): Promise<Source[]> {
   const found: Source[] = [];
   for (const folder of folders) {

@@ -6,7 +6,7 @@ export interface SseMessage {
   readonly event: string;
   readonly data: string;
   readonly retry: string;
-  /** Lines of comment, e.g. heartbeats. */
+  /** Comment lines, e.g. heartbeats. */
   readonly comment: string;
 }
 export interface SseClient {

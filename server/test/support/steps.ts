@@ -1,4 +1,4 @@
-/** Steps that several scenarios take: what a person, a phone and the engine itself must show, and how soon. */
+/** Steps shared by scenarios: expected states of persons, phones and engine, with time limits. */
 import assert from 'node:assert/strict';
 import { readFile, readdir } from 'node:fs/promises';
 import type { HistoryCall } from '@offhook/contract/history.ts';
@@ -7,11 +7,11 @@ import type { Phone } from './phone.ts';
 import type { Site } from './site.ts';
 import { until } from './until.ts';
 
-/** How soon a change must be readable over HTTP. */
+/** Limit until a change is readable over HTTP. */
 const SECOND = 1000;
 
 type Status = 'online' | 'busy' | 'offline';
-/** The contact of `extension`, as `reader` sees it, has this status and one of these activities within `ms`. */
+/** The contact of `extension`, as read by `reader`, has this status and one of these activities within `ms`. */
 export async function showsWithin(
   ms: number,
   reader: Person,
@@ -30,7 +30,7 @@ export async function showsWithin(
     { ms, seen: () => last },
   );
 }
-/** The same within a second, as for every change while the engine is well. */
+/** The same within a second, the limit for every change while the engine is well. */
 export const shows = (
   reader: Person,
   extension: string,
@@ -38,7 +38,7 @@ export const shows = (
   ...activities: string[]
 ): Promise<void> => showsWithin(SECOND, reader, extension, status, ...activities);
 
-/** get_status says so within a second; `key` null is any: a call counts before a pause. */
+/** get_status has this key within a second; null is any key, because a call hides a pause. */
 export async function statusIs(person: Person, key: string | null, reason = ''): Promise<void> {
   let last: object = {};
   await until(
@@ -53,7 +53,7 @@ export async function statusIs(person: Person, key: string | null, reason = ''):
   );
 }
 
-/** The engine's own line about one member of one queue. */
+/** The engine's line for one member of one queue. */
 export async function memberLine(site: Site, queue: string, extension: string): Promise<string | undefined> {
   const shown = await site.engineCli(`queue show ${queue}`);
   return shown.split('\n').find((line) => line.includes(`Local/${extension}@`));
@@ -71,7 +71,7 @@ export async function dialCode(phone: Phone, code: string): Promise<void> {
   await call.ended();
 }
 
-/** The finished conversations of a person, newest first, once there are `count` of them; more are a failure. */
+/** Finished conversations of a person, newest first, once there are `count`; more fail. */
 export async function finishedCalls(person: Person, count: number): Promise<HistoryCall[]> {
   let last: object = {};
   const calls = await until(
@@ -88,11 +88,11 @@ export async function finishedCalls(person: Person, count: number): Promise<Hist
 }
 export const onlyCall = async (person: Person): Promise<HistoryCall> => (await finishedCalls(person, 1))[0]!;
 
-/** The fields of a row that say what happened. */
+/** The main fields of a row. */
 export const gist = (call: HistoryCall): string =>
   [call.direction, call.party, call.disposition, call.queue ?? '-'].join(' ');
 
-/** Stops a process; resolves once every thread of it has stopped, because one that runs still answers after the signal. */
+/** Stops a process; resolves once all its threads are stopped, because a running one still answers after the signal. */
 export async function freeze(pid: number): Promise<void> {
   process.kill(pid, 'SIGSTOP');
   const isStopped = async (thread: string): Promise<boolean> =>

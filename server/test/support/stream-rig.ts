@@ -1,4 +1,4 @@
-/** A host with the event stream over a journal in memory; events are what a test publishes. */
+/** A host with the event stream over a journal in memory; a test publishes the events. */
 import { addOperations } from '../../src/http/operations.ts';
 import type { TestContext } from 'node:test';
 import type { DomainEvent } from '@offhook/contract/events.ts';
@@ -30,19 +30,19 @@ export interface StreamRig {
   readonly stream: Stream;
   readonly directory: DirectoryFixture;
   readonly clock: ManualClock;
-  /** Whether a snapshot can be taken now. */
+  /** True if a snapshot can be taken now. */
   settled: boolean;
-  /** What the sources show: the newest data of each subject, as the events say. */
+  /** State of the sources: the newest data of each subject, from its events. */
   readonly states: Map<string, unknown>;
-  /** Commits events and tells the stream, as the engine loop does. */
+  /** Commits events and notifies the stream, as the engine loop does. */
   commit(...events: readonly DomainEvent[]): void;
   endSession(id: number): void;
   endKey(id: number): void;
-  /** A client that is signed in at this level; closed after the test. */
+  /** A client signed in at this level; closed after the test. */
   open(level: string, options?: Partial<WsOptions>): Promise<WsClient>;
   /** A figure of the stream's metrics. */
   figure(name: string): number;
-  /** How often a source was asked for its state. */
+  /** Number of requests for a source's state. */
   readonly taken: number;
   stop(): Promise<void>;
 }
@@ -125,6 +125,7 @@ export async function streamRig(t: Pick<TestContext, 'after'>, options: RigOptio
       queues: source('queues'),
       agents: source('agents'),
       history: source('history'),
+      phonebook: source('phonebook'),
       config: source('config'),
       system: source('system'),
     },
@@ -152,7 +153,7 @@ export async function streamRig(t: Pick<TestContext, 'after'>, options: RigOptio
       stream.close();
     })());
   t.after(async () => {
-    // Fetch keeps connections of its own that nobody asks anything on.
+    // Fetch keeps idle connections open.
     if (stopped === undefined) host.app.server.closeAllConnections();
     await stop();
   });

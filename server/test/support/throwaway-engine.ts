@@ -1,12 +1,17 @@
-/** A real engine of its own for a test: rendered, booted on free ports, asked by its console, stopped and removed. */
+/** A real engine for a test: rendered, booted on free ports, queried by its console, stopped and removed. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { AmiConnection } from '../../src/adapters/asterisk/ami/connection.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { silent } from '../../src/core/log.ts';
 import type { Site } from '../../src/ports/site.ts';
-import { celFile, etcDir } from '../../src/adapters/asterisk/instance.ts';
-import type { AsteriskProgram, Instance, InstanceSettings } from '../../src/adapters/asterisk/instance.ts';
+import { celFile, etcDir, tlsDir } from '../../src/adapters/asterisk/conf/instance.ts';
+import type {
+  AsteriskProgram,
+  Instance,
+  InstanceSettings,
+} from '../../src/adapters/asterisk/conf/instance.ts';
 import { consoleFile } from '../../src/adapters/asterisk/process/console-log.ts';
 import { engineCommand } from '../../src/adapters/asterisk/process/control.ts';
 import { createInstance } from '../../src/adapters/asterisk/process/instance-file.ts';
@@ -17,7 +22,7 @@ import { prepareFolders, writeFiles } from '../../src/adapters/asterisk/conf/wri
 import { freePort } from './ports.ts';
 import { PATIENCE_MS, until } from './until.ts';
 
-/** As much of a scripted phone as is needed here. */
+/** Members of a scripted phone that are used here. */
 interface Dialling {
   readonly extension: string;
   invite(number: string): Promise<{ readonly state: string; hangup(): Promise<void> }>;
@@ -26,36 +31,38 @@ export interface TestEngine extends AsyncDisposable {
   readonly program: AsteriskProgram;
   readonly instance: Instance;
   readonly settings: InstanceSettings;
-  /** Where desk phones register. */
+  /** SIP address of desk phones. */
   readonly server: { readonly host: string; readonly port: number };
   /** From the start of the program to fully booted. */
   readonly boot_ms: number;
-  /** What the console answers. */
+  /** Reply of the console. */
   readonly cli: (text: string) => Promise<string>;
-  /** Warnings and errors of the engine's own log so far. */
+  /** Warnings and errors in the engine's log so far. */
   warnings(): Promise<string[]>;
-  /** Lines of the engine's own call records so far. */
+  /** Lines of the engine's call records so far. */
   records(): Promise<string[]>;
-  /** The members of a queue as the engine shows them, e.g. `1003 paused:break Not in use`. */
+  /** The engine's members of a queue, e.g. `1003 paused:break Not in use`. */
   members(queue: string): Promise<string[]>;
   /** Prompts played to an extension so far. */
   heard(extension: string): Promise<string[]>;
-  /** Dials a code and returns the prompt it is answered with, empty when there is none. */
+  /** Dials a code and returns the prompt that answers it, or an empty text. */
   dial(from: Dialling, code: string): Promise<string>;
   /** Renders and writes another site; returns the files that changed. Nothing is reloaded. */
   write(site: Site): Promise<readonly string[]>;
-  /** A clean stop and another start. */
+  /** A connection for actions, without events. The caller closes it, or its signal does. */
+  ami(signal?: AbortSignal): Promise<AmiConnection>;
+  /** Stops the engine cleanly and starts it again. */
   restart(): Promise<void>;
 }
 
 const PROMPT = /^"STREAM_BEGIN","[0-9.]+","FILE_STREAM_BEGIN","PJSIP\/(\d+)-.*""sound"":""([^"]*)""/;
 const MEMBER = /^ +(\d+) \(Local\/\1@queue-agent from hint:\1@hints\)(.*) has taken /gm;
 
-/** The engine updates the connected line of a leg whose CANCEL it has just sent: its own race, in any configuration. */
+/** A race inside the engine, in any configuration: it updates the connected line after sending a CANCEL. */
 const LEG_GONE = /update_connected_line_information: Session already DISCONNECTED/;
-/** A caller who hangs up while music is being written to it: nothing the configuration could change. */
+/** A caller hangs up while music is being written to it; no configuration prevents this. */
 const MUSIC_CUT = /moh_files_generator: Failed to write frame/;
-/** The first SIP packet, in or out, came before the last SIP module was loaded: the engine waits for it and goes on. */
+/** The first SIP packet came before the last SIP module was loaded: the engine waits for the module and continues. */
 const EARLY_PACKET = ['sip_endpoint.c Warning: Module "', '" registered during operation.'];
 const harmless = (line: string): boolean =>
   LEG_GONE.test(line) || MUSIC_CUT.test(line) || EARLY_PACKET.every((part) => line.includes(part));
@@ -70,6 +77,11 @@ export async function startTestEngine(site: Site): Promise<TestEngine> {
     sip: server,
     rtp: { from: 30_000, to: 30_999 },
     zone: 'Europe/Istanbul',
+    tls_files: {
+      certificate: path.join(tlsDir(instance), 'certificate.pem'),
+      key: path.join(tlsDir(instance), 'key.pem'),
+      trusted: path.join(tlsDir(instance), 'trusted.pem'),
+    },
   };
   const write = (s: Site): Promise<readonly string[]> =>
     writeFiles(etcDir(instance), renderSite(s, instance, program, settings));
@@ -110,6 +122,12 @@ export async function startTestEngine(site: Site): Promise<TestEngine> {
     records,
     heard,
     write,
+    ami: (signal) =>
+      AmiConnection.forActions(instance, {
+        clock: systemClock,
+        log: silent,
+        ...(signal === undefined ? {} : { signal }),
+      }),
     async warnings() {
       const lines = await read(consoleFile(instance));
       return lines.filter((line) => / (WARNING|ERROR)\[/.test(line) && !harmless(line));

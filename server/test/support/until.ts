@@ -1,20 +1,20 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** Limit of a wait in milliseconds. It ends a test that hangs; it is no measure of speed, which `bench/` takes. */
+/** Limit of a wait in milliseconds. It ends hanging tests and is no measure of speed; `bench/` measures that. */
 export const PATIENCE_MS = 60_000;
 
 export interface UntilOptions {
-  /** Limit in milliseconds; `PATIENCE_MS` when not given. */
+  /** Limit in milliseconds; `PATIENCE_MS` by default. */
   readonly ms?: number;
   readonly every?: number;
-  /** Said in the failure: what was seen last. */
+  /** Last seen state, for the failure message. */
   readonly seen?: () => object;
 }
 
-/** Thrown by `look` when what it waits for can no longer come. */
+/** Thrown by `look` when the awaited result can no longer come. */
 export class GiveUp extends Error {}
 
-/** Waits until `look` returns something true and gives it back; the failure says what was missing and what was seen last. */
+/** Waits until `look` returns a truthy value and returns it; the failure names the missing result and the last state. */
 export async function until<T>(
   waitingFor: string,
   look: () => T | Promise<T>,

@@ -7,19 +7,19 @@ export interface Received {
   readonly signature: string;
   readonly headers: http.IncomingHttpHeaders;
   readonly body: string;
-  /** The seq of the envelope; undefined for a test event. */
+  /** Seq of the envelope; undefined for a test event. */
   readonly seq: number | undefined;
 }
 export type Answer = (received: Received, response: http.ServerResponse) => void;
 export interface Sink extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** Every request that came whole, in order. */
+  /** Every complete request, in order. */
   readonly received: Received[];
   readonly seqs: (number | undefined)[];
-  /** Connections that were made. */
+  /** Number of accepted connections. */
   readonly connections: number;
-  /** Requests that wait for an answer now. */
+  /** Number of unanswered requests. */
   readonly open: number;
   answer: Answer;
 }

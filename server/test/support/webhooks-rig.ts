@@ -20,7 +20,7 @@ export const admin: Actor = {
   caller: { ...who, person_id: 1, extension: '1001', username: 'ada', level: 'admin', key: null },
   ip: '192.0.2.7',
 };
-/** Who an API key is, as its authenticator would have it. */
+/** The actor of an API key, as its authenticator returns it. */
 export const keyActor = (key: KeyRights): Actor => ({
   caller: {
     ...who,
@@ -60,7 +60,7 @@ export async function webhooksRig(t: TestContext, more: Partial<WebhooksOptions>
   const directory = directoryFixture();
   const audit = await createAudit(temp.store, clock, silent);
   const keys = new Map<number, KeyRights>();
-  /** False from a crash on: what is written later by what died is lost. */
+  /** False after a crash: later writes of the dead service are lost. */
   let life = { writes: true };
   const open = (options: Partial<WebhooksOptions> = {}): Promise<Webhooks> => {
     const own = (life = { writes: true });
@@ -79,7 +79,7 @@ export async function webhooksRig(t: TestContext, more: Partial<WebhooksOptions>
       version: '0.0.0-test',
       source: '/offhook/ast1',
       chance: () => 0.5,
-      // No test asks the machine's resolver: every name is somewhere on the public internet.
+      // The machine's resolver is not used: every name has a public address.
       resolve: () => Promise.resolve([{ address: '93.184.216.34', family: 4 }]),
       ...more,
       ...options,
@@ -99,13 +99,13 @@ export async function webhooksRig(t: TestContext, more: Partial<WebhooksOptions>
     get journalStore() {
       return journalStore;
     },
-    /** The same journal as a restart finds it: nothing of it in memory. */
+    /** The same journal after a restart, without its memory. */
     reopenJournal: () => (journal = openJournal({ store: journalStore, node: nodeId('ast1') })),
     newJournal() {
       journalStore = openMemoryJournal();
       return this.reopenJournal();
     },
-    /** `writes` false: the database refuses what the living service writes. */
+    /** `writes` false: the database rejects writes of the running service. */
     get life() {
       return life;
     },
@@ -116,14 +116,14 @@ export async function webhooksRig(t: TestContext, more: Partial<WebhooksOptions>
     get webhooks() {
       return webhooks;
     },
-    /** As a restart does: what was not written is forgotten where `crash` is true. */
+    /** Restarts; with `crash`, unwritten data is lost. */
     async restart(options: Partial<WebhooksOptions> & { crash?: boolean } = {}) {
       const { crash = false, ...rest } = options;
       if (crash) life.writes = false;
       await webhooks.close();
       webhooks = await open(rest);
     },
-    /** Commits `n` events that a webhook on `presence` hears. */
+    /** Commits `n` events for webhooks on `presence`. */
     happen(n: number, extension = '1003'): void {
       for (let i = 0; i < n; i += 1) journal.append([presence(extension, `note ${i}`)]);
     },
@@ -139,7 +139,7 @@ export async function webhooksRig(t: TestContext, more: Partial<WebhooksOptions>
     one: (id: number) => webhooks.service.one(admin.caller, id),
     deliveries: async (id: number) =>
       (await webhooks.service.deliveries(admin.caller, id, { limit: 200 })).deliveries,
-    /** Moves the clock in steps and lets every attempt of a step end before the next. */
+    /** Advances the clock in steps; every attempt of a step ends before the next step. */
     async pass(ms: number, settled: () => boolean, step = 1_000): Promise<void> {
       for (let gone = 0; gone < ms; gone += step) {
         await clock.advance(Math.min(step, ms - gone));

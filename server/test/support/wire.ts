@@ -1,15 +1,15 @@
-/** The network between a page and its service, which a test can cut. */
+/** The network between a page and its service; a test can cut it. */
 import { once } from 'node:events';
 import net from 'node:net';
 
 type Cut = 'both' | 'to page' | 'to service';
 export interface Wire extends AsyncDisposable {
   readonly base: string;
-  /** From now on nothing arrives, in either direction or in one of them, and nothing says so. */
+  /** From now on, drops all data in both directions or one of them, silently. */
   cut(what?: Cut): void;
   /**
-   * New connections work. Those that were cut stay silent for good, as where an address or a firewall changed: TCP gives them
-   * up after a quarter of an hour.
+   * New connections work. Cut ones stay silent, as after a change of address or firewall: TCP ends them after a quarter
+   * of an hour.
    */
   mend(): void;
 }

@@ -1,4 +1,4 @@
-/** A WebSocket client for tests that can also do what no good client does. */
+/** A WebSocket client for tests that can also break the protocol. */
 import { hash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import net from 'node:net';
@@ -20,21 +20,21 @@ export interface WsClient extends AsyncDisposable {
   /** Every frame so far, in order. */
   readonly frames: readonly ServerFrame[];
   readonly pongs: number;
-  /** The close frame, once it came; code 0 where the connection ended without one. */
+  /** The close frame, once received; code 0 if the connection ended without one. */
   readonly close: { readonly code: number; readonly reason: string } | null;
   send(frame: object | string): void;
-  /** Bytes as they are, masked by nobody. */
+  /** Sends bytes unchanged and unmasked. */
   raw(bytes: Buffer): void;
-  /** The next frame with this op that was not given yet. */
+  /** The next unread frame with this op. */
   next<O extends Op>(op: O, ms?: number): Promise<FrameOf<O>>;
   /** Seq of every event so far; throws where the chain of `prev` is broken. */
   seqs(): number[];
   closed(ms?: number): Promise<{ code: number; reason: string }>;
-  /** Answers no pings and reads nothing from now on. */
+  /** From now on, reads nothing and answers no pings. */
   freeze(): void;
 }
 
-/** A masked frame, as a client sends it. */
+/** A masked frame of a client. */
 export function clientFrame(opcode: number, payload: Buffer, first = 0x80 | opcode): Buffer {
   const { length } = payload;
   const mask = randomBytes(4);
@@ -52,7 +52,7 @@ function bigEndian(length: number): Buffer {
   return bytes;
 }
 
-/** What a refused upgrade was answered with. */
+/** Reply to a refused upgrade. */
 export class UpgradeRefused extends Error {
   readonly status: number;
   readonly code: string;
@@ -62,7 +62,7 @@ export class UpgradeRefused extends Error {
     this.code = /"code":"(\w+)"/.exec(answer)?.[1] ?? '';
   }
 }
-/** Opens one; throws `UpgradeRefused`. */
+/** Opens a connection; throws `UpgradeRefused`. */
 export async function openWs(options: WsOptions): Promise<WsClient> {
   const { port, token, path = '/api/v1/stream', protocol = STREAM_PROTOCOL, headers = {} } = options;
   const socket = net.connect({ port, host: '127.0.0.1', noDelay: true });

@@ -1,12 +1,19 @@
 /** A phone that registers over SIP on a WebSocket, as a browser or mobile app does. */
-import { digestAnswer } from './sip/digest.ts';
-import { formatMessage, header, headersNamed, methodOf, parseMessage, statusOf } from './sip/message.ts';
-import type { SipMessage } from './sip/message.ts';
-import { randomTag } from './sip/transport.ts';
+import { digestAnswer } from '../../src/adapters/asterisk/phone/digest.ts';
+import {
+  formatMessage,
+  header,
+  headersNamed,
+  methodOf,
+  parseMessage,
+  statusOf,
+} from '../../src/adapters/asterisk/phone/message.ts';
+import type { SipMessage } from '../../src/adapters/asterisk/phone/message.ts';
+import { randomTag } from '../../src/adapters/asterisk/phone/transport.ts';
 import { until } from './until.ts';
 
 export interface WsPhone extends AsyncDisposable {
-  /** Final status of a registration after its challenge; 0 when the socket closed before. */
+  /** Final status of a registration after its challenge; 0 if the socket closed before. */
   register(expires?: number): Promise<number>;
   /** Close code of the socket; null while it is open. */
   readonly closed: number | null;
@@ -17,7 +24,7 @@ export async function openWsPhone(options: {
   readonly url: string;
   readonly username: string;
   readonly password: string;
-  /** False to leave requests of the engine unanswered, as a frozen phone does. */
+  /** False leaves requests of the engine unanswered, as a frozen phone does. */
   readonly answers?: boolean;
 }): Promise<WsPhone> {
   const { url, username, password } = options;

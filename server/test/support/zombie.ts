@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import { until } from './until.ts';
 
-/** A zombie: a process that ended and whose parent does not collect its status; with its pid and start time. */
+/** A process that ended and whose parent does not collect its status; with its pid and start time. */
 export async function zombie(): Promise<{ readonly pid: number; readonly start: string } & Disposable> {
   const parent = spawn('sh', ['-c', 'sh -c "read -r line </proc/self/stat; echo \\$\\$" & exec sleep 600'], {
     stdio: ['ignore', 'pipe', 'inherit'],

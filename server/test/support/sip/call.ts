@@ -1,10 +1,18 @@
-/** One call of a scripted phone: its state, its media and what it answers to the engine. */
+/** One call of a scripted phone: its state, its media and its replies to the engine. */
 import { GiveUp, until } from '../until.ts';
 import type { CallState, CallTimes, IncomingCall } from '../phone.ts';
-import type { Media } from './media.ts';
-import { displayNameOf, header, methodOf, numberOf, statusOf, tagOf, uriOf } from './message.ts';
-import type { SipMessage } from './message.ts';
-import type { Dialog, Sent, SipTransport } from './transport.ts';
+import type { Media } from '../../../src/adapters/asterisk/phone/media.ts';
+import {
+  displayNameOf,
+  header,
+  methodOf,
+  numberOf,
+  statusOf,
+  tagOf,
+  uriOf,
+} from '../../../src/adapters/asterisk/phone/message.ts';
+import type { SipMessage } from '../../../src/adapters/asterisk/phone/message.ts';
+import type { Dialog, Sent, SipTransport } from '../../../src/adapters/asterisk/phone/transport.ts';
 
 interface CallParts {
   readonly transport: SipTransport;
@@ -15,7 +23,7 @@ interface CallParts {
 }
 export type LiveCall = IncomingCall & {
   readonly dialog: Dialog;
-  /** What the header Replaces names this call by. */
+  /** Value of the header Replaces for this call. */
   readonly replaces: string;
   request(m: SipMessage): void;
   start(): void;
@@ -96,6 +104,9 @@ export function newCall({ transport, server, media, dialog, invitation }: CallPa
     ringing: () => reach('ringing'),
     answered: () => reach('up'),
     ended: () => reach('ended'),
+    async bridged() {
+      await until('packets of the other side', () => media.counts.received > 0, { seen });
+    },
     async hears(packets = 10) {
       const from = media.counts.heard;
       await until(`${packets} packets with sound`, () => media.counts.heard - from >= packets, { seen });

@@ -44,7 +44,7 @@ window.phone = {
       transportOptions: { server: sip.ws_url, connectionTimeout: 5 },
       sessionDescriptionHandlerFactoryOptions: {
         iceGatheringTimeout: 500,
-        peerConnectionConfiguration: { iceServers: [] },
+        peerConnectionConfiguration: { iceServers: sip.turn === null ? [] : [sip.turn] },
       },
       logLevel: 'warn',
       delegate: {

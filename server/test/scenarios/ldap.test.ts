@@ -1,0 +1,123 @@
+/** A source of the phonebook beside a real slapd from Debian's packages. */
+import assert from 'node:assert/strict';
+import net from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { phonebookSourcesRig } from '../support/phonebook-sources-rig.ts';
+import { startSlapd } from '../support/slapd.ts';
+
+const ANNA = {
+  cn: 'Anna Müller',
+  o: 'Acme',
+  telephoneNumber: '030 901820',
+  mobile: '+49 170 1234567',
+  mail: 'anna@example.com',
+};
+
+test('phonebook source - follows a real slapd by pages: added, changed and deleted entries', async (t) => {
+  const slapd = await startSlapd(t);
+  const rig = await phonebookSourcesRig(t);
+  await slapd.add([
+    ['anna', ANNA],
+    ['nobody', { cn: 'Without Number' }],
+  ]);
+  await slapd.add(
+    Array.from(
+      { length: 1_100 },
+      (_, n) => [`u${n}`, { cn: `User ${n}`, telephoneNumber: `+4930${5_000_000 + n}` }] as const,
+    ),
+  );
+  const source = await rig.follow(slapd.config);
+  assert.deepEqual(source.ldap?.base, 'dc=example,dc=com');
+  assert.equal(await rig.sync(), null);
+  assert.equal((await rig.one()).sync?.customers, 1_101);
+  const [anna] = (await rig.page('?q=anna')).customers;
+  assert.deepEqual(
+    [anna?.source, anna?.company, anna?.emails, anna?.numbers.map(({ e164, label }) => [e164, label])],
+    [
+      'source:1',
+      'Acme',
+      ['anna@example.com'],
+      [
+        ['+4930901820', 'work'],
+        ['+491701234567', 'mobile'],
+      ],
+    ],
+  );
+  assert.deepEqual(await rig.names('?q=without'), []);
+
+  await slapd.set('anna', 'cn', ['Anna Schmidt']);
+  await slapd.remove('u7');
+  assert.equal(await rig.sync(), null);
+  assert.deepEqual(await rig.lookup('0170 1234567'), ['Anna Schmidt']);
+  assert.deepEqual(await rig.lookup('+49305000007'), []);
+  assert.equal((await rig.page('?q=anna')).customers[0]?.id, anna?.id);
+
+  await slapd.stop();
+  assert.match(String(await rig.sync()), /ECONNREFUSED/);
+  assert.deepEqual(await rig.lookup('+49305000008'), ['User 8']);
+  await slapd.serve();
+  await slapd.remove('u8');
+  assert.equal(await rig.sync(), null);
+  assert.deepEqual(await rig.lookup('+49305000008'), []);
+
+  // By TLS, only where the certificate is trusted.
+  const { ca, address: secure } = slapd.secure;
+  const { password: again } = slapd.config;
+  const moved = await rig.call('PATCH', 'sources/1', { address: secure, password: again });
+  assert.equal(moved.status, 200, JSON.stringify(moved.json));
+  assert.match(String(await rig.sync()), /certificate/);
+  assert.equal((await rig.call('PATCH', 'sources/1', { ldap: { ...slapd.config.ldap, ca } })).status, 200);
+  await slapd.set('anna', 'cn', ['Anna by TLS']);
+  assert.equal(await rig.sync(), null);
+  assert.deepEqual(await rig.lookup('0170 1234567'), ['Anna by TLS']);
+
+  // A filter of the administrator, other attributes, a wrong password, a base that is not there.
+  const { address, ldap, password } = slapd.config;
+  const attributes = { name: 'sn', numbers: { mobile: null } };
+  const change = (body: object) => rig.call('PATCH', 'sources/1', body);
+  assert.equal((await change({ ldap: { ...ldap, ca, filter: '(mobile=*)', attributes } })).status, 200);
+  assert.equal(await rig.sync(), null);
+  assert.deepEqual(await rig.names('?limit=200'), ['anna']);
+  assert.equal((await change({ password: 'wrong' })).status, 200);
+  assert.match(String(await rig.sync()), /does not accept user name and password/);
+  assert.equal((await change({ password, ldap: { base: 'dc=other', ca } })).status, 200);
+  assert.match(String(await rig.sync()), /0x20/);
+  assert.deepEqual(await rig.names('?limit=200'), ['anna']);
+  for (const wrong of [
+    { ldap: { ...ldap, filter: '(cn=*' } },
+    { ldap: { ...ldap, attributes: { name: 'cn)(x' } } },
+    { address: address.replace('ldap:', 'http:'), password },
+    { address: slapd.config.address },
+    { address: 'ldap://192.168.1.1', password },
+    { address: 'ldaps://cn=admin:secret@ldap.example.com', password },
+    { address: `${address}/dc=x`, password },
+  ])
+    assert.equal((await change(wrong)).status, 400, JSON.stringify(wrong));
+});
+
+test('phonebook source - an LDAP server that closes, or sends without end, is named and keeps what is known', async (t) => {
+  const rig = await phonebookSourcesRig(t);
+  const server = net.createServer((socket) => {
+    socket.on('error', () => undefined);
+    answer(socket);
+  });
+  let answer = (socket: net.Socket): void => void socket.destroy();
+  server.listen(0, '127.0.0.1');
+  await new Promise((done) => server.once('listening', done));
+  t.after(() => void server.close());
+  const address = `ldap://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await rig.follow({ kind: 'ldap', title: 'Broken', address, ldap: { base: 'dc=example' } });
+  assert.match(String(await rig.sync()), /closed|reset/i);
+  // One message of 2 GB, of which the beginning comes again and again.
+  answer = (socket) => {
+    socket.write(Buffer.from([0x30, 0x84, 0x7f, 0xff, 0xff, 0xff]));
+    const more = Buffer.alloc(1_048_576);
+    const send = (): void => {
+      while (!socket.destroyed && socket.write(more));
+    };
+    socket.on('drain', send);
+    send();
+  };
+  assert.match(String(await rig.sync()), /more than 8388608 bytes/);
+});

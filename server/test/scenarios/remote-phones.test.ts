@@ -1,0 +1,130 @@
+/** Phones at home and in the office call each other through the NAT of both. */
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { before, describe, test } from 'node:test';
+import { SECRET, extensions, prepareCompany } from '../support/company.ts';
+import { freePort, freeRange } from '../support/ports.ts';
+import type { WebPhone } from '../support/browser.ts';
+import { registerPhone } from '../support/phone.ts';
+import type { Phone } from '../support/phone.ts';
+import { ADDRESSES, inNet, isInside, letUdpOut, noNets, runInNets } from '../support/nets/nets.ts';
+import { remotePhone } from '../support/nets/remote-phone.ts';
+import { useBrowser, useSite } from '../support/use-site.ts';
+
+const HEARD = 50;
+
+if (isInside) {
+  const [tlsPort, turnPort, relayPorts] = [await freePort(), await freePort(), await freeRange(40)];
+  const server = { host: ADDRESSES.officeGateway, port: tlsPort };
+  describe('remote phones', () => {
+    const browser = useBrowser(inNet('home'));
+    const site = useSite(() => ({
+      env: { OFFHOOK_CORS_ORIGINS: browser().origin },
+      host: ADDRESSES.office,
+      prepare: prepareCompany({
+        people: extensions(2001, 2004),
+        encrypted: ['2001'],
+        objects: {
+          network: [
+            {
+              name: 'site',
+              external_address: ADDRESSES.officeGateway,
+              local_nets: ['192.168.10.0/24', '127.0.0.0/8'],
+              tls_port: tlsPort,
+              turn_port: turnPort,
+              turn_relay_ports: { from: relayPorts, to: relayPorts + 39 },
+              ice_hosts: [{ local: ADDRESSES.office, external: ADDRESSES.officeGateway }],
+            },
+          ],
+        },
+      }),
+    }));
+    const phoneInOffice = () =>
+      registerPhone({
+        server: site().sip,
+        extension: '2002',
+        password: SECRET,
+        at: { host: ADDRESSES.office, port: 0 },
+      });
+    async function pageAtHome() {
+      const { sip } = (await site().person('2003')).login;
+      const outside = (url: string): string => url.replace(ADDRESSES.office, ADDRESSES.officeGateway);
+      const turn = sip.turn && { ...sip.turn, urls: sip.turn.urls.map(outside) };
+      return await browser().phone({ ...sip, ws_url: outside(sip.ws_url), turn });
+    }
+    /** The office calls the page, both hear each other, and the page is closed. */
+    async function isCalled(page: WebPhone, office: Phone): Promise<void> {
+      const call = await office.invite('2003');
+      call.play('tone');
+      await page.incoming();
+      await page.answer();
+      await Promise.all([page.talks(), call.hears(HEARD)]);
+      await call.hangup();
+      await page.ended();
+      await page.close();
+    }
+    let ca = '';
+    before(async () => {
+      ca = await readFile(path.join(site().dataDir, 'tls', 'ca.pem'), 'utf8');
+    });
+
+    test('remote phones - a desk phone at home and one in the office call each other, encrypted outside', async () => {
+      await using home = await remotePhone('home', {
+        server,
+        extension: '2001',
+        password: SECRET,
+        ca,
+        srtp: true,
+        at: { host: ADDRESSES.home, port: 0 },
+      });
+      await using office = await phoneInOffice();
+      await home.invite('2002');
+      const incoming = await office.incoming();
+      await incoming.answer();
+      incoming.play('tone');
+      await home.answered();
+      await incoming.hears(HEARD);
+      const { decrypted, heard } = await home.hears(HEARD);
+      assert.ok(decrypted >= heard);
+      await home.hangup();
+      await incoming.ended();
+
+      const call = await office.invite('2001');
+      call.play('tone');
+      assert.equal(await home.answer(), '2002');
+      await call.hears(HEARD);
+      await home.hears(HEARD);
+      await call.hangup();
+      await home.ended();
+    });
+
+    test('remote phones - a browser at home and a phone in the office call each other', async () => {
+      const page = await pageAtHome();
+      await using office = await phoneInOffice();
+      await page.call('2002');
+      const incoming = await office.incoming();
+      await incoming.answer();
+      incoming.play('tone');
+      await page.answered();
+      await Promise.all([page.talks(), incoming.hears(HEARD)]);
+      await page.hangup();
+      await incoming.ended();
+
+      await isCalled(page, office);
+    });
+
+    test('remote phones - a browser whose firewall drops UDP talks through TURN over TCP', async (t) => {
+      t.after(() => letUdpOut(true));
+      letUdpOut(false);
+      const page = await pageAtHome();
+      await using office = await phoneInOffice();
+      await isCalled(page, office);
+    });
+  });
+} else {
+  test('remote phones - through the NAT of an office and of a home', { skip: noNets() }, async () => {
+    const { code, out } = await runInNets(import.meta.filename);
+    assert.equal(code, 0, out);
+  });
+}

@@ -1,0 +1,144 @@
+/** A public net with an office and a home behind a NAT each, in network namespaces that end with the test. */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import os from 'node:os';
+import path from 'node:path';
+import { obtainPackages } from '../../../src/adapters/asterisk/provision/packages.ts';
+
+/** Addresses of RFC 5737 outside, of RFC 1918 behind the gateways. */
+export const ADDRESSES = {
+  provider: '203.0.113.1',
+  officeGateway: '203.0.113.10',
+  homeGateway: '203.0.113.20',
+  office: '192.168.10.2',
+  home: '192.168.20.2',
+} as const;
+export type Net = 'public' | 'office' | 'home';
+/** Command that runs a program in one of the nets. */
+export const inNet = (net: Net, ...command: readonly string[]): string[] => [
+  'ip',
+  'netns',
+  'exec',
+  net,
+  ...command,
+];
+
+const INSIDE = 'TEST_NETS';
+/** Command of nftables, as JSON. */
+const NFT = 'TEST_NETS_NFT';
+/** Whether this process runs in the office; else `runInNets` runs the file there. */
+export const isInside = process.env[INSIDE] === 'office';
+
+/** Reason why no nets can be made here, as in containers and where the system forbids it; false where they can. */
+export const noNets = (): string | false =>
+  spawnSync('unshare', ['-Urnm', 'true']).status === 0
+    ? false
+    : 'this machine lets no program make network namespaces (unshare -Urnm)';
+
+/** Runs this test file again in the office of new nets; returns its exit code and what it wrote. */
+export async function runInNets(file: string): Promise<{ readonly code: number; readonly out: string }> {
+  const cache = process.env['OFFHOOK_CACHE'] ?? path.join(os.homedir(), '.cache', 'offhook');
+  const tree = await obtainPackages({ cache, packages: ['nftables'] });
+  const { NODE_TEST_CONTEXT: _outer, ...env } = process.env;
+  const child = spawn(
+    'unshare',
+    ['-Urnm', '--kill-child', '--fork', process.execPath, import.meta.filename, file],
+    {
+      env: { ...env, [NFT]: JSON.stringify(tree.command('usr/sbin/nft')), OFFHOOK_CACHE: cache },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
+  let out = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (out = (out + chunk.toString('utf8')).slice(-100_000)));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code: code ?? -1, out };
+}
+
+function run(command: readonly string[], input = ''): void {
+  const [program = '', ...args] = command;
+  const done = spawnSync(program, args, { input, encoding: 'utf8' });
+  if (done.error) throw done.error;
+  if (done.status !== 0) throw new Error(`${command.join(' ')}: ${done.stderr || done.stdout}`);
+}
+const ip = (text: string): void => run(['ip', ...text.split(' ')]);
+
+interface Gateway {
+  readonly net: 'office' | 'home';
+  readonly outside: string;
+  /** First three bytes of the net behind it. */
+  readonly inside: string;
+}
+/** A namespace that routes between the bridge outside and a net of its own. */
+function addGateway({ net, outside, inside }: Gateway): void {
+  const gateway = `${net}-gateway`;
+  for (const name of [gateway, net]) {
+    ip(`netns add ${name}`);
+    ip(`-n ${name} link set lo up`);
+  }
+  ip(`link add ${net}-out netns public type veth peer name wan netns ${gateway}`);
+  ip(`-n public link set ${net}-out master bridge up`);
+  ip(`-n ${gateway} addr add ${outside}/24 dev wan`);
+  ip(`-n ${gateway} link set wan up`);
+  ip(`link add lan netns ${gateway} type veth peer name lan netns ${net}`);
+  ip(`-n ${gateway} addr add ${inside}.1/24 dev lan`);
+  ip(`-n ${gateway} link set lan up`);
+  ip(`-n ${net} addr add ${inside}.2/24 dev lan`);
+  ip(`-n ${net} link set lan up`);
+  ip(`-n ${net} route add default via ${inside}.1`);
+  run(inGateway(net, 'sysctl', '-qw', 'net.ipv4.ip_forward=1'));
+}
+/** Whether UDP leaves the home; a firewall that drops it is the usual one of hotels and offices. */
+export function letUdpOut(allowed: boolean): void {
+  const nft = JSON.parse(process.env[NFT] ?? '[]') as string[];
+  run(inGateway('home', ...nft, 'flush', 'chain', 'ip', 'filter', 'datagrams'));
+  if (!allowed)
+    run(
+      inGateway('home', ...nft, 'add', 'rule', 'ip', 'filter', 'datagrams', 'meta', 'l4proto', 'udp', 'drop'),
+    );
+}
+const inGateway = (net: Gateway['net'], ...command: string[]): string[] => [
+  'ip',
+  'netns',
+  'exec',
+  `${net}-gateway`,
+  ...command,
+];
+
+/** The office passes everything on to its machine; the home lets nothing in and gives each flow a port at random. */
+const RULES = {
+  office: `table ip nat {
+  chain in { type nat hook prerouting priority -100; iifname "wan" dnat to ${ADDRESSES.office}; }
+  chain out { type nat hook postrouting priority 100; oifname "wan" masquerade; }
+}
+`,
+  home: `table ip nat {
+  chain out { type nat hook postrouting priority 100; oifname "wan" masquerade random; }
+}
+table ip filter {
+  chain datagrams { type filter hook forward priority -10; }
+  chain through { type filter hook forward priority 0; policy drop; iifname "lan" accept; ct state established,related accept; }
+}
+`,
+} as const;
+
+/** Builds the nets in the namespace of this process. */
+function build(nft: readonly string[]): void {
+  run(['mount', '-t', 'tmpfs', 'tmpfs', '/run']);
+  ip('netns add public');
+  ip('-n public link set lo up');
+  ip('-n public link add bridge type bridge');
+  ip(`-n public addr add ${ADDRESSES.provider}/24 dev bridge`);
+  ip('-n public link set bridge up');
+  addGateway({ net: 'office', outside: ADDRESSES.officeGateway, inside: '192.168.10' });
+  addGateway({ net: 'home', outside: ADDRESSES.homeGateway, inside: '192.168.20' });
+  for (const net of ['office', 'home'] as const) run(inGateway(net, ...nft, '-f', '-'), RULES[net]);
+}
+
+if (import.meta.main) {
+  const [, , file = ''] = process.argv;
+  build(JSON.parse(process.env[NFT] ?? '[]') as string[]);
+  const [program = '', ...args] = inNet('office', process.execPath, file);
+  const done = spawnSync(program, args, { env: { ...process.env, [INSIDE]: 'office' }, stdio: 'inherit' });
+  process.exitCode = done.status ?? 1;
+}
