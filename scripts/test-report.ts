@@ -32,8 +32,10 @@ const noCounts = (): Counts => ({
   skipped: 0,
   todo: 0,
 });
-/** Lines of output shown with a file's failures, also at the end of the run, because a CI log may be cut to its end. */
+/** Lines of output shown with a file's failures. */
 const KEPT_LINES = 150;
+/** Characters of one failure in the list at the end of the run: a CI log may be cut to its last 10,000. */
+const KEPT_AT_END = 700;
 const SLOWEST = 10;
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 const indent = (text: string): string => text.replaceAll(/^(?=.)/gm, '    ');
@@ -71,19 +73,20 @@ export class Report {
     }
     if (failures.length > 0 && this.#results.length > 1) {
       this.#write('\nfailed:\n');
-      for (const result of this.#results) if (result.failures.length > 0) this.#failures(result);
+      for (const failure of failures) this.#failure(failure, KEPT_AT_END);
     }
     const totals = TOTALS.map((key) => `ℹ ${WORDS[key] ?? key} ${counts[key]}`);
     this.#write(`\n${[...totals, `ℹ duration_ms ${Math.round(ms)}`].join('\n')}\n`);
     return failures.length === 0 && counts.failed === 0 && counts.cancelled === 0 && counts.tests > 0;
   }
   #failures({ failures, output }: FileResult): void {
-    failures.forEach((failure) => this.#failure(failure));
+    for (const failure of failures) this.#failure(failure);
     const lines = output.trimEnd().split('\n').slice(-KEPT_LINES);
     if (output !== '') this.#write(`${indent(`The file wrote last:\n${lines.join('\n')}`)}\n`);
   }
-  #failure({ name, at, error }: Failure): void {
-    const { message, frames } = this.#read(error);
+  #failure({ name, at, error }: Failure, most = Infinity): void {
+    const { message: whole, frames } = this.#read(error);
+    const message = whole.length > most ? `${whole.slice(0, most)} …` : whole;
     const where = frames.length > 0 ? `${frames.map((frame) => `at ${frame}`).join('\n')}\n` : '';
     this.#write(`  ✖ ${at}  ${name}`.trimEnd() + `\n${indent(`${message}\n${where}`)}`);
   }

@@ -2,9 +2,9 @@
 import type { BrowserContext, Page } from 'playwright-core';
 
 /** Number of newest lines kept for each page. */
-const MOST_LINES = 30;
-const LONGEST = 300;
-const MOST_TEXT = 1_000;
+const MOST_LINES = 24;
+const LONGEST = 240;
+const MOST_TEXT = 1_500;
 /** Frames that every page exchanges continuously. */
 const IDLE = /^\{"op":"(?:ping|pong|heartbeat)"/;
 const logs = new WeakMap<Page, string[]>();
@@ -14,7 +14,8 @@ function watch(page: Page): void {
   logs.set(page, lines);
   const began = Date.now();
   const add = (line: string): void => {
-    lines.push(`${Date.now() - began} ms ${line.slice(0, LONGEST)}`);
+    // One line each, because a report keeps only its last lines.
+    lines.push(`${Date.now() - began} ms ${line.replaceAll(/\s*\n\s*/g, ' · ').slice(0, LONGEST)}`);
     if (lines.length > MOST_LINES) lines.shift();
   };
   page.on('response', (response) => {
