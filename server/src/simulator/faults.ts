@@ -15,7 +15,9 @@ export const Fault = z.discriminatedUnion('fault', [
   z.strictObject({ fault: z.literal('disconnect') }).describe('Every connection is cut, without a word.'),
   z
     .strictObject({ fault: z.literal('gap') })
-    .describe('The journal forgets its events: older cursors get a gap, streams are cut.'),
+    .describe(
+      'The link to the engine breaks and returns while every stream is cut, and the journal forgets its events: each cursor gets a gap.',
+    ),
   z
     .strictObject({ fault: z.literal('epoch') })
     .describe('The service starts again without its journal; calls are gone.'),
@@ -86,6 +88,7 @@ async function erase(simulator: SimulatedService, number: string): Promise<void>
     ({ state } = Erasure.parse(now).erasure);
   }
 }
+const TOLD = 'the simulator was told so';
 const REFUSED = { refuse: 'a fault that the simulator was told to make' } as const;
 
 export async function applyFault(simulator: SimulatedService, given: Fault): Promise<void> {
@@ -101,12 +104,19 @@ export async function applyFault(simulator: SimulatedService, given: Fault): Pro
     case 'disconnect':
       return front.disconnect();
     case 'gap':
-      simulator.trimJournal();
-      return front.disconnect();
+      // A stream that had read everything would miss nothing; the events of the link are what it misses.
+      return front.alone(async () => {
+        const away = site.link.engine.status().link === 'down';
+        if (!away) site.link.cut(TOLD);
+        site.link.restore(false);
+        if (away) site.link.cut(TOLD);
+        await simulator.settled();
+        simulator.trimJournal();
+      });
     case 'epoch':
       return simulator.loseJournal();
     case 'engine_away':
-      site.link.cut('the simulator was told so');
+      site.link.cut(TOLD);
       return;
     case 'engine_back':
       site.link.restore(fault.restarted);

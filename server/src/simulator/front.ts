@@ -25,7 +25,7 @@ export interface AskedRequest {
   /** Path and query. */
   readonly path: string;
   /** Text of the body, cut at 64 KiB; empty without one. */
-  readonly body: string;
+  body: string;
   /** Null until it is answered, and for a WebSocket. */
   status: number | null;
   /** True where a fault answered it, so that the service never received it. */
@@ -41,6 +41,8 @@ export interface Front extends AsyncDisposable {
   readonly requests: AskedRequest[];
   /** Cuts every connection to the service, without a word. */
   disconnect(): void;
+  /** Cuts every connection and refuses new ones while this work lasts. */
+  alone(work: () => Promise<void>): Promise<void>;
 }
 export interface FrontOptions {
   readonly port: number;
@@ -57,22 +59,21 @@ const late = (ms: () => number): Transform =>
     },
   });
 
-export async function openFront({ port, target, now, control }: FrontOptions): Promise<Front> {
-  const faults: NetworkFaults = { answer: null, slow_ms: 0 };
-  const links = new Set<Duplex>();
+/** The newest requests to the service. */
+function requestLog(now: () => Date) {
   const requests: AskedRequest[] = [];
-  const note = ({ method = '', url = '' }: http.IncomingMessage, fault: boolean) => {
-    const asked = {
-      at: now().toISOString(),
-      method,
-      path: url,
-      body: '',
-      status: null as number | null,
-      fault,
-    };
+  const note = ({ method = '', url = '' }: http.IncomingMessage, fault: boolean): AskedRequest => {
+    const asked = { at: now().toISOString(), method, path: url, body: '', status: null, fault };
     if (requests.push(asked) > MOST_REQUESTS) requests.shift();
     return asked;
   };
+  return { requests, note };
+}
+export async function openFront({ port, target, now, control }: FrontOptions): Promise<Front> {
+  const faults: NetworkFaults = { answer: null, slow_ms: 0 };
+  let shut = false;
+  const links = new Set<Duplex>();
+  const { requests, note } = requestLog(now);
   const keep = (link: Duplex): void => {
     if (links.has(link)) return;
     links.add(link);
@@ -116,6 +117,10 @@ export async function openFront({ port, target, now, control }: FrontOptions): P
       void control(request, response);
       return;
     }
+    if (shut) {
+      request.socket.destroy();
+      return;
+    }
     const { answer } = faults;
     if (answer !== null && answer.next > 0) {
       answer.next -= 1;
@@ -123,6 +128,10 @@ export async function openFront({ port, target, now, control }: FrontOptions): P
     } else forward(request, response);
   });
   server.on('upgrade', (request: http.IncomingMessage, socket: Duplex, head: Buffer) => {
+    if (shut) {
+      socket.destroy();
+      return;
+    }
     keep(socket);
     note(request, false);
     const onward = net.connect(target(), HOST);
@@ -154,6 +163,15 @@ export async function openFront({ port, target, now, control }: FrontOptions): P
     faults,
     requests,
     disconnect,
+    async alone(work) {
+      shut = true;
+      disconnect();
+      try {
+        await work();
+      } finally {
+        shut = false;
+      }
+    },
     async [Symbol.asyncDispose]() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       disconnect();

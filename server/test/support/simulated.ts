@@ -28,6 +28,7 @@ export interface Reply {
   readonly agents: readonly { readonly extension: string; readonly state: string }[];
   readonly events: readonly { readonly type: string }[];
   readonly cursor: number;
+  readonly gap: unknown;
   readonly operation: { readonly call_id: string };
 }
 export async function simulated(t: TestContext): Promise<Simulator> {
