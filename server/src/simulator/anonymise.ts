@@ -29,7 +29,7 @@ function contractWords() {
 }
 
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
-/** Ids of calls, operations and recordings: a counter, a time or chance. */
+/** Ids of calls, operations and recordings: a counter, a time or a random value. */
 const CALL_ID = /^[\w-]+:((?:oh-[0-9a-f]{12}-)?\d{10}\.\d+)$/;
 const CHANCE_ID =
   /^(?:[a-z]+-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$|^[0-9a-hjkmnp-tv-z]{26}$/;
@@ -90,7 +90,7 @@ export class Anonymiser {
     }
     return made;
   }
-  /** Of the same length where there is room; the first digit is no 0. */
+  /** Of the same length where enough numbers exist; the first digit is not 0. */
   #short(text: string): string {
     const { length } = text;
     return this.#makeUp(`short ${length}`, text, (n) => String(2 * 10 ** (length - 1) + n));

@@ -1,4 +1,4 @@
-/** Who works at the simulated site: the demo company, or that of a file. */
+/** Configuration of the simulated site: the demo company, or that of a file. */
 import { ConfigDocument, documentField } from '@offhook/contract/config.ts';
 import { KINDS } from '@offhook/contract/config-objects.ts';
 import { ServiceError } from '../core/errors.ts';

@@ -1,4 +1,4 @@
-/** The control of the simulator over HTTP: what a test in any language does to it. */
+/** The control of the simulator over HTTP, for tests in any language. */
 import type http from 'node:http';
 import { z } from 'zod';
 import { ServiceError, messageOf } from '../core/errors.ts';

@@ -1,4 +1,4 @@
-/** Faults by name, each made where it happens in life. */
+/** Faults by name, each made at the part that fails at a real site. */
 import { ServiceError } from '../core/errors.ts';
 import { z } from 'zod';
 import type { SimulatedService } from './simulator.ts';

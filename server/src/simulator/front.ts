@@ -1,6 +1,6 @@
 /**
- * The address of the simulator: requests go to the service behind it, `/simulator` is the control. Faults of the network happen
- * here, between client and service, where they happen in life.
+ * The address of the simulator: requests go to the service behind it, `/simulator` is the control. Faults of the network are
+ * made here, between client and service.
  */
 import http from 'node:http';
 import net from 'node:net';
@@ -39,7 +39,7 @@ export interface Front extends AsyncDisposable {
   readonly faults: NetworkFaults;
   /** The newest requests to the service, oldest first. */
   readonly requests: AskedRequest[];
-  /** Cuts every connection to the service, without a word. */
+  /** Cuts every connection to the service without a close frame. */
   disconnect(): void;
   /** Cuts every connection and refuses new ones while this work lasts. */
   alone(work: () => Promise<void>): Promise<void>;

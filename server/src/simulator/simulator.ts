@@ -1,4 +1,4 @@
-/** A whole site without an engine: the service on the simulated exchange, behind an address that keeps through its restarts. */
+/** A whole site without an engine: the service on the simulated exchange, behind an address that stays through its restarts. */
 import fs from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -36,7 +36,7 @@ import type { Cast, StoryName } from './stories.ts';
 
 /** A Monday at nine, UTC. */
 const START = Date.UTC(2026, 10, 23, 9);
-/** Turns of the event loop without a write or an event after which nothing more follows of a moment. */
+/** Turns of the event loop without a write or an event after which a moment is complete. */
 const QUIET_TURNS = 4;
 const MOST_ADVANCE_MS = 366 * 86_400_000;
 
@@ -74,7 +74,7 @@ export interface Simulator extends AsyncDisposable {
   fault(fault: Fault): Promise<void>;
   /** The newest requests to the service, oldest first. */
   requests(): readonly AskedRequest[];
-  /** Everything is as it was at the start. */
+  /** Returns to the state of the start. */
   reset(): Promise<void>;
   close(): Promise<void>;
 }
@@ -156,7 +156,7 @@ export class SimulatedService implements Simulator {
       return Promise.reject(new ServiceError('invalid_request', z.prettifyError(parsed.error)));
     return this.#next(() => this.run(parsed.data));
   }
-  /** Performs steps; the caller has the line of plays. */
+  /** Performs steps; the caller holds the queue of plays. */
   async run(steps: readonly z.input<typeof Step>[]): Promise<Played> {
     const calls: string[] = [];
     // What commands did before is stored first, so that it is the same batch in each run.
@@ -271,7 +271,7 @@ export class SimulatedService implements Simulator {
         clock,
         company: this.#company,
         passwordCost: LEAST_COST,
-        // A temporary folder; and work that waited for a disk would be of another moment in each run.
+        // The folder is temporary, and a wait for the disk would differ in each run.
         flusher: { flush: async () => void (this.#writes += 1), close: async () => undefined },
         onCreated: (parts) => (this.#parts = parts),
         openEngineSite: async ({ config }) => {

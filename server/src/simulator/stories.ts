@@ -2,12 +2,12 @@
 import type { z } from 'zod';
 import type { Step } from './steps.ts';
 
-/** Who takes part, and for how long; each has a default of the demo company. */
+/** Parties and durations; each has a default of the demo company. */
 export interface Cast {
   /** A number outside. */
   readonly caller: string;
   readonly agent: string;
-  /** Whom a call is passed on to, or who rings beside the agent. */
+  /** Extension that gets a transfer, or rings beside the agent. */
   readonly other: string;
   readonly queue: string;
   readonly ring_seconds: number;

@@ -1,4 +1,4 @@
-/** Channels that ring others: who answers, declines, gives up or rings in vain. */
+/** Channels that ring others: answer, decline, cancel and timeout. */
 import type { Clock } from '../../ports/clock.ts';
 import type { Party } from '../../ports/engine.ts';
 import type { Channel, Switch } from './switch.ts';
@@ -9,7 +9,7 @@ const ANSWERED_ELSEWHERE = 26;
 const GAVE_UP = 127;
 const STATUS: Readonly<Record<number, string>> = { 17: 'BUSY', 21: 'BUSY', 34: 'CONGESTION' };
 
-/** What follows a dialling. */
+/** What happens after a dialling. */
 export interface Dialling {
   /** Called once no device rings any more, with the cause of the last one; 0 for no answer in time. */
   readonly failed: (cause: number) => void;

@@ -339,7 +339,7 @@ export class World {
     const by = itself ? c : undefined;
     this.#switch.hold(c, null);
     this.#switch.hangUp(c, waited ? 0 : NORMAL, by);
-    // A supervisor who listened, or a device that waited, is left alone too.
+    // The same holds for a supervisor who listened, and for a device that waited.
     if (left.length === 1) {
       const [other] = left;
       this.lines.ends(other!);

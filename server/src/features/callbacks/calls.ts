@@ -1,4 +1,4 @@
-/** A conversation → its calls in vain and its contacts. Pure. */
+/** A conversation → its missed calls and its contacts. Pure. */
 import type { Conversation } from '@offhook/contract/conversations.ts';
 import { digitsOf } from '@offhook/contract/search.ts';
 
@@ -19,9 +19,9 @@ export interface NumberCall {
 }
 type Leg = Conversation['legs'][number];
 
-/** Shorter ones are no numbers outside. */
+/** A shorter number is not an outside one. */
 const LEAST_DIGITS = 3;
-/** What an erasure leaves is no extension. */
+/** The text that an erasure leaves is not an extension. */
 const EXTENSION = /^\d{1,20}$/;
 /** More legs than this of one conversation are left out. */
 const MOST_SCOPES = 100;
@@ -30,7 +30,7 @@ const SERVED: ReadonlySet<string> = new Set(['waiting', 'answered', 'transferred
 /** Legs by which a call reaches a person itself. */
 const REACHING: ReadonlySet<string> = new Set(['called', 'transfer_target']);
 
-/** What callbacks know a conversation by; null where its other side showed no number. */
+/** Number that callbacks of a conversation belong to; null where the other side showed none. */
 export function outsideNumber({
   customer,
   erased,
@@ -48,12 +48,12 @@ function talksOf({ legs, extensions }: Conversation): readonly { by: string; at:
       .filter(({ state, with: others }) => (state === 'connected' || state === 'held') && others.length > 0)
       .flatMap(({ with: others, ended_at }) => {
         const known = others.flatMap((id) => byId.get(id)?.participant.extension ?? []);
-        // The call was forwarded out of the house: it was answered for those it was for.
+        // The call was forwarded to an outside number, so it was answered for those it rang.
         return (known.length > 0 ? known : extensions).map((by) => ({ by, at: Date.parse(ended_at) }));
       }),
   );
 }
-/** When a person was called in vain; null where it was not, or where the call did not reach it. */
+/** Time at which a person missed the call; null where the person did not, or where the call did not reach them. */
 function missedAt(extension: string, { legs, ended_at }: Conversation): number | null {
   const own = legs.filter(({ participant }) => participant.extension === extension);
   // Called, but without a device that could ring.
@@ -65,7 +65,7 @@ function missedAt(extension: string, { legs, ended_at }: Conversation): number |
   return Math.max(...rung.map((leg) => Date.parse(leg.ended_at)));
 }
 /**
- * `queuesOf`: the queues whose callbacks this extension sees. A call in vain counts where nobody talked with the other side
+ * `queuesOf`: the queues whose callbacks this extension sees. A missed call counts where nobody talked with the other side
  * afterwards, so an overflow that was answered leaves none.
  */
 export function callsOf(

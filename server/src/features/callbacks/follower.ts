@@ -62,7 +62,7 @@ export class Follower {
       page = await feed.changes(reader.cursor);
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== 'position_unknown') throw error;
-      // What is not in the feed any more is removed once all of it was read.
+      // Rows of conversations that the feed no longer has are deleted after a complete reading.
       this.#reader = { cursor: null, round: reader.round + 1, behind: true };
       await store.advance(this.#reader, []);
       return true;
@@ -82,10 +82,10 @@ export class Follower {
     const number = summary === null ? null : outsideNumber(summary);
     if (summary === null || number === null) return none;
     if (Date.parse(summary.started_at) < clock.now() - KEPT_MS) return none;
-    // A call that goes on changes often, and matters only where its number waits for it.
+    // A live call changes often, and matters only to a number with an open callback.
     if (summary.state === 'open' && !(await store.isOpen(number))) return none;
     const conversation = await feed.one(id);
-    // One that was merged meanwhile comes at its new place.
+    // A conversation merged since then has a later change in the feed.
     return conversation?.id === id ? { conversation: id, calls: callsOf(conversation, queuesOf) } : none;
   }
   async #removeBehind(reader: Reader): Promise<void> {

@@ -1,4 +1,4 @@
-/** Calls in vain and contacts of one number → its callbacks. Pure. */
+/** Missed calls and contacts of one number → its callbacks. Pure. */
 import { EVERY_QUEUE } from './calls.ts';
 import type { CallsTable } from './tables.ts';
 
@@ -23,7 +23,7 @@ export function settle(
   const tries = calls.filter(({ contact }) => contact === 0).toSorted((a, b) => a.at - b.at);
   const contacts = calls.filter(({ contact }) => contact === 1).toSorted((a, b) => a.at - b.at);
   const inVain = Map.groupBy(tries, ({ conversation }) => conversation);
-  /** Everyone whom the same calls did not reach: of a ring group, one call back is enough. */
+  /** Everyone who missed the same calls: for a ring group, one callback is enough. */
   const closersOf = (scope: string, own: readonly KnownCall[]): ReadonlySet<string> =>
     new Set([
       scope,
@@ -42,7 +42,7 @@ export function settle(
         byHand < last.at ? byHand : -Infinity,
       );
       const since = own.filter(({ at }) => at > before);
-      // A contact that ended in the same moment is before the try.
+      // A contact that ended at the same time precedes the try.
       const run = since.length === 0 ? [last] : since;
       return [
         scope,

@@ -25,7 +25,7 @@ export interface Reader {
   readonly round: number;
   readonly behind: boolean;
 }
-/** The calls of one conversation, which replace those known of it. */
+/** The calls of one conversation, which replace its stored ones. */
 export interface ReadCalls {
   readonly conversation: string;
   readonly calls: readonly NumberCall[];
@@ -60,7 +60,7 @@ export class CallbackStore {
       ? { cursor: null, round: 0, behind: false }
       : { cursor: row.cursor, round: row.round, behind: row.behind === 1 };
   }
-  /** Stores where the feed is read on, with what its page said; gives what changed. */
+  /** Stores the rows of a page and the position behind it; returns what changed. */
   async advance(reader: Reader, read: readonly ReadCalls[]): Promise<readonly Changed[]> {
     return this.transaction(async (trx) => {
       const row = { id: READER, ...reader, behind: reader.behind ? 1 : 0 };
@@ -85,7 +85,7 @@ export class CallbackStore {
       return settleAll(trx, [...before, ...rows]);
     });
   }
-  /** Removes what earlier rounds stored; null where nothing is left of it. Gives what changed. */
+  /** Deletes rows of earlier readings; null when none is left. Returns what changed. */
   removeBefore(round: number): Promise<readonly Changed[] | null> {
     return this.#remove('round', round);
   }
@@ -203,7 +203,7 @@ function seen<Q extends SelectQueryBuilder<Tables, 'callbacks', CallbackRow>>(
   );
 }
 
-/** Stores what follows from the calls of these numbers; gives what changed. */
+/** Stores the callbacks that follow from the calls of these numbers; returns what changed. */
 export async function settleAll(
   trx: Trx,
   numbers: readonly { readonly number: string }[],
@@ -268,7 +268,7 @@ async function settleNumber(trx: Trx, number: string): Promise<readonly Changed[
   for (const { id } of gone) await trx.deleteFrom('callbacks').where('id', '=', id).execute();
   return [...changed, ...gone];
 }
-/** Forgets the oldest callbacks of one person or queue beyond the limit. */
+/** Deletes the oldest callbacks of one person or queue beyond the limit. */
 async function trim(trx: Trx, scope: string): Promise<readonly Changed[]> {
   const beyond = await trx
     .selectFrom('callbacks')

@@ -3,7 +3,7 @@ import type { CloseReason } from '@offhook/contract/callbacks.ts';
 import type { z } from 'zod';
 import type { Migration } from '../../ports/store.ts';
 
-/** What one conversation means for one number: a call in vain, or a contact. Derived, so that reading again gives the same rows. */
+/** A missed call or a contact of one number, derived from one conversation, so that reading again gives the same rows. */
 export interface CallsTable {
   conversation: string;
   number: string;

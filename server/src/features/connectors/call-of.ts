@@ -12,7 +12,7 @@ const DIRECTIONS = {
   transit: ['transit', 'Passed on call'],
 } as const;
 const ended: Readonly<Record<string, string>> = { abandoned_in_queue: 'abandoned in the queue' };
-/** A call of which nothing is known. */
+/** An empty call. */
 export const NO_CALL: CallView = {
   id: '',
   direction: '',
@@ -62,7 +62,7 @@ function longest({ legs }: Conversation): string | undefined {
       talked.set(participant.extension, (talked.get(participant.extension) ?? 0) + talk_time);
   return [...talked].toSorted(([, a], [, b]) => b - a)[0]?.[0];
 }
-/** Extension of the person of the house who handled it by the rule of the file, else the first that took part. */
+/** Extension that handled the call by the rule of the file, else the first that took part. */
 export function handledBy(conversation: Conversation, rule: ConnectorEntries['handled_by']): string | null {
   const all = talkers(conversation);
   const chosen = { last: all.at(-1), first: all[0], longest: longest(conversation) }[rule];
@@ -70,8 +70,8 @@ export function handledBy(conversation: Conversation, rule: ConnectorEntries['ha
 }
 
 /**
- * A conversation as expressions of a connector file read it; `publicUrl` is the address of the console, or empty, `person` a
- * person of the house by extension.
+ * A conversation as expressions of a connector file read it; `publicUrl` is the address of the console, or empty, `person`
+ * finds a person by extension.
  */
 export function callOf(
   conversation: Conversation,

@@ -46,7 +46,7 @@ export class CustomerCreator {
       });
     this.#underWay.add(key);
     try {
-      // A person waits for it, so it goes before entries.
+      // A person waits for the answer, so it precedes entries.
       return await rankedWithin(this.#deps.clock, 'lookup', CREATE_MS, (signal) =>
         this.#create(running, createCustomer, actor, { name, e164 }, signal),
       );
@@ -62,7 +62,7 @@ export class CustomerCreator {
     signal: AbortSignal,
   ): Promise<Made> {
     const { people } = this.#deps;
-    // Asked anew: a creation whose answer was lost may have made the customer.
+    // Looked up again: an earlier creation whose answer was lost may have made the customer.
     const found = await session!.lookup?.(e164, signal);
     if (found !== undefined && found.kind !== 'done') return failed('not_created', found);
     const [known] = found?.value ?? [];

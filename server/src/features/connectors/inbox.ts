@@ -30,7 +30,7 @@ export interface InboxDeps {
 }
 /** Limit of reading the users of a system. */
 const USERS_MS = 5_000;
-/** How long a message is known. */
+/** How long the id of a message is kept. */
 const KNOWN_MS = 86_400_000;
 const MESSAGES = { burst: 120, per_second: 2 } as const;
 const UNPROVEN = { burst: 10, per_second: 10 / 60 } as const;
@@ -55,7 +55,7 @@ export class Inbox {
     if (this.#unproven.left(address).remaining < 1) throw tooMany(60);
     const { store, clock } = this.#deps;
     const read = running?.row.enabled === true ? running.session?.inbox?.(message) : undefined;
-    // A connector that does not exist, is off or has no inbox is not told from a wrong secret.
+    // One error for a wrong secret and for a connector that does not exist, is off or has no inbox: a sender learns nothing.
     if (running === undefined || read === undefined || read.kind === 'refused') {
       this.#unproven.allows(address);
       throw new ServiceError('not_authenticated', 'the message does not prove that it is of this connector');
@@ -72,7 +72,7 @@ export class Inbox {
         await this.#record(running, wish, 'ok', ip);
       } catch (error) {
         await this.#record(running, wish, 'failed', ip);
-        // Sent again it would repeat what was done before.
+        // The system may send the message again, which would repeat the steps that were done.
         if (n === 0) await store.untake(id, read.id);
         throw error;
       }

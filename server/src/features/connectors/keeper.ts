@@ -34,7 +34,7 @@ export interface Away {
   readonly until: number;
   readonly failures: number;
 }
-/** Content of an entry now; `words`: reason why the conversation needs none. */
+/** Current content of an entry; `words`: reason why the conversation needs none. */
 interface About {
   readonly subject: EntrySubject;
   readonly change: number;
@@ -176,7 +176,7 @@ export class EntryKeeper {
     return fresh === null ? [] : [fresh];
   }
 
-  /** Waits while the system is away, then asks whether it is back. */
+  /** Waits while the system is away, then checks it. */
   async #isBack(away: Away): Promise<boolean> {
     const { clock } = this.#deps;
     const ms = Math.min(away.until - clock.now(), AWAY_SECONDS.at(-1)! * 1_000);
@@ -271,7 +271,7 @@ export class EntryKeeper {
     const row = await this.#put(read, (now) => ledger.claimed({ ...now, customer_id }, clock.now()));
     if (row === null) return;
     const outcome = await this.#request(row, subject);
-    // Also where the keeper is closing: the answer is worth more than the doubt.
+    // Also while the keeper closes: a stored result prevents a doubt.
     await untilDone(
       'storing the result of an entry',
       () =>
@@ -359,7 +359,7 @@ function chosenOf(
   const company = rule === 'company' ? found.find(({ kind }) => kind === 'company') : undefined;
   return company ?? found[0] ?? null;
 }
-/** Of a conversation that is no more: its entry can still be removed or looked for. */
+/** For a deleted conversation, whose entry can still be removed or searched for. */
 function emptySubject({ conversation, customer_id }: Entry): EntrySubject {
   return {
     call: { ...NO_CALL, id: conversation },

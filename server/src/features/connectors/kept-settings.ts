@@ -7,7 +7,7 @@ import type { ConnectorRow } from './store.ts';
 
 type Settings = Pick<ConnectorRow, 'settings' | 'secrets'>;
 
-/** Settings that stay where the file is another one; a secret only where it is one there too, so that none is shown. */
+/** Settings that a change of the file keeps; a secret only where the new file has it as a secret, so that none is shown. */
 export function keptOf({ document }: ConnectorFile, { settings, secrets }: Settings): Record<string, string> {
   const known = new Map(Object.entries(document.settings));
   return Object.fromEntries([
@@ -23,8 +23,8 @@ function addressesOf(file: ConnectorFile, { settings, secrets }: Settings): read
   return all.flatMap((one) => (one === undefined ? [] : [fillText(one, { set: values })]));
 }
 /**
- * Whether requests go to an address that they did not go to before. Throws `invalid_request` where a secret of before would go
- * there: who may change the address is not therefore to learn the secret.
+ * True where requests go to a new address. Throws `invalid_request` where a stored secret would be sent to it: the right to
+ * change the address is not the right to read the secret.
  */
 export function isMoved(
   before: { readonly file: ConnectorFile | null; readonly row: Settings },

@@ -13,7 +13,7 @@ export interface Abilities {
   readonly once: Once;
   readonly update: boolean;
   readonly remove: boolean;
-  /** How late their search may be. */
+  /** Delay after which the search of the system has new entries. */
   readonly settle_seconds: number;
 }
 /** A change of the feed. `none`: it was merged into another conversation, or erased where entries can be removed. */
@@ -45,7 +45,7 @@ const HEADER_MS = 2 * 3_600_000;
 const FOREVER = Number.MAX_SAFE_INTEGER;
 
 const resting = { task: null, next_at: FOREVER } as const;
-/** Task that makes the entry as wanted; null where it is so already. */
+/** Task that makes the entry as wanted; null where nothing is left to do. */
 export const taskOf = ({ wanted, remote_id }: Pick<Entry, 'wanted' | 'remote_id'>): EntryTask | null =>
   wanted === 1 ? (remote_id === null ? 'create' : 'update') : remote_id === null ? null : 'remove';
 
@@ -166,7 +166,7 @@ export function settled(
     if (PARK_ON.has(outcome.status)) return parked(told, outcome.words);
     return later(told, outcome.retry_after_seconds, { now, chance });
   }
-  // Nothing was done, and the connector waits as a whole: none of the entry's attempts is used up by an absence.
+  // The system did nothing and the whole connector waits, so no attempt of the entry is used up.
   if (outcome.kind === 'disconnected')
     return { ...told, state: 'waiting', attempts: row.attempts - 1, next_at: now };
   if (outcome.kind === 'unsent') return later(told, outcome.retry_after_seconds, { now, chance });
@@ -185,7 +185,7 @@ function later(row: Entry, retryAfter: number | null, { now, chance }: Timing): 
   return { ...row, state: 'waiting', next_at: now + delay };
 }
 
-/** What an entry whose create is in doubt does next: look for it, or send it again because they know the repetition. */
+/** Next step of an entry whose create is in doubt: a search, or the same request where the system detects a repetition. */
 export function doubtOf(row: Entry, { once }: Abilities, now: number): 'find' | 'again' | 'uncertain' {
   if (once === 'find') return 'find';
   if (once === 'own_id') return 'again';

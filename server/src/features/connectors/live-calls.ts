@@ -1,4 +1,4 @@
-/** What live calls become for systems that follow them: each call with an outside party rings once, is answered once, and ends once. */
+/** Events of live calls → messages for connected systems: one ring, one answer and one end of each call with an outside party. */
 import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
 import type { LegDisposition } from '@offhook/contract/conversations.ts';
 import { rfc3339 } from '../../core/clock.ts';
@@ -11,12 +11,12 @@ export interface LiveMessage {
   readonly kind: PushKind;
   readonly at: number;
   readonly call: CallView;
-  /** Extension of the person of the house whom it is about: who rings, answers or is transferred to. */
+  /** Extension that rings, answers or gets the call by a transfer. */
   readonly extension: string | null;
 }
 type CallEvent = Extract<DomainEvent, { readonly type: `call.${string}` }>;
 interface Followed {
-  /** As the systems know the call: the first of the calls that were joined. */
+  /** Id of the call in the systems: that of the first of the joined calls. */
   readonly id: string;
   direction: EventData<'call.started'>['direction'];
   from: string;
@@ -39,7 +39,7 @@ export const DIRECTION_WORDS = {
   internal: 'internal',
   transit: 'transit',
 } as const;
-/** Ends of a ring that say how the call ended where no other ring followed. */
+/** Ends of a ring that are the end of the call where no other ring follows. */
 const REFUSALS: Readonly<Record<string, LegDisposition>> = {
   busy: 'busy',
   rejected: 'rejected',
@@ -114,7 +114,7 @@ export class LiveCalls {
     this.#calls.delete(data.call_id);
     if (data.merged_into !== null) {
       const into = this.#calls.get(data.merged_into);
-      // The systems know one of the two, which goes on there under the id that they know; of two one ends.
+      // Where the systems have one of the two calls, it goes on under its id; where they have both, one ends.
       if (call.announced && into?.announced !== true) {
         this.#calls.set(data.merged_into, call);
         return [];
@@ -189,7 +189,7 @@ const isOutside = ({ direction }: Followed): boolean => direction === 'in' || di
 function endingOf(call: Followed, { customer_disposition }: EventData<'call.ended'>): LegDisposition {
   if (call.answered_at !== null) return 'answered';
   if (call.direction === 'out') return customer_disposition ?? 'cancelled_by_caller';
-  // Whoever hangs up while it rings or waits ends the call; else the last one who refused it did.
+  // The side that hangs up during the ring or the wait ends the call; otherwise the last phone that refused it.
   if (call.ringing.size > 0 || call.refusal === null) return 'cancelled_by_caller';
   return call.refusal;
 }

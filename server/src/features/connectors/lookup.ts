@@ -5,7 +5,7 @@ import type { ConnectorResult } from './format/requests.ts';
 import { rankedWithin } from './ranked.ts';
 import type { Running } from './running.ts';
 
-/** A system that takes longer than this is left out: the phone rings meanwhile. */
+/** Limit of a lookup: the phone rings meanwhile, so a slower system is left out. */
 export const LOOKUP_MS = 1_500;
 /** How long an answer is reused; one without a customer is outdated sooner. */
 const FOUND_MS = 600_000;
@@ -31,7 +31,7 @@ export class Lookups {
     const able = all.filter(({ row, session }) => row.enabled && session?.lookup != null);
     return Promise.all(able.map(async (running) => ({ running, found: await this.#ask(running, e164) })));
   }
-  /** Grows with each `forgetAll`: what was asked before is not to be stored after it. */
+  /** Number of calls of `forgetAll`: the answer to an older request is not stored. */
   get generation(): number {
     return this.#generation;
   }
@@ -49,7 +49,7 @@ export class Lookups {
     const key = `${row.id}:${e164}`;
     const now = this.#clock.now();
     const known = this.#kept.get(key);
-    // One that lasts longer than any was kept before the clock was put back.
+    // A longer life than any answer has means that the clock was set back.
     if (known !== undefined && now < known.until && known.until - now <= FOUND_MS) return known.asked;
     const kept: Kept = {
       asked: rankedWithin(this.#clock, 'lookup', LOOKUP_MS, (signal) => session!.lookup!(e164, signal)),

@@ -5,7 +5,7 @@ import type { ConnectorSession, ConnectorUser, PersonView } from './format/sessi
 /** How long the list of a system's users is used before it is read again. */
 const USERS_MS = 3_600_000;
 
-/** People of the house, and the users of other systems that have their e-mail. */
+/** People of the site, and the users of other systems with the same e-mail. */
 export interface Directory {
   person(extension: string | null): PersonView | null;
   /** Null where the system has no such user, or does not list its users now. */
@@ -22,7 +22,7 @@ export interface Directory {
     user: string,
     signal: AbortSignal,
   ): Promise<string | null>;
-  /** Reads the users of a connector anew the next time. */
+  /** Drops the list of users of a connector. */
   forget(connector: number): void;
 }
 export function createPeople(directory: Pick<SiteDirectory, 'byExtension'>, clock: Clock): Directory {

@@ -1,6 +1,6 @@
 /**
- * The ledger holds ids, and words of other systems, which quote what they refuse: a number of the call among it. Beside it,
- * answers to lookups are kept in memory for a while.
+ * The ledger holds ids, and texts of other systems, which may quote a number of the call that they refuse. Answers to lookups
+ * are kept in memory for a short time.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Subject } from '../../numbers/subject.ts';
@@ -18,7 +18,7 @@ export function connectorData(
   forget: () => void,
 ): PersonalData {
   async function* about(subject: Subject, signal: AbortSignal): AsyncGenerator<Entry> {
-    // The digits of an extension are as well a status or an id there.
+    // The digits of an extension may also be a status or an id in such a text.
     if (subject.kind === 'extension') return;
     for (let after = 0; ;) {
       signal.throwIfAborted();

@@ -13,7 +13,7 @@ export class PhonebookWriter {
     this.#customers = customers;
     this.#e164 = e164;
   }
-  /** `by`: the number that the system found them by, which they have even where the file reads no numbers. */
+  /** `by`: the number that was looked up; stored also where the file reads no numbers. */
   store(connector: number, customers: readonly ConnectorCustomer[], by: string | null): Promise<void> {
     const given = customers.map(({ id, kind, name, company, numbers, emails, vip, blocked, url }) => {
       const all = by === null || numbers.some((one) => this.#e164(one) === by) ? numbers : [by, ...numbers];

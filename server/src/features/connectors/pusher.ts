@@ -15,10 +15,10 @@ export interface PusherDeps {
 }
 /** Messages of one connector that wait or are on their way. */
 const MAX_WAITING = 1_000;
-/** One request, so that a system that does not answer holds no entry up for long. */
+/** Limit of one request: pushes and entries share the limits of the connector, so a slow push delays entries. */
 const REQUEST_MS = 5_000;
 const REPEAT_MS = 1_000;
-/** How old a message may become. One about an end is worth more: without it the call rings there for ever. */
+/** Greatest age of a message. The end of a call may be older, because without it the call rings in the system for ever. */
 const FRESH_MS: Readonly<Record<PushKind, number>> = {
   ringing: 20_000,
   answered: 60_000,
@@ -35,7 +35,7 @@ export class Pusher {
   readonly #deps: PusherDeps;
   /** Messages of each call that wait, in order. */
   readonly #waiting = new Map<string, LiveMessage[]>();
-  /** Calls that go on and whose ring was dropped: what follows would mean nothing to the system. */
+  /** Live calls whose `ringing` was dropped; the system has no call that a later message could refer to. */
   readonly #missed = new Set<string>();
   readonly #running = new Set<Promise<void>>();
   readonly #closed = new AbortController();
@@ -101,7 +101,7 @@ export class Pusher {
       else if (!(await this.#deliver(message)) && message.kind === 'ringing') knows = false;
       lane.shift();
       this.#size -= 1;
-      // Only a call that goes on is remembered.
+      // An ended call has no later message.
       if (!knows && message.kind === 'ended') knows = true;
     }
     this.#size -= lane.length;
@@ -114,7 +114,7 @@ export class Pusher {
     const person = people.person(message.extension);
     const subject = { call: message.call, ...(person && { person }) };
     let words = 'the system has not answered in time';
-    // A message from the future was made before the clock was put back.
+    // A time ahead of now means that the clock was set back.
     while (Math.abs(clock.now() - message.at) <= FRESH_MS[message.kind]) {
       const result = await this.#within((signal) =>
         ranked('push', () => this.#push(message.kind, subject, signal)),
@@ -126,7 +126,7 @@ export class Pusher {
         return true;
       }
       ({ words } = result);
-      // Sent again only where nothing was done: a second ring of one call is a second call there.
+      // Sent again only where the system did nothing: it would take a second `ringing` for a second call.
       if (result.kind !== 'unsent') {
         this.#drop(words);
         return result.kind === 'unknown';

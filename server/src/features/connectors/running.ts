@@ -57,7 +57,7 @@ export async function fileOf(
   };
 }
 
-/** Keeps the newest refresh token of a connector: the one before it is worth nothing once it was used. */
+/** Keeps the newest refresh token of a connector; a used one is void. */
 function tokensOf(connector: number, { store, clock, log }: OpenDeps, signal: AbortSignal): TokenStore {
   let newest: string | null = null;
   return {

@@ -47,7 +47,7 @@ import { connectorOf, entryOf } from './view.ts';
 export interface ConnectorServiceParts extends Omit<OpenDeps, 'phonebook' | 'reject'> {
   readonly audit: Required<Audit>;
   readonly guard: Guard;
-  /** Whose national numbers are understood (numbers/e164.ts). */
+  /** Country whose national numbers are read (numbers/e164.ts). */
   readonly country: string;
   readonly customers: CustomerSources;
   readonly verbs: ConnectorVerbs;
@@ -55,7 +55,7 @@ export interface ConnectorServiceParts extends Omit<OpenDeps, 'phonebook' | 'rej
 const STOP_GRACE_MS = 2_000;
 /** Limit of a test, with its wait for the limits of the file. */
 const TEST_MS = 30_000;
-/** Numbers of live calls that are looked up at the same time; the calls of others go on without. */
+/** Limit of numbers that are looked up at the same time; further calls get no lookup. */
 const MAX_SOUGHT = 200;
 const RETRYABLE: ReadonlySet<ledger.Entry['state']> = new Set(['parked', 'uncertain', 'not_wanted']);
 
@@ -160,7 +160,7 @@ export class ConnectorService {
   async #seek(e164: string): Promise<void> {
     const { generation } = this.#lookups;
     for (const { running, found } of await this.#lookups.find(this.running, e164))
-      // A connector that was changed or deleted meanwhile leaves nothing behind.
+      // The connector may have been changed or deleted since the lookup began.
       if (
         found.kind === 'done' &&
         this.#running.get(running.row.id) === running &&
@@ -222,9 +222,9 @@ export class ConnectorService {
       const moved = file !== null && isMoved(before, { file, row: next }, wanted.settings ?? {});
       const detail = { changed: Object.keys(wanted).join(' '), enabled: next.enabled };
       await this.#parts.store.change(next, reads, this.#audited(actor, 'connector.changed', detail));
-      // Not begun anew before the keeper before has stored what it sent: two keepers would send twice.
+      // Begins after the previous keeper has stored its results: two keepers would send twice.
       await this.#end(before);
-      // A refresh token that an administrator gives is newer than the one that the system gave last, which is not for others.
+      // A refresh token from an administrator replaces the one that the system gave last.
       if (moved || JSON.stringify(next.secrets) !== JSON.stringify(row.secrets))
         await this.#parts.store.putToken(id, null);
       const [stored] = (await this.#parts.store.all()).filter((one) => one.id === id);
@@ -234,11 +234,11 @@ export class ConnectorService {
   remove(actor: Actor, id: number): Promise<void> {
     return this.#writes.run(async () => {
       const running = this.#find(id);
-      // From here on no lookup stores a customer of it.
+      // Lookups of a closed connector store no customer.
       this.#running.delete(id);
       await this.#end(running);
       try {
-        // First the customers: those of a connector that is gone could be deleted by none.
+        // Customers first: after the connector is deleted nothing could delete them.
         await this.#phonebook.removeAll(id);
         await this.#parts.store.remove(id, this.#audited(actor, 'connector.deleted'));
       } catch (error) {
@@ -274,7 +274,7 @@ export class ConnectorService {
       });
     this.#testing.add(id);
     try {
-      // A person waits for it, so it goes before entries.
+      // A person waits for the answer, so it precedes entries.
       const checked = await rankedWithin(this.#parts.clock, 'lookup', TEST_MS, (signal) =>
         session.check(signal),
       );

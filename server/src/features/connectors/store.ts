@@ -17,7 +17,7 @@ export type Position = Pick<ConnectorRow, 'cursor' | 'doubt_ms'>;
 /** A write in the same transaction as a change. */
 export type Also = (trx: Transaction<unknown>, id: number) => Promise<void>;
 
-/** A moment that far ahead was stored before the clock was put back. */
+/** A stored time further ahead than this means that the clock was set back. */
 const CLOCK_BACK_MS = 25 * 3_600_000;
 const NEVER = Number.MAX_SAFE_INTEGER;
 
@@ -107,7 +107,7 @@ function settingsIn(db: Kysely<Tables>, change: Change) {
         await trx.deleteFrom('connector_inbox').where('connector', '=', id).execute();
         await also(untyped(trx), id);
       }),
-    /** False where the message was acted on since `since`; marks it else, and forgets those of before. */
+    /** False for a message that was acted on since `since`; otherwise stores its id, and deletes ids from before `since`. */
     take: (connector: number, message: string, now: number, since: number): Promise<boolean> =>
       change(async (trx) => {
         const marks = trx.deleteFrom('connector_inbox').where('connector', '=', connector);
@@ -119,7 +119,7 @@ function settingsIn(db: Kysely<Tables>, change: Change) {
           .executeTakeFirstOrThrow();
         return Number(numInsertedOrUpdatedRows ?? 0n) > 0;
       }),
-    /** The message may come again, because it could not be acted on. */
+    /** Deletes the id of a message whose action failed, so that it may be sent again. */
     untake: (connector: number, message: string): Promise<void> =>
       change(async (trx) => {
         const marks = trx.deleteFrom('connector_inbox').where('connector', '=', connector);
@@ -156,7 +156,7 @@ function ledgerIn(db: Kysely<Tables>, change: Change) {
         }
         await trx.updateTable('connectors').set(position).where('id', '=', connector).execute();
       }),
-    /** Replaces a row by what `decide` makes of it as it is now; null leaves it. Undefined where it is gone. */
+    /** Replaces a row by the result of `decide`; null leaves it. Undefined for a deleted row. */
     decide: (id: number, decide: (row: Entry) => Entry | null, also?: Also): Promise<Entry | undefined> =>
       change(async (trx) => {
         const row = await trx

@@ -80,14 +80,14 @@ export class CustomerSyncer {
         throw new SyncFailure('the system names the same page as the next one');
       page = next;
     }
-    // A whole list names all that there are; an empty one is more likely a fault there than an empty system.
+    // A complete list names every customer; an empty one is more likely a fault than an empty system.
     if (before.cursor === null && seen.size > 0) await phonebook.removeOthers(this.#connector, seen, at);
     const last: SyncRow = { cursor, at, customers: seen.size };
     await store.putSync(this.#connector, last);
     return last;
   }
 }
-/** With the numbers of its rows on pages before: some systems list numbers instead of customers. */
+/** Adds the numbers of its rows on earlier pages: some systems list numbers instead of customers. */
 function withEarlier(one: ConnectorCustomer, seen: Map<string, readonly string[]>): ConnectorCustomer {
   const numbers = joinedNumbers(seen.get(one.id) ?? [], one.numbers);
   seen.set(one.id, numbers);

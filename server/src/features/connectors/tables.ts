@@ -19,7 +19,7 @@ export interface ConnectorsTable {
   from_ms: number;
   /** Position in the feed of changes; null is its beginning. */
   cursor: string | null;
-  /** Whether conversations before this moment have an entry is not known, because the feed or the ledger was lost. */
+  /** Conversations before this moment may have an entry that the ledger lacks, because the feed or the ledger was lost. */
   doubt_ms: number;
 }
 /** The ledger: one row for each conversation that has, had or should have an entry. */
@@ -36,10 +36,10 @@ export interface EntriesTable {
   remote_id: string | null;
   /** Id of the customer in their system. */
   customer_id: string | null;
-  /** Newest change of the feed, and the one whose state stands in the entry. */
+  /** Newest change of the feed, and the change whose state the entry holds. */
   wanted_change: number;
   sent_change: number;
-  /** Digest of what stands in the entry, so that a change that alters nothing there sends nothing. */
+  /** Digest of the content of the entry: a change with the same digest is not sent. */
   sent_hash: string | null;
   attempts: number;
   first_at: number | null;

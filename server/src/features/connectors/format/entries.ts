@@ -4,7 +4,7 @@ import type { Scope } from './names.ts';
 import { failure } from './requests.ts';
 import type { Answered, ConnectorFailure, ConnectorResult, Requester } from './requests.ts';
 
-/** Their user. */
+/** User of the other system. */
 export interface ConnectorUser {
   readonly id: string;
   readonly email: string | null;
@@ -113,7 +113,7 @@ export class Entries implements ConnectorEntries {
       return id === null ? failureOf(answered) : done({ id, existed });
     }
     const id = text(create.id?.({ ...scope, answer: answered.value }));
-    // An entry whose id is not known can never be updated, so it has to be found or looked at.
+    // An entry without an id can never be updated, so it must be found, or checked by a person.
     return id === null
       ? failure('unknown', 'the answer holds no id of the entry')
       : done({ id, existed: false });

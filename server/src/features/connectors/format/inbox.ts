@@ -1,4 +1,4 @@
-/** Messages of a connected system: how one proves itself, and what is to be done on it. */
+/** Messages of a connected system: their proof of origin, and the actions that they ask for. */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { InboxAction } from '@offhook/contract/connectors.ts';
 import { checkJson } from '../../../core/json-check.ts';
@@ -22,7 +22,7 @@ type Verify =
   | { readonly kind: 'body'; readonly token: Filler };
 export interface CompiledInbox {
   readonly verify: Verify;
-  /** What the system proves that it knows. */
+  /** Secret that a message must prove. */
   readonly secret: Template;
   readonly id: Filler | undefined;
   readonly on: readonly {
@@ -98,7 +98,7 @@ export function compileInbox(
 }
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-/** Takes as long whatever the texts are. */
+/** Compares in constant time. */
 const same = (a: string, b: string): boolean => timingSafeEqual(digest(a), digest(b));
 const textOf = (value: unknown): string | null =>
   (typeof value === 'string' && value !== '') || typeof value === 'number' || typeof value === 'bigint'

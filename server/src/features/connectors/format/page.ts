@@ -6,7 +6,7 @@ export function pageOf(value: unknown): string | undefined {
   const { protocol, href } = new URL(value);
   return (protocol === 'http:' || protocol === 'https:') && href.length <= 2_000 ? href : undefined;
 }
-/** A value as one part of a path; throws for one that would name another page. */
+/** A value as one segment of a path; throws for one that would change the path. */
 export function partOf(value: string): string {
   // An empty part of a path would name the collection instead of one of its members.
   if (value === '' || /^\.{1,2}$/.test(value))

@@ -103,7 +103,7 @@ export async function playPairs(file: ConnectorFile, text: string, clock: Clock)
     }
     if (traced.length < asks.length)
       wrong.push(`${about}: ${asks.length - traced.length} requests less than recorded`);
-    // By its JSON: a value that is undefined is one that is not there.
+    // Compared as JSON, where an undefined member is absent.
     const made: unknown = JSON.parse(JSON.stringify(result));
     if (!isDeepStrictEqual(made, gives))
       wrong.push(`${about}: gives ${shown(made)} instead of ${shown(gives)}`);
