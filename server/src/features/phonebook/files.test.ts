@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { MAX_MATCHES } from '@offhook/contract/phonebook.ts';
+import { MAX_CUSTOMERS_OF_A_PERSON, MAX_MATCHES } from '@offhook/contract/phonebook.ts';
 import type { PhonebookChange } from '@offhook/contract/phonebook.ts';
 import { ImportReply, MAX_IMPORT_ROWS } from '@offhook/contract/phonebook-files.ts';
 import type { ImportFinding } from '@offhook/contract/phonebook-files.ts';
@@ -54,6 +54,19 @@ const figures = ({ rows, created, updated, unchanged, left_out }: ImportReply) =
 });
 const FIGURES = { rows: 2, created: 0, updated: 0, unchanged: 0, left_out: 0 };
 const placed = ({ line, field, rule, left_out }: ImportFinding) => [line, field, rule, left_out];
+
+test('phonebook files - a shared list may be larger than a personal one', async (t) => {
+  const { load, send } = await rig(t);
+  const rows = Array.from(
+    { length: MAX_CUSTOMERS_OF_A_PERSON + 1 },
+    (_, i) => `Row ${i},+4930${1_000_000 + i}\n`,
+  );
+  const file = `name,mobile\n${rows.join('')}`;
+  const { created } = await load(file, 'list=shared&dry_run=true');
+  assert.equal(created, rows.length);
+  const { status, json } = await send(file, 'list=mine&dry_run=true');
+  assert.deepEqual([status, json.code], [409, 'limit_reached']);
+});
 
 test('phonebook files - a dry run stores nothing and replies what the import then stores; a repeat changes nothing', async (t) => {
   const { load, page, names, events, audit } = await rig(t);

@@ -12,8 +12,8 @@ export class Room {
   /** Throws `limit_reached` where this person, or the site, has no room for as many more. */
   check(person_id: number, more = 1): void {
     const all = [...this.#counts.values()].reduce((sum, n) => sum + n, 0);
-    const personal = person_id === EVERYONE ? 0 : (this.#counts.get(person_id) ?? 0);
-    if (all + more <= MAX_CUSTOMERS && personal + more <= MAX_CUSTOMERS_OF_A_PERSON) return;
+    const personal = person_id === EVERYONE ? 0 : (this.#counts.get(person_id) ?? 0) + more;
+    if (all + more <= MAX_CUSTOMERS && personal <= MAX_CUSTOMERS_OF_A_PERSON) return;
     throw new ServiceError(
       'limit_reached',
       say`a site has at most ${MAX_CUSTOMERS} customers, a person ${MAX_CUSTOMERS_OF_A_PERSON} personal ones`,
