@@ -35,6 +35,9 @@ const DisplayName = z
     "not 1 to 64 letters, digits, single spaces or . ' ( ) & / + _ -",
   )
   .refine((s) => new TextEncoder().encode(s).length <= 79, 'more than 79 bytes of UTF-8');
+/** Language of prompts, as folders of sounds are named. */
+export const LANGUAGE = /^[a-z]{2}(?:_[A-Z]{2})?$/;
+export const Language = z.string().regex(LANGUAGE, 'not a language such as en, fr or pt_BR');
 const Pin = z.string().regex(/^[0-9]{4,12}$/, 'not 4 to 12 digits');
 const secret = <T extends z.ZodType>(schema: T) => schema.optional().meta({ writeOnly: true });
 
@@ -164,6 +167,9 @@ export const ExtensionConfig = z
         'Classes of outbound routes its phones may use; by default all but `international` and `premium`.',
       ),
     srtp: Srtp.describe('Encrypted media of its desk phones; browsers and apps always encrypt.'),
+    language: Language.nullable()
+      .default(null)
+      .describe('Of the prompts that its own calls play; null for that of the site.'),
   })
   .meta({ id: 'ExtensionConfig' });
 
@@ -434,6 +440,9 @@ export const TrunkConfig = z
       .default(30)
       .describe('Limit of calls in both directions; null for none.'),
     srtp: Srtp.describe('Encrypted media.'),
+    language: Language.nullable()
+      .default(null)
+      .describe('Of the prompts that its callers hear; null for that of the site.'),
   })
   .meta({ id: 'TrunkConfig' });
 export const InboundRouteConfig = z
@@ -452,6 +461,9 @@ export const InboundRouteConfig = z
       .describe(
         'How long the owner of the calling customer is rung before the call goes on to `to`; at once where the customer has no owner, or the owner has no free phone, does not want calls or forwards them. Null: no owner is rung.',
       ),
+    language: Language.nullable()
+      .default(null)
+      .describe('Of the prompts that its callers hear; null for that of the trunk.'),
     to: Destination,
   })
   .refine((r) => !r.prefix || r.number !== null, {
@@ -574,6 +586,9 @@ export const SettingsConfig = z
     recording_announcement: SoundRef.nullable()
       .default(null)
       .describe('Announcement for both sides before recording by rule.'),
+    language: Language.default('en').describe(
+      'Of prompts, where neither the route, the trunk nor the person has another one.',
+    ),
   })
   .meta({ id: 'SettingsConfig' });
 

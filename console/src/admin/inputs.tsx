@@ -13,6 +13,7 @@ import {
 } from '@mantine/core';
 import { fieldHelp, fieldLabel, optionLabel } from './field-words.ts';
 import { fieldId, useForm } from './form-context.ts';
+import { LanguageInput } from './language-input.tsx';
 import { ListInput } from './list-input.tsx';
 import type { Line } from './list-input.tsx';
 import { useMistake } from './mistakes.tsx';
@@ -210,6 +211,15 @@ export function FieldInput({ field, path, value, onChange, short = false }: Inpu
     case 'sound':
       return (
         <SoundInput {...common} nullable={nullable} value={value as Fields | null} onChange={onChange} />
+      );
+    case 'language':
+      return (
+        <LanguageInput
+          {...common}
+          nullable={nullable}
+          value={text(value)}
+          onChange={(next) => onChange(next === '' ? null : next)}
+        />
       );
     case 'upload':
       return <SoundUpload {...common} value={text(value)} onChange={onChange} />;

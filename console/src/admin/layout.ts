@@ -39,7 +39,7 @@ export const LAYOUTS: Readonly<Record<ConfigKind, Layout>> = {
     groups: [
       ['basics', 'extension', 'name', 'username', 'level', 'active'],
       ['person', 'department', 'email', 'mobile'],
-      ['calls', 'devices', 'voicemail', 'voicemail_pin', 'recording', 'pickup_group', 'srtp'],
+      ['calls', 'devices', 'voicemail', 'voicemail_pin', 'recording', 'pickup_group', 'srtp', 'language'],
       ['outside', 'call_permission', 'caller_id', 'forward_outside', 'location'],
       ['access', 'sip_password'],
     ],
@@ -133,7 +133,7 @@ export const LAYOUTS: Readonly<Record<ConfigKind, Layout>> = {
   trunk: {
     groups: [
       ['basics', 'name', 'title', 'enabled'],
-      ['connection', 'host', 'port', 'transport', 'srtp', 'codecs', 'max_calls'],
+      ['connection', 'host', 'port', 'transport', 'srtp', 'codecs', 'max_calls', 'language'],
       ['sign_in', 'username', 'password', 'register'],
       ['outside', 'outbound_number', 'show_extensions'],
     ],
@@ -144,7 +144,7 @@ export const LAYOUTS: Readonly<Record<ConfigKind, Layout>> = {
     groups: [
       ['basics', 'name', 'title'],
       ['matching', 'number', 'prefix', 'trunk', 'caller'],
-      ['destinations', 'owner_seconds', 'to'],
+      ['destinations', 'language', 'owner_seconds', 'to'],
     ],
     columns: ['title', 'number', 'trunk', 'caller', 'to'],
     title: 'title',
@@ -201,7 +201,7 @@ export const LAYOUTS: Readonly<Record<ConfigKind, Layout>> = {
     title: 'title',
   },
   settings: {
-    groups: [['announcements', 'recording_announcement']],
+    groups: [['announcements', 'language', 'recording_announcement']],
     columns: ['recording_announcement'],
     title: 'name',
   },

@@ -3,6 +3,7 @@ import {
   CONFIG_KINDS,
   CONFIG_SECRETS,
   Destination,
+  Language,
   REFERENCES,
   ROUTE_CLASSES,
   SoundRef,
@@ -20,6 +21,7 @@ export type Shape =
   | { readonly is: 'reference'; readonly kind: ConfigKind }
   | { readonly is: 'destination' }
   | { readonly is: 'sound' }
+  | { readonly is: 'language' }
   | { readonly is: 'upload' }
   | { readonly is: 'secret' }
   | { readonly is: 'list'; readonly item: Shape; readonly most: number | null }
@@ -78,6 +80,7 @@ function shapeOf(path: string, schema: Schema): Shape {
   if (reference !== undefined) return { is: 'reference', kind: reference.kind };
   if (same(schema, Destination)) return { is: 'destination' };
   if (same(schema, SoundRef)) return { is: 'sound' };
+  if (same(schema, Language)) return { is: 'language' };
   if (path === 'prompt.sound') return { is: 'upload' };
   switch (schema._zod.def.type) {
     case 'number':

@@ -17,6 +17,7 @@ import {
   obtainAsteriskEventually,
   packageAge,
 } from '../adapters/asterisk/provision/asterisk.ts';
+import { Languages } from '../adapters/asterisk/sounds/languages.ts';
 import { obtainPackages } from '../adapters/asterisk/provision/packages.ts';
 import type { UnpackedPackages } from '../adapters/asterisk/provision/packages.ts';
 import { TurnServer } from '../adapters/asterisk/turn/server.ts';
@@ -94,9 +95,14 @@ export class AsteriskExchange implements Exchange {
     };
     this.#turn = new TurnServer({
       instance,
-      command: async (signal) => (await this.#turnPackages(signal)).command('usr/bin/turnserver'),
+      command: async (signal) => (await this.#packages(['coturn'], signal)).command('usr/bin/turnserver'),
       clock,
       log: this.#log,
+    });
+    const languages = new Languages({
+      instance,
+      program: () => this.#found,
+      obtain: (packages, signal) => this.#packages(packages, signal),
     });
     const program = (): AsteriskProgram | null => this.#found;
     this.#config = new AsteriskConfig({
@@ -107,6 +113,7 @@ export class AsteriskExchange implements Exchange {
       log: this.#log,
       certificates: options.certificates,
       turn: this.#turn,
+      languages,
     });
   }
   begin(wanted: ExchangeStart): void {
@@ -171,11 +178,11 @@ export class AsteriskExchange implements Exchange {
     await Promise.all([this.#engine?.release(), this.#turn.release()]);
   }
 
-  async #turnPackages(signal?: AbortSignal): Promise<UnpackedPackages> {
+  async #packages(packages: readonly string[], signal?: AbortSignal): Promise<UnpackedPackages> {
     const { config, say } = this.#options;
     return await obtainPackages({
       cache: config.cache,
-      packages: ['coturn'],
+      packages,
       mirrors: config.debianMirrors ?? undefined,
       security: config.debianSecurity ?? undefined,
       progress: say,
@@ -262,6 +269,8 @@ export class AsteriskExchange implements Exchange {
     }
     signal.throwIfAborted();
     this.#turn.begin(signal);
+    // The engine does not wait for a download.
+    void this.#prepareLanguages(signal);
     for await (const state of this.#follow(program, signal)) {
       await later;
       if (state === 'adopted' && untaken.length > 0) {
@@ -271,6 +280,14 @@ export class AsteriskExchange implements Exchange {
         );
         await this.restartWhenConvenient();
       }
+    }
+  }
+  async #prepareLanguages(signal: AbortSignal): Promise<void> {
+    try {
+      for (const problem of await this.#config.prepareWritten(signal))
+        this.#log.warn({ ...problem }, 'the engine lacks what its configuration names');
+    } catch (error) {
+      if (!signal.aborted) this.#log.warn({ error: messageOf(error) }, 'sounds could not be prepared');
     }
   }
   async #obtain(signal: AbortSignal): Promise<AsteriskProgram> {

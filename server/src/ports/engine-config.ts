@@ -54,6 +54,11 @@ export interface EngineConfig {
    */
   certify(files: EngineFiles): Promise<void>;
   /**
+   * Gets what these files need beside themselves, such as sounds of their languages, and resolves with a problem for each part
+   * that cannot be had.
+   */
+  prepare(files: EngineFiles, signal?: AbortSignal): Promise<readonly EngineProblem[]>;
+  /**
    * Boots a throw-away engine with these files and the hand-written ones, reads its log and every object back, and stops it. It
    * connects to no phone and no trunk. Problems concern the configuration; an engine that cannot be started is an error.
    */

@@ -29,6 +29,8 @@ export interface SiteExtension {
   /** Classes of outbound routes its phones may use. */
   readonly call_permission: ConfigBody<'extension'>['call_permission'];
   readonly srtp: SrtpRule;
+  /** Language of prompts of its own calls; null for that of the site. */
+  readonly language: string | null;
 }
 /** Whether the engine records by itself; independent of recording on demand. */
 export type RecordingRule = 'never' | 'always';

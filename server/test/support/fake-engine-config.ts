@@ -45,6 +45,8 @@ export class FakeWorld {
   faults = new Map<string, Fault[]>();
   /** Problems that a proof reports. */
   proofProblems: EngineProblem[] = [];
+  /** Problems that `prepare` reports. */
+  lacking: EngineProblem[] = [];
   /** Number of calls for which a dead engine stays away. */
   away = 0;
   extra: ((site: Site) => EngineFiles) | null = null;
@@ -139,6 +141,7 @@ export class FakeWorld {
         return (backup ? this.backups : this.disk).get(name) ?? null;
       },
       certify: () => Promise.resolve(),
+      prepare: async () => this.lacking,
       prove: async (files, signal) => {
         const fault = point('prove');
         this.proofs += 1;

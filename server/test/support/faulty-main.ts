@@ -65,6 +65,7 @@ function faulty(real: EngineConfig, folder: string): EngineConfig {
     onDisk: (names) => real.onDisk(names),
     read: (name, backup) => real.read(name, backup),
     certify: (files) => real.certify(files),
+    prepare: (files, signal) => real.prepare(files, signal),
     prove: (files, signal) =>
       real.prove(new Map([...files].map(([name, text]) => [name, whole.get(text) ?? text])), signal),
     async write(files) {

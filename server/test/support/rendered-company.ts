@@ -89,6 +89,7 @@ export const extension = (number: string, fields: Partial<SiteExtension> = {}): 
   caller_id: null,
   call_permission: [...ROUTE_CLASSES],
   srtp: 'off',
+  language: null,
   ...fields,
 });
 export function queue(fields: Omit<z.input<typeof QueueConfig>, 'title'>): SiteQueue {
@@ -183,7 +184,7 @@ export const company = (fields: Partial<Site> = {}): Site => ({
   ],
   feature_codes: [],
   network: NetworkConfig.parse({}),
-  settings: { name: 'site', recording_announcement: null },
+  settings: { name: 'site', language: 'en', recording_announcement: null },
   trunks: [],
   inbound_routes: [],
   outbound_routes: [],

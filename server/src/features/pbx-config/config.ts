@@ -1,4 +1,4 @@
-import { NetworkConfig } from '@offhook/contract/config-objects.ts';
+import { NetworkConfig, SettingsConfig } from '@offhook/contract/config-objects.ts';
 import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 import type { EndpointKind, Person } from '../../ports/directory.ts';
 import type { Site, SiteTrunk } from '../../ports/site.ts';
@@ -17,6 +17,7 @@ export interface ConfiguredPerson extends Pick<
   | 'call_permission'
   | 'srtp'
   | 'location'
+  | 'language'
 > {
   readonly person: Person;
   readonly sip_password: string;
@@ -56,6 +57,7 @@ function configured({ id, body }: StoredObject<'extension'>): ConfiguredPerson {
     call_permission,
     srtp,
     location,
+    language,
     ...who
   } = rest;
   const endpoints = ENDPOINT_KINDS.filter((kind) => devices.includes(kind)).map((kind) => ({
@@ -75,6 +77,7 @@ function configured({ id, body }: StoredObject<'extension'>): ConfiguredPerson {
     call_permission,
     srtp,
     location,
+    language,
   };
 }
 const trunkOf = ({ username, password, ...trunk }: ConfigBody<'trunk'>) => ({
@@ -131,6 +134,6 @@ export function toPbxConfig(model: Model): PbxConfig {
     phones: [...model.of('phone').values()].map(({ id, body }) => ({ ...body, id, token: body.token ?? '' })),
     phone_layouts: bodies('phone_layout'),
     network: model.of('network').get('site')?.body ?? NetworkConfig.parse({}),
-    settings: model.of('settings').get('site')?.body ?? { name: 'site', recording_announcement: null },
+    settings: model.of('settings').get('site')?.body ?? SettingsConfig.parse({}),
   };
 }

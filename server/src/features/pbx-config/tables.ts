@@ -106,4 +106,17 @@ export const migrations: readonly Migration[] = [
           where kind in ('extension', 'trunk') and body is not null`.execute(db);
     },
   },
+  {
+    id: '0200-pbx-config-languages',
+    async up(db) {
+      for (const table of ['config_objects', 'config_draft']) {
+        await sql`update ${sql.table(table)} set body = json_insert(body, '$.language', null)
+          where kind in ('extension', 'trunk', 'inbound_route') and body is not null`.execute(db);
+        await sql`update ${sql.table(table)} set body = json_insert(body, '$.owner_seconds', null)
+          where kind = 'inbound_route' and body is not null`.execute(db);
+        await sql`update ${sql.table(table)} set body = json_insert(body, '$.language', 'en')
+          where kind = 'settings' and body is not null`.execute(db);
+      }
+    },
+  },
 ];

@@ -17,6 +17,7 @@ import type {
 import { AmiConnection } from '../ami/connection.ts';
 import { ListVoid } from '../ami/pending.ts';
 import { hiddenSecrets } from '../conf/hidden.ts';
+import { renderedLanguages } from '../conf/language-contexts.ts';
 import { renderSite } from '../conf/render.ts';
 import { TURN_FILE } from '../conf/turn-file.ts';
 import { diskOf, handWrittenFiles, readFileOf, writeFiles } from '../conf/write.ts';
@@ -24,6 +25,7 @@ import { etcDir } from '../conf/instance.ts';
 import type { AsteriskProgram, Instance, InstanceSettings } from '../conf/instance.ts';
 import { consoleFile } from '../process/console-log.ts';
 import { engineCommand } from '../process/control.ts';
+import type { Languages } from '../sounds/languages.ts';
 import type { TurnServer } from '../turn/server.ts';
 import { compare, withWords } from './compare.ts';
 import { handshakeProblem, hostsOf, securedTransports } from './handshake.ts';
@@ -48,12 +50,15 @@ export interface EngineConfigOptions {
   readonly certificates?: Certificates;
   /** The TURN server beside the engine; without it the file for it is only written. */
   readonly turn?: Pick<TurnServer, 'prepare' | 'take'>;
+  /** Sounds of languages; without it they are not looked for. */
+  readonly languages?: Pick<Languages, 'prepare'>;
   /** Limit of a proof; 60 s. */
   readonly prove_ms?: number;
 }
 
 /** From this many endpoints on, each is read individually, because the engine's own list takes longer. */
 const MANY = 6_000;
+const DIALPLAN = FILE_OF.dialplan;
 const SIP: readonly Kind[] = ['endpoint', 'auth', 'aor', 'identify', 'registration'];
 
 /** Kinds of objects defined in any of these files. */
@@ -105,6 +110,14 @@ export class AsteriskConfig implements EngineConfig {
     await this.certify(files);
     await this.#options.turn?.prepare(files.get(TURN_FILE) ?? '', signal);
     return await this.#prover.prove(all, program, signal);
+  }
+  async prepare(files: EngineFiles, signal?: AbortSignal): Promise<readonly EngineProblem[]> {
+    const needed = renderedLanguages(files.get(DIALPLAN) ?? '');
+    return (await this.#options.languages?.prepare(needed, signal)) ?? [];
+  }
+  /** As `prepare`, for the files on the disk. */
+  async prepareWritten(signal?: AbortSignal): Promise<readonly EngineProblem[]> {
+    return await this.prepare(new Map([[DIALPLAN, (await this.read(DIALPLAN)) ?? '']]), signal);
   }
   write(files: EngineFiles): Promise<readonly string[]> {
     return writeFiles(this.#etc, files);

@@ -20,6 +20,7 @@ import {
 } from './self-service-contexts.ts';
 import { recordingSteps } from './recording-contexts.ts';
 import type { RecordingSteps } from './recording-contexts.ts';
+import { languageContexts } from './language-contexts.ts';
 import { outboundInclude, trunkContexts } from './route-contexts.ts';
 import { soundGlobals, soundStep } from './sounds.ts';
 import { QUEUE_LEFT } from './cel-format.ts';
@@ -278,6 +279,7 @@ ${numbersOf(REACH)}${outboundInclude(site)}`,
       trunkContexts(plan, recording, zone),
       forwardContexts(site),
       customerContexts(recording),
+      languageContexts(site),
       selfServiceContexts,
       context(conf`hints`, [
         ...patterns.map((p) => hint(p, EXTEN, KINDS)),

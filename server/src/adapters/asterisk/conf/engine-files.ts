@@ -1,5 +1,5 @@
 /** The engine's own frame: folders, modules, log, call records, tones. Nothing of it depends on the site. */
-import { logDir } from './instance.ts';
+import { dataDir, logDir } from './instance.ts';
 import type { AsteriskProgram, Instance } from './instance.ts';
 import { CEL_APPS, CEL_EVENTS, CEL_FIELDS } from './cel-format.ts';
 import { conf, filePath, joined, slug } from './text.ts';
@@ -28,7 +28,7 @@ astdbdir => ${folder}/lib
 astkeydir => ${folder}/lib
 astagidir => ${folder}/lib/agi-bin
 astcachedir => ${folder}/lib/cache
-astdatadir => ${filePath(program.data_dir, 'the data folder')}
+astdatadir => ${filePath(dataDir(instance), 'the data folder')}
 astspooldir => ${folder}/spool
 astrundir => ${filePath(instance.run_dir, 'the run folder')}
 astlogdir => ${filePath(logDir(instance), 'the log folder')}

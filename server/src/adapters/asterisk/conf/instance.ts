@@ -55,6 +55,8 @@ export const logDir = (i: Instance): string => path.join(i.folder, 'log');
 export const blockedFile = (i: Instance): string => path.join(i.folder, 'blocked.conf');
 /** File to which Asterisk writes its durable call records. */
 export const celFile = (i: Instance): string => path.join(logDir(i), 'cel-custom', 'offhook.csv');
+/** Folder of the engine's read-only data, with the sounds of all languages of the site; links alone. */
+export const dataDir = (i: Instance): string => path.join(i.folder, 'data');
 /** Folder of uploaded sounds, beside the engine; engines with these paths may read it, none writes there. */
 export const soundsDir = (i: Instance): string => path.join(path.dirname(i.folder), 'sounds');
 /** Folder of the certificate in use, beside the engine. */

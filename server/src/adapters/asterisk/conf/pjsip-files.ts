@@ -13,6 +13,7 @@ import {
   filePath,
   host,
   joined,
+  language,
   objectName,
   secret,
   slug,
@@ -131,7 +132,10 @@ bind = 127.0.0.1
  * A browser's page can vanish without a goodbye: its call ends when no media comes for two minutes. A page on a busy machine answers
  * late, and a phone whose answer is too late is not rung for the next minute; one whose connection ended is gone at once.
  */
-const templates = (settings: InstanceSettings, network: SiteNetwork): ConfText => {
+const templates = (
+  settings: InstanceSettings,
+  { network, settings: { language: spoken } }: Pick<Site, 'network' | 'settings'>,
+): ConfText => {
   const browserMedia = mediaOnLoopback(settings, network)
     ? conf`media_address = 127.0.0.1
 bind_rtp_to_media_address = yes
@@ -151,7 +155,7 @@ trust_id_inbound = no
 send_pai = yes
 allow_subscribe = yes
 subscribe_context = hints
-language = en
+language = ${language(spoken, 'the language of the site')}
 ${phoneFeatures}
 [sip](!,phone)
 allow = ulaw,alaw,g722,opus
@@ -208,7 +212,12 @@ named_pickup_group = ${group}
     : nothing;
   const common = conf`callerid = "${displayName(e.name, `${who}: name`)}" <${extension}>
 set_var = OFFHOOK_EXTENSION=${extension}
-${groups}`;
+${groups}${
+    e.language === null
+      ? nothing
+      : conf`language = ${language(e.language, `${who}: language`)}
+`
+  }`;
   const password = secret(e.sip_password, `${who}: SIP password`);
   const names = e.endpoints.map(({ name, kind }) => ({ kind, name: objectName(name, `${who}: endpoint`) }));
   return {
@@ -268,9 +277,10 @@ qualify_frequency = 0
  * hand are read with every one of them: the engine takes from each file the objects of its type.
  */
 export function pjsipFiles(
-  { extensions, trunks, network }: Pick<Site, 'extensions' | 'trunks' | 'network'>,
+  site: Pick<Site, 'extensions' | 'trunks' | 'network' | 'settings'>,
   settings: InstanceSettings,
 ): Readonly<Record<string, ConfText>> {
+  const { extensions, network } = site;
   const all = extensions.map((e) => phones(e));
   const file = (head: ConfText, part: PhonePart | null): ConfText => conf`
 ${head}#include pjsip_shared.conf
@@ -287,8 +297,8 @@ ${
   return {
     'pjsip.conf': file(transports(settings, network), null),
     'pjsip_shared.conf': conf`
-${templates(settings, network)}
-${trunkObjects(trunks, network)}${doctor(settings)}`,
+${templates(settings, site)}
+${trunkObjects(site)}${doctor(settings)}`,
     'pjsip_endpoints.conf': file(nothing, 'endpoints'),
     'pjsip_auths.conf': file(nothing, 'auths'),
     'pjsip_aors.conf': file(nothing, 'aors'),

@@ -248,7 +248,7 @@ const CASES: readonly Case[] = [
     render: (built_in) =>
       render(
         site({
-          settings: { name: 'site', recording_announcement: { built_in } },
+          settings: { name: 'site', language: 'en', recording_announcement: { built_in } },
           queues: [queue({ recording: 'always' })],
         }),
       ),

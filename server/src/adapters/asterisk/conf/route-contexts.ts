@@ -18,6 +18,7 @@ import { callingPhone } from './call-contexts.ts';
 import { findCustomer, ownerFirst } from './customer-contexts.ts';
 import { destinationSteps } from './destinations.ts';
 import { at, cause, context, exten, hangUp, isNumber } from './dialplan-text.ts';
+import { routeLanguage } from './language-contexts.ts';
 import { limitSteps } from './limit-contexts.ts';
 import type { LimitSteps } from './limit-contexts.ts';
 import { NOTHING as UNRECORDED } from './recording-contexts.ts';
@@ -265,6 +266,7 @@ const routeContext = (route: SiteInboundRoute): ConfText => conf`route-${slug(ro
 const inbound = (route: SiteInboundRoute, plan: CallPlan): ConfText =>
   context(routeContext(route), [
     exten(ANY_NUMBER, [
+      ...routeLanguage(route.language, `inbound route ${route.name}`),
       ...ownerFirst(route.owner_seconds, `inbound route ${route.name}`),
       ...destinationSteps(route.to, plan, `inbound route ${route.name}`, true),
     ]),

@@ -2,6 +2,7 @@
  * The one place where a value becomes text of a configuration file. Everything a file cannot carry is refused with
  * `invalid_request`, never stripped or escaped: an escape that one reader of Asterisk honours is kept literally by another.
  */
+import { LANGUAGE } from '@offhook/contract/config-objects.ts';
 import { ServiceError } from '../../../core/errors.ts';
 
 declare const checked: unique symbol;
@@ -41,6 +42,8 @@ export const soundName = rule(
 );
 /** Id of an uploaded sound. */
 export const soundId = rule(/^[0-9a-f]{64}$/, 'must be the id of a sound');
+/** Language of prompts. */
+export const language = rule(LANGUAGE, 'must be a language such as en, fr or pt_BR');
 /** A folder whose path can be data of a dialplan step, where `,` `&` and brackets separate. */
 export const soundFolder = rule(
   /^\/(?:[\p{L}\p{M}\p{N}._+@=~-][\p{L}\p{M}\p{N} ._+@=~-]*\/)*[\p{L}\p{M}\p{N}._+@=~-]+$/u,

@@ -1,8 +1,8 @@
 /** Trunks as the engine's objects: who they are, how they are known and where they are reached. */
 import { isIPv6 } from 'node:net';
-import type { SiteNetwork, SiteTrunk } from '../../../ports/site.ts';
+import type { Site, SiteNetwork, SiteTrunk } from '../../../ports/site.ts';
 import { encryption, tlsTransport } from './secure-media.ts';
-import { conf, foreignSecret, host, joined, loginName, objectName, whole, word } from './text.ts';
+import { conf, foreignSecret, host, joined, language, loginName, objectName, whole, word } from './text.ts';
 import type { ConfText } from './text.ts';
 
 const CODECS = ['ulaw', 'alaw', 'g722', 'opus'] as const;
@@ -15,7 +15,7 @@ export const arrivals = (t: SiteTrunk): ConfText => conf`from-${endpointOf(t)}`;
  * What the other side may not do: send our calls on by itself (REFER, 3xx), watch our extensions, or be taken for a phone.
  * It is looked for by address before anything it says of itself is read.
  */
-const TEMPLATE = conf`
+const template = (spoken: string): ConfText => conf`
 [trunk](!)
 type = endpoint
 identify_by = ip
@@ -27,7 +27,7 @@ trust_id_inbound = yes
 send_pai = no
 allow_transfer = no
 allow_subscribe = no
-language = en
+language = ${language(spoken, 'the language of the site')}
 `;
 
 function trunk(t: SiteTrunk, network: SiteNetwork): ConfText {
@@ -74,7 +74,12 @@ ${
     ? nothing
     : conf`outbound_auth = ${name}
 `
-}from_domain = ${address}
+}${
+    t.language === null
+      ? nothing
+      : conf`language = ${language(t.language, `${what}: language`)}
+`
+  }from_domain = ${address}
 allow = ${joined(codecs, ',')}
 ${encryption(t.srtp)}[${name}]
 type = aor
@@ -87,10 +92,14 @@ endpoint = ${name}
 match = ${address}
 ${login}${registration}`;
 }
-export const trunkObjects = (trunks: readonly SiteTrunk[], network: SiteNetwork): ConfText =>
+export const trunkObjects = ({
+  trunks,
+  network,
+  settings,
+}: Pick<Site, 'trunks' | 'network' | 'settings'>): ConfText =>
   trunks.length === 0
     ? nothing
-    : conf`${TEMPLATE}${joined(
+    : conf`${template(settings.language)}${joined(
         trunks.map((t) => trunk(t, network)),
         '',
       )}`;

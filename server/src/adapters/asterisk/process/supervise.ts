@@ -5,6 +5,7 @@ import type { Log } from '../../../core/log.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { AsteriskProgram, Instance } from '../conf/instance.ts';
 import { consoleFile, consoleTail, trimConsole } from './console-log.ts';
+import { linkData } from '../sounds/data-folder.ts';
 import { endEngine, signalTo } from './end.ts';
 import type { StopOptions } from './end.ts';
 import { launch, untilBooted } from './launch.ts';
@@ -169,6 +170,7 @@ export class EngineProcess implements AsyncDisposable {
     this.#enter('starting', { restarts });
     const { choose } = this.#options;
     if (choose) ({ program: this.#program, trial: this.#trial } = await choose());
+    await linkData(this.#instance, this.#program);
     const launched = await launch(this.#program, this.#instance);
     const { living } = launched;
     this.#living = living;

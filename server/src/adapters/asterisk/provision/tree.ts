@@ -1,5 +1,6 @@
 import fs from 'node:fs/promises';
 import path from 'node:path';
+import { missing } from '../../../core/files.ts';
 import type { PlannedFile } from './apt.ts';
 import { ProvisionError } from './error.ts';
 import { run } from './run.ts';
@@ -78,7 +79,9 @@ async function libraryFolders(root: string, triplet: string): Promise<string[]> 
 
 async function findLoader(root: string, triplet: string): Promise<string> {
   const folder = path.join('usr', 'lib', triplet);
-  const names = await fs.readdir(path.join(root, folder)).catch(() => []);
+  const names = await fs.readdir(path.join(root, folder)).catch(missing);
+  // Packages of data alone, such as sounds, have no programs.
+  if (names === null) return '';
   const loader = names.find((name) => /^ld-linux-[a-z0-9-]+\.so\.\d+$/.test(name));
   if (loader === undefined) throw new ProvisionError('failed', `no loader is in the packages (${folder})`);
   return path.join(folder, loader);

@@ -399,6 +399,23 @@ test('applies - files for a new start are written, named and not reloaded; the r
   }
 });
 
+test('applies - what the engine lacks is a finding of the plan, and an apply is rejected before the proof', async () => {
+  await using temp = await temporaryStore();
+  const rig = await startSite(temp.store);
+  await rig.rename('1003', 'Zoe Miller');
+  const problem = { object: 'language tr', file: null, words: 'there are no sounds for this language' };
+  rig.world.lacking = [problem];
+  assert.deepEqual((await rig.applies.plan()).findings, [problem]);
+  const done = await rig.applied();
+  assert.deepEqual([done.state, done.problems], ['rejected', [problem]]);
+  assert.equal(rig.world.proofs, 0);
+  assert.deepEqual(rig.world.touched, []);
+  rig.world.lacking = [];
+  assert.deepEqual((await rig.applies.plan()).findings, []);
+  assert.equal((await rig.applied()).state, 'applied');
+  await rig.applies.close();
+});
+
 test('applies - versions are kept up to a limit, and a deleted one is not found', async () => {
   await using temp = await temporaryStore();
   const rig = await startSite(temp.store);

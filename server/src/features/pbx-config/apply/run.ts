@@ -184,6 +184,11 @@ export class ApplyRun {
   }
   async #prove(files: EngineFiles): Promise<Proof> {
     const signal = AbortSignal.any([this.#cancelling.signal, this.#closing]);
+    const lacking = await this.#deps.engine.prepare(files, signal);
+    if (lacking.length > 0) {
+      this.#noteProblems(lacking);
+      throw new Ends('rejected', 'The engine lacks what the configuration names.');
+    }
     const proof = await this.#deps.engine.prove(files, signal);
     if (proof.problems.length > 0) {
       this.#noteProblems(proof.problems);

@@ -147,6 +147,7 @@ export class ConfigApplies implements AsyncDisposable {
     // A draft with findings cannot be rendered.
     if (findings.length > 0) return { ...base, files: [] };
     const files = engine.render(this.#given.site(draft));
+    const lacking = await engine.prepare(files, this.#closing.signal);
     const steps = await stepsTo(engine, files);
     const restart = new Set(engine.needsRestart(steps.map((s) => s.name)));
     const shown = [];
@@ -156,7 +157,7 @@ export class ConfigApplies implements AsyncDisposable {
       shown.push({ name, restart: restart.has(name), ...fileDiff(name, was!, is!) });
       await setImmediate();
     }
-    return { ...base, files: shown };
+    return { ...base, findings: lacking.slice(0, 200), files: shown };
   }
   /** Begins an apply of the draft. Throws `apply_running`, `precondition_failed`, `config_drift`, `engine_unavailable`. */
   apply(actor: Actor, { draft, ...wanted }: NewApply): Promise<ConfigApply> {
