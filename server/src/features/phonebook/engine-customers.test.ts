@@ -208,3 +208,27 @@ test('engine customers - the engine keeps a bounded number of the newest custome
   await one('Renamed', '+902125551235');
   await has(...newest, ['+902125551235', 'Renamed']);
 });
+
+test('engine customers - a full store has every blocked customer, and the newest of the others', async (t) => {
+  const { connect, create, kept } = await rig(t, 4);
+  const of = (i: number, more = {}) =>
+    create({ name: `C ${i}`, numbers: [{ number: `+90212555120${i}` }], shared: true, ...more });
+  const has = (...numbers: number[]) =>
+    until(
+      `the engine to have ${numbers.join(', ')}`,
+      () =>
+        [...kept.keys()]
+          .map((number) => Number(number.at(-1)))
+          .toSorted((a, b) => a - b)
+          .join(', ') === numbers.join(', '),
+      { seen: () => [...kept] },
+    );
+  await of(1, { blocked: true });
+  for (const i of [2, 3, 4]) await of(i);
+  connect();
+  await has(1, 3, 4);
+  await of(5, { blocked: true });
+  await has(1, 3, 4, 5);
+  await of(7, { blocked: true });
+  await has(1, 5, 7);
+});

@@ -25,7 +25,7 @@ const MAX_LETTERS = 80;
 const UNFIT = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u;
 
 export interface EngineCustomersOptions {
-  readonly store: Pick<PhonebookStore, 'onTouched' | 'page' | 'newestWith'>;
+  readonly store: Pick<PhonebookStore, 'onTouched' | 'page' | 'blocked' | 'newestWith'>;
   readonly engine: CustomerVerbs;
   /** Of the site: its numbers also arrive as they are dialled there. */
   readonly country: string;
@@ -154,27 +154,48 @@ export class EngineCustomers {
     for (const [number, customer] of wanted) changes.set(number, customer);
     await this.#keep(changes);
   }
-  /** What is to be stored of each spelling, of the newest customers where they are too many. */
+  /** Content of the store by spelling: blocked customers first, then the newest, up to the limit. */
   async #wanted(): Promise<Map<string, StoredCustomer>> {
     const { store, log } = this.#deps;
     const wanted = new Map<string, StoredCustomer>();
     const seen = new Set<string>();
-    for (let before: number | null = null; ;) {
-      const { rows, next } = await store.page(EVERYONE, before, AT_ONCE);
-      for (const row of rows)
-        for (const { e164 } of row.numbers) {
-          // Of several customers the newest decides, with or without a name that can be shown.
-          if (e164 === null || seen.has(e164)) continue;
-          seen.add(e164);
-          const stored = storedOf(row);
-          if (stored !== null) for (const number of this.#spellings(e164)) wanted.set(number, stored);
-          if (wanted.size < this.#most - 1) continue;
-          log.warn({ numbers: wanted.size }, 'the engine keeps the newest customers only');
-          return wanted;
-        }
-      if (next === null || this.#end.signal.aborted) return wanted;
-      before = next;
-    }
+    /** False when the store is full. */
+    const add = (e164: string | null, row: CustomerRow): boolean => {
+      // Of several customers the newest decides, with or without a name that can be shown.
+      if (e164 === null || seen.has(e164)) return true;
+      seen.add(e164);
+      const stored = storedOf(row);
+      if (stored !== null) for (const number of this.#spellings(e164)) wanted.set(number, stored);
+      return wanted.size < this.#most - 1;
+    };
+    const fill = async (
+      page: (before: number | null) => ReturnType<typeof store.page>,
+      take: (rows: readonly CustomerRow[]) => boolean | Promise<boolean>,
+    ): Promise<boolean> => {
+      for (let before: number | null = null; !this.#end.signal.aborted;) {
+        const { rows, next } = await page(before);
+        if (!(await take(rows))) return false;
+        if (next === null) return true;
+        before = next;
+      }
+      return true;
+    };
+    const numbersOf = ({ numbers }: CustomerRow) => numbers.flatMap(({ e164 }) => e164 ?? []);
+    // The engine must refuse a blocked caller also where it has no room for every name.
+    const hasRoom =
+      (await fill(
+        (before) => store.blocked(EVERYONE, before, AT_ONCE),
+        async (rows) => {
+          const newest = await store.newestWith(EVERYONE, rows.flatMap(numbersOf));
+          return [...newest].every(([key, { row }]) => !row.blocked || add(key, row));
+        },
+      )) &&
+      (await fill(
+        (before) => store.page(EVERYONE, before, AT_ONCE),
+        (rows) => rows.every((row) => row.numbers.every(({ e164 }) => add(e164, row))),
+      ));
+    if (!hasRoom) log.warn({ numbers: wanted.size }, 'the engine keeps the newest customers only');
+    return wanted;
   }
   /** Stores what changed of the touched numbers. */
   async #follow(): Promise<void> {
@@ -187,6 +208,8 @@ export class EngineCustomers {
       const stored = row === undefined ? null : storedOf(row);
       for (const number of this.#spellings(key))
         if (this.#hasRoom(number, stored !== null)) changes.set(number, stored);
+        // The comparison makes room for it.
+        else if (stored?.blocked === true) this.#isWhole = true;
     }
     await this.#keep(changes);
   }

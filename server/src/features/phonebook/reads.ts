@@ -48,6 +48,17 @@ export function readsIn(db: Kysely<Tables>) {
       const rows = found.sort((a, b) => b.id - a.id).slice(0, limit);
       return { rows, next: found.length > limit ? rows.at(-1)!.id : null };
     },
+    /** Blocked customers of exactly this person, newest first. */
+    async blocked(person: number, before: number | null, limit: number): Promise<Page> {
+      const rows = await customers()
+        .where('person_id', '=', person)
+        .where('blocked', '=', 1)
+        .where('id', '<', before ?? NEWEST)
+        .orderBy('id', 'desc')
+        .limit(limit)
+        .execute();
+      return { rows: rows.map(rowOf), next: rows.length === limit ? rows.at(-1)!.id : null };
+    },
     /** All customers, oldest first. */
     async after(id: number, limit: number): Promise<readonly CustomerRow[]> {
       const rows = await customers().where('id', '>', id).orderBy('id').limit(limit).execute();

@@ -65,7 +65,7 @@ export interface Phonebook extends Customers {
   ): Promise<Customer>;
   remove(actor: Actor, id: number, versions: readonly string[] | null): Promise<void>;
   /** For `EngineCustomers`. */
-  readonly store: Pick<PhonebookStore, 'onTouched' | 'page' | 'newestWith'>;
+  readonly store: Pick<PhonebookStore, 'onTouched' | 'page' | 'blocked' | 'newestWith'>;
   readonly files: PhonebookFiles;
   readonly sources: LineSources;
   readonly data: PersonalData;

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Generated } from 'kysely';
 import type { Customer } from '@offhook/contract/phonebook.ts';
 import { createTextIndex } from '../../core/text-index.ts';
@@ -92,6 +93,17 @@ export const migrations: readonly Migration[] = [
     id: '0190-phonebook-pages',
     async up(db) {
       await db.schema.alterTable('customers').addColumn('url', 'text').execute();
+    },
+  },
+  {
+    id: '0200-phonebook-blocked',
+    async up(db) {
+      await db.schema
+        .createIndex('customers_blocked')
+        .on('customers')
+        .columns(['person_id', 'id'])
+        .where(sql<boolean>`blocked = 1`)
+        .execute();
     },
   },
 ];
