@@ -24,7 +24,8 @@ export async function engineCommand(
     throw new ServiceError('invalid_request', 'A console command is one line of text');
   }
   const command = [...program.command, '-C', asteriskConf(instance), '-rx', cliText];
-  const outcome = await run(command, { timeout_ms, ...(signal ? { signal } : {}) }).catch(
+  // The engine drops output that a console does not read within 100 ms.
+  const outcome = await run(command, { timeout_ms, unread: true, ...(signal ? { signal } : {}) }).catch(
     (error: unknown) => {
       if (signal?.aborted) throw error;
       throw new ServiceError('engine_unavailable', 'The engine’s program cannot be run', { cause: error });

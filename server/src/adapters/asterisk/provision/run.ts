@@ -1,4 +1,8 @@
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import type { Readable } from 'node:stream';
 
 export interface RunOptions {
@@ -11,6 +15,8 @@ export interface RunOptions {
   readonly onStatusLine?: (line: string) => void;
   /** Limit of the text kept per stream; keeps the end of a longer one. */
   readonly limit?: number;
+  /** Collects stdout in an unnamed file, so that the child never waits until this process reads. */
+  readonly unread?: boolean;
 }
 export interface RunOutcome {
   /** Null when a signal ended it. */
@@ -28,6 +34,31 @@ function collect(stream: Readable, limit: number): () => string {
     if (text.length > limit) text = text.slice(-limit);
   });
   return () => text;
+}
+
+/** An unnamed file, in memory where the machine offers it: a full disk would cut the output. */
+function openScratch(folders: readonly string[] = ['/dev/shm', os.tmpdir()]): number {
+  const [folder = '', ...others] = folders;
+  const file = path.join(folder, `offhook-${randomUUID()}`);
+  let fd: number;
+  try {
+    fd = fs.openSync(file, 'wx+', 0o600);
+  } catch (error) {
+    if (others.length === 0) throw error;
+    return openScratch(others);
+  }
+  fs.unlinkSync(file);
+  return fd;
+}
+/** The end of the file's text, which is closed after it. */
+function takeText(fd: number, limit: number): string {
+  try {
+    const { size } = fs.fstatSync(fd);
+    const bytes = Buffer.alloc(Math.min(size, limit));
+    return bytes.toString('utf8', 0, fs.readSync(fd, bytes, 0, bytes.length, size - bytes.length));
+  } finally {
+    fs.closeSync(fd);
+  }
 }
 
 function eachLine(stream: Readable, onLine: (line: string) => void): void {
@@ -52,12 +83,14 @@ export function run(command: readonly string[], options: RunOptions = {}): Promi
       reject(signal.reason as Error);
       return;
     }
+    const scratch = options.unread ? openScratch() : undefined;
     const child = spawn(program, args, {
       cwd: options.cwd,
       env: options.env ?? process.env,
-      stdio: ['ignore', 'pipe', 'pipe', options.onStatusLine ? 'pipe' : 'ignore'],
+      stdio: ['ignore', scratch ?? 'pipe', 'pipe', options.onStatusLine ? 'pipe' : 'ignore'],
     });
-    const stdout = collect(child.stdout as Readable, limit);
+    const piped = child.stdout && collect(child.stdout, limit);
+    const stdout = (): string => (scratch === undefined ? (piped?.() ?? '') : takeText(scratch, limit));
     const stderr = collect(child.stderr as Readable, limit);
     if (options.onStatusLine) eachLine(child.stdio[3] as Readable, options.onStatusLine);
     let timedOut = false;
@@ -80,14 +113,13 @@ export function run(command: readonly string[], options: RunOptions = {}): Promi
       clearTimeout(hard);
       signal?.removeEventListener('abort', abort);
     };
-    child.once('error', (error) => {
-      settled();
-      reject(error);
-    });
+    // 'close' follows 'error' where the program could not be started.
+    child.once('error', reject);
     child.once('close', (code) => {
       settled();
+      const outcome = { code, stdout: stdout(), stderr: stderr(), timed_out: timedOut };
       if (signal?.aborted) reject(signal.reason as Error);
-      else resolve({ code, stdout: stdout(), stderr: stderr(), timed_out: timedOut });
+      else resolve(outcome);
     });
   });
 }

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { realProgram, testInstance } from '../../../../test/support/engine-instance.ts';
+import { systemClock } from '../../../core/clock.ts';
+import { silent } from '../../../core/log.ts';
+import { etcDir } from '../conf/instance.ts';
+import { engineCommand } from './control.ts';
+import { EngineProcess } from './supervise.ts';
+
+const STEPS = 1_000;
+
+test('engine console - a reply is whole, however late this process reads it', async (t) => {
+  const program = await realProgram();
+  const instance = await testInstance(t, program, ['load => pbx_config.so']);
+  const steps = Array.from({ length: STEPS }, (_, i) => `exten => 1,${i + 1},Hangup()`);
+  fs.writeFileSync(path.join(etcDir(instance), 'extensions.conf'), `[long]\n${steps.join('\n')}\n`);
+  await using engine = new EngineProcess({ program, instance, log: silent, clock: systemClock });
+  engine.start();
+  await engine.up(AbortSignal.timeout(20_000));
+
+  // A busy process: its event loop turns twice a second.
+  const cell = new Int32Array(new SharedArrayBuffer(4));
+  const busy = setInterval(() => void Atomics.wait(cell, 0, 0, 500), 1);
+  try {
+    const { stdout } = await engineCommand(program, instance, 'dialplan show long');
+    assert.equal(stdout.match(/Hangup\(\)/g)?.length, STEPS);
+  } finally {
+    clearInterval(busy);
+  }
+});
