@@ -56,6 +56,7 @@ export const openAsteriskSite: OpenEngineSite = async (options) => {
     node,
     folders: { sounds: soundsDir(instance), recordings: recordingsDir(instance) },
     exchange,
+    certificates,
     callRecords: new CelReader({ file: celFile(instance), node, log, clock }),
     builtInSounds: () => builtInSounds(exchange.program()),
     createEngine({ refused }) {

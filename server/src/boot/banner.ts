@@ -6,10 +6,11 @@ import { exposures } from './exposure.ts';
 
 const ANY = new Set(['0.0.0.0', '::']);
 
-/** The address to open on this machine. */
-export function urlOf({ host, port }: Address): string {
+/** The address to open on this machine: that by HTTPS where there is one. */
+export function urlOf(plain: Address, secured: Address | null): string {
+  const { host, port } = secured ?? plain;
   const name = ANY.has(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host;
-  return `http://${name}:${port}`;
+  return `${secured === null ? 'http' : 'https'}://${name}:${port}`;
 }
 
 /**
@@ -18,10 +19,10 @@ export function urlOf({ host, port }: Address): string {
  */
 export async function readyText(
   config: Config,
-  address: Address,
+  address: string,
   { deskPhones, seconds, terminal }: { deskPhones: boolean; seconds: number; terminal: boolean },
 ): Promise<string> {
-  const url = config.publicUrl === '' ? urlOf(address) : config.publicUrl;
+  const url = config.publicUrl === '' ? address : config.publicUrl;
   const { host, port } = config.sipListen;
   const sip = deskPhones ? `SIP ${host}:${port}` : `none: ${host}:${port} is used by another program`;
   // The other exchange may run in the default folder.

@@ -105,6 +105,13 @@ export const SETTINGS = {
     about: 'Web, API and SIP over WebSocket (`/ws`) on one port.',
     parse: address,
   }),
+  httpsListen: setting({
+    name: 'OFFHOOK_HTTPS_LISTEN',
+    expects: 'host:port, or empty; port 0 takes a free one',
+    initial: '',
+    about: 'The same by HTTPS with the certificate of SIP over TLS; empty: a proxy does it (docs/tls.md).',
+    parse: (text) => (text === '' ? null : address(text)),
+  }),
   data: setting({
     name: 'OFFHOOK_DATA',
     expects: 'a folder',
@@ -143,7 +150,7 @@ export const SETTINGS = {
     expects: 'a file, or empty',
     initial: '',
     about:
-      'PEM file of the certificate for SIP over TLS, followed by those up to its authority; empty: the site’s own authority issues one (docs/tls.md).',
+      'PEM file of the certificate for SIP over TLS and HTTPS, followed by those up to its authority; empty: the site’s own authority issues one (docs/tls.md).',
     parse: (text) => (text === '' ? null : folder(text)),
   }),
   tlsKey: setting({

@@ -64,7 +64,7 @@ test('credentials - a first password leaves file and banner once it was changed,
   assert.equal(mode & 0o777, 0o600);
   const config = readConfig({ OFFHOOK_DATA: data });
   const shown = { deskPhones: true, seconds: 1, terminal: true };
-  const text = await readyText(config, { host: '127.0.0.1', port: 1 }, shown);
+  const text = await readyText(config, 'http://127.0.0.1:1', shown);
   assert.match(text, /1001 .*first-1/);
   assert.doesNotMatch(text, /first-2|1002/);
 });

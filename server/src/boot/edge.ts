@@ -18,6 +18,7 @@ import { exposures } from './exposure.ts';
 import type { Features } from './features.ts';
 import { addGauges, checksOf } from './health.ts';
 import type { Watched } from './health.ts';
+import { listenSecure } from './secure-edge.ts';
 
 const READY_POLL_MS = 50;
 
@@ -111,15 +112,18 @@ export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
     host.drain();
     await host.close();
   });
+  const secured = await listenSecure(host, parts, stack);
   if (config.metricsListen !== null) {
     const listener = await listenMetrics(config.metricsListen, health, log);
     stack.defer(() => listener.close());
   }
-  return { address, checks };
+  return { address, secured, checks };
 }
 
 export interface Announcement {
   readonly address: Address;
+  /** Address by HTTPS; null for none. */
+  readonly secured: Address | null;
   readonly checks: ReturnType<typeof checksOf>;
   readonly began: number;
   readonly print: (text: string) => void;
@@ -128,11 +132,11 @@ export interface Announcement {
 /** Prints the address now, and the ready lines as soon as everything works. */
 export function announce(
   { clock, config, engineSite, log, say }: EdgeParts,
-  { address, checks, began, print, signal }: Announcement,
+  { address, secured, checks, began, print, signal }: Announcement,
   stack: AsyncDisposableStack,
 ): void {
   log.info({ ...address, ms: Math.round(performance.now() - began) }, 'listening');
-  say(`Listening at ${urlOf(address)}; the engine is on its way.`);
+  say(`Listening at ${urlOf(address, secured)}; the engine is on its way.`);
   const unready = new AbortController();
   const until = AbortSignal.any([signal, unready.signal]);
   async function whenReady(): Promise<void> {
@@ -145,7 +149,11 @@ export function announce(
     for (const warning of exposures(config)) log.warn({}, warning);
     const terminal = process.stdout.isTTY;
     print(
-      await readyText(config, address, { deskPhones: engineSite.exchange.deskPhones(), seconds, terminal }),
+      await readyText(config, urlOf(address, secured), {
+        deskPhones: engineSite.exchange.deskPhones(),
+        seconds,
+        terminal,
+      }),
     );
   }
   const announced = whenReady();

@@ -40,7 +40,7 @@ test('banner - first passwords are shown on a terminal alone; elsewhere it says 
   await writeFile(file, JSON.stringify([{ ...person, password: 'open-sesame', sip_password: 'sip-sesame' }]));
   const config = readConfig({ OFFHOOK_DATA: data, OFFHOOK_LISTEN: '0.0.0.0:8080' });
   const text = (terminal: boolean) =>
-    readyText(config, config.listen, { deskPhones: true, seconds: 1, terminal });
+    readyText(config, 'http://127.0.0.1:8080', { deskPhones: true, seconds: 1, terminal });
   const shown = await text(true);
   assert.match(shown, /1003 {2}Zoë {2}agent {7}open-sesame/);
   assert.match(shown, /curl .*open-sesame/);

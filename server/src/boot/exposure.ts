@@ -37,7 +37,7 @@ export function exposures({
   const proxied = publicUrl.startsWith('https:') && trustProxy.length > 0;
   if (!isIn(loopback, listen.host) && !proxied) {
     found.push(
-      `OFFHOOK_LISTEN ${listen.host}:${listen.port} is reached from other machines without TLS: passwords and tokens can be read on the way. Listen on 127.0.0.1 with TLS in front (docs/tls.md)`,
+      `OFFHOOK_LISTEN ${listen.host}:${listen.port} is reached from other machines without TLS: passwords and tokens can be read on the way. Listen on 127.0.0.1 with TLS in front, or use OFFHOOK_HTTPS_LISTEN (docs/tls.md)`,
     );
   }
   if (!isIn(local, sipListen.host)) {

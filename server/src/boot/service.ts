@@ -169,8 +169,8 @@ export async function startService(
   const watch = parts.watchEngine();
   stack.defer(() => watch.close());
   const edge = { ...streaming, watch };
-  const { address, checks } = await listen(edge, stack);
-  announce(edge, { address, checks, began, print, signal }, stack);
+  const { address, secured, checks } = await listen(edge, stack);
+  announce(edge, { address, secured, checks, began, print, signal }, stack);
 
   const stopped = Promise.withResolvers<void>();
   if (signal.aborted) stopped.resolve();

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Server as NetServer } from 'node:net';
 import Fastify from 'fastify';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { serializerCompiler } from '@fastify/type-provider-zod';
@@ -27,6 +30,8 @@ import { ReplyHeaders, sendPreflight } from './reply-headers.ts';
 import { createRouteTable, pathOf } from './route-table.ts';
 import type { RouteTable } from './route-table.ts';
 import { checkRoute, emptyBodyOf } from './route-rules.ts';
+import { asPlain, createSecureServer } from './secure.ts';
+import type { SecureOptions, SecureServer } from './secure.ts';
 import { attachSockets, wantsWebSocket } from './sockets.ts';
 
 /** Settings the host needs, a subset of the service's configuration. */
@@ -82,6 +87,11 @@ export interface Host {
   readonly metrics: Metrics;
   /** Starts listening; resolves with the bound address. */
   listen(address: { readonly host: string; readonly port: number }): Promise<{ host: string; port: number }>;
+  /** Listens by TLS beside it, once; call it after `listen`. */
+  listenSecure(
+    address: { readonly host: string; readonly port: number },
+    options: SecureOptions,
+  ): Promise<{ host: string; port: number; use: SecureServer['use'] }>;
   /** Rejects every API request from now on with 503 and closes its connection; running requests may finish. */
   drain(): void;
   /** The app must be ready. */
@@ -111,13 +121,18 @@ export async function createHost(options: HostOptions): Promise<Host> {
   app.setSerializerCompiler(serializerCompiler);
   addBodyParsers(app);
   boundBodyMemory(app, limits.bodyMemoryBytes);
-  const endUploads = attachSockets(app.server, table, (request, response) => app.routing(request, response), {
-    bodyLimit: BODY_LIMIT,
-    arrival: limits,
-    edge: () => headers.of(headers.requestId(), null),
-  });
+  const routing = (request: IncomingMessage, response: ServerResponse): void =>
+    app.routing(request, response);
+  const attach = (server: Server): (() => void) =>
+    attachSockets(server, table, routing, {
+      bodyLimit: BODY_LIMIT,
+      arrival: limits,
+      edge: () => headers.of(headers.requestId(), null),
+    });
+  const endUploads = [attach(app.server)];
+  let secure: SecureServer | undefined;
   app.addHook('preClose', (done) => {
-    endUploads();
+    for (const end of endUploads) end();
     done();
   });
   addCallerChecks(app, options, pace);
@@ -142,9 +157,16 @@ export async function createHost(options: HostOptions): Promise<Host> {
     async listen({ host, port }) {
       // For `localhost`, Fastify opens a second server without our socket listeners.
       await app.listen({ host: host === 'localhost' ? '127.0.0.1' : host, port, backlog: limits.backlog });
-      const address = app.server.address();
-      if (address === null || typeof address === 'string') throw new Error('the server has no address');
-      return { host: address.address, port: address.port };
+      return addressOf(app.server);
+    },
+    async listenSecure({ host, port }, secured) {
+      const timeouts = { ...limits, requestTimeoutMs: Math.max(limits.requestTimeoutMs, limits.uploadMs) };
+      secure = createSecureServer(routing, secured, { ...timeouts, maxConnections });
+      const { server, use } = secure;
+      endUploads.push(attach(asPlain(server)));
+      server.listen({ host: host === 'localhost' ? '127.0.0.1' : host, port, backlog: limits.backlog });
+      await once(server, 'listening');
+      return { ...addressOf(server), use };
     },
     drain() {
       admission.draining = true;
@@ -152,9 +174,19 @@ export async function createHost(options: HostOptions): Promise<Host> {
     openapi: () => openapiDocument(app, table),
     async close() {
       admission.draining = true;
-      await app.close();
+      const server = secure?.server;
+      const ended = server?.listening ? once(server, 'close') : undefined;
+      server?.close();
+      server?.closeIdleConnections();
+      await Promise.all([app.close(), ended]);
     },
   };
+}
+
+function addressOf(server: NetServer): { host: string; port: number } {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the server has no address');
+  return { host: address.address, port: address.port };
 }
 
 function createApp(parts: {

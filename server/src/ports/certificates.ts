@@ -24,15 +24,18 @@ export interface CertificateState {
     readonly issuer: string;
     /** Milliseconds since 1970. */
     readonly valid_to: number;
-    /** True for one of the authority of this site. */
-    readonly own_authority: boolean;
   } | null;
   /** Why the files given last are not used; null where they are. */
   readonly fault: CertificateFault | null;
 }
 export interface Certificates {
   readonly files: CertificateFiles;
-  /** Makes the files exist; one of the own authority is for `hosts`. Throws `ServiceError` `invalid_configuration` where no valid certificate can be had. */
-  ensure(hosts: readonly string[]): Promise<void>;
+  /**
+   * Makes the files exist; one of the own authority is for the `hosts` of every program. Throws `ServiceError` `invalid_configuration`
+   * where no valid certificate can be had.
+   */
+  ensure(hosts: readonly string[], program?: 'sip' | 'http'): Promise<void>;
+  /** Calls `listener` after other files were installed; returns the function that ends it. */
+  onInstalled(listener: () => Promise<void>): () => void;
   state(): CertificateState;
 }

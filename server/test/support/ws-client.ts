@@ -2,12 +2,15 @@
 import { hash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import net from 'node:net';
+import tls from 'node:tls';
 import { STREAM_PROTOCOL, ServerFrame } from '@offhook/contract/stream.ts';
 import { GiveUp, PATIENCE_MS, until } from './until.ts';
 
 export interface WsOptions {
   readonly port: number;
   readonly token?: string;
+  /** Connects by TLS and trusts this authority (PEM). */
+  readonly ca?: string;
   readonly path?: string;
   /** Null offers none. */
   readonly protocol?: string | null;
@@ -64,8 +67,9 @@ export class UpgradeRefused extends Error {
 }
 /** Opens a connection; throws `UpgradeRefused`. */
 export async function openWs(options: WsOptions): Promise<WsClient> {
-  const { port, token, path = '/api/v1/stream', protocol = STREAM_PROTOCOL, headers = {} } = options;
-  const socket = net.connect({ port, host: '127.0.0.1', noDelay: true });
+  const { port, token, ca, path = '/api/v1/stream', protocol = STREAM_PROTOCOL, headers = {} } = options;
+  const at = { port, host: '127.0.0.1', noDelay: true };
+  const socket = ca === undefined ? net.connect(at) : tls.connect({ ...at, ca, ALPNProtocols: ['http/1.1'] });
   socket.on('error', () => {});
   const key = randomBytes(16).toString('base64');
   const lines = {

@@ -35,6 +35,13 @@ test('keeper - issues a certificate of the own authority for names and addresses
   assert.equal((await shown()).checkHost('new.example.com'), 'new.example.com');
 });
 
+test('keeper - a certificate for two programs at once is for the hosts of both', async (t) => {
+  const { keeper, shown } = await keep(t);
+  await Promise.all([keeper.ensure(HOSTS), keeper.ensure(['web.example.com'], 'http')]);
+  for (const name of [...HOSTS.slice(1), 'web.example.com'])
+    assert.equal((await shown()).checkHost(name), name);
+});
+
 test('keeper - renews a certificate of the own authority before its end, and issues a lost one again', async (t) => {
   const { keeper, clock, folder, shown } = await keep(t);
   await keeper.ensure(HOSTS);

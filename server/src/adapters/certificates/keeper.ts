@@ -39,7 +39,9 @@ const RENEW_MS = 30 * 86_400_000;
 export class CertificateKeeper implements Certificates {
   readonly files: CertificateFiles;
   readonly #options: KeeperOptions;
-  #hosts: readonly string[] = [];
+  readonly #hostsOf = new Map<'sip' | 'http', readonly string[]>();
+  #last: Promise<void> = Promise.resolve();
+  readonly #listeners = new Set<() => Promise<void>>();
   #fault: CertificateFault | null = null;
   #used: CertificateState['used'] = null;
   /** Pair that the programs refused, so that it is not offered to them again. */
@@ -57,18 +59,13 @@ export class CertificateKeeper implements Certificates {
   state(): CertificateState {
     return { used: this.#used, fault: this.#fault };
   }
+  onInstalled(listener: () => Promise<void>): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
   /** `hosts`: names and addresses that a certificate of the own authority is for. */
-  async ensure(hosts: readonly string[]): Promise<void> {
-    this.#hosts = hosts;
-    await mkdir(this.#options.folder, { recursive: true, mode: 0o700 });
-    await this.#trust();
-    const wanted = await this.#wanted();
-    if (wanted !== null) await this.#install(wanted);
-    if ((await this.#inUse()) === null)
-      throw new ServiceError(
-        'invalid_configuration',
-        `${this.#fault?.code ?? 'certificate_unreadable'}: ${this.#fault?.detail ?? 'there is no certificate'}`,
-      );
+  ensure(hosts: readonly string[], program: 'sip' | 'http' = 'sip'): Promise<void> {
+    return this.#alone(() => this.#ensure(hosts, program));
   }
   /**
    * Installs renewed files and has the programs take them in (`take`); a pair that they refuse is replaced by the one before.
@@ -83,7 +80,29 @@ export class CertificateKeeper implements Certificates {
     }
   }
   /** One round of `watch`; does nothing before the first `ensure`, or with what is in use already. */
-  async renew(take: () => Promise<void>): Promise<void> {
+  renew(take: () => Promise<void>): Promise<void> {
+    return this.#alone(() => this.#renew(take));
+  }
+
+  /** HTTPS, an apply and the watch want the same files. */
+  #alone(work: () => Promise<void>): Promise<void> {
+    const done = this.#last.then(work);
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+  async #ensure(hosts: readonly string[], program: 'sip' | 'http'): Promise<void> {
+    this.#hostsOf.set(program, hosts);
+    await mkdir(this.#options.folder, { recursive: true, mode: 0o700 });
+    await this.#trust();
+    const wanted = await this.#wanted();
+    if (wanted !== null) await this.#install(wanted);
+    if ((await this.#inUse()) === null)
+      throw new ServiceError(
+        'invalid_configuration',
+        `${this.#fault?.code ?? 'certificate_unreadable'}: ${this.#fault?.detail ?? 'there is no certificate'}`,
+      );
+  }
+  async #renew(take: () => Promise<void>): Promise<void> {
     const before = await this.#inUse();
     if (before === null) return;
     const wanted = await this.#wanted();
@@ -124,6 +143,9 @@ export class CertificateKeeper implements Certificates {
     const same = used !== null && used.certificate === given.certificate && used.key === given.key;
     return this.#fault !== null || same ? null : given;
   }
+  get #hosts(): readonly string[] {
+    return [...new Set([...this.#hostsOf.values()].flat())];
+  }
   #report(fault: CertificateFault | null): void {
     if (fault !== null && fault.code !== this.#fault?.code)
       this.#options.log.error({ ...fault }, 'the given certificate is not used; the one in use stays');
@@ -150,7 +172,6 @@ export class CertificateKeeper implements Certificates {
             subject: first.subject,
             issuer: first.issuer,
             valid_to: first.validToDate.getTime(),
-            own_authority: this.#options.own === null,
           };
   }
   /** The key first: a program that reads between the two finds a pair that does not fit, and keeps what it has. */
@@ -158,6 +179,7 @@ export class CertificateKeeper implements Certificates {
     await replaceFile(this.files.key, key);
     await replaceFile(this.files.certificate, certificate);
     this.#note(certificate);
+    for (const listener of this.#listeners) await listener();
   }
   async #trust(): Promise<void> {
     const { folder, trusted } = this.#options;

@@ -99,6 +99,7 @@ export async function openSimulatedSite({ data, clock }: SimulatedSiteOptions): 
     blockNetworks: () => Promise.resolve(true),
     phoneAddresses: () => Promise.resolve([]),
     webSipPort: () => null,
+    certificates: null,
     exchange: {
       begin({ configure }) {
         void configure(false).then(() => {
