@@ -10,6 +10,6 @@ export const audit = area({
     query: AuditQuery,
     reply: AuditPage,
     errors: ['invalid_request', 'store_unavailable'],
-    summary: 'Who did what, newest first',
+    summary: 'The audit trail, newest first',
   },
 });

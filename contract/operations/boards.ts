@@ -47,7 +47,7 @@ export const boards = area({
     reply: BoardReply,
     status: 201,
     errors: ['invalid_request', 'limit_reached', 'store_unavailable'],
-    summary: 'Keep a wallboard',
+    summary: 'Create a wallboard',
   },
   replace: {
     method: 'PUT',

@@ -159,7 +159,6 @@ export function kindOperations(kind: ConfigKind) {
   const schemas = CONFIG_SCHEMAS[kind];
   const hasSecrets = CONFIG_SECRETS[kind].length > 0;
   const many = path.replaceAll('-', ' ');
-  const single = kind.replaceAll('_', ' ');
   const url = `/api/v1/config/${path}` as const;
   const one = `${url}/:key` as const;
   const read = { method: 'GET', tag: 'config', level: 'admin', scope: 'config:read' } as const;
@@ -188,7 +187,7 @@ export function kindOperations(kind: ConfigKind) {
       reply: schemas.reply,
       etag: 'held',
       errors: ['invalid_request', 'not_found'],
-      summary: `One of the ${many}`,
+      summary: `One object of \`${path}\``,
     },
     uses: {
       ...read,
@@ -196,7 +195,7 @@ export function kindOperations(kind: ConfigKind) {
       params: ConfigKeyPath,
       reply: ConfigUsesReply,
       errors: ['invalid_request', 'not_found'],
-      summary: `What uses this ${single}, and what it uses`,
+      summary: `Objects that use this object of \`${path}\`, and those that it uses`,
     },
     create: {
       ...write,
@@ -207,7 +206,7 @@ export function kindOperations(kind: ConfigKind) {
       reply: schemas.reply,
       status: 201,
       etag: 'sent',
-      summary: `Make a ${single}, in the draft`,
+      summary: `Create an object of \`${path}\`, in the draft`,
     },
     put: {
       ...write,
@@ -223,7 +222,7 @@ export function kindOperations(kind: ConfigKind) {
       body: schema as z.ZodType,
       reply: schemas.reply,
       etag: 'replace',
-      summary: `Replace a ${single}, or with \`If-None-Match: *\` make it; secrets that are left out stay`,
+      summary: `Replace an object of \`${path}\`, or create it with \`If-None-Match: *\`; secrets that are left out stay`,
     },
     patch: {
       ...write,
@@ -235,7 +234,7 @@ export function kindOperations(kind: ConfigKind) {
       takes: 'merge_patch',
       reply: schemas.reply,
       etag: 'match',
-      summary: `Change a ${single} by a merge patch; a secret that is null is made up anew or taken away`,
+      summary: `Change an object of \`${path}\` by a merge patch; null generates a secret anew, or removes an optional one`,
     },
     remove: {
       ...write,
@@ -244,7 +243,7 @@ export function kindOperations(kind: ConfigKind) {
       params: ConfigKeyPath,
       reply: Done,
       etag: 'match',
-      summary: `Delete a ${single}, in the draft`,
+      summary: `Delete an object of \`${path}\`, in the draft`,
     },
   });
 }

@@ -127,7 +127,7 @@ export const connectors = area({
     reply: ConnectorReply,
     status: 202,
     errors: ERRORS,
-    summary: 'Bring the customers of the system into the phonebook now; it happens every hour by itself',
+    summary: 'Bring the customers of the system into the phonebook now; this also happens every hour',
   },
   createCustomer: {
     method: 'POST',
@@ -179,7 +179,7 @@ export const connectors = area({
     query: EntriesQuery,
     reply: ConnectorEntries,
     errors: READ_ENTRIES,
-    summary: 'Which conversation stands in which record of the other system, and which does not',
+    summary: 'Conversations with their entries in the other system, and those without one',
   },
   retryEntry: {
     method: 'POST',

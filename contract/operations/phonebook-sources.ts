@@ -70,6 +70,6 @@ export const phonebookSources = area({
     reply: PhonebookSourceReply,
     status: 202,
     errors: ERRORS,
-    summary: 'Read the address book now; it happens every hour by itself',
+    summary: 'Read the address book now; it is also read every hour',
   },
 });
