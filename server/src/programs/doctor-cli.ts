@@ -1,5 +1,8 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
 import { diagnose } from '../adapters/asterisk/doctor/doctor.ts';
+import { diagnoseFrom, passOf, readPass } from '../adapters/asterisk/doctor/outside.ts';
+import type { WayFinding } from '../adapters/asterisk/doctor/way.ts';
 import { loadInstance } from '../adapters/asterisk/process/instance-file.ts';
 import { findLiving } from '../adapters/asterisk/process/living.ts';
 import { SETTINGS } from '../boot/config.ts';
@@ -8,11 +11,30 @@ import { siteKey, siteSecret } from '../boot/site-key.ts';
 import { systemClock } from '../core/clock.ts';
 import { messageOf } from '../core/errors.ts';
 
+/** Prints a line for each way; the exit code is 1 where one fails. */
+function report(ways: readonly WayFinding[]): number {
+  for (const { way, ok, detail } of ways) console.log(`${ok ? 'ok  ' : 'FAIL'} ${way.padEnd(5)} ${detail}`);
+  return ways.every(({ ok }) => ok) ? 0 : 1;
+}
+/** Origin of the service for those outside: `OFFHOOK_PUBLIC_URL`, else the port it listens at. */
+function webOrigin(host: string): string {
+  const shown = SETTINGS.publicUrl.parse(process.env[SETTINGS.publicUrl.name] ?? '');
+  const listen = SETTINGS.listen.parse(process.env[SETTINGS.listen.name] ?? SETTINGS.listen.initial);
+  return shown || `http://${host}:${listen?.port ?? 8080}`;
+}
+
 /**
  * `npm run doctor`: proves each way to this site's engine by a registration, a call and its media, and prints a sentence for
- * each. The exit code is 1 when one of them fails or no engine of this site runs.
+ * each. `--pass [host]` prints what a doctor on another machine needs instead, which is run there by `--from <file>`. The exit
+ * code is 1 when a way fails or no engine of this site runs.
  */
 async function main(): Promise<number> {
+  const { values, positionals } = parseArgs({
+    options: { pass: { type: 'boolean' }, from: { type: 'string' } },
+    allowPositionals: true,
+  });
+  if (values.from !== undefined)
+    return report(await diagnoseFrom(readPass(await readFile(values.from, 'utf8')), systemClock));
   const data = SETTINGS.data.parse(process.env[SETTINGS.data.name] ?? SETTINGS.data.initial);
   const instance = data === undefined ? null : loadInstance(data);
   if (data === undefined || instance === null || findLiving(instance) === null) {
@@ -20,10 +42,15 @@ async function main(): Promise<number> {
     return 1;
   }
   const turnSecret = siteSecret(await siteKey(data), 'turn');
+  if (values.pass === true) {
+    const [host] = positionals;
+    const pass = await passOf(instance, { host, web: webOrigin, turnSecret, now: Date.now() });
+    console.log(JSON.stringify(pass, null, 2));
+    return 0;
+  }
   const ways = await diagnose(instance, { clock: systemClock, turnSecret });
-  for (const { way, ok, detail } of ways) console.log(`${ok ? 'ok  ' : 'FAIL'} ${way.padEnd(5)} ${detail}`);
   await writeFile(doctorFile(data), JSON.stringify({ at: Date.now(), ways }), { mode: 0o600 });
-  return ways.every(({ ok }) => ok) ? 0 : 1;
+  return report(ways);
 }
 
 try {

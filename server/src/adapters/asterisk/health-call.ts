@@ -8,22 +8,25 @@ import type { Clock } from '../../ports/clock.ts';
 import { ACTION_MS } from './ami/connection.ts';
 import type { AmiConnection } from './ami/connection.ts';
 import type { Frame } from './ami/frame.ts';
-import { HEALTH_CONTEXT } from './conf/call-contexts.ts';
+import { DOCTOR, HEALTH_CONTEXT } from './conf/call-contexts.ts';
 import { H } from './events/headers.ts';
 
 /** Prefix of the ids of its channels, by which events and call records are left out. */
 const PREFIX = 'health-';
+/** Beginning of the engine's names of channels of the doctor, which calls from outside with ids of the engine. */
+const DOCTOR_CHANNEL = `PJSIP/${DOCTOR}-`;
 const UP = 6;
-/** True for the id of a channel of a test call. */
-export const isHealthCall = (uniqueid: string | undefined): boolean => uniqueid?.startsWith(PREFIX) ?? false;
+/** True for the id, or the engine's name, of a channel of a test call. */
+export const isHealthCall = (uniqueid: string | undefined, channel: string | undefined): boolean =>
+  (uniqueid?.startsWith(PREFIX) ?? false) || (channel?.startsWith(DOCTOR_CHANNEL) ?? false);
 /**
- * Id of the test call that an event is about; null for every other event. The id decides, because a caller may choose a name
- * with this prefix.
+ * Id of the test call that an event is about; null for every other event. The engine's id and name of the channel decide,
+ * because a caller may choose a name with such a beginning.
  */
 export function healthCallOf(frame: Frame): string | null {
-  if (!frame.mentions(PREFIX)) return null;
+  if (!frame.mentions(PREFIX) && !frame.mentions(DOCTOR_CHANNEL)) return null;
   const id = frame.get(H.uniqueid) ?? frame.get(H.destUniqueid);
-  return id !== undefined && isHealthCall(id) ? id : null;
+  return id !== undefined && isHealthCall(id, frame.get(H.channel)) ? id : null;
 }
 
 export interface HealthCalls {

@@ -112,7 +112,7 @@ export const readSnapshot = async (
     'CoreShowChannels',
     {},
     (event, frame) => {
-      if (event !== 'CoreShowChannel' || isHealthCall(frame.get(H.uniqueid))) return;
+      if (event !== 'CoreShowChannel' || isHealthCall(frame.get(H.uniqueid), frame.get(H.channel))) return;
       const channel = channelRow(node, frame, began_at);
       channels.push(channel);
       const holder = holderOf(frame.get(context), frame.get(H.exten));

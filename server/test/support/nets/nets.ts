@@ -88,15 +88,15 @@ function addGateway({ net, outside, inside }: Gateway): void {
   ip(`-n ${net} route add default via ${inside}.1`);
   run(inGateway(net, 'sysctl', '-qw', 'net.ipv4.ip_forward=1'));
 }
-/** Whether UDP leaves the home; a firewall that drops it is the usual one of hotels and offices. */
-export function letUdpOut(allowed: boolean): void {
+/** Ports that the router of the home drops, e.g. `udp dport 5060`; an empty rule drops nothing. */
+export function blockAtHome(rule: string): void {
   const nft = JSON.parse(process.env[NFT] ?? '[]') as string[];
-  run(inGateway('home', ...nft, 'flush', 'chain', 'ip', 'filter', 'datagrams'));
-  if (!allowed)
-    run(
-      inGateway('home', ...nft, 'add', 'rule', 'ip', 'filter', 'datagrams', 'meta', 'l4proto', 'udp', 'drop'),
-    );
+  run(inGateway('home', ...nft, 'flush', 'chain', 'ip', 'filter', 'blocked'));
+  if (rule !== '')
+    run(inGateway('home', ...nft, 'add', 'rule', 'ip', 'filter', 'blocked', ...rule.split(' '), 'drop'));
 }
+/** Whether UDP leaves the home; a firewall that drops it is the usual one of hotels and offices. */
+export const letUdpOut = (allowed: boolean): void => blockAtHome(allowed ? '' : 'meta l4proto udp');
 const inGateway = (net: Gateway['net'], ...command: string[]): string[] => [
   'ip',
   'netns',
@@ -116,7 +116,7 @@ const RULES = {
   chain out { type nat hook postrouting priority 100; oifname "wan" masquerade random; }
 }
 table ip filter {
-  chain datagrams { type filter hook forward priority -10; }
+  chain blocked { type filter hook forward priority -10; }
   chain through { type filter hook forward priority 0; policy drop; iifname "lan" accept; ct state established,related accept; }
 }
 `,

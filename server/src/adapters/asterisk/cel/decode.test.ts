@@ -198,6 +198,8 @@ test('call records - what is no record is malformed, what says nothing about a c
     assert.ok(typeof decoded(line({ eventenum: word, userdeftype: 'constructor' })) === 'string', word);
   }
   assert.equal(decoded(line({ uniqueid: 'health-0a-1795226931.1' })), 'ast1:health-0a-1795226931.1');
+  const doctor = { uniqueid: '1795226931.000042', channame: 'PJSIP/doctor-00000001' };
+  assert.equal(decoded(line(doctor)), 'ast1:1795226931.000042');
 });
 
 test('call records - bytes cut anywhere give the same records', () => {

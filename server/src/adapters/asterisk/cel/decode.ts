@@ -180,7 +180,7 @@ export function decodeRecord(node: NodeId, bytes: Buffer): CallRecord | ChannelI
   const f = readFields(bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1'));
   const at_us = f && readTime(f.eventtime);
   if (!f || at_us === null || f.uniqueid === '' || f.linkedid === '') return 'malformed';
-  if (isHealthCall(f.uniqueid)) return channelId(node, f.uniqueid);
+  if (isHealthCall(f.uniqueid, f.channame)) return channelId(node, f.uniqueid);
   const type = typeOf(f);
   if (type === undefined) return /^[A-Z_]+$/.test(f.eventenum) ? 'ignored' : 'malformed';
   const facts = readFacts(node, f);

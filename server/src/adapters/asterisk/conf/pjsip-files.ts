@@ -252,7 +252,7 @@ password = ${password}
   };
 }
 
-/** The account of the doctor: it can register and be called, and whatever it calls is hung up. */
+/** The account of the doctor: it can register, be called and call the echo; any other number is hung up. */
 const doctor = ({ doctor_secret }: InstanceSettings): ConfText =>
   doctor_secret === undefined
     ? nothing

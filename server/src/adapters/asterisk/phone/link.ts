@@ -52,10 +52,24 @@ function split(data: Buffer): { readonly messages: readonly Buffer[]; readonly r
     rest = rest.subarray(end);
   }
 }
-/** TLS with a `ca`, which must have issued the server's certificate for its address. Rejects with the reason otherwise. */
-export async function openStream(server: Address, ca: string | undefined, receive: Receive): Promise<Link> {
+/**
+ * TLS with a `ca`, which must have issued the server's certificate for its address. Rejects with the reason otherwise, or when
+ * `signal` is aborted before the connection is open.
+ */
+export async function openStream(
+  server: Address,
+  ca: string | undefined,
+  receive: Receive,
+  signal?: AbortSignal,
+): Promise<Link> {
   const socket = ca === undefined ? net.connect(server) : tls.connect({ ...server, ca });
-  await once(socket, ca === undefined ? 'connect' : 'secureConnect');
+  try {
+    await once(socket, ca === undefined ? 'connect' : 'secureConnect', signal && { signal });
+  } catch (error) {
+    socket.on('error', () => {});
+    socket.destroy();
+    throw error;
+  }
   let rest: Buffer = Buffer.alloc(0);
   socket.on('data', (data: Buffer) => {
     const found = split(Buffer.concat([rest, data]));

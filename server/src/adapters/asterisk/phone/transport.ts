@@ -81,12 +81,14 @@ export async function openTransport(options: {
   ca?: string | undefined;
   /** Instead of UDP where no `ca` is given. */
   tcp?: boolean;
+  /** Gives up a connection by TCP or TLS that is not open yet. */
+  signal?: AbortSignal;
 }): Promise<SipTransport> {
   const { server, username, password, ca, tcp = false, at = { host: '127.0.0.1', port: 0 } } = options;
   const receive = (data: Buffer): void => onMessage(data);
   const link: Link = await (ca === undefined && !tcp
     ? openDatagrams(server, at, receive)
-    : openStream(server, ca, receive));
+    : openStream(server, ca, receive, options.signal));
   const { here, protocol } = link;
   const contact = `sip:${username}@${here}${protocol === 'UDP' ? '' : `;transport=${protocol.toLowerCase()}`}`;
   const pending = new Map<string, Pending>();
