@@ -213,10 +213,10 @@ export class AsteriskExchange implements Exchange {
       }
       this.#log.warn(
         versions,
-        'the engine keeps its packages for now: its files cannot be written for the newer ones',
+        'the engine keeps its present packages: its files cannot be written for the newer ones',
       );
     } catch (error) {
-      this.#log.warn({ ...versions, error: messageOf(error) }, 'the engine keeps its packages for now');
+      this.#log.warn({ ...versions, error: messageOf(error) }, 'the engine keeps its present packages');
     }
     this.#found = before;
     return before;

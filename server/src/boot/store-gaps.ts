@@ -40,7 +40,10 @@ export function createStoreGaps(store: SqliteStore, clock: Pick<Clock, 'now'>, l
     onDomainEvent(event) {
       if (event.type !== 'store.gap') return;
       store.gapTold(event.data.gap_id).catch((error: unknown) => {
-        log.warn({ error: messageOf(error) }, 'the next start tells the gap of the store again');
+        log.warn(
+          { error: messageOf(error) },
+          'the gap of the store will be published again at the next start',
+        );
       });
     },
     feedEpoch: (epoch) => (newest === undefined ? epoch : `${epoch}.${newest.id}`),

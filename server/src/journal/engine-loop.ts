@@ -186,7 +186,7 @@ class SerialLoop implements EngineLoop {
   }
   #stepFailed(event: ModelInput, cause: unknown): void {
     this.#failed += 1;
-    this.#options.log.error({ err: cause, event: event.type }, 'the model could not take a fact');
+    this.#options.log.error({ err: cause, event: event.type }, 'the model could not apply an engine event');
     if (performance.now() - this.#lastResync <= RESYNC_EVERY_MS) return;
     this.#lastResync = performance.now();
     // Half of a step may be missing: restore the committed state, unless some of it still waits to be written.

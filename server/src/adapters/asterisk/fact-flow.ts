@@ -151,7 +151,8 @@ export class FactFlow {
     for (const event of meanwhile) fresh.apply(event);
     const differences = this.#mirror.drift(fresh);
     this.#drift += differences;
-    if (differences > 0) this.#log.warn({ differences }, 'the state had drifted from the engine');
+    if (differences > 0)
+      this.#log.warn({ differences }, 'the state differed from the engine and was corrected');
     this.#mirror.adopt(fresh);
     const current = meanwhile.length === 0 ? alive : { ...alive, ...this.#mirror.parts() };
     this.#buffer.push({ at, type: 'engine.snapshot', why, snapshot: current });

@@ -415,7 +415,7 @@ export class EngineLink {
         if (closed?.kind === 'refused') {
           wait = this.#refusals.next();
           this.#move('refused', closed.detail);
-          this.#parts.log.error({ reason: closed.detail }, 'the engine refused our login');
+          this.#parts.log.error({ reason: closed.detail }, 'the engine refused the login of the service');
         } else {
           wait = backoff.next();
           this.#move('down', messageOf(error));

@@ -75,7 +75,10 @@ export class CertificateKeeper implements Certificates {
     for (;;) {
       await this.#options.clock.sleep(WATCH_MS, signal);
       await this.renew(take).catch((error: unknown) => {
-        this.#options.log.error({ error: messageOf(error) }, 'the certificate could not be looked after');
+        this.#options.log.error(
+          { error: messageOf(error) },
+          'the certificate could not be checked or renewed',
+        );
       });
     }
   }

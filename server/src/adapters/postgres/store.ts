@@ -71,7 +71,7 @@ export function openPostgresStore(
         await settle();
       } catch (error) {
         if (error instanceof ServiceError) {
-          log.warn({ feature, error: messageOf(error) }, 'the record store is not there yet');
+          log.warn({ feature, error: messageOf(error) }, 'the record store is not available yet');
           return;
         }
         waiting.splice(waiting.indexOf(steps), 1);

@@ -177,7 +177,10 @@ export class Reconciler {
       this.#drop(extension, queue);
     }
     if (ours && this.#doubts.isLate(extension, queue, shown)) {
-      log.info({ extension, queue, engine: shown }, 'a failed action came true late; it is undone');
+      log.info(
+        { extension, queue, engine: shown },
+        'an action took effect after its failure was reported; it is undone',
+      );
       this.#expect(extension, queue, shown);
       if (live.live) this.#kick();
     } else if (ours) this.#adoptShown(extension, queue, at);
@@ -309,7 +312,7 @@ export class Reconciler {
       try {
         await intents.keep([], { facts: { boot: this.#boot } });
       } catch (error) {
-        log.warn({ error: messageOf(error) }, 'the engine boot could not be written down');
+        log.warn({ error: messageOf(error) }, 'the boot of the engine could not be stored');
         await clock.sleep(backoff.next(), this.#workers.stopped);
       }
     }

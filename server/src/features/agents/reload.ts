@@ -59,7 +59,10 @@ export function createReloads(deps: {
       looks -= 1;
       if (looks > 0) return look();
       note('').catch((error: unknown) =>
-        log.warn({ error: messageOf(error) }, 'that agents followed the configuration is not written down'),
+        log.warn(
+          { error: messageOf(error) },
+          'the update of agents to the configuration could not be stored',
+        ),
       );
     },
   };

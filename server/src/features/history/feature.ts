@@ -108,7 +108,7 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
           publisher.knock();
         }
       } catch (error) {
-        log.error({ error: messageOf(error) }, 'reading call records failed; it begins again');
+        log.error({ error: messageOf(error) }, 'call records could not be read; reading starts again');
         await clock.sleep(LONGEST_RETRY_MS, signal).catch(() => {});
       }
     }

@@ -152,7 +152,7 @@ export class Phones {
     }
     if (gone.length > 0)
       this.#deps.store.remove(gone).catch((error: unknown) => {
-        this.#deps.log.warn({ error: messageOf(error) }, 'what is known of deleted phones is still stored');
+        this.#deps.log.warn({ error: messageOf(error) }, 'data of deleted phones could not be removed');
       });
     this.#again = true;
     this.#notifying ??= this.#notifyLate().finally(() => {

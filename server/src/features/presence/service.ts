@@ -113,7 +113,7 @@ export class Presence {
       };
       this.#lanes.run(extension, forget).catch((error: unknown) => {
         this.#seen = null;
-        log.warn({ extension, error: messageOf(error) }, 'what was said could not be written down');
+        log.warn({ extension, error: messageOf(error) }, 'the end of a personal status could not be stored');
       });
     }
   }
@@ -180,7 +180,10 @@ export class Presence {
         try {
           await this.#lanes.run(extension, () => this.#end(extension));
         } catch (error) {
-          log.warn({ extension, error: messageOf(error) }, 'a presence whose time is over could not end yet');
+          log.warn(
+            { extension, error: messageOf(error) },
+            'a personal status past its end could not be cleared yet',
+          );
           wait = RETRY_MS;
         }
       }
@@ -203,7 +206,7 @@ export class Presence {
     } catch (error) {
       if (on !== wasOn) {
         await doNotDisturb.set(actor, extension, wasOn).catch((failed: unknown) => {
-          log.warn({ extension, error: messageOf(failed) }, 'do not disturb could not be put back');
+          log.warn({ extension, error: messageOf(failed) }, 'do not disturb could not be restored');
         });
       }
       throw error;

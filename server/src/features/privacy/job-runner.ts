@@ -176,7 +176,7 @@ export class JobRunner {
       this.#woken = Promise.withResolvers<void>();
       await this.#runAll().catch((error: unknown) => {
         if (!this.#stop.signal.aborted)
-          this.#log.warn({ error: messageOf(error) }, 'an erasure or export waits; it goes on later');
+          this.#log.warn({ error: messageOf(error) }, 'an erasure or export waits and continues later');
       });
       const rest = new AbortController();
       await Promise.race([

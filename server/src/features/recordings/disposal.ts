@@ -118,7 +118,7 @@ export function createDisposal(deps: DisposalDeps): Disposal {
     }
     await look(names);
     if (count > 0 && count !== orphans) {
-      log.warn({ files: count, some: shown }, 'the folder of recordings holds files that no recording knows');
+      log.warn({ files: count, some: shown }, 'the folder of recordings holds files of no recording');
     }
     orphans = count;
   }
@@ -133,7 +133,10 @@ export function createDisposal(deps: DisposalDeps): Disposal {
         if (deps.days > 0) await expire(signal);
         await countOrphans(signal);
       } catch (error) {
-        log.warn({ error: messageOf(error) }, 'recordings could not be tidied; it is tried again in an hour');
+        log.warn(
+          { error: messageOf(error) },
+          'old recordings could not be deleted; the next attempt follows in an hour',
+        );
       }
     },
     orphans: () => orphans,

@@ -91,7 +91,7 @@ export class Keeper implements RecordingKeeper {
     const written = this.#ofChannel(leg).map((row) => this.#deps.store.pause(row.id, on, at));
     for (const one of await Promise.allSettled(written)) {
       if (one.status === 'rejected')
-        this.#log.debug({ error: messageOf(one.reason) }, 'a window waits for the store');
+        this.#log.debug({ error: messageOf(one.reason) }, 'a pause of a recording waits for the store');
     }
   }
   /** Accepts every committed event, in order. */

@@ -63,14 +63,14 @@ export function reconciler(deps: ReconcilerDeps): Reconciler {
       const taken = refusedIn(extension, theirs);
       if (taken === null) return intents.adopt(extension, theirs);
       const now = await write(extension, taken, nextTime(extension));
-      log.warn({ extension }, 'a forward set by phone leads where calls may not be led: taken back');
+      log.warn({ extension }, 'a forward set by phone has a target that is not allowed; it is removed');
       return intents.adopt(extension, now);
     }
     if (ours === undefined) return;
     // Where only the time was lost, so may be the lamp that goes with the values.
     if (theirs.changed_at === ours.changed_at && holds(theirs, valuesOf(ours))) return;
     const now = await write(extension, valuesOf(ours), nextTime(extension));
-    log.info({ extension }, 'what was meant was put back into the engine');
+    log.info({ extension }, 'call settings were restored in the engine');
     intents.adopt(extension, now);
   };
   /** Forwards that cost what the dialplan does not know. */
@@ -95,7 +95,7 @@ export function reconciler(deps: ReconcilerDeps): Reconciler {
         backoff.reset();
       } catch (error) {
         waiting.add(extension);
-        log.warn({ extension, error: messageOf(error) }, 'features could not be put back yet');
+        log.warn({ extension, error: messageOf(error) }, 'call settings could not be restored yet');
         await backoff.wait(clock, stopped.signal);
       }
     }

@@ -291,7 +291,7 @@ export class Counter {
     const { epoch, seq, as_of } = kept;
     const before = readBoard(kept.board);
     if (before === null)
-      log.error({}, 'what was open in the figures cannot be read; it counts as never ended');
+      log.error({}, 'open intervals of the figures cannot be read; they count as never ended');
     else this.#board = before;
     this.#position = { epoch, seq, as_of };
     if (as_of === 0)

@@ -115,7 +115,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
         tell(clock.now());
       } catch (error) {
         touched.clear();
-        log.error({ error: messageOf(error) }, 'the figures of the queues could not be told');
+        log.error({ error: messageOf(error) }, 'the figures of the queues could not be published');
       }
       if (touched.size > 0) await clock.sleep(EVERY_MS / 5, signal);
     }

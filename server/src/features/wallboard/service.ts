@@ -200,7 +200,10 @@ export class Wallboard implements AsyncDisposable {
 
   #tryToSave(): Promise<void> {
     return this.#counter.save().catch((error: unknown) => {
-      this.#log.warn({ error: messageOf(error) }, 'the figures could not be stored; it is tried again');
+      this.#log.warn(
+        { error: messageOf(error) },
+        'the figures could not be stored; the next attempt follows',
+      );
     });
   }
 

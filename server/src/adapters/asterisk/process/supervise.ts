@@ -162,7 +162,7 @@ export class EngineProcess implements AsyncDisposable {
     const from = fs.statSync(consoleFile(this.#instance), { throwIfNoEntry: false })?.size ?? 0;
     this.#note(found);
     this.#enter('adopted');
-    this.#log.info({ pid: found.pid }, 'a living engine was adopted');
+    this.#log.info({ pid: found.pid }, 'a running engine was adopted');
     return { living: found, ended: this.#untilGone(found), from, upSince: this.#clock.now() };
   }
   async #boot(restarts: number): Promise<Run> {
@@ -203,7 +203,7 @@ export class EngineProcess implements AsyncDisposable {
   }
   async #reportTrial(why: string | null): Promise<void> {
     await this.#options.tried?.(this.#program, why).catch((error: unknown) => {
-      this.#log.error({ error: messageOf(error) }, 'whether the engine’s program started could not be noted');
+      this.#log.error({ error: messageOf(error) }, 'the start of the engine’s program could not be stored');
     });
   }
   /** A failed write is only logged: on a full disk the engine's own pid file still leads to the process. */

@@ -97,7 +97,7 @@ export class TurnServer {
     if (signal.aborted) return;
     this.#loop = this.#keep().catch((error: unknown) => {
       if (!this.#over.signal.aborted)
-        this.#log.error({ error: messageOf(error) }, 'TURN is not looked after');
+        this.#log.error({ error: messageOf(error) }, 'TURN server is not supervised');
     });
   }
   /** Null where the site has none. */
@@ -178,7 +178,7 @@ export class TurnServer {
     const { clock, command, instance } = this.#options;
     const found = findKept(this.#kept);
     if (found?.config === wanted.hash) {
-      this.#log.info({ pid: found.pid }, 'a living TURN server was adopted');
+      this.#log.info({ pid: found.pid }, 'a running TURN server was adopted');
       return { living: found, from: 0 };
     }
     const program = await command(this.#over.signal);

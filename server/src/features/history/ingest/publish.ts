@@ -114,7 +114,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     while (newest < until && !signal.aborted) {
       if (deps.settled()) {
         if (newest >= until) break;
-        log.warn({ from: newest, until }, 'the journal has given up events; they are published again');
+        log.warn({ from: newest, until }, 'the journal lost events; they are published again');
         await clock.sleep(RETRY_MS, signal).catch(() => {});
         break;
       }

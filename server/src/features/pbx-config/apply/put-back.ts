@@ -19,7 +19,10 @@ const known = (name: string, hash: string): KnownFile => ({
 const keep = async ({ journal, log }: PutBackDeps, files: readonly KnownFile[]): Promise<void> => {
   if (files.length === 0) return;
   await journal.knowFiles(files).catch((error: unknown) => {
-    log.warn({ error: messageOf(error) }, 'what was written is not noted: it will count as changed by hand');
+    log.warn(
+      { error: messageOf(error) },
+      'the digest of written files could not be stored; they will count as changed by hand',
+    );
   });
 };
 

@@ -74,7 +74,7 @@ export class ApplyRun {
       .catch((error: unknown) => {
         // An open apply stays open for the next start, which finishes it.
         if (!closing.aborted)
-          deps.log.error({ apply: this.#now.id, err: error }, 'an apply ended in a way it should not');
+          deps.log.error({ apply: this.#now.id, err: error }, 'an apply ended with an unexpected error');
         return this.#now;
       })
       .finally(() => this.#release());
@@ -383,7 +383,10 @@ export class ApplyRun {
         this.#note({ restart: { ...this.#now.restart, asked: true } });
         await journal.save(this.#now);
       } catch (error) {
-        log.error({ apply: this.#now.id, error: messageOf(error) }, 'the engine was not asked to start anew');
+        log.error(
+          { apply: this.#now.id, error: messageOf(error) },
+          'the engine could not be told to restart',
+        );
       }
     }
     return this.#now;

@@ -91,7 +91,7 @@ export class FilesAtStart {
       if (problems.length > 0) throw new Error(problems.map((p) => p.words).join('; '));
     } catch (error) {
       if (this.#closing.aborted) throw error;
-      this.#deps.log.warn({ error: messageOf(error) }, 'the living engine did not take its new files in');
+      this.#deps.log.warn({ error: messageOf(error) }, 'the running engine did not load its new files');
       for (const name of live) this.#untaken.add(name);
     }
   }
