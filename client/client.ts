@@ -26,7 +26,7 @@ import type { StoreRecords, StoreTopic } from './folds.ts';
 import { createStream } from './stream.ts';
 import type { EventStream, StreamOptions, StreamSession } from './stream.ts';
 import type { ImportQuery, ImportReply } from '@offhook/contract/phonebook-files.ts';
-import type { SoundKind, UploadedSound } from '@offhook/contract/sounds.ts';
+import type { LanguageUploaded, SoundKind, UploadedSound } from '@offhook/contract/sounds.ts';
 import type { Ping } from '@offhook/contract/session.ts';
 
 export { OffhookError };
@@ -103,6 +103,15 @@ export interface Client extends Rest {
    * sound again returns the same id.
    */
   uploadSound(sound: Blob, options?: UploadOptions): Promise<z.infer<typeof UploadedSound>>;
+  /**
+   * Uploads prompts of the engine in a language: an archive (zip, tar, tar.gz), or with `prompt` the sound of this one. Without
+   * a time limit: the signal ends it.
+   */
+  uploadPrompts(
+    language: string,
+    content: Blob,
+    options?: { prompt?: string; signal?: AbortSignal },
+  ): Promise<LanguageUploaded>;
   /** An uploaded sound as stored, WAV; `range` as with `audio`. */
   soundFile(sound: string, options?: { range?: string; signal?: AbortSignal }): Promise<Response>;
   /** Imports customers from a CSV or vCard file; without a time limit: the signal ends it. */
@@ -183,6 +192,12 @@ export function createClient(options: ClientOptions): Client {
       const file = { content: sound, type: 'application/octet-stream' };
       const response = await raw({ method: 'POST', path, file, signal });
       return (await response.json()) as z.infer<typeof UploadedSound>;
+    },
+    async uploadPrompts(language, content, { prompt, signal } = {}) {
+      const path = `/api/v1/config/languages/${encodeURIComponent(language)}${queryOf({ prompt })}`;
+      const file = { content, type: 'application/octet-stream' };
+      const response = await raw({ method: 'POST', path, file, signal });
+      return (await response.json()) as LanguageUploaded;
     },
     async importCustomers(content, kind, query, signal) {
       const path = `/api/v1/phonebook/import${queryOf(query)}`;

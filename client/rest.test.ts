@@ -19,6 +19,7 @@ const ELSEWHERE = new Set([
   'GET /api/v1/phonebook/phones/{token}/{file}',
   'POST /api/v1/config/sounds',
   'GET /api/v1/config/sounds/{sound}',
+  'POST /api/v1/config/languages/{language}',
   'GET /api/v1/events',
   'GET /api/v1/events/poll',
 ]);

@@ -90,6 +90,8 @@ export const ROUTES = {
   sounds: {
     list: 'GET /api/v1/config/sounds',
     remove: 'DELETE /api/v1/config/sounds/:sound',
+    languages: 'GET /api/v1/config/languages',
+    removeLanguage: 'DELETE /api/v1/config/languages/:language',
   },
   wallboard: {
     figures: 'GET /api/v1/wallboard query',

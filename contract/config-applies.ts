@@ -179,6 +179,9 @@ export const PlanReply = z.object({
   base_version: z.int(),
   draft: z.string().describe('Etag of the draft, for the apply.'),
   findings: z.array(ConfigProblem).describe('Findings an apply would be rejected for.'),
+  notices: z
+    .array(ConfigProblem)
+    .describe('What callers would notice after an apply, such as prompts that a language lacks.'),
   objects: z.object({ count: z.int(), list: z.array(ObjectChange).describe('The first 200 of them.') }),
   files: z.array(FileChange),
   drift: z.array(z.string()).describe('Files that were changed by hand.'),

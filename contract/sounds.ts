@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Language } from './config-objects.ts';
 
 /** A sound is identified by its content: the SHA-256 of the stored file, in lower-case hex. */
 export const SoundId = z.string().regex(/^[0-9a-f]{64}$/, 'not the id of a sound');
@@ -12,6 +13,46 @@ export type SoundFormat = z.infer<typeof SoundFormat>;
 export const SoundKind = z.enum(['prompt', 'music_class']);
 export type SoundKind = z.infer<typeof SoundKind>;
 export const SoundUploadQuery = z.strictObject({ kind: SoundKind.default('prompt') });
+
+/** Languages with prompts of the engine; sets of others are uploaded. */
+export const ENGINE_LANGUAGES = ['en', 'es', 'fr', 'it', 'ru'] as const;
+export const PROMPT_NAME = /^(?:[A-Za-z0-9][A-Za-z0-9_-]{0,63}\/){0,2}[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
+const PromptName = z.string().regex(PROMPT_NAME, 'not the name of a prompt');
+export const LanguagePath = z.strictObject({ language: Language });
+export const LanguageUploadQuery = z.strictObject({
+  prompt: PromptName.optional().describe(
+    'Name of one prompt such as `vm-goodbye` or `digits/1`, of which the body is the sound. Without it the body is an archive.',
+  ),
+});
+/** Prompts of the engine in one language. */
+export const PromptLanguage = z
+  .object({
+    language: Language,
+    uploaded: z.boolean().describe('False: the engine has the prompts.'),
+    prompts: z.int().describe('Number of uploaded prompts.'),
+    bytes: z.int(),
+    used: z.boolean().describe('By the draft or the applied configuration.'),
+    missing: z
+      .array(z.string())
+      .describe(
+        'Prompts that the applied configuration can play and that the language lacks; they are heard in English. Empty while there is no engine.',
+      ),
+  })
+  .meta({ id: 'PromptLanguage' });
+export type PromptLanguage = z.infer<typeof PromptLanguage>;
+export const LanguagesReply = z.object({
+  success: z.literal(true),
+  languages: z
+    .array(PromptLanguage)
+    .describe('Uploaded ones, and those that are used, in order of language.'),
+});
+export type LanguagesReply = z.infer<typeof LanguagesReply>;
+export const LanguageUploaded = z.object({
+  success: z.literal(true),
+  prompts: z.int().describe('Number of prompts of the upload.'),
+  ignored: z.int().describe('Number of files of the archive that are no prompts.'),
+});
+export type LanguageUploaded = z.infer<typeof LanguageUploaded>;
 
 export const UploadedSound = z
   .object({

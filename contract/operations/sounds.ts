@@ -1,6 +1,15 @@
 import { z } from 'zod';
 import { Done } from '../session.ts';
-import { SoundPath, SoundUploadQuery, SoundsReply, UploadedSound } from '../sounds.ts';
+import {
+  LanguagePath,
+  LanguageUploadQuery,
+  LanguageUploaded,
+  LanguagesReply,
+  SoundPath,
+  SoundUploadQuery,
+  SoundsReply,
+  UploadedSound,
+} from '../sounds.ts';
 import { area } from '../operation.ts';
 
 export const sounds = area({
@@ -52,5 +61,49 @@ export const sounds = area({
     reply: Done,
     errors: ['invalid_request', 'not_found', 'in_use', 'store_unavailable'],
     summary: 'Delete an uploaded sound that nothing uses',
+  },
+  languages: {
+    method: 'GET',
+    path: '/api/v1/config/languages',
+    tag: 'config',
+    level: 'admin',
+    reply: LanguagesReply,
+    errors: [],
+    summary: 'Languages of prompts: uploaded sets, and what the languages in use lack',
+  },
+  uploadLanguage: {
+    method: 'POST',
+    path: '/api/v1/config/languages/:language',
+    tag: 'config',
+    audit: 'languages.upload',
+    level: 'admin',
+    params: LanguagePath,
+    query: LanguageUploadQuery,
+    takes: 'audio',
+    bodyBytes: 41943040,
+    reply: LanguageUploaded,
+    status: 201,
+    errors: [
+      'invalid_request',
+      'sound_too_long',
+      'not_audio',
+      'overloaded',
+      'storage_full',
+      'store_unavailable',
+    ],
+    summary:
+      'Add or replace prompts of a language: a zip, tar or tar.gz of WAV (8 or 16 kHz, mono, 16 bit) or GSM files, or one prompt in any audio format',
+  },
+  removeLanguage: {
+    method: 'DELETE',
+    path: '/api/v1/config/languages/:language',
+    tag: 'config',
+    action: 'languages.remove',
+    audit: 'languages.remove',
+    level: 'admin',
+    params: LanguagePath,
+    reply: Done,
+    errors: ['invalid_request', 'not_found', 'in_use', 'store_unavailable'],
+    summary: 'Delete the uploaded prompts of a language that nothing uses',
   },
 });

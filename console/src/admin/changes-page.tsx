@@ -146,7 +146,7 @@ const InvalidDraft = ({ findings }: Pick<Checked, 'findings'>): ReactNode => (
     </List>
   </Note>
 );
-const FilesChanged = ({ plan: { files, findings } }: { readonly plan: Plan }): ReactNode => (
+const FilesChanged = ({ plan: { files, findings, notices } }: { readonly plan: Plan }): ReactNode => (
   <section aria-labelledby="files-changed">
     <Title order={2} size="h4" id="files-changed">
       {t('files_changed', { count: files.length, number: formatNumber(files.length) })}
@@ -161,6 +161,18 @@ const FilesChanged = ({ plan: { files, findings } }: { readonly plan: Plan }): R
             <List.Item key={i}>
               {finding.object !== null && `${finding.object}: `}
               <span lang="en">{finding.words}</span>
+            </List.Item>
+          ))}
+        </List>
+      </Note>
+    )}
+    {notices.length > 0 && (
+      <Note tone="warn" title={t('would_be_noticed')} mb="sm">
+        <List size="sm">
+          {notices.map((notice, i) => (
+            <List.Item key={i}>
+              {notice.object !== null && `${notice.object}: `}
+              <span lang="en">{notice.words}</span>
             </List.Item>
           ))}
         </List>

@@ -59,6 +59,7 @@ export const openAsteriskSite: OpenEngineSite = async (options) => {
     certificates,
     callRecords: new CelReader({ file: celFile(instance), node, log, clock }),
     builtInSounds: () => builtInSounds(exchange.program()),
+    lackingPrompts: (language) => exchange.lackingPrompts(language),
     createEngine({ refused }) {
       engine = createAsteriskEngine({
         node,

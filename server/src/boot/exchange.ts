@@ -130,6 +130,10 @@ export class AsteriskExchange implements Exchange {
       this.#log.error({ error: messageOf(error) }, 'the engine cannot be started');
     });
   }
+  /** Prompts that the written configuration can play and a language lacks. */
+  lackingPrompts(language: string): Promise<readonly string[]> {
+    return this.#config.lackingPrompts(language);
+  }
   get engineConfig(): EngineConfig {
     return this.#config;
   }
@@ -284,7 +288,7 @@ export class AsteriskExchange implements Exchange {
   }
   async #prepareLanguages(signal: AbortSignal): Promise<void> {
     try {
-      for (const problem of await this.#config.prepareWritten(signal))
+      for (const problem of (await this.#config.prepareWritten(signal)).problems)
         this.#log.warn({ ...problem }, 'the engine lacks what its configuration names');
     } catch (error) {
       if (!signal.aborted) this.#log.warn({ error: messageOf(error) }, 'sounds could not be prepared');

@@ -83,7 +83,7 @@ export function manifestOf(parts: Features): readonly Feature[] {
     queues,
     recordings,
   } = parts;
-  const { selfService, sessions, siteConsole, sounds, storeGaps, wallboard, webhooks } = parts;
+  const { languageSets, selfService, sessions, siteConsole, sounds, storeGaps, wallboard, webhooks } = parts;
   return [
     {
       name: 'front-door',
@@ -224,7 +224,7 @@ export function manifestOf(parts: Features): readonly Feature[] {
       operations: () => [phoneOperations(phones)],
       close: () => phones.close(),
     },
-    { name: 'sounds', operations: (app) => [soundOperations(sounds, app)] },
+    { name: 'sounds', operations: (app) => [soundOperations(sounds, languageSets, app)] },
     { name: 'api-keys', operations: () => [apiKeyOperations(apiKeys)] },
     { name: 'boards', operations: () => [boardOperations(boards)] },
     {

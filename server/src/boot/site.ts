@@ -17,9 +17,11 @@ import { seed } from '../features/pbx-config/seed.ts';
 import { defaultCode } from '../features/pbx-config/site.ts';
 import { migrations } from '../features/pbx-config/tables.ts';
 import { loadVendors } from '../features/phones/vendors.ts';
+import { usedLanguages } from '../features/pbx-config/used-languages.ts';
 import { usedSounds } from '../features/pbx-config/used-sounds.ts';
 import type { PasswordCost } from '../features/sessions/password.ts';
 import { Sessions } from '../features/sessions/service.ts';
+import { LanguageSets } from '../features/sounds/language-sets.ts';
 import { Sounds } from '../features/sounds/service.ts';
 import { VERSION } from './config.ts';
 import { giveCredentials, keepCredentials, newPassword } from './credentials.ts';
@@ -84,6 +86,16 @@ export async function createSiteFeatures(parts: SiteParts, stack: AsyncDisposabl
     builtIn: () => engineSite.builtInSounds(),
   });
   stack.defer(() => sounds.close());
+  const languageSets = await LanguageSets.open({
+    audit,
+    folder: path.join(engineSite.folders.sounds, 'languages'),
+    budget: config.soundMegabytes * 1_048_576,
+    otherBytes: () => sounds.bytes(),
+    diskFloor: DISK_FLOOR_BYTES,
+    used: () => usedLanguages([objects.applied(), objects.draft()]),
+    lacking: (language) => engineSite.lackingPrompts(language),
+  });
+  stack.defer(() => languageSets.close());
   const vendors = await loadVendors([PHONE_TEMPLATES, path.join(config.data, 'phones')], (folder, reason) =>
     log.warn({ folder, reason }, 'these templates of phones cannot be used'),
   );
@@ -110,6 +122,7 @@ export async function createSiteFeatures(parts: SiteParts, stack: AsyncDisposabl
     apiKeys,
     webhooks,
     sounds,
+    languageSets,
     house,
     draft,
     credentials,

@@ -16,6 +16,10 @@ export interface EngineProblem {
   readonly file: string | null;
   readonly words: string;
 }
+export interface Preparation {
+  readonly problems: readonly EngineProblem[];
+  readonly notices: readonly EngineProblem[];
+}
 /** What a throw-away engine loaded from some files, for comparison with the live one; opaque to others. */
 export interface Proof {
   readonly problems: readonly EngineProblem[];
@@ -54,10 +58,10 @@ export interface EngineConfig {
    */
   certify(files: EngineFiles): Promise<void>;
   /**
-   * Gets what these files need beside themselves, such as sounds of their languages, and resolves with a problem for each part
-   * that cannot be had.
+   * Gets what these files need beside themselves, such as sounds of their languages. `problems`: parts that cannot be had;
+   * `notices`: what callers will notice.
    */
-  prepare(files: EngineFiles, signal?: AbortSignal): Promise<readonly EngineProblem[]>;
+  prepare(files: EngineFiles, signal?: AbortSignal): Promise<Preparation>;
   /**
    * Boots a throw-away engine with these files and the hand-written ones, reads its log and every object back, and stops it. It
    * connects to no phone and no trunk. Problems concern the configuration; an engine that cannot be started is an error.

@@ -91,6 +91,8 @@ export interface EngineSite {
   readonly callRecords: Required<CallRecords>;
   /** Names of the engine's own sounds; empty until its program is found. */
   builtInSounds(): Promise<readonly string[]>;
+  /** Prompts that the applied configuration can play and a language lacks; empty where that is not known. */
+  lackingPrompts(language: string): Promise<readonly string[]>;
   /** Call it once; the link connects when the events are read. */
   createEngine(options: { readonly refused: (refusal: SipRefusal) => void }): SiteEngine;
   /** `up`: whether the engine of `createEngine` is followed. */

@@ -12,6 +12,7 @@ import { soundPath } from '../../src/adapters/asterisk/conf/sounds.ts';
 import { loadInstance } from '../../src/adapters/asterisk/process/instance-file.ts';
 import { putObjects } from '../../src/features/pbx-config/put.ts';
 import type { Objects } from '../../src/features/pbx-config/put.ts';
+import { zipOf } from '../support/archives.ts';
 import { encoded, levelOf, wav } from '../support/sound-samples.ts';
 import { prepareDemo } from '../support/company.ts';
 import type { PhoneCall } from '../support/phone.ts';
@@ -123,6 +124,50 @@ describe('sounds', () => {
     const made = await make();
     assert.equal(made.status, 201, await made.text());
     assert.equal(await refusedWith(await request(site(), `/${sound}`, { method: 'DELETE' })), '409 in_use');
+  });
+
+  test('uploaded prompts of a language are heard after the plan has named what is missing', async () => {
+    const sdk = createClient({ base: site().base, token: (await site().person(ADMIN)).token });
+    const send = (method: string, to: string, body: string | Uint8Array<ArrayBuffer>, type: string) =>
+      request(site(), to, { method, body, headers: { 'content-type': type } });
+    await uploaded(site(), GREETING);
+    await uploaded(site(), WAITING, '?kind=music_class');
+    const patched = await send('PATCH', '/../extensions/1004', '{"language":"tr"}', 'application/json');
+    assert.equal(patched.status, 200, await patched.text());
+    const lacking = await sdk.config.plan();
+    assert.deepEqual(
+      lacking.findings.map(({ object, words }) => `${object}: ${words}`),
+      ['language tr: there are no sounds for this language; upload them first'],
+    );
+    const one = await send(
+      'POST',
+      '/../languages/tr?prompt=demo-echotest',
+      new Uint8Array(wav({ rate: 44_100, hz: 1_100, seconds: 20, channels: 2 })),
+      'audio/wav',
+    );
+    assert.equal(one.status, 201, await one.text());
+    const zip = zipOf([{ name: 'tr/vm-goodbye.wav', bytes: wav({ rate: 8_000 }) }]);
+    const set = await send('POST', '/../languages/tr', new Uint8Array(zip), 'application/octet-stream');
+    assert.deepEqual(await set.json(), { success: true, prompts: 1, ignored: 0 });
+    const { findings, notices, draft } = await sdk.config.plan();
+    assert.deepEqual(findings, []);
+    assert.match(notices[0]?.words ?? '', /^\d+ prompts are heard in English: .*beep/);
+    assert.doesNotMatch(notices[0]?.words ?? '', /demo-echotest|vm-goodbye/);
+    const { apply } = await sdk.config.apply({ draft });
+    await until('the apply', async () => (await sdk.config.applyState(apply.id)).apply.state === 'applied');
+    await using phone = await site().phone('1004');
+    const call = await phone.invite('600');
+    await call.answered();
+    await hearsTone(call, 1_100);
+    await call.hangup();
+    const { languages } = await sdk.sounds.languages();
+    const turkish = languages.find(({ language }) => language === 'tr');
+    assert.deepEqual([turkish?.uploaded, turkish?.prompts, turkish?.used], [true, 2, true]);
+    assert.ok(turkish?.missing.includes('beep') && !turkish.missing.includes('vm-goodbye'));
+    assert.equal(
+      await refusedWith(await request(site(), '/../languages/tr', { method: 'DELETE' })),
+      '409 in_use',
+    );
   });
 
   test('a phone hears the uploaded prompt in any format, and the uploaded music', async () => {

@@ -47,6 +47,7 @@ export class FakeWorld {
   proofProblems: EngineProblem[] = [];
   /** Problems that `prepare` reports. */
   lacking: EngineProblem[] = [];
+  notices: EngineProblem[] = [];
   /** Number of calls for which a dead engine stays away. */
   away = 0;
   extra: ((site: Site) => EngineFiles) | null = null;
@@ -141,7 +142,7 @@ export class FakeWorld {
         return (backup ? this.backups : this.disk).get(name) ?? null;
       },
       certify: () => Promise.resolve(),
-      prepare: async () => this.lacking,
+      prepare: async () => ({ problems: this.lacking, notices: this.notices }),
       prove: async (files, signal) => {
         const fault = point('prove');
         this.proofs += 1;

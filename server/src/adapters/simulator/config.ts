@@ -33,7 +33,7 @@ export function createConfig(load: (site: Site) => void): SimulatedConfig {
     handWritten: () => Promise.resolve([]),
     read: (name, backup = false) => Promise.resolve((backup ? backups : files).get(name) ?? null),
     certify: () => Promise.resolve(),
-    prepare: () => Promise.resolve([]),
+    prepare: () => Promise.resolve({ problems: [], notices: [] }),
     prove: () => Promise.resolve({ problems: [] }),
     write(wanted) {
       const changed = [...wanted].filter(([name, text]) => files.get(name) !== text);

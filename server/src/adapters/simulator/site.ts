@@ -88,6 +88,7 @@ export async function openSimulatedSite({ data, clock }: SimulatedSiteOptions): 
       await callRecords.stored();
     },
     builtInSounds: () => Promise.resolve([]),
+    lackingPrompts: () => Promise.resolve([]),
     createEngine: () => link.engine,
     watch: () => ({
       checks: [],

@@ -151,4 +151,21 @@ export const config: Readonly<Record<string, string>> = {
   service: 'Dienst',
   settings: 'Einstellungen',
   network: 'Netzwerk',
+  'not the name of a prompt': 'ist kein Name einer Ansage',
+  'the archive has a path that is not safe: {0}': 'das Archiv hat einen unsicheren Pfad: {0}',
+  'the archive unpacks to more than {0} bytes': 'das Archiv enthält ausgepackt mehr als {0} Bytes',
+  'the archive has more than {0} entries': 'das Archiv hat mehr als {0} Einträge',
+  '{0} is larger than {1} bytes': '{0} ist größer als {1} Bytes',
+  'the archive has a link: {0}': 'das Archiv enthält einen Verweis: {0}',
+  'not a zip, tar or tar.gz archive': 'kein Archiv vom Typ zip, tar oder tar.gz',
+  'the archive is broken': 'das Archiv ist beschädigt',
+  'no prompts of this language are uploaded': 'von dieser Sprache sind keine Ansagen hochgeladen',
+  'the draft or the applied configuration uses this language':
+    'der Entwurf oder die übernommene Konfiguration verwendet diese Sprache',
+  'the archive has no prompts': 'das Archiv enthält keine Ansagen',
+  'language: the engine has prompts of its own for it':
+    'language: die Anlage hat für diese Sprache eigene Ansagen',
+  '{0} languages are uploaded already': 'es sind schon {0} Sprachen hochgeladen',
+  '{0}: not GSM of 8 kHz': '{0}: kein GSM mit 8 kHz',
+  '{0}: not WAV of 8 or 16 kHz, mono, 16 bit': '{0}: kein WAV mit 8 oder 16 kHz, mono, 16 Bit',
 };

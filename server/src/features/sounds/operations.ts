@@ -4,10 +4,11 @@ import { answerPart } from '../../core/byte-range.ts';
 import { endedWithService } from '../../core/open-answers.ts';
 import type { App } from '../../ports/http.ts';
 import type { Served } from '../../ports/operations.ts';
+import type { LanguageSets } from './language-sets.ts';
 import type { Sounds } from './service.ts';
 
 /** Uploads and playback of sounds. For administrators in person: no API key may change what callers hear. */
-export function soundOperations(sounds: Sounds, app: App): Served<typeof operations> {
+export function soundOperations(sounds: Sounds, sets: LanguageSets, app: App): Served<typeof operations> {
   const sending = endedWithService(app);
   return {
     operations,
@@ -32,6 +33,13 @@ export function soundOperations(sounds: Sounds, app: App): Served<typeof operati
           await file.handle.close();
           throw error;
         }
+      },
+      languages: () => sets.list(),
+      uploadLanguage: ({ caller, ip, request }, { params, query }) =>
+        sets.upload({ caller, ip }, params.language, query.prompt, (request.body ?? null) as Readable | null),
+      async removeLanguage(actor, { params }) {
+        await sets.remove(actor, params.language);
+        return { success: true };
       },
       async remove(actor, { params }) {
         await sounds.remove(actor, params.sound);

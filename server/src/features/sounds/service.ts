@@ -114,6 +114,10 @@ export class Sounds implements AsyncDisposable {
       built_in: [...(await this.#deps.builtIn())],
     };
   }
+  /** Bytes of all stored sounds. */
+  async bytes(): Promise<number> {
+    return sumOf(await this.#folder.list());
+  }
   /** True if the sound is stored, from memory; the configuration uses only these. */
   knows(sound: string): boolean {
     return this.#known.has(sound);

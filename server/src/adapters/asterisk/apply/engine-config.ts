@@ -12,6 +12,7 @@ import type {
   EngineFiles,
   EngineProblem,
   FileOnDisk,
+  Preparation,
   Proof,
 } from '../../../ports/engine-config.ts';
 import { AmiConnection } from '../ami/connection.ts';
@@ -25,6 +26,7 @@ import { etcDir } from '../conf/instance.ts';
 import type { AsteriskProgram, Instance, InstanceSettings } from '../conf/instance.ts';
 import { consoleFile } from '../process/console-log.ts';
 import { engineCommand } from '../process/control.ts';
+import { neededPrompts } from '../sounds/needed-prompts.ts';
 import type { Languages } from '../sounds/languages.ts';
 import type { TurnServer } from '../turn/server.ts';
 import { compare, withWords } from './compare.ts';
@@ -51,7 +53,7 @@ export interface EngineConfigOptions {
   /** The TURN server beside the engine; without it the file for it is only written. */
   readonly turn?: Pick<TurnServer, 'prepare' | 'take'>;
   /** Sounds of languages; without it they are not looked for. */
-  readonly languages?: Pick<Languages, 'prepare'>;
+  readonly languages?: Pick<Languages, 'lacking' | 'prepare'>;
   /** Limit of a proof; 60 s. */
   readonly prove_ms?: number;
 }
@@ -111,13 +113,23 @@ export class AsteriskConfig implements EngineConfig {
     await this.#options.turn?.prepare(files.get(TURN_FILE) ?? '', signal);
     return await this.#prover.prove(all, program, signal);
   }
-  async prepare(files: EngineFiles, signal?: AbortSignal): Promise<readonly EngineProblem[]> {
-    const needed = renderedLanguages(files.get(DIALPLAN) ?? '');
-    return (await this.#options.languages?.prepare(needed, signal)) ?? [];
+  async prepare(files: EngineFiles, signal?: AbortSignal): Promise<Preparation> {
+    const { languages } = this.#options;
+    if (languages === undefined) return { problems: [], notices: [] };
+    return await languages.prepare(
+      renderedLanguages(files.get(DIALPLAN) ?? ''),
+      neededPrompts(files),
+      signal,
+    );
   }
   /** As `prepare`, for the files on the disk. */
-  async prepareWritten(signal?: AbortSignal): Promise<readonly EngineProblem[]> {
-    return await this.prepare(new Map([[DIALPLAN, (await this.read(DIALPLAN)) ?? '']]), signal);
+  async prepareWritten(signal?: AbortSignal): Promise<Preparation> {
+    return await this.prepare(await this.#written(), signal);
+  }
+  /** Prompts that the files on the disk can play and a language lacks. */
+  async lackingPrompts(language: string): Promise<readonly string[]> {
+    const { languages } = this.#options;
+    return (await languages?.lacking(language, neededPrompts(await this.#written()))) ?? [];
   }
   write(files: EngineFiles): Promise<readonly string[]> {
     return writeFiles(this.#etc, files);
@@ -172,6 +184,13 @@ export class AsteriskConfig implements EngineConfig {
     return handWrittenFiles(this.#etc);
   }
 
+  /** Files on the disk that prompts and languages are read from. */
+  async #written(): Promise<EngineFiles> {
+    const texts = [DIALPLAN, FILE_OF.queue].map(
+      async (name) => [name, (await this.read(name)) ?? ''] as const,
+    );
+    return new Map(await Promise.all(texts));
+  }
   /** Problems of the transports by TLS that the files on the disk have. */
   async #handshakes(signal: AbortSignal | undefined): Promise<readonly EngineProblem[]> {
     const secured = securedTransports((await this.read('pjsip.conf')) ?? '');

@@ -59,6 +59,9 @@ export const celFile = (i: Instance): string => path.join(logDir(i), 'cel-custom
 export const dataDir = (i: Instance): string => path.join(i.folder, 'data');
 /** Folder of uploaded sounds, beside the engine; engines with these paths may read it, none writes there. */
 export const soundsDir = (i: Instance): string => path.join(path.dirname(i.folder), 'sounds');
+/** Uploaded prompts of a language. */
+export const languageSetDir = (i: Instance, language: string): string =>
+  path.join(soundsDir(i), 'languages', language);
 /** Folder of the certificate in use, beside the engine. */
 export const tlsDir = (i: Instance): string => path.join(path.dirname(i.folder), 'tls');
 /** Folder of call recordings, beside the engine because they outlive it. */

@@ -62,9 +62,9 @@ before(async () => {
   await mkdir(path.join(sparse, 'de'));
   await symlink('/dev/null', path.join(sparse, 'de', 'beep.gsm'));
   await linkLanguage(instance, 'de', path.join(sparse, 'de'));
-  assert.deepEqual(await languages.prepare(['en', 'de', 'fr']), []);
-  assert.deepEqual(await languages.prepare(['tr']), [
-    { object: 'language tr', file: null, words: 'there are no sounds for this language' },
+  assert.deepEqual((await languages.prepare(['en', 'de', 'fr'])).problems, []);
+  assert.deepEqual((await languages.prepare(['tr'])).problems, [
+    { object: 'language tr', file: null, words: 'there are no sounds for this language; upload them first' },
   ]);
   const far = (at: typeof one, name: string): Promise<Phone> =>
     openFarSide({ server: engine.server, extension: '+49301', name, at, cli: engine.cli });

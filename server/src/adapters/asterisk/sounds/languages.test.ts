@@ -40,9 +40,10 @@ test('languages - a package is got once, and its prompts are found before the En
     await mkdir(voice(root, 'fr_CA_f_June'), { recursive: true });
     await writeFile(path.join(voice(root, 'fr_CA_f_June'), 'beep.gsm'), 'fr beep.gsm');
   });
-  assert.deepEqual(await languages.prepare(['en']), []);
+  assert.deepEqual(await languages.prepare(['en']), { problems: [], notices: [] });
   assert.deepEqual(asked, [], 'English needs nothing');
-  for (let i = 0; i < 2; i++) assert.deepEqual(await languages.prepare(['en', 'fr']), []);
+  for (let i = 0; i < 2; i++)
+    assert.deepEqual(await languages.prepare(['en', 'fr'], ['beep']), { problems: [], notices: [] });
   assert.deepEqual(asked, ['asterisk-core-sounds-fr-gsm']);
   const sounds = (name: string): Promise<string> =>
     readFile(path.join(dataDir(instance), 'sounds', name), 'utf8');
@@ -69,20 +70,22 @@ test('languages - a language without sounds is a problem with its reason, and th
     file: null,
     words,
   });
-  assert.deepEqual(await languages.prepare(['es', 'tr']), [
+  assert.deepEqual((await languages.prepare(['es', 'tr'])).problems, [
     problem('es', 'its sounds could not be downloaded: no mirror answers'),
-    problem('tr', 'there are no sounds for this language'),
+    problem('tr', 'there are no sounds for this language; upload them first'),
   ]);
   fails = false;
-  assert.deepEqual(await languages.prepare(['es']), []);
-  assert.deepEqual(await languages.prepare(['it']), [problem('it', 'the package of its sounds holds none')]);
+  assert.deepEqual((await languages.prepare(['es'])).problems, []);
+  assert.deepEqual((await languages.prepare(['it'])).problems, [
+    problem('it', 'the package of its sounds holds none'),
+  ]);
   // The cache was emptied.
   await rm(root, { recursive: true });
-  assert.deepEqual(await languages.prepare(['es']), []);
+  assert.deepEqual((await languages.prepare(['es'])).problems, []);
   await readFile(path.join(languageFolder(instance, 'es'), 'beep.gsm'));
   fails = true;
   await rm(root, { recursive: true });
   const over = new AbortController();
   over.abort(new Error('the service stops'));
-  await assert.rejects(languages.prepare(['es'], over.signal), /the service stops/);
+  await assert.rejects(languages.prepare(['es'], [], over.signal), /the service stops/);
 });

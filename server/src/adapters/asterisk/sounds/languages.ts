@@ -1,14 +1,19 @@
 /** Sounds of the languages of a site: the program's own, else Debian's packages. */
+import { ENGINE_LANGUAGES } from '@offhook/contract/sounds.ts';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { messageOf } from '../../../core/errors.ts';
-import type { EngineProblem } from '../../../ports/engine-config.ts';
+import type { EngineProblem, Preparation } from '../../../ports/engine-config.ts';
+import { promptNames } from '../built-in-sounds.ts';
+import { languageSetDir } from '../conf/instance.ts';
 import type { AsteriskProgram, Instance } from '../conf/instance.ts';
 import { languageFolder, linkData, linkFallback, linkLanguage } from './data-folder.ts';
 import type { UnpackedPackages } from '../provision/tree.ts';
 
 /** Languages of Debian's packages with sounds. */
-const PACKAGED: ReadonlySet<string> = new Set(['es', 'fr', 'it', 'ru']);
+const PACKAGED: ReadonlySet<string> = new Set(ENGINE_LANGUAGES);
+/** Prompts that a notice names. */
+const NAMED = 20;
 const BUILT_IN = 'en';
 /** An apply waits this long for a package. */
 const GET_MS = 120_000;
@@ -24,6 +29,9 @@ export interface LanguagesOptions {
 const isFilled = async (folder: string): Promise<boolean> =>
   (await readdir(folder).catch(() => [])).length > 0;
 
+const lackingWords = (lacking: readonly string[]): string =>
+  `${lacking.length} prompts are heard in English: ${lacking.slice(0, NAMED).join(', ')}${lacking.length > NAMED ? ', …' : ''}`;
+
 export class Languages {
   readonly #options: LanguagesOptions;
 
@@ -32,27 +40,51 @@ export class Languages {
   }
   /**
    * Makes the sounds of these languages ready to be played; English ones are heard instead of those that a language lacks.
-   * Resolves with a problem for each language without sounds.
+   * A language without sounds is a problem, one that lacks some of the `needed` prompts a notice.
    */
-  async prepare(languages: readonly string[], signal?: AbortSignal): Promise<readonly EngineProblem[]> {
+  async prepare(
+    languages: readonly string[],
+    needed: readonly string[] = [],
+    signal?: AbortSignal,
+  ): Promise<Preparation> {
     const { instance, program } = this.#options;
     const others = languages.filter((one) => one !== BUILT_IN);
-    if (others.length === 0) return [];
+    const problems: EngineProblem[] = [];
+    const notices: EngineProblem[] = [];
+    if (others.length === 0) return { problems, notices };
     const found = program();
     if (found !== null) await linkData(instance, found);
-    const problems: EngineProblem[] = [];
-    for (const language of others) {
-      const words = await this.#get(language, signal);
-      if (words !== null) problems.push({ object: `language ${language}`, file: null, words });
-    }
     await linkFallback(instance);
-    return problems;
+    for (const language of others) {
+      const object = `language ${language}`;
+      const words = await this.#get(language, signal);
+      if (words !== null) {
+        problems.push({ object, file: null, words });
+        continue;
+      }
+      const lacking = await this.lacking(language, needed);
+      if (lacking.length > 0) notices.push({ object, file: null, words: lackingWords(lacking) });
+    }
+    return { problems, notices };
+  }
+  /** Those of the `needed` prompts that English has and the language lacks. */
+  async lacking(language: string, needed: readonly string[]): Promise<readonly string[]> {
+    const { instance } = this.#options;
+    const [english, own] = await Promise.all(
+      [BUILT_IN, language].map(async (one) => new Set(await promptNames(languageFolder(instance, one)))),
+    );
+    return needed.filter((name) => english!.has(name) && !own!.has(name));
   }
   /** Null where the sounds are there now, else the reason. */
   async #get(language: string, signal?: AbortSignal): Promise<string | null> {
     const { instance, obtain } = this.#options;
     if (await isFilled(languageFolder(instance, language))) return null;
-    if (!PACKAGED.has(language)) return 'there are no sounds for this language';
+    if (!PACKAGED.has(language)) {
+      const uploaded = languageSetDir(instance, language);
+      if (!(await isFilled(uploaded))) return 'there are no sounds for this language; upload them first';
+      await linkLanguage(instance, language, uploaded);
+      return null;
+    }
     const late = AbortSignal.timeout(GET_MS);
     const over = signal === undefined ? late : AbortSignal.any([signal, late]);
     try {

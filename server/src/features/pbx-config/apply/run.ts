@@ -184,7 +184,7 @@ export class ApplyRun {
   }
   async #prove(files: EngineFiles): Promise<Proof> {
     const signal = AbortSignal.any([this.#cancelling.signal, this.#closing]);
-    const lacking = await this.#deps.engine.prepare(files, signal);
+    const { problems: lacking } = await this.#deps.engine.prepare(files, signal);
     if (lacking.length > 0) {
       this.#noteProblems(lacking);
       throw new Ends('rejected', 'The engine lacks what the configuration names.');

@@ -141,13 +141,14 @@ export class ConfigApplies implements AsyncDisposable {
       base_version: objects.version,
       draft: this.#given.draftTag(),
       findings: findings.slice(0, 200),
+      notices: [],
       objects: objectChanges(objects.applied(), draft),
       drift: (await this.#drift.check()).map((d) => d.name),
     };
     // A draft with findings cannot be rendered.
     if (findings.length > 0) return { ...base, files: [] };
     const files = engine.render(this.#given.site(draft));
-    const lacking = await engine.prepare(files, this.#closing.signal);
+    const { problems, notices } = await engine.prepare(files, this.#closing.signal);
     const steps = await stepsTo(engine, files);
     const restart = new Set(engine.needsRestart(steps.map((s) => s.name)));
     const shown = [];
@@ -157,7 +158,7 @@ export class ConfigApplies implements AsyncDisposable {
       shown.push({ name, restart: restart.has(name), ...fileDiff(name, was!, is!) });
       await setImmediate();
     }
-    return { ...base, findings: lacking.slice(0, 200), files: shown };
+    return { ...base, findings: problems.slice(0, 200), notices: notices.slice(0, 200), files: shown };
   }
   /** Begins an apply of the draft. Throws `apply_running`, `precondition_failed`, `config_drift`, `engine_unavailable`. */
   apply(actor: Actor, { draft, ...wanted }: NewApply): Promise<ConfigApply> {

@@ -38,7 +38,12 @@ const READERS: Readonly<Record<string, Read>> = {
   [`${ALAW}/8`]: (view, at) => alaw[view.getUint8(at)]!,
 };
 
+/** True for `plain` where it is PCM of 16 bit by its plain header, which the engine reads too. */
+export interface WavSource extends Source {
+  readonly plain: boolean;
+}
 interface Head {
+  readonly tag: number;
   readonly kind: number;
   readonly channels: number;
   readonly sample_rate: number;
@@ -50,7 +55,8 @@ const text = (view: DataView, at: number): string =>
 
 function readHead(view: DataView, at: number, length: number): Head {
   if (length < 16) throw notAudio('WAV: its format is cut off');
-  let kind = view.getUint16(at, true);
+  const tag = view.getUint16(at, true);
+  let kind = tag;
   if (kind === EXTENSIBLE) {
     if (length < 40) throw notAudio('WAV: its format is cut off');
     const rest = Array.from({ length: 14 }, (_, i) => view.getUint8(at + 26 + i));
@@ -58,6 +64,7 @@ function readHead(view: DataView, at: number, length: number): Head {
     kind = view.getUint16(at + 24, true);
   }
   return {
+    tag,
     kind,
     channels: view.getUint16(at + 2, true),
     sample_rate: view.getUint32(at + 4, true),
@@ -67,7 +74,7 @@ function readHead(view: DataView, at: number, length: number): Head {
 }
 
 /** RIFF WAVE: PCM of 8, 16, 24 and 32 bit, float of 32 and 64 bit, G.711. `bytes` begins with `RIFF`. Throws `not_audio`. */
-export function readWav(bytes: Uint8Array): Source {
+export function readWav(bytes: Uint8Array): WavSource {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const size = bytes.byteLength;
   if (size < 12 || text(view, 8) !== 'WAVE') throw notAudio('a RIFF file, but no WAVE in it');
@@ -92,9 +99,9 @@ export function readWav(bytes: Uint8Array): Source {
     at += length + (length % 2);
   }
 }
-function sourceOf(view: DataView, head: Head | undefined, start: number, length: number): Source {
+function sourceOf(view: DataView, head: Head | undefined, start: number, length: number): WavSource {
   if (head === undefined) throw notAudio('WAV: its sound comes before its format');
-  const { kind, channels, sample_rate, frame, bits } = head;
+  const { tag, kind, channels, sample_rate, frame, bits } = head;
   checkShape('WAV', sample_rate, channels);
   const read = READERS[`${kind}/${bits}`];
   if (read === undefined) {
@@ -109,6 +116,7 @@ function sourceOf(view: DataView, head: Head | undefined, start: number, length:
     format: 'wav',
     sample_rate,
     channels,
+    plain: tag === PCM && bits === 16,
     seconds: frames / sample_rate,
     *blocks() {
       for (let from = 0; from < frames; from += BLOCK) {
