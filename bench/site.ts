@@ -17,6 +17,7 @@ export const siteOf = (extensions: number): SiteEvent => ({
     };
   }),
   queues: [],
+  trunks: [],
   pause_reasons: [],
   services: [],
 });

@@ -32,6 +32,7 @@ const SITE: SiteEvent = {
     endpoints: [{ kind: 'sip', name: extension }],
   })),
   queues: QUEUES,
+  trunks: [],
   pause_reasons: [],
   services: [],
 };

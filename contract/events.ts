@@ -11,6 +11,7 @@ import { Presence } from './extensions.ts';
 import { ParkedCall, SlotFreed } from './parking.ts';
 import { CallbackChange } from './callbacks.ts';
 import { CallCustomer, PhonebookChange } from './phonebook.ts';
+import { TrunkChange } from './trunks.ts';
 import { QueueStats } from './wallboard.ts';
 
 const Party = z.object({ number: z.string(), name: z.string() });
@@ -398,6 +399,12 @@ export const EVENT_DATA = {
     .describe(
       'The database of the site lost its newest writes: its log was cut or removed, or an older copy was put in its place. Read again what you keep of people, history and settings. Found at the start of the service.',
     ),
+  'trunk.up': TrunkChange.describe(
+    'Calls can leave over this trunk: its far side answers, and accepted the registration where one is configured.',
+  ),
+  'trunk.down': TrunkChange.describe(
+    'No call can leave over this trunk, for `reason`. Published again where the reason changes; with `observed: resync` where it happened while the service or the engine was away.',
+  ),
   'network.blocked': z
     .object({
       network: z.string(),

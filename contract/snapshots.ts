@@ -6,6 +6,7 @@ import { ConfigSnapshot } from './config-applies.ts';
 import { Presence } from './extensions.ts';
 import { ParkingSnapshot } from './parking.ts';
 import { Queue } from './queues.ts';
+import { TrunksSnapshot } from './trunks.ts';
 import { QueueStats } from './wallboard.ts';
 
 /** True while the link to the engine is down: the state is the last known one. */
@@ -20,6 +21,7 @@ export const SNAPSHOTS = {
     queues: z.array(Queue.extend({ stats: QueueStats.nullable() })),
   }),
   agents: AgentsSnapshot,
+  trunks: TrunksSnapshot,
   config: ConfigSnapshot,
 } as const;
 export type SnapshotNoun = keyof typeof SNAPSHOTS;

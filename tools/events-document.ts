@@ -88,6 +88,14 @@ const CUSTOMER = {
 };
 /** Example values by event type, where the field name alone is ambiguous. */
 const OWN_VALUES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  'trunk.up': { trunk: 'north', title: 'North', state: 'registered', reason: null, round_trip_ms: 18.4 },
+  'trunk.down': {
+    trunk: 'north',
+    title: 'North',
+    state: 'unreachable',
+    reason: 'no_answer',
+    round_trip_ms: null,
+  },
   'parking.slot_occupied': { lot: 'default', parked_by: '1003' },
   'parking.slot_freed': { lot: 'default', reason: 'picked_up' },
   'call.ringing': { customer: CUSTOMER },

@@ -12,6 +12,7 @@ import { Link } from 'wouter';
 import { formatNumber } from '../app/format.ts';
 import { scaled } from '../app/rem.ts';
 import { useClient } from '../app/session.tsx';
+import { TrunkStates } from '../app/trunk-states.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
 import { PAGE_PATHS } from '../app/paths.ts';
 import { PAGE, listHref, listPage, objectHref } from './data.ts';
@@ -154,6 +155,7 @@ export function ObjectsList({ kind }: { readonly kind: ConfigKind }): ReactNode 
           }}
         />
       )}
+      {kind === 'trunk' && <TrunkStates />}
     </Stack>
   );
 }

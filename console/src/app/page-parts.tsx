@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { Button, Group, Paper, Table, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
+import { CircleAlert, CircleCheck } from 'lucide-react';
 import { formatAgo, formatDateTime } from './format.ts';
 import { serverNow } from './now.ts';
 import { useOnce } from './once.ts';
@@ -186,4 +187,22 @@ export const Facts = ({
       ))}
     </Table.Tbody>
   </Table>
+);
+
+/** A state that is good or bad, in words and with a sign. */
+export const Mark = ({
+  ok,
+  yes,
+  no,
+}: {
+  readonly ok: boolean;
+  readonly yes: string;
+  readonly no: string;
+}): ReactNode => (
+  <Group gap={6} wrap="nowrap" c={ok ? 'var(--offhook-ok)' : 'var(--offhook-alert)'}>
+    {ok ? <CircleCheck size={16} aria-hidden /> : <CircleAlert size={16} aria-hidden />}
+    <Text size="sm" fw={600}>
+      {ok ? yes : no}
+    </Text>
+  </Group>
 );

@@ -11,6 +11,7 @@ export const CHECK_NAMES = [
   'turn',
   'doctor',
   'emergency_calls',
+  'trunks',
   'connectors',
   'journal',
   'store',

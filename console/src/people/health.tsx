@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
-import { Alert, Anchor, Badge, Group, Paper, SimpleGrid, Table, Text } from '@mantine/core';
+import { Alert, Anchor, Badge, Paper, SimpleGrid, Table, Text } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { CircleAlert, CircleCheck } from 'lucide-react';
 import { Link } from 'wouter';
@@ -14,7 +14,8 @@ import { PAGE_PATHS } from '../app/paths.ts';
 import { BlockedNetworks } from './blocked-networks.tsx';
 import { CHECK_NAMES } from './check-names.ts';
 import { figuresOf } from './figures.ts';
-import { Ago, Facts, PageHead, Rows, Section } from '../app/page-parts.tsx';
+import { Ago, Facts, Mark, PageHead, Rows, Section } from '../app/page-parts.tsx';
+import { TrunkStates } from '../app/trunk-states.tsx';
 import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('system');
@@ -77,22 +78,6 @@ const SHOWN = [
   ['calls_refused', 'offhook_calls_refused'],
 ] as const;
 
-const Mark = ({
-  ok,
-  yes,
-  no,
-}: {
-  readonly ok: boolean;
-  readonly yes: string;
-  readonly no: string;
-}): ReactNode => (
-  <Group gap={6} wrap="nowrap" c={ok ? 'var(--offhook-ok)' : 'var(--offhook-alert)'}>
-    {ok ? <CircleCheck size={16} aria-hidden /> : <CircleAlert size={16} aria-hidden />}
-    <Text size="sm" fw={600}>
-      {ok ? yes : no}
-    </Text>
-  </Group>
-);
 const checkName = (name: string): string => {
   const known = CHECK_NAMES.find((one) => one === name);
   return known === undefined ? name : t(`check_${known}`);
@@ -195,39 +180,6 @@ function Checks(): ReactNode {
     </>
   );
 }
-function Trunks(): ReactNode {
-  const client = useClient();
-  const trunks = useQuery({ queryKey: ['health', 'trunks'], queryFn: ({ signal }) => client.trunks(signal) });
-  if (!trunks.isSuccess || trunks.data.trunks.length === 0) return null;
-  return (
-    <Section title={t('trunks')} text={t('trunks_text')}>
-      <Rows caption={t('trunks')} minWidth={520} columns={[t('name'), t('state'), t('since'), t('calls')]}>
-        {trunks.data.trunks.map((trunk) => (
-          <Table.Tr key={trunk.name}>
-            <Table.Td style={{ overflowWrap: 'anywhere' }}>{trunk.title}</Table.Td>
-            <Table.Td>
-              {trunk.reachable === null ? (
-                <Text size="sm" c="dimmed">
-                  {t(trunk.enabled ? 'not_known' : 'switched_off')}
-                </Text>
-              ) : (
-                <Mark ok={trunk.reachable} yes={t('reachable')} no={t('unreachable')} />
-              )}
-            </Table.Td>
-            <Table.Td>
-              <Ago time={trunk.since} never="–" />
-            </Table.Td>
-            <Table.Td>
-              {trunk.max_calls === null
-                ? formatNumber(trunk.calls)
-                : `${formatNumber(trunk.calls)} / ${formatNumber(trunk.max_calls)}`}
-            </Table.Td>
-          </Table.Tr>
-        ))}
-      </Rows>
-    </Section>
-  );
-}
 const OUTCOMES = {
   applied: 'green',
   cancelled: 'gray',
@@ -326,7 +278,7 @@ export function HealthPage(): ReactNode {
           />
         )}
       </Section>
-      <Trunks />
+      <TrunkStates />
       <BlockedNetworks />
       <Figures />
       <Applies />

@@ -19,6 +19,7 @@ const TOPICS = [
   'presence',
   'history',
   'phonebook/shared',
+  'trunks',
   'config',
   'system',
 ];

@@ -4,6 +4,7 @@ import { messageOf } from '../core/errors.ts';
 import { createStream } from '../delivery/stream.ts';
 import { isApiKey } from '../features/api-keys/service.ts';
 import { presenceSource } from '../features/contacts/presence.ts';
+import { trunksSnapshot } from '../features/trunks/service.ts';
 import { healthOperations, listenMetrics, readiness } from '../http/health.ts';
 import { createHost } from '../http/host.ts';
 import { createIdempotencyStore } from '../http/idempotency.ts';
@@ -50,6 +51,9 @@ export function createEventStream(parts: Features, stack: AsyncDisposableStack) 
       agents,
       history: { snapshot: () => ({}) },
       phonebook: { snapshot: () => ({}) },
+      trunks: {
+        snapshot: () => trunksSnapshot({ trunks: () => directory.config().trunks, live, clock }),
+      },
       config: { snapshot: () => applies.snapshot() },
       system: { snapshot: () => ({ engine: engineStatus() }) },
     },

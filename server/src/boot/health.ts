@@ -1,4 +1,5 @@
 /** Checks of readiness and gauges of the service. */
+import { Reachability } from '@offhook/contract/extensions.ts';
 import { descriptors, enough } from '../core/descriptors.ts';
 import type { Connectors } from '../features/connectors/feature.ts';
 import type { createDirectory } from '../features/pbx-config/directory.ts';
@@ -10,6 +11,7 @@ import { lastDiagnosis } from './doctor-file.ts';
 import { exposures } from './exposure.ts';
 import { REFUSAL_REASONS } from '../features/sip-security/service.ts';
 import type { SipSecurity } from '../features/sip-security/service.ts';
+import { trunkTroubles } from '../features/trunks/service.ts';
 import type { Check } from '../http/health.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { emergencyNumbersOf } from '../numbers/emergency.ts';
@@ -206,6 +208,15 @@ export const checksOf = (watched: Watched): readonly Check[] => [
     },
   },
   {
+    name: 'trunks',
+    needed: false,
+    run: () => {
+      const { directory, live } = watched;
+      const troubles = trunkTroubles({ trunks: () => directory.config().trunks, live });
+      return Promise.resolve({ ok: troubles.length === 0, detail: troubles.join('; ') });
+    },
+  },
+  {
     name: 'connectors',
     needed: false,
     run: () => {
@@ -217,7 +228,7 @@ export const checksOf = (watched: Watched): readonly Check[] => [
 ];
 export function addGauges(
   metrics: Metrics,
-  { engine, live, loop, journal, calls, history, watch, sipSecurity }: Watched,
+  { directory, engine, live, loop, journal, calls, history, watch, sipSecurity }: Watched,
 ): void {
   for (const name of watch.checks)
     metrics.gauge(`offhook_engine_${name}_ok`, `Whether the check ${name} of the engine holds.`, () =>
@@ -241,6 +252,20 @@ export function addGauges(
   metrics.gauge('offhook_journal_head', 'Newest committed seq.', () => journal.head);
   metrics.gauge('offhook_journal_held', 'Events that are not committed yet.', () => loop.lag().held);
   metrics.gauge('offhook_calls', 'Calls in progress.', () => live.calls().length);
+  metrics.gaugeBy(
+    'offhook_extensions',
+    'Extensions by the reachability of their devices.',
+    'reachability',
+    () => {
+      const counts = new Map(Reachability.options.map((word) => [word, 0]));
+      for (const { person } of directory.config().people) {
+        if (!person.active) continue;
+        const reachability = (live.live && live.extension(person.extension)?.reachability) || 'unknown';
+        counts.set(reachability, (counts.get(reachability) ?? 0) + 1);
+      }
+      return counts;
+    },
+  );
   metrics.gauge(
     'offhook_history_completed',
     'Conversations completed from the journal since the start.',

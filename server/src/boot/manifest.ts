@@ -40,6 +40,7 @@ import { peopleOperations } from '../features/sessions/people-operations.ts';
 import { blockedNetworkOperations } from '../features/sip-security/operations.ts';
 import { soundOperations } from '../features/sounds/operations.ts';
 import { trunkOperations } from '../features/trunks/operations.ts';
+import { trunkGauges } from '../features/trunks/service.ts';
 import { wallboardOperations } from '../features/wallboard/operations.ts';
 import { GROUPS } from '@offhook/contract/operations/groups.ts';
 import type { Feature } from '../ports/feature.ts';
@@ -208,7 +209,8 @@ export function manifestOf(parts: Features): readonly Feature[] {
     { name: 'audit', operations: () => [auditOperations(audit)] },
     {
       name: 'trunks',
-      operations: () => [trunkOperations({ trunks: () => directory.config().trunks, live })],
+      operations: () => [trunkOperations({ trunks: () => directory.config().trunks, live, clock })],
+      gauges: (to) => trunkGauges(to, { trunks: () => directory.config().trunks, live }),
     },
     {
       name: 'sip-security',

@@ -98,6 +98,7 @@ const rigOf = (t: TestContext) => {
       parking: nothing,
       history: nothing,
       phonebook: nothing,
+      trunks: nothing,
       config: nothing,
       system: nothing,
       queues: { snapshot: () => ({ as_of: '', stale: false, queues: [{ ...queue, stats: null }] }) },

@@ -1,12 +1,11 @@
 import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client';
 import type { Histogram } from 'prom-client';
+import type { Gauges } from '../ports/metrics.ts';
 
-export interface Metrics {
+export interface Metrics extends Gauges {
   readonly registry: Registry;
   /** Counts one reply; `route` is a path of the route table, never a client's text. */
   observe(route: string, method: string, status: number, seconds: number): void;
-  /** Registers a gauge, read when the metrics are. */
-  gauge(name: string, help: string, read: () => number): void;
 }
 /** Upper bounds in seconds. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -70,6 +69,18 @@ export function createMetrics(): Metrics {
         registers: [registry],
         collect() {
           this.set(read());
+        },
+      });
+    },
+    gaugeBy(name, help, label, read) {
+      new Gauge({
+        name,
+        help,
+        labelNames: [label],
+        registers: [registry],
+        collect() {
+          this.reset();
+          for (const [value, n] of read()) this.set({ [label]: value }, n);
         },
       });
     },

@@ -48,6 +48,7 @@ export function createLiveView(view: ModelView): { readonly view: LiveView; chan
       },
       extension: (extension) => view.extension(extension),
       device: (endpoint) => view.device(endpoint),
+      trunk: (name) => view.trunk(name),
       changedSince: (version) => view.changedSince(version),
       get features() {
         return view.features;

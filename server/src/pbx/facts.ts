@@ -66,6 +66,8 @@ export interface OpenFacts {
   /** By extension. */
   readonly agents: Map<string, ToldAgent>;
   readonly presence: Map<string, ToldPresence>;
+  /** Newest event of each trunk, by name. */
+  readonly trunks: Map<string, EventData<'trunk.up'>>;
   /** Occupied slots. */
   readonly parked: Map<string, ToldSlot>;
 }
@@ -92,12 +94,13 @@ export const noFacts = (): OpenFacts => ({
   members: new Map(),
   agents: new Map(),
   presence: new Map(),
+  trunks: new Map(),
   parked: new Map(),
 });
 
 /** Applies one committed event; O(1). */
 export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
-  const { visits, offers, members, presence, parked } = facts;
+  const { visits, offers, members, presence, parked, trunks } = facts;
   // By type first: looking for one property in the data of every kind of event is slow.
   if (event.type.startsWith('agent.')) {
     const { agent } = event.data as { readonly agent?: AgentSummary };
@@ -165,6 +168,10 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
       return;
     case 'parking.slot_freed':
       parked.delete(event.data.slot);
+      return;
+    case 'trunk.up':
+    case 'trunk.down':
+      trunks.set(event.data.trunk, event.data);
       return;
     case 'presence.changed':
       presence.set(event.data.extension, event.data);
@@ -253,8 +260,11 @@ function noteJoined(facts: OpenFacts, call: ToldCall, data: EventData<'call.tran
   }
 }
 
-/** Text for the journal's checkpoint. `keep`: whether an extension still exists. */
-export function writeFacts(facts: OpenFacts, keep: (extension: string) => boolean): string {
+/** Text for the journal's checkpoint. `keep`: whether an extension or trunk still exists. */
+export function writeFacts(
+  facts: OpenFacts,
+  keep: Readonly<Record<'extension' | 'trunk', (key: string) => boolean>>,
+): string {
   return JSON.stringify({
     version: 1,
     calls: [...facts.calls].map(([id, call]) => [id, { ...call, legs: [...call.legs.values()] }]),
@@ -262,8 +272,9 @@ export function writeFacts(facts: OpenFacts, keep: (extension: string) => boolea
     visits: [...facts.visits],
     offers: [...facts.offers],
     members: [...facts.members],
-    agents: [...facts.agents].filter(([extension]) => keep(extension)),
-    presence: [...facts.presence].filter(([extension]) => keep(extension)),
+    agents: [...facts.agents].filter(([extension]) => keep.extension(extension)),
+    presence: [...facts.presence].filter(([extension]) => keep.extension(extension)),
+    trunks: [...facts.trunks].filter(([name]) => keep.trunk(name)),
     parked: [...facts.parked],
   });
 }
@@ -289,5 +300,6 @@ export function readFacts(text: string | null): OpenFacts {
     presence: new Map(read.presence),
     // Missing in a checkpoint of an earlier version.
     parked: new Map(read.parked ?? []),
+    trunks: new Map(read.trunks ?? []),
   };
 }

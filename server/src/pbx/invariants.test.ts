@@ -27,6 +27,7 @@ const SITE: SiteEvent = {
     { name: 'support', agents: ['1002', '1003'], ring_seconds: 15, wrap_up_seconds: 0, max_wait_seconds: 0 },
     { name: 'sales', agents: ['1003', '1004'], ring_seconds: 15, wrap_up_seconds: 20, max_wait_seconds: 0 },
   ],
+  trunks: [],
   pause_reasons: [],
   services: [],
 };

@@ -57,6 +57,7 @@ import { applySnapshot } from './snapshot.ts';
 import { emit, emptyState } from './state.ts';
 import type { Agent, State, Turn } from './state.ts';
 import { Touched } from './touched.ts';
+import { trunkContact, trunkRegistration } from './trunks.ts';
 
 const NO_FEATURES: ModelView['features'] = new Map();
 const NOTHING: readonly DomainEvent[] = Object.freeze([]);
@@ -99,6 +100,7 @@ export function createModel(): PbxModel {
     },
     extension: (extension) => s.extensions.get(extension),
     device: (endpoint) => s.devices.get(endpoint),
+    trunk: (name) => s.trunks.get(name),
     changedSince: (version) => changedSince(s, version),
     get features() {
       return s.features ?? NO_FEATURES;
@@ -147,7 +149,10 @@ export function createModel(): PbxModel {
       for (const event of events) reduceFacts(facts, event);
     },
     checkpoint: () =>
-      writeFacts(facts, (extension) => s.site.names.size === 0 || s.site.names.has(extension)),
+      writeFacts(facts, {
+        extension: (extension) => s.site.names.size === 0 || s.site.names.has(extension),
+        trunk: (name) => s.site.names.size === 0 || s.toldTrunks.has(name),
+      }),
     restore(checkpoint, after) {
       facts = readFacts(checkpoint);
       for (const event of after) reduceFacts(facts, event);
@@ -190,6 +195,7 @@ function begin(before: State, facts: OpenFacts): State {
   for (const [slot, told] of facts.parked) s.parked.set(slot, readParked(told));
   for (const [key, member] of facts.members) s.toldMembers.set(key, { ...member });
   for (const [extension, presence] of facts.presence) s.toldPresence.set(extension, presence);
+  for (const [name, trunk] of facts.trunks) s.toldTrunks.set(name, trunk);
   for (const [extension, told] of facts.agents) s.agents.set(extension, resumed(s, told));
   for (const [id, told] of facts.offers) {
     const [, callerNode, caller, agentNode, agent] = id.split(':');
@@ -338,6 +344,10 @@ function apply(s: State, t: Turn, event: ModelInput): void {
       return agentReleased(s, t, event.queue, event.interface, event.reason === 'transfer');
     case 'device.state':
       return deviceState(s, t, event.endpoint, event.state);
+    case 'trunk.contact':
+      return trunkContact(s, t, event);
+    case 'trunk.registration':
+      return trunkRegistration(s, t, event);
     case 'extension.features':
       return featuresSeen(s, t, new Map([...(s.features ?? []), [event.extension, event.features]]));
     default:

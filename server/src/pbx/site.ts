@@ -7,6 +7,7 @@ import { extensionOf } from './channels.ts';
 import { setChannel } from './leg-state.ts';
 import { deviceSeen, dropExtension, refreshPresence } from './presence.ts';
 import { addTo, takeFrom } from './state.ts';
+import { followTrunks } from './trunks.ts';
 import type { SiteIndex, State, Turn } from './state.ts';
 
 function indexOf(event: SiteEvent): SiteIndex {
@@ -33,6 +34,7 @@ function indexOf(event: SiteEvent): SiteIndex {
       ),
     ),
     services: new Set(event.services),
+    trunks: new Map(event.trunks.map((trunk) => [trunk.endpoint, trunk])),
   };
 }
 
@@ -56,6 +58,7 @@ export function applySite(s: State, t: Turn, event: SiteEvent): void {
     if (s.synced && !s.devices.has(endpoint)) deviceSeen(s, t, endpoint, 'UNAVAILABLE');
   }
   for (const extension of s.site.devices.keys()) refreshPresence(s, t, extension);
+  followTrunks(s, t);
   for (const extension of s.site.agents) agentOf(s, t, extension);
   for (const extension of s.agents.keys()) touchAgent(t, extension);
 }

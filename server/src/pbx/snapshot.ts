@@ -27,6 +27,7 @@ import {
 } from './queues.ts';
 import { queueOf, touchQueue } from './queue-state.ts';
 import type { Queue, State, Turn } from './state.ts';
+import { seeTrunks } from './trunks.ts';
 
 /**
  * Replaces the model's state by the engine's and emits the differences as `resync`. Present channels are
@@ -51,6 +52,7 @@ export function applySnapshot(s: State, t: Turn, snapshot: EngineSnapshot): void
   }
   if (snapshot.features !== undefined) featuresSeen(s, t, snapshot.features);
   seeDevices(s, t, snapshot);
+  seeTrunks(s, t, snapshot.trunks);
   seeHeld(s, t, snapshot.held_here ?? []);
   seeParked(s, t, snapshot.parked);
   for (const call of s.calls.values()) {

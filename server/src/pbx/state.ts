@@ -5,7 +5,8 @@ import type { DomainEvent, EventData, EventType } from '@offhook/contract/events
 import type { CallCustomer } from '@offhook/contract/phonebook.ts';
 import type { BridgeId, CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
 import type { EndpointKind } from '../ports/directory.ts';
-import type { EngineChannel, ExtensionFeatures, Party, QueueMember } from '../ports/engine.ts';
+import type { TrunkChange } from '@offhook/contract/trunks.ts';
+import type { EngineChannel, EngineTrunk, ExtensionFeatures, Party, QueueMember } from '../ports/engine.ts';
 import type {
   CallerTaken,
   ExpectedEvent,
@@ -16,6 +17,7 @@ import type {
   LiveLeg,
   LiveParked,
   LiveQueue,
+  LiveTrunk,
   SiteEvent,
   Said,
 } from '../ports/live.ts';
@@ -238,6 +240,8 @@ export interface SiteIndex {
   /** Longest time in seconds, by pause reason. */
   readonly longest: ReadonlyMap<string, number>;
   readonly services: ReadonlySet<string>;
+  /** By endpoint. */
+  readonly trunks: ReadonlyMap<string, Omit<SiteEvent['trunks'][number], 'endpoint'>>;
 }
 
 /** Complete state of the model. Entities are frozen or readonly and replaced one at a time. */
@@ -277,6 +281,12 @@ export interface State {
   readonly talks: Map<string, Talk>;
   readonly devices: Map<string, LiveDevice>;
   readonly extensions: Map<string, LiveExtension>;
+  /** As the engine sees them, by endpoint. */
+  readonly trunkFacts: Map<string, EngineTrunk>;
+  /** By name. */
+  readonly trunks: Map<string, LiveTrunk>;
+  /** Newest event of each trunk in the journal, by name. */
+  readonly toldTrunks: Map<string, TrunkChange>;
   /** Null until the engine reports them; replaced as a whole. */
   features: ReadonlyMap<string, ExtensionFeatures> | null;
   presence_version: number;
@@ -301,6 +311,7 @@ export const NO_SITE: SiteIndex = {
   queues: new Map(),
   longest: new Map(),
   services: new Set(),
+  trunks: new Map(),
 };
 
 export const emptyState = (): State => ({
@@ -333,6 +344,9 @@ export const emptyState = (): State => ({
   talks: new Map(),
   devices: new Map(),
   extensions: new Map(),
+  trunkFacts: new Map(),
+  trunks: new Map(),
+  toldTrunks: new Map(),
   features: null,
   presence_version: 0,
   presenceRing: [],

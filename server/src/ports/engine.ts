@@ -121,6 +121,18 @@ export interface ParkedChannel {
   readonly lot: string;
   readonly since: number;
 }
+/** A trunk as the engine sees it; null where the engine has not found out yet. */
+export interface EngineTrunk {
+  readonly endpoint: string;
+  /** Whether its far side answered the last OPTIONS. */
+  readonly reachable: boolean | null;
+  readonly round_trip_ms: number | null;
+  /** Null without a registration. `pending`: neither accepted nor refused yet. */
+  readonly registration: {
+    readonly uri: string;
+    readonly state: 'registered' | 'rejected' | 'pending';
+  } | null;
+}
 /** The whole state of one node at one moment. */
 export interface EngineSnapshot {
   readonly node: NodeId;
@@ -141,6 +153,8 @@ export interface EngineSnapshot {
   readonly held_here?: readonly ChannelId[];
   readonly queues: readonly EngineQueue[];
   readonly devices: readonly { readonly endpoint: string; readonly state: DeviceState }[];
+  /** Absent where unknown. */
+  readonly trunks?: readonly EngineTrunk[];
   /** By extension; an absent extension has set nothing. The whole map is absent where unknown. */
   readonly features?: ReadonlyMap<string, ExtensionFeatures>;
 }
@@ -294,6 +308,17 @@ export type EngineEvent = { readonly at: number } & (
       readonly talk_seconds: number;
     }
   | { readonly type: 'device.state'; readonly endpoint: string; readonly state: DeviceState }
+  | {
+      readonly type: 'trunk.contact';
+      readonly endpoint: string;
+      readonly reachable: boolean;
+      readonly round_trip_ms: number | null;
+    }
+  | {
+      readonly type: 'trunk.registration';
+      readonly uri: string;
+      readonly state: NonNullable<EngineTrunk['registration']>['state'];
+    }
   /** All call settings of one extension, whoever changed them. */
   | {
       readonly type: 'extension.features';

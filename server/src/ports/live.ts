@@ -1,3 +1,4 @@
+import type { TrunkChange } from '@offhook/contract/trunks.ts';
 import type { AgentSummary, ReadinessSource } from '@offhook/contract/agents.ts';
 import type { CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
 import type { LegDisposition } from '@offhook/contract/conversations.ts';
@@ -22,6 +23,12 @@ export interface LiveDevice {
   /** Null while unknown. */
   readonly reachable: boolean | null;
   /** Start of this reachability. */
+  readonly since: number;
+}
+/** State of one trunk. */
+export interface LiveTrunk extends Pick<TrunkChange, 'state' | 'reason' | 'round_trip_ms'> {
+  readonly name: string;
+  /** Start of this state, in milliseconds since 1970. */
   readonly since: number;
 }
 /** Current state of one extension. Frozen, replaced as a whole with every change. */
@@ -149,6 +156,8 @@ export interface ModelView {
   extension(extension: string): LiveExtension | undefined;
   /** One endpoint of the engine; undefined while unknown. */
   device(endpoint: string): LiveDevice | undefined;
+  /** One trunk by its name; undefined while unknown. */
+  trunk(name: string): LiveTrunk | undefined;
   /** Extensions changed since `version` (exclusive); null when that is too long ago and all must be read. */
   changedSince(version: number): readonly string[] | null;
   /** Call settings of all extensions that ever set any; replaced with every change, empty before the first snapshot. */
@@ -203,6 +212,13 @@ export interface SiteEvent {
     readonly wrap_up_seconds: number;
     /** Limit of a caller's wait; 0 for none. */
     readonly max_wait_seconds: number;
+  }[];
+  /** Enabled ones. */
+  readonly trunks: readonly {
+    readonly name: string;
+    readonly title: string;
+    readonly endpoint: string;
+    readonly registers: boolean;
   }[];
   readonly pause_reasons: readonly { readonly id: string; readonly longest_seconds: number | null }[];
   /** Numbers the engine answers itself: echo test, music, voicemail. */

@@ -11,6 +11,7 @@ export type TopicNoun =
   | 'agents'
   | 'history'
   | 'phonebook'
+  | 'trunks'
   | 'config'
   | 'system';
 /** A topic with the access of one principal. */

@@ -160,6 +160,10 @@ export function heardAs(who: Principal, topic: string, own: readonly string[]): 
     case 'phonebook':
       if (name === 'mine') return who.extension === '' ? null : [`phonebook/mine/${who.extension}`];
       return name === 'shared' && seesPhonebook(who) ? ['phonebook/shared'] : null;
+    case 'trunks':
+      return name === null && (supervises(who) || who.key?.scopes.includes('system:read') === true)
+        ? ['trunks']
+        : null;
     case 'config':
       return name === null && seesSite(who, 'config:read') ? ['config'] : null;
     case 'system':

@@ -65,6 +65,8 @@ export function topicsOf(event: DomainEvent): readonly string[] {
     }
     case 'config':
       return ['config'];
+    case 'trunk':
+      return ['trunks'];
     case 'network':
       return ['system'];
     case 'engine':

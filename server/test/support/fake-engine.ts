@@ -118,6 +118,7 @@ const siteOf = (queues: readonly string[], at: number): SiteEvent => ({
     wrap_up_seconds: WRAP_UP_SECONDS[name] ?? 0,
     max_wait_seconds: 0,
   })),
+  trunks: [],
   pause_reasons: [{ id: 'break', longest_seconds: 900 }],
   services: [],
 });
@@ -370,6 +371,7 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
     call: (id) => model.view.call(id),
     leg: (id) => model.view.leg(id),
     device: (endpoint) => model.view.device(endpoint),
+    trunk: (name) => model.view.trunk(name),
     gone: (channel) => model.view.gone(channel),
     beside: (leg) => model.view.beside(leg),
     ledTo: (operationId) => model.view.ledTo(operationId),

@@ -1,4 +1,4 @@
-/** Addresses of trunks' far sides, at which OPTIONS are answered from before the engine's start to the end of the file. */
+/** Addresses of trunks' far sides, at which OPTIONS are answered and registrations refused from before the engine's start to the end of the file. */
 import dgram from 'node:dgram';
 import { once } from 'node:events';
 import { freePort } from './ports.ts';
@@ -14,20 +14,22 @@ export interface FarAddress {
   readonly host: string;
   readonly port: number;
 }
+const ANSWERS: Readonly<Record<string, string>> = {
+  OPTIONS: 'SIP/2.0 200 OK',
+  REGISTER: 'SIP/2.0 403 Forbidden',
+};
 const held = new Map<FarAddress, dgram.Socket>();
 
 async function hold(address: FarAddress): Promise<void> {
   const socket = dgram.createSocket('udp4');
   socket.on('message', (data, from) => {
     const request = parseMessage(data);
-    if (!request || methodOf(request) !== 'OPTIONS') return;
+    if (!request) return;
+    const start = ANSWERS[methodOf(request)];
+    if (start === undefined) return;
     const headers = ['from', 'to', 'call-id', 'cseq'].map((name) => [name, header(request, name)] as const);
     const via = headersNamed(request, 'via').map((value) => ['via', value] as const);
-    socket.send(
-      formatMessage({ start: 'SIP/2.0 200 OK', headers: [...via, ...headers], body: '' }),
-      from.port,
-      from.address,
-    );
+    socket.send(formatMessage({ start, headers: [...via, ...headers], body: '' }), from.port, from.address);
   });
   socket.bind(address.port, address.host);
   await once(socket, 'listening');

@@ -82,6 +82,7 @@ export const site = (extensions: readonly string[] = ['1001', '1002', '1003', '1
     { name: 'support', agents: ['1002', '1003'], ring_seconds: 15, wrap_up_seconds: 0, max_wait_seconds: 60 },
     { name: 'sales', agents: ['1002'], ring_seconds: 20, wrap_up_seconds: 30, max_wait_seconds: 0 },
   ],
+  trunks: [],
   pause_reasons: [{ id: 'break', longest_seconds: 900 }],
   services: ['600'],
 });

@@ -126,6 +126,7 @@ export async function streamRig(t: Pick<TestContext, 'after'>, options: RigOptio
       agents: source('agents'),
       history: source('history'),
       phonebook: source('phonebook'),
+      trunks: source('trunks'),
       config: source('config'),
       system: source('system'),
     },
@@ -139,7 +140,7 @@ export async function streamRig(t: Pick<TestContext, 'after'>, options: RigOptio
     log: silent,
     heartbeatSeconds: 15,
     perPerson: 10_000,
-    metrics: { gauge: (name, _help, read) => void figures.set(name, read) },
+    metrics: { gauge: (name, _help, read) => void figures.set(name, read), gaugeBy: () => {} },
     ...options,
   });
   const host = await hostFixture(options.host);

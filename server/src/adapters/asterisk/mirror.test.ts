@@ -47,6 +47,14 @@ const base: EngineSnapshot = {
   bridged: [{ bridge: b, channel: id(1), holding: false }],
   held_here: [id(1)],
   parked: [{ channel: id(2), slot: '701', lot: 'l', since: 0 }],
+  trunks: [
+    {
+      endpoint: 'trunk-north',
+      reachable: true,
+      round_trip_ms: 2,
+      registration: { uri: 'sip:u@north', state: 'registered' },
+    },
+  ],
   queues: [{ name: 'q', strategy: 'ringall', members: [member('m1')], callers: [] }],
   devices: [{ endpoint: '1', state: 'INUSE' }],
   features: new Map([['1001', { ...FEATURES_OFF, dnd: true, changed_at: 1 }]]),
@@ -102,7 +110,7 @@ test('mirror - a snapshot comes out as it went in, and replaces all there was', 
   const mirror = new Mirror();
   for (const [event] of FACTS) mirror.apply(event);
   mirror.load(base);
-  const { channels, bridged, held_here, parked, queues, devices, features: kept } = base;
+  const { channels, bridged, held_here, parked, queues, devices, features: kept, trunks } = base;
   assert.deepEqual(mirror.parts(), {
     channels,
     bridged,
@@ -111,6 +119,7 @@ test('mirror - a snapshot comes out as it went in, and replaces all there was', 
     queues,
     devices,
     features: kept,
+    trunks,
   });
 });
 

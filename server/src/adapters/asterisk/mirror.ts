@@ -4,6 +4,7 @@ import type {
   EngineChannel,
   EngineEvent,
   EngineSnapshot,
+  EngineTrunk,
   ExtensionFeatures,
   ParkedChannel,
   QueueCaller,
@@ -33,6 +34,7 @@ export class Mirror implements Known {
   #queues = new Map<string, MirroredQueue>();
   #devices = new Map<string, DeviceState>();
   #features = new Map<string, ExtensionFeatures>();
+  #trunks = new Map<string, EngineTrunk>();
 
   channel(id: ChannelId): EngineChannel | undefined {
     return this.#channels.get(id);
@@ -130,6 +132,17 @@ export class Mirror implements Known {
       case 'device.state':
         this.#devices.set(e.endpoint, e.state);
         return;
+      case 'trunk.contact': {
+        const { endpoint, reachable, round_trip_ms } = e;
+        const registration = this.#trunks.get(endpoint)?.registration ?? null;
+        this.#trunks.set(endpoint, { endpoint, reachable, round_trip_ms, registration });
+        return;
+      }
+      case 'trunk.registration':
+        for (const [endpoint, trunk] of this.#trunks)
+          if (trunk.registration?.uri === e.uri)
+            this.#trunks.set(endpoint, { ...trunk, registration: { uri: e.uri, state: e.state } });
+        return;
       case 'extension.features':
         if (e.features.changed_at === 0) this.#features.delete(e.extension);
         else this.#features.set(e.extension, e.features);
@@ -168,6 +181,7 @@ export class Mirror implements Known {
     this.#queues = other.#queues;
     this.#devices = other.#devices;
     this.#features = other.#features;
+    this.#trunks = other.#trunks;
   }
 
   load(s: EngineSnapshot): void {
@@ -184,12 +198,13 @@ export class Mirror implements Known {
       });
     for (const d of s.devices) this.#devices.set(d.endpoint, d.state);
     for (const [extension, f] of s.features ?? []) this.#features.set(extension, f);
+    for (const trunk of s.trunks ?? []) this.#trunks.set(trunk.endpoint, trunk);
   }
 
   /** The mirrored state in the form of a snapshot. */
   parts(): Pick<
     EngineSnapshot,
-    'channels' | 'bridged' | 'held_here' | 'parked' | 'queues' | 'devices' | 'features'
+    'channels' | 'bridged' | 'held_here' | 'parked' | 'queues' | 'devices' | 'features' | 'trunks'
   > {
     return {
       channels: [...this.#channels.values()],
@@ -204,6 +219,7 @@ export class Mirror implements Known {
       })),
       devices: Array.from(this.#devices, ([endpoint, state]) => ({ endpoint, state })),
       features: new Map(this.#features),
+      trunks: [...this.#trunks.values()],
     };
   }
 

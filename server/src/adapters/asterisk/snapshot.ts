@@ -4,6 +4,7 @@ import type {
   EngineChannel,
   EngineEvent,
   EngineSnapshot,
+  EngineTrunk,
   ParkedChannel,
   QueueCaller,
   QueueMember,
@@ -21,6 +22,7 @@ import { holderOf } from './events/hold.ts';
 import { bornAt, channelState, describeChannel } from './events/names.ts';
 import { parkedRow } from './events/parking.ts';
 import { memberRow } from './events/queue-member.ts';
+import { contactRow, isTrunk, registrationRow } from './events/trunk.ts';
 import { readFeatures } from './actions/features-store.ts';
 
 /*
@@ -33,6 +35,7 @@ import { readFeatures } from './actions/features-store.ts';
  * QueueStatus        QueueParams: Queue Max Strategy Calls ...; QueueMember: see events/queue-member.ts;
  *                    QueueEntry: Queue Position Channel Uniqueid CallerIDNum CallerIDName ... Wait Priority
  * DeviceStateList    DeviceStateChange: Device State
+ * PJSIPShow...       see events/trunk.ts
  * DBGetTree          see features-store.ts
  */
 const startDate = header('CoreStartupDate');
@@ -86,6 +89,46 @@ const byBirth = (a: EngineChannel, b: EngineChannel): number =>
   a.created_at - b.created_at ||
   Number(a.id.slice(a.id.lastIndexOf('.') + 1)) - Number(b.id.slice(b.id.lastIndexOf('.') + 1)) ||
   0;
+
+/** The trunks among these endpoints. One that the engine no longer has is left out. */
+async function readTrunks(
+  ami: Pick<AmiConnection, 'list'>,
+  endpoints: readonly string[],
+  signal: AbortSignal,
+): Promise<EngineTrunk[]> {
+  const trunks = endpoints.filter(isTrunk);
+  if (trunks.length === 0) return [];
+  const registrations = new Map<string, EngineTrunk['registration']>();
+  await ami.list(
+    'PJSIPShowRegistrationsOutbound',
+    {},
+    (event, frame) => {
+      if (event !== 'OutboundRegistrationDetail') return;
+      const [endpoint, registration] = registrationRow(frame);
+      registrations.set(endpoint, registration);
+    },
+    { signal, counted: 'OutboundRegistrationDetail' },
+  );
+  const rows: EngineTrunk[] = [];
+  for (const endpoint of trunks) {
+    let contact: ReturnType<typeof contactRow> = { reachable: null, round_trip_ms: null };
+    try {
+      await ami.list(
+        'PJSIPShowEndpoint',
+        { Endpoint: endpoint },
+        (event, frame) => {
+          if (event === 'ContactStatusDetail') contact = contactRow(frame);
+        },
+        { signal },
+      );
+    } catch (error) {
+      if (!(error instanceof ListVoid)) throw error;
+      continue;
+    }
+    rows.push({ endpoint, ...contact, registration: registrations.get(endpoint) ?? null });
+  }
+  return rows;
+}
 
 /**
  * Reads the whole state over the actions connection, list after list. Throws when any list cannot be trusted as a
@@ -181,6 +224,11 @@ export const readSnapshot = async (
     },
     { signal },
   );
+  const trunks = await readTrunks(
+    ami,
+    devices.map(({ endpoint }) => endpoint),
+    signal,
+  );
   const features = await readFeatures(ami, null, signal);
 
   return {
@@ -196,6 +244,7 @@ export const readSnapshot = async (
       parked,
       queues: Array.from(queues, ([name, q]) => ({ name, ...q })),
       devices,
+      trunks,
       features,
     },
   };
@@ -244,6 +293,8 @@ export const stillNews = (
       case 'queue.member':
       case 'queue.member_removed':
       case 'device.state':
+      case 'trunk.contact':
+      case 'trunk.registration':
       case 'extension.features':
         return e.at >= began_at;
       case 'engine.link':

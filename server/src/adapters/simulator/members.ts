@@ -1,6 +1,6 @@
 /** Devices and queue members of the simulated engine, and what the engine keeps of people's call settings. */
 import { FEATURES_OFF } from '../../ports/engine.ts';
-import type { DeviceState, ExtensionFeatures, QueueMember } from '../../ports/engine.ts';
+import type { DeviceState, EngineTrunk, ExtensionFeatures, QueueMember } from '../../ports/engine.ts';
 import type { Site, SiteExtension } from '../../ports/site.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Switch } from './switch.ts';
@@ -65,6 +65,15 @@ export class Members {
     const talks = own.some(({ state }) => state !== 'ringing');
     if (rings) return talks ? 'RINGINUSE' : 'RINGING';
     return own.every(({ held }) => held === 'device') ? 'ONHOLD' : 'INUSE';
+  }
+  /** Every far side answers, and accepts a registration. */
+  trunks(): EngineTrunk[] {
+    return (this.#site?.trunks ?? []).map(({ endpoint, register }) => ({
+      endpoint,
+      reachable: this.#registered.has(endpoint),
+      round_trip_ms: this.#registered.has(endpoint) ? 1 : null,
+      registration: register ? { uri: `sip:${endpoint}`, state: 'registered' } : null,
+    }));
   }
   deviceChanged(endpoint: string): void {
     this.#switch.fact({ type: 'device.state', endpoint, state: this.deviceState(endpoint) });

@@ -89,6 +89,7 @@ export class World {
       devices: this.members
         .endpoints()
         .map((endpoint) => ({ endpoint, state: this.members.deviceState(endpoint) })),
+      trunks: this.members.trunks(),
       features: new Map(this.members.features),
     };
   }

@@ -15,6 +15,9 @@ export const siteEvent = (config: PbxConfig, at: number): SiteEvent => ({
     wrap_up_seconds,
     max_wait_seconds,
   })),
+  trunks: config.trunks
+    .filter(({ enabled }) => enabled)
+    .map(({ name, title, endpoint, register }) => ({ name, title, endpoint, registers: register })),
   pause_reasons: config.pause_reasons.map(({ id, longest_seconds }) => ({ id, longest_seconds })),
   services: [...config.services, ...config.conferences, ...config.mailboxes].map(({ number }) => number),
 });

@@ -46,7 +46,7 @@ async function rig(t: TestContext, most?: number) {
   t.after(() => customers.close());
   const connect = (): void => customers.onEvent({ type: 'engine.link_up' } as DomainEvent);
   const gauges = new Map<string, () => number>();
-  customers.gauges({ gauge: (name, _help, read) => void gauges.set(name, read) });
+  customers.gauges({ gauge: (name, _help, read) => void gauges.set(name, read), gaugeBy: () => {} });
   /** The number that is to be blocked. */
   let blocked = '';
   const blocks = (number: string): void => void (blocked = number);

@@ -47,7 +47,7 @@ test('recordings - kept for ever without a limit of days; orphans are counted an
   assert.equal((await rig.files()).length, 3);
   assert.equal((await rig.get(BOSS, `/${id}`)).body.recording.state, 'stored');
   const figures = new Map<string, () => number>();
-  rig.recordings().gauges({ gauge: (name, _help, read) => void figures.set(name, read) });
+  rig.recordings().gauges({ gauge: (name, _help, read) => void figures.set(name, read), gaugeBy: () => {} });
   const figure = (name: string) => figures.get(`offhook_recordings_${name}`)!();
   assert.deepEqual(['orphans', 'stored', 'running', 'bytes'].map(figure), [2, 1, 0, 64_044]);
 });

@@ -1,10 +1,10 @@
 import { trunks as operations } from '@offhook/contract/operations/trunks.ts';
 import type { Served } from '../../ports/operations.ts';
-import { trunkStates } from './service.ts';
+import { trunksSnapshot } from './service.ts';
 import type { TrunkDeps } from './service.ts';
 
 /** How the connections to the outside are, from memory. */
 export const trunkOperations = (deps: TrunkDeps): Served<typeof operations> => ({
   operations,
-  handlers: { list: () => ({ success: true, trunks: trunkStates(deps) }) },
+  handlers: { list: () => ({ success: true, ...trunksSnapshot(deps) }) },
 });

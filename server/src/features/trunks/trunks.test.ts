@@ -2,11 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createModel } from '../../pbx/model.ts';
 import { Scene, node, site } from '../../../test/support/model-scene.ts';
-import { trunkStates } from './service.ts';
+import { trunkStates, trunkTroubles } from './service.ts';
 
-test('trunks - reached or not, since then only, with the calls over each; nothing is said while the engine is away', () => {
+test('trunks - reached or not, since then only, with the calls over each; the last state while the engine is away', () => {
   const model = createModel();
-  const scene = new Scene({ model, site: site(['1003']) });
   const trunk = (name: string, enabled = true) => ({
     name,
     title: name.toUpperCase(),
@@ -15,26 +14,31 @@ test('trunks - reached or not, since then only, with the calls over each; nothin
     max_calls: null,
   });
   const trunks = [trunk('south'), trunk('north'), trunk('off', false)];
-  const states = () =>
-    trunkStates({ trunks: () => trunks, live: model.view }).map((t) => [t.name, t.reachable, t.calls]);
-  const since = () => trunkStates({ trunks: () => trunks, live: model.view })[0]!.since;
+  const known = trunks.filter(({ enabled }) => enabled).map((one) => ({ ...one, registers: false }));
+  const scene = new Scene({ model, site: { ...site(['1003']), trunks: known } });
+  const contact = (endpoint: string, reachable: boolean) =>
+    scene.send({ type: 'trunk.contact', endpoint, reachable, round_trip_ms: null });
+  const deps = { trunks: () => trunks, live: model.view };
+  const states = () => trunkStates(deps).map((t) => [t.name, t.reachable, t.calls]);
+  const since = () => trunkStates(deps)[0]!.since;
   assert.deepEqual(states(), [
     ['north', null, 0],
     ['off', null, 0],
     ['south', null, 0],
   ]);
-  scene.device('trunk-north', 'UNAVAILABLE');
-  scene.device('trunk-south', 'NOT_INUSE');
-  scene.device('trunk-off', 'NOT_INUSE');
+  contact('trunk-north', false);
+  contact('trunk-south', true);
+  contact('trunk-off', true);
   assert.deepEqual(states(), [
     ['north', false, 0],
     ['off', null, 0],
     ['south', true, 0],
   ]);
   const away = since();
-  scene.device('trunk-north', 'INVALID');
+  assert.deepEqual(trunkTroubles(deps), [`no answer: NORTH, since ${away}`]);
+  contact('trunk-north', false);
   assert.equal(since(), away, 'still not reached');
-  scene.device('trunk-north', 'NOT_INUSE');
+  contact('trunk-north', true);
   const reached = since();
   assert.ok(Date.parse(reached!) > Date.parse(away!));
   scene.created('1', { endpoint: 'trunk-north', dialled: '1003' });
@@ -47,4 +51,5 @@ test('trunks - reached or not, since then only, with the calls over each; nothin
   assert.deepEqual(states()[0], ['north', true, 1]);
   scene.send({ type: 'engine.link', node, up: false, reason: 'cut', boot_id: 'boot-1' });
   assert.deepEqual(states()[0]?.slice(0, 2), ['north', null]);
+  assert.equal(trunkStates(deps)[0]?.state, 'reachable');
 });

@@ -32,6 +32,7 @@ const SITE: SiteEvent = {
     endpoints: [{ kind: 'sip', name: extension }],
   })),
   queues: [queue('support', 0), queue('sales', 20)],
+  trunks: [],
   pause_reasons: [],
   services: [],
 };

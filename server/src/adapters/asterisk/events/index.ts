@@ -11,6 +11,7 @@ import { pickupEvents } from './pickup.ts';
 import { queueCallerEvents } from './queue-caller.ts';
 import { queueMemberEvents } from './queue-member.ts';
 import { transferEvents } from './transfer.ts';
+import { trunkEvents } from './trunk.ts';
 
 /** Decoders by the event's name on the wire. */
 export const EVENT_DECODERS: ReadonlyMap<string, EventDecoder> = new Map<string, EventDecoder>(
@@ -27,5 +28,6 @@ export const EVENT_DECODERS: ReadonlyMap<string, EventDecoder> = new Map<string,
     ...queueMemberEvents,
     ...offerEvents,
     ...deviceStateEvents,
+    ...trunkEvents,
   }),
 );

@@ -1,0 +1,80 @@
+import { useEffect } from 'react';
+import type { ReactNode } from 'react';
+import { Table, Text } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import type { TrunkState } from '@offhook/contract/trunks.ts';
+import { formatNumber } from './format.ts';
+import { Ago, Mark, Rows, Section } from './page-parts.tsx';
+import { useClient } from './session.tsx';
+import { wordsOf } from './words.ts';
+
+const t = wordsOf('system');
+const KEY = ['trunk-states'];
+const WORDS = {
+  registered: 'trunk_registered',
+  reachable: 'reachable',
+  unreachable: 'unreachable',
+  rejected: 'trunk_rejected',
+} as const;
+
+function StateOf({
+  trunk: { enabled, state, reason },
+}: {
+  readonly trunk: Pick<TrunkState, 'enabled' | 'state' | 'reason'>;
+}): ReactNode {
+  if (state === null)
+    return (
+      <Text size="sm" c="dimmed">
+        {t(enabled ? 'not_known' : 'switched_off')}
+      </Text>
+    );
+  const word = t(WORDS[state]);
+  return <Mark ok={reason === null} yes={word} no={word} />;
+}
+
+/** Current state of the trunks, kept up to date by their events; renders nothing without one. */
+export function TrunkStates(): ReactNode {
+  const client = useClient();
+  const queries = useQueryClient();
+  useEffect(() => {
+    const stream = client.stream({ topics: ['trunks'] });
+    void (async () => {
+      for await (const _ of stream) void queries.invalidateQueries({ queryKey: KEY });
+    })().catch(() => undefined);
+    return () => stream.close();
+  }, [client, queries]);
+  const read = useQuery({ queryKey: KEY, queryFn: ({ signal }) => client.trunks(signal) });
+  if (!read.isSuccess || read.data.trunks.length === 0) return null;
+  const { stale, trunks } = read.data;
+  return (
+    <Section title={stale ? `${t('trunks')} (${t('last_known')})` : t('trunks')} text={t('trunks_text')}>
+      <Rows
+        caption={t('trunks')}
+        minWidth={560}
+        columns={[t('name'), t('state'), t('since'), t('round_trip'), t('calls')]}
+      >
+        {trunks.map((trunk) => (
+          <Table.Tr key={trunk.name}>
+            <Table.Td style={{ overflowWrap: 'anywhere' }}>{trunk.title}</Table.Td>
+            <Table.Td>
+              <StateOf trunk={trunk} />
+            </Table.Td>
+            <Table.Td>
+              <Ago time={trunk.since} never="–" />
+            </Table.Td>
+            <Table.Td>
+              {trunk.round_trip_ms === null
+                ? '–'
+                : t('ms', { n: formatNumber(Math.max(1, Math.round(trunk.round_trip_ms))) })}
+            </Table.Td>
+            <Table.Td>
+              {trunk.max_calls === null
+                ? formatNumber(trunk.calls)
+                : `${formatNumber(trunk.calls)} / ${formatNumber(trunk.max_calls)}`}
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Rows>
+    </Section>
+  );
+}

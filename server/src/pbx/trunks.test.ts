@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { EngineTrunk } from '../ports/engine.ts';
+import { Scene, node, site, snapshot } from '../../test/support/model-scene.ts';
+import { createModel } from './model.ts';
+
+const URI = 'sip:office@far';
+const SITE = {
+  ...site(),
+  trunks: [
+    { name: 'north', title: 'North', endpoint: 'trunk-north', registers: false },
+    { name: 'login', title: 'Login', endpoint: 'trunk-login', registers: true },
+  ],
+};
+const row = (
+  name: string,
+  reachable: boolean | null,
+  state: 'registered' | 'rejected' | 'pending' | null = null,
+): EngineTrunk => ({
+  endpoint: `trunk-${name}`,
+  reachable,
+  round_trip_ms: reachable === true ? 2 : null,
+  registration: state === null ? null : { uri: URI, state },
+});
+const begun = (trunks: readonly EngineTrunk[]): Scene => {
+  const scene = new Scene({ empty: true, site: SITE });
+  scene.send({ type: 'engine.link', node, up: true, reason: '', boot_id: 'boot-1' });
+  scene.send({ type: 'engine.snapshot', why: 'connect', snapshot: snapshot({ trunks }) });
+  return scene;
+};
+const told = (scene: Scene): string[] =>
+  scene.told.flatMap((e) =>
+    e.type === 'trunk.up' || e.type === 'trunk.down'
+      ? [`${e.type} ${e.data.trunk} ${e.data.state} ${e.data.reason ?? '-'} ${e.observed}`]
+      : [],
+  );
+const contact = (scene: Scene, name: string, reachable: boolean, round_trip_ms: number | null = null) =>
+  scene.send({ type: 'trunk.contact', endpoint: `trunk-${name}`, reachable, round_trip_ms });
+const registration = (scene: Scene, state: 'registered' | 'rejected' | 'pending') =>
+  scene.send({ type: 'trunk.registration', uri: URI, state });
+
+test('trunks - no event before the first answer; then up, down and up, each once', () => {
+  const scene = begun([row('north', null)]);
+  assert.deepEqual(told(scene), []);
+  assert.equal(scene.view.trunk('north'), undefined);
+  contact(scene, 'north', true, 3);
+  contact(scene, 'north', true, 4);
+  assert.equal(scene.view.trunk('north')?.round_trip_ms, 4);
+  contact(scene, 'north', false);
+  contact(scene, 'north', true, 5);
+  contact(scene, 'phone', false);
+  assert.deepEqual(told(scene), [
+    'trunk.up north reachable - live',
+    'trunk.down north unreachable no_answer live',
+    'trunk.up north reachable - live',
+  ]);
+});
+
+test('trunks - a trunk with a registration is up once registered, and rejected only while it answers', () => {
+  const scene = begun([row('login', true, 'pending')]);
+  assert.deepEqual(told(scene), []);
+  registration(scene, 'registered');
+  contact(scene, 'login', false);
+  registration(scene, 'rejected');
+  contact(scene, 'login', true);
+  scene.send({
+    type: 'engine.snapshot',
+    why: 'resync',
+    snapshot: snapshot({ trunks: [row('login', true, 'rejected')] }),
+  });
+  assert.equal(scene.view.trunk('login')?.state, 'unreachable', 'the next attempt decides');
+  registration(scene, 'rejected');
+  registration(scene, 'registered');
+  assert.deepEqual(told(scene), [
+    'trunk.up login registered - live',
+    'trunk.down login unreachable no_answer live',
+    'trunk.down login rejected registration_failed live',
+    'trunk.up login registered - live',
+  ]);
+});
+
+test('trunks - a resync emits only what changed, and a restart takes the state from the journal', () => {
+  const scene = begun([row('north', true), row('login', true, 'registered')]);
+  const again = (trunks: readonly EngineTrunk[]) =>
+    scene.send({ type: 'engine.snapshot', why: 'resync', snapshot: snapshot({ trunks }) });
+  again([row('north', true), row('login', true, 'registered')]);
+  assert.equal(told(scene).length, 2);
+  const since = scene.view.trunk('north')?.since;
+
+  scene.model.committed(scene.told);
+  const restarted = createModel();
+  restarted.step(SITE);
+  restarted.restore(scene.model.checkpoint(), []);
+  const after = new Scene({ model: restarted, empty: true, site: SITE });
+  after.at = scene.at;
+  after.send({ type: 'engine.link', node, up: true, reason: '', boot_id: 'boot-1' });
+  after.send({
+    type: 'engine.snapshot',
+    why: 'connect',
+    snapshot: snapshot({ trunks: [row('north', true), row('login', false, 'registered')] }),
+  });
+  assert.deepEqual(told(after), ['trunk.down login unreachable no_answer resync']);
+  assert.equal(after.view.trunk('north')?.since, since);
+});
+
+test('trunks - a disabled trunk has no state, and is up again once it is enabled', () => {
+  const scene = begun([row('north', true)]);
+  scene.model.step({ ...SITE, trunks: [] });
+  assert.equal(scene.view.trunk('north'), undefined);
+  const out = scene.model.step(SITE);
+  assert.deepEqual(
+    out.map(({ type }) => type),
+    ['trunk.up'],
+  );
+});
