@@ -46,13 +46,14 @@ export async function waysOf(instance: Instance): Promise<SiteWays> {
     ['trusted.pem', 'ca.pem'].map((name) => textOf(path.join(tlsDir(instance), name))),
   );
   const rtp = await read('rtp.conf');
-  const limit = (name: string): string => new RegExp(`^rtp${name} = (\\d+)$`, 'm').exec(rtp)?.[1] ?? '';
+  const { 1: first = '' } = /^rtpstart = (\d+)$/m.exec(rtp) ?? [];
+  const { 1: last = '' } = /^rtpend = (\d+)$/m.exec(rtp) ?? [];
   return {
     sip: { host, port: Number(port) },
     tls: securedTransports(sip).map(({ host: one, port: secured }) => ({ host: one, port: secured })),
     turn: readWanted(await read(TURN_FILE)),
     external: (udp && lastOf(udp, 'external_signaling_address')) ?? null,
-    rtp: `${limit('start')}-${limit('end')}`,
+    rtp: `${first}-${last}`,
     password,
     trusted: trusted ?? '',
     ca: own ?? '',

@@ -136,8 +136,11 @@ async function callEcho(
   return { dialog, answer };
 }
 
-const hostOf = (uri: string): string =>
-  /@?\[?([^\]@:;]+)\]?(?::\d+)?(?:;|$)/.exec(uri.replace(/^sips?:/, ''))?.[1] ?? '';
+/** Host of a SIP address, without user, port and parameters. */
+function hostOf(uri: string): string {
+  const [place = ''] = uri.slice(uri.indexOf(uri.includes('@') ? '@' : ':') + 1).split(';', 1);
+  return place.startsWith('[') ? place.slice(1).split(']', 1)[0]! : place.split(':', 1)[0]!;
+}
 /** Sentence on an address of the engine's answer at which it is not reached; null where each fits. */
 async function wrongAddress(answer: SipMessage, server: Address, heard: boolean): Promise<string | null> {
   const { address } = await lookup(server.host);
