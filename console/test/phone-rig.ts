@@ -87,6 +87,19 @@ export async function renewsIce(page: Page): Promise<void> {
   );
 }
 
+/** The browser of this page finds no network path while `steps` run, as where the machine is too slow to find one in time. */
+export async function withoutPath(page: Page, steps: () => Promise<void>): Promise<void> {
+  await page.evaluate(`(() => {
+    const peer = window.connections.findLast((one) => one.connectionState !== 'closed');
+    const { type, sdp } = peer.localDescription;
+    const value = { type, sdp: sdp.replaceAll('a=candidate:', 'a=other:') };
+    Object.defineProperty(peer, 'localDescription', { configurable: true, value });
+    window.pathless = peer;
+  })()`);
+  await steps();
+  await page.evaluate(`delete window.pathless.localDescription`);
+}
+
 export const panel = (page: Page) => page.getByRole('complementary', { name: 'Phone' });
 export const button = (page: Page, name: string) => panel(page).getByRole('button', { name, exact: true });
 /** A call of the page's panel, by who is on its other side. */

@@ -26,6 +26,7 @@ import {
   soundOf,
   tabOf,
   talks,
+  withoutPath,
 } from './phone-rig.ts';
 import type { Reported } from './phone-rig.ts';
 
@@ -311,6 +312,20 @@ describe('phone', () => {
     await renewsIce(a);
     await Promise.all([says(a, 'In the call'), says(b, 'In the call'), talks(a, '1008'), talks(b, '1009')]);
     assert.deepEqual([call.length, await idOf()], [1, call]);
+    await button(a, 'Hang up').click();
+    await says(b, 'Call ended');
+  });
+
+  test('phone - a hold whose offer found no network path in time is refused, and the next one holds', async () => {
+    const [a, b] = await Promise.all([open('1008'), open('1009')]);
+    await connect(a, '1009', b);
+    await withoutPath(a, async () => {
+      await button(a, 'Hold').click();
+      await says(a, 'The exchange refused the hold');
+    });
+    await button(a, 'Hold').click();
+    await says(a, 'On hold');
+    await held('1008', true);
     await button(a, 'Hang up').click();
     await says(b, 'Call ended');
   });

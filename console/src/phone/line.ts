@@ -24,14 +24,45 @@ const BACKOFF_MS = [500, 1_000, 2_000, 4_000];
 /** Well below the hour for which TURN credentials are valid. */
 const CREDENTIALS_MS = 20 * 60_000;
 
+/** Limit for the first ICE candidate of an offer or answer. */
+const FIRST_CANDIDATE_MS = 4_000;
+const CANDIDATE = 'a=candidate:';
+/** The own description once it has a candidate; null where none was found in time. */
+async function sdpWithCandidate(peer: RTCPeerConnection | undefined): Promise<string | null> {
+  if (peer === undefined) return null;
+  const now = (): string | null => {
+    const sdp = peer.localDescription?.sdp;
+    return sdp?.includes(CANDIDATE) === true ? sdp : null;
+  };
+  if (now() !== null || peer.iceGatheringState === 'complete') return now();
+  return await new Promise((resolve) => {
+    const look = (): void => {
+      if (now() !== null || peer.iceGatheringState === 'complete') done();
+    };
+    const kinds = ['icecandidate', 'icegatheringstatechange'];
+    const done = (): void => {
+      clearTimeout(timer);
+      for (const kind of kinds) peer.removeEventListener(kind, look);
+      resolve(now());
+    };
+    const timer = setTimeout(done, FIRST_CANDIDATE_MS);
+    for (const kind of kinds) peer.addEventListener(kind, look);
+  });
+}
+
 class SoundHandler extends Web.SessionDescriptionHandler {
-  /** An offer without an ICE candidate is not sent: the exchange's answer would end the call. */
+  /**
+   * An offer without an ICE candidate is not sent: the exchange's answer would end the call. A machine under load may need longer than
+   * the usual limit for its first one.
+   */
   override async getDescription(
     ...args: Parameters<Web.SessionDescriptionHandler['getDescription']>
   ): ReturnType<Web.SessionDescriptionHandler['getDescription']> {
     const found = await super.getDescription(...args);
-    if (!found.body.includes('a=candidate:')) throw new Error('no path of the sound is known');
-    return found;
+    if (found.body.includes(CANDIDATE)) return found;
+    const body = await sdpWithCandidate(this.peerConnection);
+    if (body === null) throw new Error('no path of the sound is known');
+    return { ...found, body };
   }
 }
 

@@ -1,7 +1,16 @@
 /** Requests inside a SIP session, as promises. They reject with the status of the response as the message. */
-import { SessionState } from 'sip.js';
+import { RequestPendingError, SessionState } from 'sip.js';
 import type { Session, URI, Web } from 'sip.js';
 
+/**
+ * SIP.js keeps an offer that it could not send as the state of the connection, and then refuses every later one: without this, a
+ * call whose network path was found too late once could never be held or repaired again.
+ */
+async function dropOffer(session: Session): Promise<void> {
+  const handler = session.sessionDescriptionHandler as Web.SessionDescriptionHandler | undefined;
+  const peer = handler?.peerConnection;
+  if (peer?.signalingState === 'have-local-offer') await peer.setLocalDescription({ type: 'rollback' });
+}
 /** Sends a re-INVITE; rejects with `unanswered` where no response came. */
 export function reinvite(session: Session, options: Web.SessionDescriptionHandlerOptions): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -15,7 +24,11 @@ export function reinvite(session: Session, options: Web.SessionDescriptionHandle
             reject(new Error(message.hasHeader('via') ? `${message.statusCode ?? 0}` : 'unanswered')),
         },
       })
-      .catch(reject);
+      .catch(async (error: unknown) => {
+        // The offer of another request is still on its way.
+        if (!(error instanceof RequestPendingError)) await dropOffer(session).catch(() => undefined);
+        reject(error as Error);
+      });
   });
 }
 
