@@ -249,6 +249,7 @@ describe('call control', () => {
     const other = await customer.incoming();
     await other.answer();
     other.play('tone');
+    await doneBy(site(), operation, 'call.answered');
     const { operation: listening } = await ask(site(), soren, `/${operation.call_id}/listen`);
     const ear = await office.incoming();
     ear.ring();

@@ -16,10 +16,14 @@ describe('calls that change', () => {
   /** Connects two phones. */
   const talk = async (from: Phone, to: Phone) => {
     const [near, far] = await connect(from, to.extension, to, 300);
-    const started = eventsOf(site(), 'call.started').findLast(
-      (e) => (e.data['leg'] as { extension: string }).extension === from.extension,
-    );
-    return { callId: started?.data['call_id'] as string, from: near, to: far };
+    const callId = await until(`the talk of ${from.extension}`, () => {
+      const started = eventsOf(site(), 'call.started').findLast(
+        (e) => (e.data['leg'] as { extension: string }).extension === from.extension,
+      );
+      const id = started?.data['call_id'] as string | undefined;
+      return eventsOf(site(), 'call.answered').some((e) => e.data['call_id'] === id) && id;
+    });
+    return { callId, from: near, to: far };
   };
 
   test('listen, whisper, barge - each uses the listening leg of the supervisor; nothing rings, and the audio changes', async () => {
