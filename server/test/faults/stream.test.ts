@@ -101,7 +101,7 @@ async function follower(
       client = await openWs({ port, token: person.token });
       taken = false;
       client.send({ op: 'subscribe', id: 1, topics, cursor: seqs.at(-1) ?? from, epoch });
-      await client.next('resumed', 20_000);
+      await client.next('resumed');
     },
   };
 }

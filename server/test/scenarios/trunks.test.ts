@@ -10,8 +10,8 @@ import { farAddress } from '../support/far-address.ts';
 import { openFarSide } from '../support/phone.ts';
 import type { Phone } from '../support/phone.ts';
 import { freePort } from '../support/ports.ts';
-import { finishedCalls, gist, showsWithin } from '../support/steps.ts';
-import { PATIENCE_MS, until } from '../support/until.ts';
+import { finishedCalls, gist, shows } from '../support/steps.ts';
+import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
 const AT = { north: await farAddress('127.0.0.2'), south: await farAddress('127.0.0.3') };
@@ -287,7 +287,7 @@ describe('trunks', () => {
     await until('the engine to know owner and customer', async () =>
       /\+4915112345678 *: -+1007Anna Müller/.test(await site().engineCli('database show offhook-customers')),
     );
-    await showsWithin(PATIENCE_MS, await site().person('1001'), '1007', 'online', 'idle');
+    await shows(await site().person('1001'), '1007', 'online', 'idle');
     await site().kill('SIGKILL');
     const call = await outside.invite('+493055502');
     const ringing = await owner.incoming(call);

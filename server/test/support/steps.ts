@@ -1,4 +1,4 @@
-/** Steps shared by scenarios: expected states of persons, phones and engine, with time limits. */
+/** Steps shared by scenarios: expected states of persons, phones and engine. */
 import assert from 'node:assert/strict';
 import { readFile, readdir } from 'node:fs/promises';
 import type { HistoryCall } from '@offhook/contract/history.ts';
@@ -7,13 +7,12 @@ import type { Phone } from './phone.ts';
 import type { Site } from './site.ts';
 import { until } from './until.ts';
 
-/** Limit until a change is readable over HTTP. */
-const SECOND = 1000;
-
 type Status = 'online' | 'busy' | 'offline';
-/** The contact of `extension`, as read by `reader`, has this status and one of these activities within `ms`. */
-export async function showsWithin(
-  ms: number,
+/**
+ * The contact of `extension`, as read by `reader`, has this status and one of these activities. No measure of speed: the
+ * bench measures the time of a pause.
+ */
+export async function shows(
   reader: Person,
   extension: string,
   status: Status,
@@ -27,18 +26,11 @@ export async function showsWithin(
       last = contact;
       return contact.status === status && activities.includes(contact.presence.activity);
     },
-    { ms, seen: () => last },
+    { seen: () => last },
   );
 }
-/** The same within a second, the limit for every change while the engine is well. */
-export const shows = (
-  reader: Person,
-  extension: string,
-  status: Status,
-  ...activities: string[]
-): Promise<void> => showsWithin(SECOND, reader, extension, status, ...activities);
 
-/** get_status has this key within a second; null is any key, because a call hides a pause. */
+/** get_status has this key; null is any key, because a call hides a pause. */
 export async function statusIs(person: Person, key: string | null, reason = ''): Promise<void> {
   let last: object = {};
   await until(
@@ -49,7 +41,7 @@ export async function statusIs(person: Person, key: string | null, reason = ''):
       const paused = reply.pause_reason === reason && reply.is_paused === (reason !== '');
       return paused && (key === null || reply.status_key === key);
     },
-    { ms: SECOND, seen: () => last },
+    { seen: () => last },
   );
 }
 
