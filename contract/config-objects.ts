@@ -639,6 +639,11 @@ export const NetworkConfig = z
     tls_port: Port.nullable()
       .default(null)
       .describe('Port of SIP over TLS at the address of `OFFHOOK_SIP_LISTEN`; null for none.'),
+    ldap_port: Port.nullable()
+      .default(null)
+      .describe(
+        'Port at which desk phones read the phonebook by LDAP and LDAPS, at the address of `OFFHOOK_SIP_LISTEN`, usually 389 or 1389; null for none.',
+      ),
     turn_port: Port.nullable()
       .default(null)
       .describe(

@@ -34,6 +34,7 @@ import type { ConversationFeed } from '../ports/conversations.ts';
 import type { CustomerSources, Customers } from '../ports/customers.ts';
 import type { EngineConfig } from '../ports/engine-config.ts';
 import { DISK_FLOOR_BYTES } from './health.ts';
+import { createLdap } from './ldap.ts';
 import { createPhones } from './phones.ts';
 import type { RecordFeatures, RecordParts } from './records.ts';
 
@@ -310,5 +311,6 @@ export async function createConfigFeatures(
     committed: () => directory.reload(),
     restart: () => exchange.restartWhenConvenient(),
   });
-  return { privacy, applies, phones: await createPhones(parts) };
+  const phones = await createPhones(parts);
+  return { privacy, applies, phones, ldap: await createLdap({ ...parts, phones }) };
 }

@@ -19,6 +19,7 @@ import { outboundFinder, outboundOrder } from '../routing/routes.ts';
 import type { EngineLoop } from '../journal/engine-loop.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { LdapServer } from '../features/ldap/server.ts';
 import type { EngineWatch, Exchange } from '../ports/engine-site.ts';
 import type { Engine } from '../ports/engine.ts';
 import type { LiveView } from '../ports/live.ts';
@@ -56,9 +57,18 @@ export interface Watched {
   readonly calls: CallControlFeature;
   readonly connectors: Pick<Connectors, 'troubles'>;
   readonly phonebookSources: Pick<PhonebookSourceService, 'troubles'>;
+  readonly ldap: Pick<LdapServer, 'finding'>;
   readonly clock: Clock;
 }
-function engineChecks({ engine, live, exchange, watch, sipSecurity, clock }: Watched): readonly Check[] {
+function engineChecks({
+  engine,
+  live,
+  exchange,
+  watch,
+  sipSecurity,
+  ldap,
+  clock,
+}: Watched): readonly Check[] {
   return [
     {
       name: 'engine',
@@ -100,6 +110,7 @@ function engineChecks({ engine, live, exchange, watch, sipSecurity, clock }: Wat
         return { ok: fault === null && days >= CERTIFICATE_DAYS, detail };
       },
     },
+    { name: 'ldap', needed: false, run: () => Promise.resolve(ldap.finding()) },
     {
       name: 'turn',
       needed: false,

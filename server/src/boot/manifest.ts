@@ -71,6 +71,7 @@ export function manifestOf(parts: Features): readonly Feature[] {
   const { connectors, directory, draft, engineCustomers, exports } = parts;
   const {
     history,
+    ldap,
     live,
     liveCalls,
     log,
@@ -226,6 +227,7 @@ export function manifestOf(parts: Features): readonly Feature[] {
       operations: () => [phoneOperations(phones)],
       close: () => phones.close(),
     },
+    { name: 'ldap', close: () => ldap.close() },
     { name: 'sounds', operations: (app) => [soundOperations(sounds, languageSets, app)] },
     { name: 'api-keys', operations: () => [apiKeyOperations(apiKeys)] },
     { name: 'boards', operations: () => [boardOperations(boards)] },

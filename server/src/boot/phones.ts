@@ -1,4 +1,5 @@
 import { FEATURE_CODES } from '../features/feature-codes/feature-codes.ts';
+import { ROOT } from '../features/ldap/entries.ts';
 import type { PbxConfig } from '../features/pbx-config/config.ts';
 import type { StoredDirectory } from '../features/pbx-config/directory.ts';
 import { defaultCode } from '../features/pbx-config/site.ts';
@@ -49,6 +50,7 @@ function phoneSites(
       },
       queue: (name) => queues.get(name),
       offset: offsetOf(siteZone, new Date(clock.now()).getUTCFullYear()),
+      ldap: config.network.ldap_port === null ? null : { port: config.network.ldap_port, base: ROOT },
       pickup: pickupCode(config),
     };
     made = { config, site };

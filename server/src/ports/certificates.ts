@@ -34,7 +34,7 @@ export interface Certificates {
    * Makes the files exist; one of the own authority is for the `hosts` of every program. Throws `ServiceError` `invalid_configuration`
    * where no valid certificate can be had.
    */
-  ensure(hosts: readonly string[], program?: 'sip' | 'http'): Promise<void>;
+  ensure(hosts: readonly string[], program?: 'sip' | 'http' | 'ldap'): Promise<void>;
   /** Calls `listener` after other files were installed; returns the function that ends it. */
   onInstalled(listener: () => Promise<void>): () => void;
   state(): CertificateState;

@@ -39,7 +39,7 @@ const RENEW_MS = 30 * 86_400_000;
 export class CertificateKeeper implements Certificates {
   readonly files: CertificateFiles;
   readonly #options: KeeperOptions;
-  readonly #hostsOf = new Map<'sip' | 'http', readonly string[]>();
+  readonly #hostsOf = new Map<'sip' | 'http' | 'ldap', readonly string[]>();
   #last: Promise<void> = Promise.resolve();
   readonly #listeners = new Set<() => Promise<void>>();
   #fault: CertificateFault | null = null;
@@ -64,7 +64,7 @@ export class CertificateKeeper implements Certificates {
     return () => void this.#listeners.delete(listener);
   }
   /** `hosts`: names and addresses that a certificate of the own authority is for. */
-  ensure(hosts: readonly string[], program: 'sip' | 'http' = 'sip'): Promise<void> {
+  ensure(hosts: readonly string[], program: 'sip' | 'http' | 'ldap' = 'sip'): Promise<void> {
     return this.#alone(() => this.#ensure(hosts, program));
   }
   /**
@@ -93,7 +93,7 @@ export class CertificateKeeper implements Certificates {
     this.#last = done.catch(() => undefined);
     return done;
   }
-  async #ensure(hosts: readonly string[], program: 'sip' | 'http'): Promise<void> {
+  async #ensure(hosts: readonly string[], program: 'sip' | 'http' | 'ldap'): Promise<void> {
     this.#hostsOf.set(program, hosts);
     await mkdir(this.#options.folder, { recursive: true, mode: 0o700 });
     await this.#trust();

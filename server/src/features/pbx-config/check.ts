@@ -213,7 +213,7 @@ function* trunks(model: Model): Generator<Found> {
 }
 function* networkPorts(model: Model): Generator<Found> {
   for (const object of model.of('network').values()) {
-    const { tls_port, turn_port, turn_tls_port, ice_hosts } = object.body;
+    const { ldap_port, tls_port, turn_port, turn_tls_port, ice_hosts } = object.body;
     const { turn_relay_ports: relay, rtp_ports: media } = object.body;
     if ((turn_tls_port ?? null) !== null && (turn_port ?? null) === null)
       yield [object, 'turn_tls_port', 'TURN over TLS needs turn_port too'];
@@ -221,13 +221,13 @@ function* networkPorts(model: Model): Generator<Found> {
     for (const [i, { keep_local }] of (ice_hosts ?? []).entries())
       if (!keep_local && (turn_port ?? null) !== null)
         yield [object, `ice_hosts.${i}.keep_local`, 'TURN relays to the local address; keep it'];
-    const ports = [tls_port, turn_port, turn_tls_port].filter((port) => (port ?? null) !== null);
-    if (new Set(ports).size < ports.length)
-      yield [
-        object,
-        turn_tls_port === turn_port ? 'turn_tls_port' : 'turn_port',
-        'two services have one port',
-      ];
+    const ports = Object.entries({ tls_port, ldap_port, turn_port, turn_tls_port });
+    const used = new Set<number>();
+    for (const [field, port] of ports) {
+      if (port == null) continue;
+      if (used.has(port)) yield [object, field, 'two services have one port'];
+      used.add(port);
+    }
     if (relay && media && relay.from <= media.to && media.from <= relay.to)
       yield [object, 'turn_relay_ports', 'some of these ports are in rtp_ports'];
   }

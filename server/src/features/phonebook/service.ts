@@ -64,8 +64,8 @@ export interface Phonebook extends Customers {
     versions: readonly string[] | null,
   ): Promise<Customer>;
   remove(actor: Actor, id: number, versions: readonly string[] | null): Promise<void>;
-  /** For `EngineCustomers`. */
-  readonly store: Pick<PhonebookStore, 'onTouched' | 'page' | 'blocked' | 'newestWith'>;
+  /** For `EngineCustomers` and LDAP. */
+  readonly store: Pick<PhonebookStore, 'onTouched' | 'page' | 'blocked' | 'newestWith' | 'search'>;
   readonly files: PhonebookFiles;
   readonly sources: LineSources;
   readonly data: PersonalData;

@@ -56,6 +56,7 @@ async function rig(t: TestContext, plain: readonly string[] = []) {
         person: () => ({ name: site.name, password: 'p-a-s-s', srtp: 'off' }),
         queue: () => undefined,
         offset: '+1',
+        ldap: null,
         pickup: '**',
       }),
       engine: {

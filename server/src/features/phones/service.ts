@@ -140,6 +140,11 @@ export class Phones {
     if (mac === null) throw nothing();
     return await this.#file(ask, known, mac);
   }
+  /** Whether this is the token of a phone that has its configuration. */
+  knows(token: string): boolean {
+    const known = this.#byToken.get(hashOf(token));
+    return known !== undefined && this.#paired(known.phone) !== undefined;
+  }
   /** Reads the applied configuration again, and asks phones whose configuration changed to fetch it. */
   changed(): void {
     const before = [...this.#byName.values()].map(({ phone }) => phone.id);
@@ -306,6 +311,7 @@ export class Phones {
     const text = renderTemplate(file.template, {
       ...this.#values(site, phone, vendor),
       mac,
+      token: phone.token,
       url: `${ask.origin}${folder}`,
       path: `${host}${folder}`,
       secure: protocol === 'https:',

@@ -25,6 +25,8 @@ export const VARIABLES: Variables = {
   /** The same without `https://`. */
   path: 'text',
   secure: 'flag',
+  /** Last part of `url`, with which the phone signs in to LDAP. */
+  token: 'text',
   server: 'text',
   port: 'text',
   /** `udp`, `tcp` or `tls`, and the vendor's own word for it. */
@@ -33,6 +35,10 @@ export const VARIABLES: Variables = {
   language: 'text',
   /** Of the site's zone without summer time, such as `+1` or `-3:30`. */
   offset: 'text',
+  /** Whether the phonebook is read by LDAP; where `secure` is set, by LDAPS. */
+  ldap: 'flag',
+  ldap_port: 'text',
+  ldap_base: 'text',
   /** Dialled before an extension to pick up its call; empty where that is switched off. */
   pickup_code: 'text',
   lines: {
@@ -58,6 +64,8 @@ export interface SiteValues {
     | undefined;
   readonly queue: (name: string) => { readonly number: string; readonly title: string } | undefined;
   readonly offset: string;
+  /** Null where phones do not read the phonebook by LDAP. */
+  readonly ldap: { readonly port: number; readonly base: string } | null;
   readonly pickup: string;
 }
 export interface PhoneAddress {
@@ -103,6 +111,9 @@ export function valuesOf(
     transport: vendor.transports[phone.transport],
     language: vendor.languages[phone.language],
     offset: site.offset,
+    ldap: site.ldap !== null,
+    ldap_port: String(site.ldap?.port ?? ''),
+    ldap_base: site.ldap?.base ?? '',
     pickup_code: site.pickup,
     lines: lines.map(({ extension, name, password, srtp }, i) => ({
       index: String(i + 1),

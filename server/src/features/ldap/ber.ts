@@ -1,0 +1,81 @@
+/**
+ * BER as LDAP uses it, read strictly: no element reaches beyond the one around it. Readers of LDAP clients trust the lengths
+ * that a server sends; here the bytes are anybody's.
+ */
+export const OCTETS = 0x04;
+export const SEQUENCE = 0x30;
+const INTEGER = 0x02;
+const BOOLEAN = 0x01;
+const ENUMERATED = 0x0a;
+
+export class BerError extends Error {}
+export interface Element {
+  readonly tag: number;
+  readonly value: Buffer;
+}
+
+/** Start and end of the value whose length begins at `at`; null where bytes are missing. */
+function spanOf(bytes: Buffer, at: number): readonly [start: number, end: number] | null {
+  const first = bytes[at];
+  if (first === undefined) return null;
+  if (first < 0x80) return [at + 1, at + 1 + first];
+  const size = first & 0x7f;
+  if (size === 0 || size > 4) throw new BerError('a length that LDAP does not use');
+  if (bytes.length < at + 1 + size) return null;
+  const start = at + 1 + size;
+  return [start, start + bytes.readUIntBE(at + 1, size)];
+}
+/** Bytes of the message that these begin with; null while its length is not known. Throws `BerError` beyond `most`. */
+export function messageLength(bytes: Buffer, most: number): number | null {
+  if (bytes.length === 0) return null;
+  if (bytes[0] !== SEQUENCE) throw new BerError('not an LDAP message');
+  const span = spanOf(bytes, 1);
+  if (span !== null && span[1] > most) throw new BerError(`a message has more than ${most} bytes`);
+  return span?.[1] ?? null;
+}
+
+/** Reads one element after the other; every method throws `BerError`. */
+export class BerReader {
+  readonly #bytes: Buffer;
+  #at = 0;
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+  /** Tag of the next element; null at the end. */
+  get tag(): number | null {
+    return this.#bytes[this.#at] ?? null;
+  }
+  next(): Element {
+    const { tag } = this;
+    if (tag === null || (tag & 0x1f) === 0x1f) throw new BerError('an element is missing');
+    const span = spanOf(this.#bytes, this.#at + 1);
+    if (span === null || span[1] > this.#bytes.length) throw new BerError('an element is cut off');
+    this.#at = span[1];
+    return { tag, value: this.#bytes.subarray(...span) };
+  }
+  value(tag: number): Buffer {
+    if (this.tag !== tag) throw new BerError(`expected the tag ${tag}`);
+    return this.next().value;
+  }
+  text(tag: number = OCTETS): string {
+    return this.value(tag).toString('utf8');
+  }
+  inside(tag: number = SEQUENCE): BerReader {
+    return new BerReader(this.value(tag));
+  }
+  /** A whole number from 0 to 2^31-1, the only ones of LDAP. */
+  number(tag: number = INTEGER): number {
+    const value = this.value(tag);
+    if (value.length === 0 || value.length > 4 || value[0]! > 0x7f)
+      throw new BerError('a number is too large');
+    return value.readUIntBE(0, value.length);
+  }
+  choice(): number {
+    return this.number(ENUMERATED);
+  }
+  flag(): boolean {
+    const value = this.value(BOOLEAN);
+    if (value.length !== 1) throw new BerError('not a truth value');
+    return value[0] !== 0;
+  }
+}
