@@ -180,6 +180,7 @@ export function createRest(request: Request) {
     blockedNetworks: groupOf(request, 'blockedNetworks'),
     phones: groupOf(request, 'phones'),
     boards: groupOf(request, 'boards'),
+    push: groupOf(request, 'push'),
     config: createConfigRest(request),
     people: groupOf(request, 'people'),
     /** Customers, shared and personal; `importCustomers` of the client imports a file of them. */

@@ -173,6 +173,16 @@ export const ROUTES = {
     createDisplayKey: 'POST /api/v1/boards/:id/display-keys body',
     revokeDisplayKey: 'DELETE /api/v1/boards/:id/display-keys/:key',
   },
+  push: {
+    device: 'GET /api/v1/session/push',
+    register: 'PUT /api/v1/session/push body',
+    unregister: 'DELETE /api/v1/session/push',
+    services: 'GET /api/v1/push-services',
+    setFcm: 'PUT /api/v1/push-services/fcm body',
+    setApns: 'PUT /api/v1/push-services/apns body',
+    removeService: 'DELETE /api/v1/push-services/:platform',
+    test: 'POST /api/v1/push-services/:platform/test body slow',
+  },
   config: {
     draft: 'GET /api/v1/config/draft query',
     change: 'POST /api/v1/config/draft/changes body slow',

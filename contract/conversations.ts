@@ -87,6 +87,11 @@ export const Segment = z
   .meta({ id: 'Segment' });
 /** `class`: the class of the route is not permitted to the extension; others: rules of a call limit. */
 export const RefusalReason = z.enum(['class', 'hours', 'country', 'calls', 'budget']);
+/**
+ * What became of waking an app: it registered; the push was sent, and the call was answered or given up first; it did not register
+ * in time; no push service took the push; the service gave no answer, so that no push was sent.
+ */
+export const WakeOutcome = z.enum(['registered', 'sent', 'late', 'refused', 'away']);
 export const ConversationLeg = z
   .object({
     leg_id: z.string(),
@@ -123,6 +128,19 @@ export const ConversationLeg = z
       })
       .optional()
       .describe('Why a call to a number outside was not placed; absent where none was refused.'),
+    pushes: z
+      .array(
+        z.object({
+          extension: z.string().describe('Whose app was to be woken.'),
+          at: Moment.describe('When the outcome was known.'),
+          outcome: WakeOutcome,
+          after_ms: z.int().min(0).describe('Milliseconds since the call reached the extension.'),
+        }),
+      )
+      .optional()
+      .describe(
+        'Of the leg that called: apps that were to be woken by a push; absent where there were none.',
+      ),
     segments: z.array(Segment),
   })
   .meta({ id: 'ConversationLeg' });

@@ -4,6 +4,7 @@ import { apiKeys } from './api-keys.ts';
 import { audit } from './audit.ts';
 import { blockedNetworks } from './blocked-networks.ts';
 import { phones } from './phones.ts';
+import { push } from './push.ts';
 import { boards } from './boards.ts';
 import { callerRules } from './caller-rules.ts';
 import { callbacks } from './callbacks.ts';
@@ -53,6 +54,7 @@ export interface Groups {
   readonly blockedNetworks: typeof blockedNetworks;
   readonly phones: typeof phones;
   readonly boards: typeof boards;
+  readonly push: typeof push;
   readonly config: typeof config & typeof applies & typeof routeTest;
   readonly people: typeof people;
   readonly phonebook: typeof phonebook;
@@ -82,6 +84,7 @@ export const GROUPS: Groups = {
   blockedNetworks,
   phones,
   boards,
+  push,
   config: { ...config, ...applies, ...routeTest },
   people,
   phonebook,

@@ -60,12 +60,13 @@ export const openAsteriskSite: OpenEngineSite = async (options) => {
     callRecords: new CelReader({ file: celFile(instance), node, log, clock }),
     builtInSounds: () => builtInSounds(exchange.program()),
     lackingPrompts: (language) => exchange.lackingPrompts(language),
-    createEngine({ refused }) {
+    createEngine({ refused, wake }) {
       engine = createAsteriskEngine({
         node,
         refused(refusal) {
           if (refusal.account !== healthAccount) refused(refusal);
         },
+        wake,
         clock,
         log,
         connect: async () =>

@@ -294,6 +294,13 @@ export const SETTINGS = {
       'Targets of webhooks that may be called although their addresses are not public, beside those an administrator allows.',
     parse: targets,
   }),
+  pushWaitSeconds: setting({
+    name: 'OFFHOOK_PUSH_WAIT_SECONDS',
+    expects: 'whole seconds from 1 to 25',
+    initial: '15',
+    about: 'Longest time for which a call waits until a woken app registers.',
+    parse: integer(1, 25),
+  }),
   sessionIdleSeconds: setting({
     name: 'OFFHOOK_SESSION_IDLE_SECONDS',
     expects: 'whole seconds from 60 to 2592000',

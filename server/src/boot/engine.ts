@@ -1,6 +1,7 @@
 /** The engine's link, the live model that follows it, and the loop between them. */
 import os from 'node:os';
 import { rfc3339 } from '../core/clock.ts';
+import { Waking } from '../features/push/waking.ts';
 import { NetworkBlocks } from '../features/sip-security/blocks.ts';
 import { createSipSecurity } from '../features/sip-security/service.ts';
 import { createEngineLoop } from '../journal/engine-loop.ts';
@@ -25,7 +26,7 @@ const sparedNetworks = ({ sipNeverBlock, trustProxy }: Config): readonly string[
 ];
 /** Connects nothing: the loop does so when it begins. */
 export async function createEngineSide(parts: EngineParts, stack: AsyncDisposableStack) {
-  const { audit, clock, config, directory, engineSite, journal, log, node, store } = parts;
+  const { audit, clock, config, directory, engineSite, journal, log, node, push, store } = parts;
   const sipSecurity = createSipSecurity({
     audit,
     clock,
@@ -38,6 +39,7 @@ export async function createEngineSide(parts: EngineParts, stack: AsyncDisposabl
       sipSecurity.refused(refusal);
       blocks.refused(refusal);
     },
+    wake: (request) => void waking.asked(request),
   });
   const model = createModel();
   const live = createLiveView(model.view);
@@ -52,7 +54,10 @@ export async function createEngineSide(parts: EngineParts, stack: AsyncDisposabl
     phones: () => engineSite.phoneAddresses(),
     enforce: (networks) => engineSite.blockNetworks(networks),
   });
+  const waking = new Waking({ push, engine, wait_seconds: config.pushWaitSeconds, clock, log });
+  stack.defer(() => waking.close());
   return {
+    waking,
     sipSecurity,
     blocks,
     engine,

@@ -32,6 +32,7 @@ import { phoneOperations } from '../features/phones/operations.ts';
 import { phoneRoutes } from '../features/phones/routes.ts';
 import { presenceOperations } from '../features/presence/operations.ts';
 import { privacyOperations } from '../features/privacy/operations.ts';
+import { pushOperations } from '../features/push/operations.ts';
 import { queueOperations } from '../features/queues/operations.ts';
 import { recordingOperations } from '../features/recordings/operations.ts';
 import { selfServiceOperations } from '../features/self-service/operations.ts';
@@ -82,10 +83,12 @@ export function manifestOf(parts: Features): readonly Feature[] {
     phonebookSources,
     presence,
     privacy,
+    push,
     queues,
     recordings,
   } = parts;
-  const { languageSets, selfService, sessions, siteConsole, sounds, storeGaps, wallboard, webhooks } = parts;
+  const { languageSets, selfService, sessions, siteConsole, sounds, storeGaps, waking, wallboard, webhooks } =
+    parts;
   return [
     {
       name: 'front-door',
@@ -107,9 +110,23 @@ export function manifestOf(parts: Features): readonly Feature[] {
           secret: siteSecret(parts.sipKey, 'turn'),
           now: () => clock.now(),
         };
-        const { signIn, session } = sessionOperations({ sessions, directory, config, turn });
+        const { signIn, session } = sessionOperations({
+          sessions,
+          directory,
+          config,
+          turn,
+          pushConfig: () => push.services.config(),
+        });
         return [signIn, session, peopleOperations(sessions.others)];
       },
+    },
+    {
+      name: 'push',
+      operations: () => [pushOperations(push)],
+      onEvent(event) {
+        if (event.type === 'engine.link_up') waking.again();
+      },
+      close: () => waking.close(),
     },
     { name: 'console-settings', operations: () => [consoleSettingsOperations(siteConsole)] },
     {

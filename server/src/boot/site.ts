@@ -19,6 +19,7 @@ import { migrations } from '../features/pbx-config/tables.ts';
 import { loadVendors } from '../features/phones/vendors.ts';
 import { usedLanguages } from '../features/pbx-config/used-languages.ts';
 import { usedSounds } from '../features/pbx-config/used-sounds.ts';
+import { Push } from '../features/push/service.ts';
 import type { PasswordCost } from '../features/sessions/password.ts';
 import { Sessions } from '../features/sessions/service.ts';
 import { LanguageSets } from '../features/sounds/language-sets.ts';
@@ -73,6 +74,16 @@ export async function createSiteFeatures(parts: SiteParts, stack: AsyncDisposabl
   stack.defer(() => webhooks.close());
   stack.defer(apiKeys.onKeyEnded(() => webhooks.ownersChanged()));
   stack.defer(directory.onChange(() => webhooks.ownersChanged()));
+  const push = await Push.open({
+    store,
+    clock,
+    audit,
+    log,
+    directory,
+    sessions,
+    guard: webhooks.guard,
+  });
+  stack.defer(() => push.close());
   await giveCredentials(config.data, directory, sessions, parts.passwordCost);
   stack.defer(await keepCredentials(config.data, { directory, sessions, log }));
   const sounds = await Sounds.open({
@@ -121,6 +132,7 @@ export async function createSiteFeatures(parts: SiteParts, stack: AsyncDisposabl
     boards,
     apiKeys,
     webhooks,
+    push,
     sounds,
     languageSets,
     house,

@@ -16,6 +16,7 @@ const TAGS: Readonly<Record<string, string>> = {
   sessions: 'Sign-in, second factor and the devices one is signed in on',
   contacts: 'The directory with real-time presence',
   phonebook: 'Customers: people and companies outside',
+  push: 'Apps of mobile phones that a call wakes',
   presence: 'What a person says of itself',
   features: 'Do not disturb, forwards and which devices ring',
   calls: 'Calls that are alive: placing, answering, transferring, listening',

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { RouteClass } from '@offhook/contract/config-objects.ts';
-import type { RefusalReason } from '@offhook/contract/conversations.ts';
+import type { RefusalReason, WakeOutcome } from '@offhook/contract/conversations.ts';
 import type { BridgeId, CallId, ChannelId } from '@offhook/contract/ids.ts';
 
 /** `music_start` and `music_end`: music on hold for this channel; in a bridge, that is the held side. */
@@ -72,6 +72,14 @@ export interface CallRecordFacts {
     | undefined;
   /** What rejects this call of a blocked caller. */
   readonly rejected?: 'rule' | 'customer';
+  /** A call waited for the app of an extension. */
+  readonly push?:
+    | {
+        readonly extension: string;
+        readonly outcome: z.infer<typeof WakeOutcome>;
+        readonly after_ms: number;
+      }
+    | undefined;
   /** Extension whose feature code blocked its last caller. */
   readonly blocks_caller?: string;
   /**

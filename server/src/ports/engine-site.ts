@@ -10,8 +10,10 @@ import type {
   Engine,
   FeatureVerbs,
   PhoneVerbs,
+  PushVerbs,
   QueueVerbs,
   SipRefusal,
+  WakeRequest,
 } from './engine.ts';
 
 /** Age of the engine's packages. */
@@ -79,7 +81,15 @@ export interface EngineWatch {
 }
 /** Everything the service asks of an engine. */
 export interface SiteEngine
-  extends Engine, CallVerbs, QueueVerbs, FeatureVerbs, CustomerVerbs, CallerRuleVerbs, PhoneVerbs {}
+  extends
+    Engine,
+    CallVerbs,
+    QueueVerbs,
+    FeatureVerbs,
+    CustomerVerbs,
+    CallerRuleVerbs,
+    PhoneVerbs,
+    PushVerbs {}
 
 export interface EngineSite {
   readonly node: NodeId;
@@ -94,7 +104,10 @@ export interface EngineSite {
   /** Prompts that the applied configuration can play and a language lacks; empty where that is not known. */
   lackingPrompts(language: string): Promise<readonly string[]>;
   /** Call it once; the link connects when the events are read. */
-  createEngine(options: { readonly refused: (refusal: SipRefusal) => void }): SiteEngine;
+  createEngine(options: {
+    readonly refused: (refusal: SipRefusal) => void;
+    readonly wake: (request: WakeRequest) => void;
+  }): SiteEngine;
   /** `up`: whether the engine of `createEngine` is followed. */
   watch(up: () => boolean): EngineWatch;
   /** Moves voicemail of numbers with another or no owner aside, and restores that of an owner who has the number again. */

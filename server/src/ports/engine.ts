@@ -501,6 +501,23 @@ export interface PhoneVerbs {
    */
   notifyPhones(endpoint: string, event: string, options?: CommandOptions): Promise<void>;
 }
+/** A call that the engine holds until the app of an extension registers. */
+export interface WakeRequest {
+  readonly extension: string;
+  /** The engine's name of the channel that waits. */
+  readonly channel: string;
+  /** Id of the call in the engine, which the app receives. */
+  readonly call: string;
+}
+/** Verbs for apps that a push wakes. */
+export interface PushVerbs {
+  /** Passes on every extension that the engine holds calls for. */
+  storedWakeable(each: (extension: string) => void, options?: CommandOptions): Promise<void>;
+  /** Holds calls for an extension, or no longer for null. Throws as `keepCustomers`. */
+  keepWakeable(changes: ReadonlyMap<string, true | null>, options?: CommandOptions): Promise<void>;
+  /** Lets a call wait for so many seconds at most, or no longer for null. */
+  answerWake(channel: string, seconds: number | null, options?: CommandOptions): Promise<void>;
+}
 /** What the engine's own store keeps of a number outside, for calls that arrive while the service is down. */
 export interface StoredCustomer {
   readonly name: string;

@@ -15,10 +15,21 @@ import { until } from './until.ts';
 export interface WsPhone extends AsyncDisposable {
   /** Final status of a registration after its challenge; 0 if the socket closed before. */
   register(expires?: number): Promise<number>;
+  /** `performance.now()` of each call that rang, in order. */
+  readonly rang: readonly number[];
   /** Close code of the socket; null while it is open. */
   readonly closed: number | null;
   /** Waits for the close code. */
   end(ms?: number): Promise<number>;
+}
+/** Accepts an offer with DTLS and ICE; no media follow. */
+function sdpAnswer(offer: string): string {
+  const kept = offer
+    .split('\r\n')
+    .filter((line) => !/^a=(candidate|ice-|fingerprint|setup|end-of|ssrc|msid)/.test(line) && line !== '');
+  const print = Array.from({ length: 32 }, () => 'AB').join(':');
+  const own = ['a=ice-ufrag:abcd', 'a=ice-pwd:abcdefghijklmnopqrstuvwx', `a=fingerprint:sha-256 ${print}`];
+  return `${[...kept, ...own, 'a=setup:active'].join('\r\n')}\r\n`;
 }
 export async function openWsPhone(options: {
   readonly url: string;
@@ -26,12 +37,31 @@ export async function openWsPhone(options: {
   readonly password: string;
   /** False leaves requests of the engine unanswered, as a frozen phone does. */
   readonly answers?: boolean;
+  /** What it does with a call: rings (by default it answers nothing that could be heard), or takes it without media. */
+  readonly calls?: 'ring' | 'take';
 }): Promise<WsPhone> {
   const { url, username, password } = options;
   const socket = new WebSocket(url, ['sip']);
   socket.binaryType = 'arraybuffer';
   let closed: number | null = null;
   const answers: SipMessage[] = [];
+  const rang: number[] = [];
+  /** Ends a call that rings, as its caller gave it up. */
+  let over: (() => void) | undefined;
+  type Headers = (readonly [string, string])[];
+  function answerCall(invitation: SipMessage, headers: Headers, how: 'ring' | 'take'): void {
+    const mine = randomTag();
+    const tagged = headers.map(([name, value]) =>
+      name === 'to' ? ([name, `${value};tag=${mine}`] as const) : ([name, value] as const),
+    );
+    const contact = ['contact', `<sip:${mine}@${mine}.invalid;transport=ws>`] as const;
+    const reply = (start: string, more: Headers = [], body = ''): void =>
+      socket.send(formatMessage({ start, headers: [...tagged, ...more], body }).toString());
+    over = () => reply('SIP/2.0 487 Request Terminated');
+    reply('SIP/2.0 180 Ringing', [contact]);
+    if (how === 'take')
+      reply('SIP/2.0 200 OK', [contact, ['content-type', 'application/sdp']], sdpAnswer(invitation.body));
+  }
   socket.addEventListener('close', (event) => void (closed = event.code));
   socket.addEventListener('message', ({ data }) => {
     const message = parseMessage(
@@ -44,7 +74,11 @@ export async function openWsPhone(options: {
       const headers = kept.flatMap((name) =>
         headersNamed(message, name).map((value) => [name, value] as const),
       );
-      socket.send(formatMessage({ start: 'SIP/2.0 200 OK', headers, body: '' }).toString());
+      if (methodOf(message) === 'INVITE' && options.calls !== undefined) {
+        rang.push(performance.now());
+        answerCall(message, headers, options.calls);
+      } else socket.send(formatMessage({ start: 'SIP/2.0 200 OK', headers, body: '' }).toString());
+      if (methodOf(message) === 'CANCEL') over?.();
     }
   });
   await until('an open socket', () => socket.readyState === WebSocket.OPEN || closed !== null);
@@ -82,6 +116,7 @@ export async function openWsPhone(options: {
       const answer = await send(expires, digestAnswer(challenge, request));
       return answer === null ? 0 : statusOf(answer);
     },
+    rang,
     get closed() {
       return closed;
     },

@@ -8,8 +8,10 @@ import type {
   ExtensionFeatures,
   FeatureVerbs,
   PhoneVerbs,
+  PushVerbs,
   QueueVerbs,
   SipRefusal,
+  WakeRequest,
 } from '../../ports/engine.ts';
 import { callerActions } from './actions/callers.ts';
 import { callActions } from './actions/calls.ts';
@@ -30,11 +32,13 @@ import type { LinkOptions } from './link.ts';
 export interface AsteriskEngineOptions extends LinkOptions {
   /** Called for every SIP request that the engine rejected. */
   readonly refused?: (refusal: SipRefusal) => void;
+  /** Called for every call that waits for an app. */
+  readonly wake?: (request: WakeRequest) => void;
   /** Limit of events that wait for the consumer; 200,000. */
   readonly buffer?: number;
 }
 export interface AsteriskEngine
-  extends Engine, CallVerbs, QueueVerbs, FeatureVerbs, CustomerVerbs, CallerRuleVerbs, PhoneVerbs {
+  extends Engine, CallVerbs, QueueVerbs, FeatureVerbs, CustomerVerbs, CallerRuleVerbs, PhoneVerbs, PushVerbs {
   /** For support: the last unreadable frames, newest last. */
   malformed(): readonly string[];
   /** Places a test call, which stream, history and live view leave out. */
@@ -60,6 +64,7 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
   const system = (event: SystemEvent): void => {
     if (event.type === 'reload') link.reloaded();
     else if (event.type === 'features') changed.read(event.extension);
+    else if (event.type === 'wake') options.wake?.(event.request);
     else if (event.type === 'refusal') options.refused?.(event.refusal);
     else if (event.type === 'shutdown') {
       link.lose(event.restart ? 'the engine is restarting' : 'the engine is shutting down');

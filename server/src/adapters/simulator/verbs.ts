@@ -8,6 +8,7 @@ import type {
   Engine,
   FeatureVerbs,
   PhoneVerbs,
+  PushVerbs,
   QueueVerbs,
 } from '../../ports/engine.ts';
 import type { World } from './world.ts';
@@ -22,7 +23,8 @@ export interface CommandVerbs
     FeatureVerbs,
     CustomerVerbs,
     CallerRuleVerbs,
-    PhoneVerbs {}
+    PhoneVerbs,
+    PushVerbs {}
 
 const notSimulated = (what: string): ServiceError =>
   new ServiceError('engine_refused', `the simulator does not ${what}`);
@@ -57,6 +59,10 @@ export const commandVerbs = (
   storedCallerRules: () => Promise.resolve(),
   keepCallerRules: () => Promise.resolve(),
   forgetLastCallers: () => Promise.resolve(),
+  // Its apps are always there or away, and no call waits for one.
+  storedWakeable: () => Promise.resolve(),
+  keepWakeable: () => Promise.resolve(),
+  answerWake: () => Promise.resolve(),
   notifyPhones: (_endpoint, _event, options) =>
     command(() => {
       throw notSimulated('notify phones');

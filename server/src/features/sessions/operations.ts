@@ -1,4 +1,6 @@
 import { DEVICE_COOKIE } from '@offhook/contract/session.ts';
+import type { PushConfig } from '@offhook/contract/session.ts';
+import type { z } from 'zod';
 import { session, signIn } from '@offhook/contract/operations/session.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError } from '../../core/errors.ts';
@@ -6,7 +8,7 @@ import type { Directory, Person } from '../../ports/directory.ts';
 import type { Exchange } from '../../ports/http.ts';
 import type { Served } from '../../ports/operations.ts';
 import { cookieOf, isForeign, setDeviceCookie, setSessionCookie } from './cookies.ts';
-import { loginReply, sipOf, userOf } from './replies.ts';
+import { NO_PUSH, loginReply, sipOf, userOf } from './replies.ts';
 import type { Issued, Sessions } from './service.ts';
 import type { TurnSigner } from './turn.ts';
 
@@ -21,9 +23,11 @@ export interface SessionOptions {
     readonly sipListen: { readonly port: number };
   };
   readonly turn: TurnSigner;
+  /** What an app needs to register for pushes; none without. */
+  readonly pushConfig?: () => z.infer<typeof PushConfig> | null;
 }
 /** Sign-in, refresh, sign-out, devices and passwords (wire.md section 2). */
-export function sessionOperations({ sessions, directory, config, turn }: SessionOptions): {
+export function sessionOperations({ sessions, directory, config, turn, pushConfig }: SessionOptions): {
   readonly signIn: Served<typeof signIn>;
   readonly session: Served<typeof session>;
 } {
@@ -35,7 +39,7 @@ export function sessionOperations({ sessions, directory, config, turn }: Session
    */
   const answer = (request: Request, reply: Reply, issued: Issued, cookie: boolean) => {
     if (cookie) setSessionCookie(request, reply, issued.token, config.sessionAbsoluteSeconds);
-    return loginReply(issued, sipFor(request, issued.person, issued.sip_password));
+    return loginReply(issued, sipFor(request, issued.person, issued.sip_password), pushConfig?.() ?? NO_PUSH);
   };
 
   const personOf = (extension: string): Person => {

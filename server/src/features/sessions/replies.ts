@@ -1,4 +1,4 @@
-import type { LoginReply, SessionUser, Sip } from '@offhook/contract/session.ts';
+import type { LoginReply, PushConfig, SessionUser, Sip } from '@offhook/contract/session.ts';
 import { ROLE_OF_LEVEL } from '@offhook/contract/ids.ts';
 import type { z } from 'zod';
 import { rfc3339 } from '../../core/clock.ts';
@@ -45,19 +45,25 @@ export function sipOf(
   };
 }
 
+/** For a site without a push service. */
+export const NO_PUSH: z.infer<typeof PushConfig> = {
+  enabled: false,
+  provider: '',
+  fcm_project_id: '',
+  fcm_app_id: '',
+  fcm_api_key: '',
+  fcm_sender_id: '',
+};
 /** The body of login and refresh. */
-export const loginReply = (issued: Issued, sip: z.infer<typeof Sip>): z.infer<typeof LoginReply> => ({
+export const loginReply = (
+  issued: Issued,
+  sip: z.infer<typeof Sip>,
+  push_config: z.infer<typeof PushConfig>,
+): z.infer<typeof LoginReply> => ({
   success: true,
   token: issued.token,
   expires_at: rfc3339(issued.expires_at),
   user: userOf(issued.person),
   sip,
-  push_config: {
-    enabled: false,
-    provider: '',
-    fcm_project_id: '',
-    fcm_app_id: '',
-    fcm_api_key: '',
-    fcm_sender_id: '',
-  },
+  push_config,
 });

@@ -4,6 +4,7 @@ import type {
   CallerRuleVerbs,
   CommandOptions,
   CustomerVerbs,
+  PushVerbs,
   StoredCallerRule,
   StoredCustomer,
 } from '../../../ports/engine.ts';
@@ -23,6 +24,8 @@ import {
   NO_RULE,
   OWNER_LENGTH,
 } from '../conf/customer-contexts.ts';
+import { WAKE_OVER, WAKE_SECONDS, WAKING_CHANNEL } from '../conf/wake-contexts.ts';
+import { WAKEABLE } from '../conf/waking-part.ts';
 import { dialled } from '../conf/text.ts';
 import type { ConfText } from '../conf/text.ts';
 
@@ -32,6 +35,7 @@ import type { ConfText } from '../conf/text.ts';
  * DBDel      Family Key      an error where there is no such key
  * DBDelTree  Family          an error where there is no such family
  * DBGet      Family Key      DBGetResponse: Val; an error where there is no such key
+ * Setvar     Channel Variable Value
  *
  * The engine searches its whole store for a tree, 90 ms of 100,000 numbers, and meanwhile no call reads it: a single number is
  * never read or deleted as a tree.
@@ -74,11 +78,11 @@ function ruleOf(value: string): StoredCallerRule | null {
   return { number: action(number), prefix: action(prefix), by: by || null };
 }
 
-/** Customers and rules for callers, in the engine's own store. */
+/** Customers, rules for callers and extensions with an app, in the engine's own store. */
 export const storeActions = (
   actions: () => AmiConnection,
   aside: <T>(work: (ami: AmiConnection) => Promise<T>) => Promise<T>,
-): CustomerVerbs & CallerRuleVerbs => {
+): CustomerVerbs & CallerRuleVerbs & PushVerbs => {
   async function read(of: ActionFields, options: ActionOptions): Promise<string | null> {
     let found: string | null = null;
     const take = (_event: string, frame: Frame): void => void (found = frame.get(text) ?? null);
@@ -149,6 +153,16 @@ export const storeActions = (
     storedCallerRules: (take, options = {}) =>
       each(CALLERS, (number, value) => take(number, ruleOf(value)), options),
     keepCallerRules: (rules, options = {}) => keepAll(CALLERS, rules, ruleTextOf, options),
+    storedWakeable: (take, options = {}) => each(WAKEABLE, (extension) => take(extension), options),
+    keepWakeable: (changes, options = {}) => keepAll(WAKEABLE, changes, () => '1', options),
+    async answerWake(Channel, seconds, options = {}) {
+      if (!WAKING_CHANNEL.test(Channel))
+        throw new ServiceError('invalid_request', 'not a channel that waits');
+      const [Variable, Value] = seconds === null ? [WAKE_OVER, '1'] : [WAKE_SECONDS, String(seconds)];
+      const timed = { ...options, ms: ACTION_MS.member };
+      const { ok, message } = await actions().action('Setvar', { Channel, Variable, Value }, timed);
+      if (!ok) throw new ServiceError('engine_refused', message);
+    },
     async forgetLastCallers(options = {}) {
       await actions().action('DBDelTree', { Family: LAST }, { ...options, ms: ACTION_MS.member });
       // The answer proves nothing, and is an error before the first call.

@@ -13,6 +13,7 @@ import {
   CEL_FIELDS,
   EMERGENCY,
   FORWARDED,
+  PUSHED,
   QUEUE_LEFT,
   RECORDING,
   REFUSED,
@@ -113,6 +114,12 @@ function emergencyOf(text: string | undefined): CallRecordFacts['emergency'] {
   const address = at.replace(/:[0-9]{1,5}$/, '').replace(/[[\]]/g, '');
   return { extension, callback, address };
 }
+const PUSHED_TEXT = /^([0-9]{1,20}):(registered|sent|late|refused|away):([0-9]{1,9})$/;
+function pushOf(text: string | undefined): CallRecordFacts['push'] {
+  const [, extension, outcome, ms] = PUSHED_TEXT.exec(text ?? '') ?? [];
+  if (extension === undefined) return undefined;
+  return { extension, outcome, after_ms: Number(ms) } as CallRecordFacts['push'];
+}
 const REJECTED_BY = ['rule', 'customer'] as const;
 
 function readFacts(node: NodeId, f: Fields): CallRecordFacts | null {
@@ -151,6 +158,7 @@ function readFacts(node: NodeId, f: Fields): CallRecordFacts | null {
     recording: recorded === undefined ? undefined : { by, of, file, channel: channelId(node, recorded) },
     refused: refusalOf(said(REFUSED) ?? ''),
     emergency: emergencyOf(said(EMERGENCY)),
+    push: pushOf(said(PUSHED)),
     rejected: REJECTED_BY.find((by) => by === said(REJECTED)),
     blocks_caller: /^[0-9]{1,20}$/.exec(said(CALLER_BLOCKED) ?? '')?.[0],
     queue_status: left !== undefined && Object.hasOwn(QUEUE_STATUS, left) ? QUEUE_STATUS[left] : undefined,

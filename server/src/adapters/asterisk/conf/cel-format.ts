@@ -100,5 +100,7 @@ export const REJECTED = 'OFFHOOK_REJECTED' as ConfText;
 export const EMERGENCY = 'OFFHOOK_EMERGENCY' as ConfText;
 /** The extension whose feature code blocked its last caller. */
 export const CALLER_BLOCKED = 'OFFHOOK_CALLER_BLOCKED' as ConfText;
+/** `<extension>:<outcome>:<milliseconds>` of a call that waited for an app, on the channel that waited. */
+export const PUSHED = 'OFFHOOK_PUSH' as ConfText;
 /** The number that a feature code left for the calls of an extension, on the channel of its caller. */
 export const FORWARDED = 'OFFHOOK_FORWARD' as ConfText;

@@ -26,6 +26,7 @@ import { soundGlobals, soundStep } from './sounds.ts';
 import { QUEUE_LEFT } from './cel-format.ts';
 import { conf, dialled, dialledKey, joined, pattern, slug, whole } from './text.ts';
 import type { ConfText } from './text.ts';
+import { wakeContexts } from './wake-contexts.ts';
 import { IS_CONNECTED, NOBODY_TOOK_IT } from './unanswered.ts';
 
 /** How the endpoint of each kind is named after its extension; the order is the order of a hint's devices. */
@@ -281,6 +282,7 @@ ${numbersOf(REACH)}${outboundInclude(site)}`,
       customerContexts(recording),
       languageContexts(site),
       selfServiceContexts,
+      wakeContexts,
       context(conf`hints`, [
         ...patterns.map((p) => hint(p, EXTEN, KINDS)),
         ...few.map((e) => hint(e.number, e.number, e.kinds)),

@@ -7,6 +7,7 @@ import { FORWARDED } from './cel-format.ts';
 import { at, context, exten, isNumber } from './dialplan-text.ts';
 import { KIND_PAIRS } from '../../../ports/engine.ts';
 import { MOST_FORWARDS } from '../../../routing/causes.ts';
+import { addWaking } from './waking-part.ts';
 import { conf, joined, slug, whole } from './text.ts';
 import type { ConfText } from './text.ts';
 import { NOTE_BUSY } from './unanswered.ts';
@@ -105,7 +106,9 @@ const PAIRS = KIND_PAIRS.map((pair) => {
 const OWN_DEVICES = context(conf`own-devices`, [
   exten(conf`_X.`, [
     conf`Set(LOCAL(KIND)=devices-${own(KEYS.devices)})`,
-    conf`Goto($\{IF($\{DIALPLAN_EXISTS($\{KIND},$\{EXTEN},1)}?$\{KIND}:devices)},$\{EXTEN},1)`,
+    conf`Gosub($\{IF($\{DIALPLAN_EXISTS($\{KIND},$\{EXTEN},1)}?$\{KIND}:devices)},$\{EXTEN},1)`,
+    conf`Set(LOCAL(FOUND)=$\{GOSUB_RETVAL})`,
+    ...addWaking,
   ]),
 ]);
 const caller = conf`$\{OFFHOOK_EXTENSION}`;

@@ -1,14 +1,16 @@
-import type { SipRefusal } from '../../../ports/engine.ts';
+import type { SipRefusal, WakeRequest } from '../../../ports/engine.ts';
 import type { Frame } from '../ami/frame.ts';
 import { header } from '../ami/frame.ts';
 import { SECURITY_EVENTS, refusalOf } from './security.ts';
 import { CHANGED } from '../conf/self-service-contexts.ts';
+import { WAKE, WAKING_CHANNEL } from '../conf/wake-contexts.ts';
 
 /*
  * FullyBooted  Status Uptime LastReload
  * Shutdown     Shutdown Restart
  * Reload       Module Status
  * UserEvent    UserEvent(OffhookFeatures) Extension
+ * UserEvent    UserEvent(OffhookWake) Extension Waits(name of the channel) Call
  *
  * Shutdown: Cleanly Uncleanly; Restart: True False. Reload's Status: 0 success, 1 queued, 2 no such module, 3 error,
  * 4 in progress, 5 uninitialised, 6 not supported.
@@ -18,7 +20,10 @@ const module = header('Module');
 const status = header('Status');
 const userEvent = header('UserEvent');
 const extension = header('Extension');
+const waits = header('Waits');
+const call = header('Call');
 const EXTENSION = /^[0-9]{1,20}$/;
+const CALL = /^[A-Za-z0-9.-]{1,80}$/;
 
 /** Messages about the engine itself; they concern the connection and are no facts of the model. */
 export type SystemEvent =
@@ -28,7 +33,9 @@ export type SystemEvent =
   /** The engine rejected a SIP request. */
   | { readonly type: 'refusal'; readonly refusal: SipRefusal }
   /** A feature code changed settings of this extension; any dialplan step can send this event, so the store is read. */
-  | { readonly type: 'features'; readonly extension: string };
+  | { readonly type: 'features'; readonly extension: string }
+  /** The dialplan holds a call for an app. */
+  | { readonly type: 'wake'; readonly request: WakeRequest };
 
 export const SYSTEM_EVENTS: ReadonlySet<string> = new Set([
   'FullyBooted',
@@ -49,9 +56,12 @@ export const systemEvent = (name: string, frame: Frame): SystemEvent | null => {
       return { type: 'reload', module: frame.get(module) ?? '', status: frame.int(status, 0) };
     case 'UserEvent': {
       const who = frame.get(extension) ?? '';
-      return frame.get(userEvent) === CHANGED && EXTENSION.test(who)
-        ? { type: 'features', extension: who }
-        : null;
+      if (!EXTENSION.test(who)) return null;
+      const name = frame.get(userEvent);
+      if (name === CHANGED) return { type: 'features', extension: who };
+      const request = { extension: who, channel: frame.get(waits) ?? '', call: frame.get(call) ?? '' };
+      const known = WAKING_CHANNEL.exec(request.channel)?.[1] === who && CALL.test(request.call);
+      return name === WAKE && known ? { type: 'wake', request } : null;
     }
     default: {
       const refusal = refusalOf(name, frame);

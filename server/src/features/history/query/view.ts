@@ -141,6 +141,7 @@ function legOnWire({
   answered,
   segments,
   refused,
+  pushes,
   ...leg
 }: RecordedLeg): Conversation['legs'][number] {
   const time = (state: RecordedSegment['state']): number =>
@@ -157,6 +158,7 @@ function legOnWire({
     hold_time: time('held'),
     park_time: time('parked'),
     ...(refused === undefined ? {} : { refused: { ...refused, at: rfc3339(refused.at) } }),
+    ...(pushes === undefined ? {} : { pushes: pushes.map((one) => ({ ...one, at: rfc3339(one.at) })) }),
     segments: segments.map((s) => ({
       state: s.state,
       started_at: rfc3339(s.from),

@@ -149,6 +149,7 @@ function legOn(
     disposition,
     cause: causeOf(c, disposition),
     ...refusedOn(scene, c),
+    ...pushesOn(scene, c),
     segments,
   };
 }
@@ -158,6 +159,14 @@ function refusedOn({ line }: Scene, c: ChannelLine): Pick<RecordedLeg, 'refused'
   if (mark === undefined) return {};
   const { reason, call_limit, extension } = mark.facts.refused!;
   return { refused: { at: msOf(mark.at_us), reason, call_limit, extension } };
+}
+/** The last outcome for each channel that waited for an app, on the leg that began their call. */
+function pushesOn({ line }: Scene, c: ChannelLine): Pick<RecordedLeg, 'pushes'> {
+  const last = new Map<string, NonNullable<RecordedLeg['pushes']>[number]>();
+  for (const { at_us, call, channel, facts } of line.marks)
+    if (facts.push !== undefined && (call as string) === c.id)
+      last.set(channel, { at: msOf(at_us), ...facts.push });
+  return last.size === 0 ? {} : { pushes: [...last.values()] };
 }
 const SENT_ON = 23;
 /** Depending on timing, the engine writes or omits the cause of a device that forwarded its call. */

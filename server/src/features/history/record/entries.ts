@@ -93,6 +93,13 @@ const REFUSAL: Readonly<Record<Refusal['reason'], (extension: string) => string>
   calls: (extension) => `${extension} has as many calls as it may have`,
   budget: (extension) => `${extension} has spent its calls or minutes`,
 };
+const PUSH: Readonly<Record<NonNullable<RecordedLeg['pushes']>[number]['outcome'], string>> = {
+  registered: 'was woken by a push and registered',
+  sent: 'was sent a push, and the call was taken or given up first',
+  late: 'was sent a push and did not register in time',
+  refused: 'could not be woken: no push service took the push',
+  away: 'was not woken: the service gave no answer',
+};
 /** Changes of a leg. Hold is reported once, by the leg that put the other on hold. */
 function changes(leg: RecordedLeg, names: Names): readonly Moment[] {
   const who = names(leg.leg_id);
@@ -109,6 +116,8 @@ function changes(leg: RecordedLeg, names: Names): readonly Moment[] {
       `${REFUSAL[reason](extension)}${call_limit === null ? '' : `: call limit ${call_limit}`}`,
     );
   }
+  for (const { at, extension, outcome } of leg.pushes ?? [])
+    say(at, 'push', `The app of ${extension} ${PUSH[outcome]}`);
   let before: RecordedSegment | undefined;
   for (const s of leg.segments) {
     const holds = holding(s);

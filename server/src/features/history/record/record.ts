@@ -8,7 +8,7 @@ import type {
   Transfer,
 } from '@offhook/contract/conversations.ts';
 import type { CallDirection } from '@offhook/contract/directions.ts';
-import type { CallRefusal } from '../../../ports/call-records.ts';
+import type { CallRecordFacts, CallRefusal } from '../../../ports/call-records.ts';
 import type { EndpointKind } from '../../../ports/directory.ts';
 
 /**
@@ -48,6 +48,8 @@ export interface RecordedLeg {
   readonly cause: number | null;
   /** Missing unless a call to a number outside was refused. */
   readonly refused?: { readonly at: number } & Omit<CallRefusal, 'class'>;
+  /** Missing unless an app was to be woken for this call. */
+  readonly pushes?: readonly ({ readonly at: number } & NonNullable<CallRecordFacts['push']>)[];
   /** Without gaps from `from` to `to`; the sums by state follow from them. */
   readonly segments: readonly RecordedSegment[];
 }
