@@ -421,6 +421,16 @@ export const EVENT_DATA = {
         .describe('`released`: by a person or for another network; `over`: its time.'),
     })
     .describe('A network is not blocked any more.'),
+  'certificate.renewed': z
+    .object({ names: z.array(z.string()), valid_to: z.iso.datetime() })
+    .describe('The ACME server issued a certificate; HTTPS, SIP and TURN show it within a minute.'),
+  'certificate.renewal_failed': z
+    .object({
+      names: z.array(z.string()),
+      detail: z.string().describe('One line, also of the ACME server.'),
+      next_try_at: z.iso.datetime(),
+    })
+    .describe('The ACME server issued no certificate; the one in use stays.'),
   'engine.link_up': z
     .object({ node: z.string(), boot_id: z.string() })
     .describe('The service is connected to the engine; what is shown is fresh after `engine.resynced`.'),

@@ -116,6 +116,12 @@ const OWN_VALUES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = 
     completed: true,
   },
   'store.gap': { from: '2026-03-02T09:02:11.000Z', to: '2026-03-02T09:04:38.000Z', writes: 12 },
+  'certificate.renewed': { names: ['pbx.example.com'], valid_to: '2026-05-31T09:02:11.000Z' },
+  'certificate.renewal_failed': {
+    names: ['pbx.example.com'],
+    detail: 'http-01 for pbx.example.com is invalid: no answer at port 80',
+    next_try_at: '2026-03-02T09:17:11.000Z',
+  },
   'config.progress': { id: 7, author: '1001', comment: 'Two more in support', object: 'queue support' },
   'config.applied': { author: '1001' },
   'config.rolled_back': {

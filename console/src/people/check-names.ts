@@ -8,6 +8,7 @@ export const CHECK_NAMES = [
   'task_queues',
   'sip_refusals',
   'certificate',
+  'certificate_renewal',
   'turn',
   'doctor',
   'emergency_calls',

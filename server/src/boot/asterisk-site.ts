@@ -1,5 +1,6 @@
 /** The site of a real engine: an Asterisk beside the service. */
 import { randomUUID } from 'node:crypto';
+import path from 'node:path';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { blockNetworks, phoneAddresses } from '../adapters/asterisk/blocked-networks.ts';
 import { builtInSounds } from '../adapters/asterisk/built-in-sounds.ts';
@@ -9,6 +10,7 @@ import type { AsteriskEngine } from '../adapters/asterisk/engine.ts';
 import { celFile, recordingsDir, soundsDir, tlsDir } from '../adapters/asterisk/conf/instance.ts';
 import { moveMailboxes } from '../adapters/asterisk/mailbox-folders.ts';
 import { createInstance } from '../adapters/asterisk/process/instance-file.ts';
+import { AcmeRenewal, acmeFiles } from '../adapters/certificates/acme/renewal.ts';
 import { CertificateKeeper } from '../adapters/certificates/keeper.ts';
 import { watchEngine } from '../adapters/asterisk/watch.ts';
 import type { Log } from '../core/log.ts';
@@ -30,14 +32,25 @@ const CONSOLE_MS = 20_000;
 /** Opens the engine's place in the data folder and starts nothing. */
 export type OpenEngineSite = (options: EngineSiteOptions) => Promise<EngineSite>;
 
+const givenFiles = ({ tlsCertificate: certificate, tlsKey: key }: Config) =>
+  certificate === null || key === null ? null : { certificate, key };
+/** Null where the settings name no ACME server. */
+function acmeOf({ config, clock, log }: EngineSiteOptions, folder: string): AcmeRenewal | null {
+  const { acmeDirectory: directory, acmeNames: names, acmeEmail: email, acmeChallenge: kind } = config;
+  if (directory === null) return null;
+  const trusted = config.tlsTrusted;
+  return new AcmeRenewal({ folder, directory, names, email, kind, trusted, clock, log });
+}
+
 export const openAsteriskSite: OpenEngineSite = async (options) => {
   const { config, log, clock } = options;
   const instance = await createInstance(config.data);
   const node = nodeId(instance.node);
-  const { tlsCertificate, tlsKey } = config;
+  const renewal = acmeOf(options, path.join(tlsDir(instance), 'acme'));
   const certificates = new CertificateKeeper({
     folder: tlsDir(instance),
-    own: tlsCertificate === null || tlsKey === null ? null : { certificate: tlsCertificate, key: tlsKey },
+    own: renewal === null ? givenFiles(config) : acmeFiles(path.join(tlsDir(instance), 'acme')),
+    awaited: renewal !== null,
     trusted: config.tlsTrusted,
     clock,
     log,
@@ -57,6 +70,7 @@ export const openAsteriskSite: OpenEngineSite = async (options) => {
     folders: { sounds: soundsDir(instance), recordings: recordingsDir(instance) },
     exchange,
     certificates,
+    renewal,
     callRecords: new CelReader({ file: celFile(instance), node, log, clock }),
     builtInSounds: () => builtInSounds(exchange.program()),
     lackingPrompts: (language) => exchange.lackingPrompts(language),

@@ -60,3 +60,20 @@ test('settings - every one has a name of its own and says what it is for', () =>
   assert.equal(new Set(all.map((s) => s.name)).size, all.length);
   for (const s of all) assert.ok(s.about.endsWith('.') && s.expects.length > 5, s.name);
 });
+
+test('settings - an ACME server needs names, accepted terms and a listener for its challenge', () => {
+  const said = wrong({ OFFHOOK_ACME_DIRECTORY: 'letsencrypt-staging' });
+  for (const name of ['OFFHOOK_ACME_NAMES', 'OFFHOOK_ACME_TERMS=agreed', 'OFFHOOK_ACME_HTTP_LISTEN'])
+    assert.ok(said.includes(name), said);
+  const whole = {
+    OFFHOOK_ACME_DIRECTORY: 'letsencrypt-staging',
+    OFFHOOK_ACME_NAMES: 'pbx.example.com',
+    OFFHOOK_ACME_TERMS: 'agreed',
+    OFFHOOK_ACME_HTTP_LISTEN: '0.0.0.0:80',
+  };
+  assert.equal(readConfig(whole).acmeDirectory, 'https://acme-staging-v02.api.letsencrypt.org/directory');
+  assert.match(wrong({ ...whole, OFFHOOK_ACME_CHALLENGE: 'tls-alpn-01' }), /OFFHOOK_HTTPS_LISTEN/);
+  assert.match(wrong({ ...whole, OFFHOOK_TLS_CERTIFICATE: 'c', OFFHOOK_TLS_KEY: 'k' }), /give one of both/);
+  for (const name of ['-a.example.com', 'a..b', '*.example.com', '203.0.113.5', 'x'.repeat(64)])
+    assert.match(wrong({ ...whole, OFFHOOK_ACME_NAMES: name }), /OFFHOOK_ACME_NAMES/, name);
+});

@@ -58,6 +58,15 @@ const zone = (text: string): string | undefined => {
     return undefined;
   }
 };
+const LETSENCRYPT: Readonly<Record<string, string>> = {
+  letsencrypt: 'https://acme-v02.api.letsencrypt.org/directory',
+  'letsencrypt-staging': 'https://acme-staging-v02.api.letsencrypt.org/directory',
+};
+const directory = (text: string): string | null | undefined => {
+  if (text === '') return null;
+  const url = LETSENCRYPT[text] ?? text;
+  return URL.canParse(url) && new URL(url).protocol === 'https:' ? url : undefined;
+};
 const range = (text: string): { from: number; to: number } | undefined => {
   const m = /^(\d{4,5})-(\d{4,5})$/.exec(text);
   if (!m) return undefined;
@@ -166,6 +175,59 @@ export const SETTINGS = {
     initial: '',
     about: 'PEM file of authorities that trunks by TLS are checked against, beside the public ones.',
     parse: (text) => (text === '' ? null : folder(text)),
+  }),
+  acmeDirectory: setting({
+    name: 'OFFHOOK_ACME_DIRECTORY',
+    expects: 'letsencrypt, letsencrypt-staging, an https address, or empty',
+    initial: '',
+    about:
+      'ACME server that issues the certificate of HTTPS, SIP and TURN over TLS, checked against the public authorities and those of `OFFHOOK_TLS_TRUSTED`; empty: none (docs/tls.md).',
+    parse: directory,
+  }),
+  acmeNames: setting({
+    name: 'OFFHOOK_ACME_NAMES',
+    expects: 'host names such as pbx.example.com, separated by commas, at most 100; or empty',
+    initial: '',
+    about: 'Names of that certificate; each leads to this machine.',
+    parse: (text) => {
+      const list = listed(text.toLowerCase());
+      const isLabel = (label: string): boolean =>
+        /^[a-z0-9-]{1,63}$/.test(label) && !label.startsWith('-') && !label.endsWith('-');
+      const isName = (name: string): boolean =>
+        name.length <= 253 && name.split('.').every(isLabel) && /[a-z]$/.test(name);
+      return list.length <= 100 && list.every(isName) ? list : undefined;
+    },
+  }),
+  acmeTerms: setting({
+    name: 'OFFHOOK_ACME_TERMS',
+    expects: 'agreed, or empty',
+    initial: '',
+    about: '`agreed`: you accept the terms of service of the ACME server, without which it issues nothing.',
+    parse: oneOf('agreed', ''),
+  }),
+  acmeEmail: setting({
+    name: 'OFFHOOK_ACME_EMAIL',
+    expects: 'an e-mail address, or empty',
+    initial: '',
+    about: 'Address that the ACME server may write to.',
+    parse: (text) =>
+      text === '' ? null : /^[^\s@,<>?&]{1,64}@[^\s@,<>?&]{1,190}$/.test(text) ? text : undefined,
+  }),
+  acmeChallenge: setting({
+    name: 'OFFHOOK_ACME_CHALLENGE',
+    expects: 'http-01 or tls-alpn-01',
+    initial: 'http-01',
+    about:
+      'How the names are proven: at port 80 by `OFFHOOK_ACME_HTTP_LISTEN`, or at port 443 by `OFFHOOK_HTTPS_LISTEN`.',
+    parse: oneOf('http-01', 'tls-alpn-01'),
+  }),
+  acmeHttpListen: setting({
+    name: 'OFFHOOK_ACME_HTTP_LISTEN',
+    expects: 'host:port such as 0.0.0.0:80, or empty',
+    initial: '',
+    about:
+      'Answers to the challenges of `http-01`; everything else there is sent to `OFFHOOK_PUBLIC_URL` where that is https.',
+    parse: (text) => (text === '' ? null : address(text)),
   }),
   cache: setting({
     name: 'OFFHOOK_CACHE',
@@ -407,6 +469,25 @@ export class ConfigError extends Error {
   override name = 'ConfigError';
 }
 
+/** What else ACME needs; `given` reads a setting. */
+function acmeFaults(given: (name: string) => string): readonly string[] {
+  if (given('OFFHOOK_ACME_DIRECTORY') === '') return [];
+  const name = 'OFFHOOK_ACME_DIRECTORY';
+  const [listens, challenge] =
+    given('OFFHOOK_ACME_CHALLENGE') === 'tls-alpn-01'
+      ? ['OFFHOOK_HTTPS_LISTEN', 'tls-alpn-01']
+      : ['OFFHOOK_ACME_HTTP_LISTEN', 'http-01'];
+  return [
+    ...(given('OFFHOOK_ACME_NAMES') === '' ? [`${name} needs OFFHOOK_ACME_NAMES`] : []),
+    ...(given('OFFHOOK_ACME_TERMS') === 'agreed'
+      ? []
+      : [`${name}: read the terms of service of the ACME server and give OFFHOOK_ACME_TERMS=agreed`]),
+    ...(given(listens) === '' ? [`${name}: the challenge ${challenge} needs ${listens}`] : []),
+    ...(given('OFFHOOK_TLS_CERTIFICATE') === ''
+      ? []
+      : [`${name} and OFFHOOK_TLS_CERTIFICATE: give one of both`]),
+  ];
+}
 /** Reads the environment. An unknown `OFFHOOK_` name is rejected because it is usually a typing error. */
 export function readConfig(
   env: Readonly<Record<string, string | undefined>>,
@@ -429,6 +510,7 @@ export function readConfig(
   });
   if (((env['OFFHOOK_TLS_CERTIFICATE'] ?? '') === '') !== ((env['OFFHOOK_TLS_KEY'] ?? '') === ''))
     wrong.push('OFFHOOK_TLS_CERTIFICATE and OFFHOOK_TLS_KEY: give both or none');
+  wrong.push(...acmeFaults((name) => env[name] ?? ''));
   for (const arg of args) if (arg !== '--empty') wrong.push(`${arg} is not an option; there is --empty`);
   if (wrong.length > 0) throw new ConfigError(wrong.join('\n'));
   return {

@@ -19,7 +19,7 @@ import { exposures } from './exposure.ts';
 import type { Features } from './features.ts';
 import { addGauges, checksOf } from './health.ts';
 import type { Watched } from './health.ts';
-import { listenSecure } from './secure-edge.ts';
+import { beginRenewal, listenSecure } from './secure-edge.ts';
 
 const READY_POLL_MS = 50;
 
@@ -79,7 +79,7 @@ export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
   const { apiKeys, clock, config, engineSite, features, live, log, metrics, stream } = parts;
   const { sessions, sipKey, siteConsole, store } = parts;
   const engineUp = (): boolean => live.live;
-  const watched = { ...parts, exchange: engineSite.exchange };
+  const watched = { ...parts, exchange: engineSite.exchange, renewal: engineSite.renewal };
   const checks = checksOf(watched);
   for (const feature of features) feature.gauges?.(metrics);
   addGauges(metrics, watched);
@@ -117,6 +117,7 @@ export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
     await host.close();
   });
   const secured = await listenSecure(host, parts, stack);
+  await beginRenewal(parts, stack);
   if (config.metricsListen !== null) {
     const listener = await listenMetrics(config.metricsListen, health, log);
     stack.defer(() => listener.close());

@@ -1,5 +1,6 @@
 /** Checks of readiness and gauges of the service. */
 import { Reachability } from '@offhook/contract/extensions.ts';
+import { rfc3339 } from '../core/clock.ts';
 import { descriptors, enough } from '../core/descriptors.ts';
 import type { Connectors } from '../features/connectors/feature.ts';
 import type { createDirectory } from '../features/pbx-config/directory.ts';
@@ -18,6 +19,7 @@ import { emergencyNumbersOf } from '../numbers/emergency.ts';
 import { outboundFinder, outboundOrder } from '../routing/routes.ts';
 import type { EngineLoop } from '../journal/engine-loop.ts';
 import type { Journal } from '../journal/journal.ts';
+import type { Renewal } from '../ports/certificates.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { LdapServer } from '../features/ldap/server.ts';
 import type { EngineWatch, Exchange } from '../ports/engine-site.ts';
@@ -46,6 +48,7 @@ export interface Watched {
   readonly engine: Engine;
   readonly live: LiveView;
   readonly exchange: Exchange;
+  readonly renewal: Renewal | null;
   readonly watch: EngineWatch;
   readonly sipSecurity: SipSecurity;
   readonly loop: EngineLoop;
@@ -67,6 +70,7 @@ function engineChecks({
   watch,
   sipSecurity,
   ldap,
+  renewal,
   clock,
 }: Watched): readonly Check[] {
   return [
@@ -111,6 +115,21 @@ function engineChecks({
       },
     },
     { name: 'ldap', needed: false, run: () => Promise.resolve(ldap.finding()) },
+    {
+      name: 'certificate_renewal',
+      needed: false,
+      run: async () => {
+        if (renewal === null) return { ok: true, detail: 'no ACME server is used' };
+        const { due_at, failed } = renewal.state();
+        if (failed !== null)
+          return {
+            ok: false,
+            detail: `acme_failed: ${failed.detail}; next try at ${rfc3339(failed.next_try_at)}`,
+          };
+        const detail = due_at === null ? 'the first order is under way' : `next order at ${rfc3339(due_at)}`;
+        return { ok: true, detail };
+      },
+    },
     {
       name: 'turn',
       needed: false,

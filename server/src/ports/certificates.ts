@@ -1,4 +1,6 @@
 /** The TLS certificate of this service, which every program that ends TLS reads from the same files. */
+import type { SecureContext } from 'node:tls';
+
 export type CertificateFaultCode =
   | 'certificate_unreadable'
   | 'certificate_key_mismatch'
@@ -38,4 +40,31 @@ export interface Certificates {
   /** Calls `listener` after other files were installed; returns the function that ends it. */
   onInstalled(listener: () => Promise<void>): () => void;
   state(): CertificateState;
+}
+
+/** Outcome of an order at a certificate authority; times in milliseconds since 1970. */
+export type RenewalChange =
+  | { readonly renewed: true; readonly names: readonly string[]; readonly valid_to: number }
+  | {
+      readonly renewed: false;
+      readonly names: readonly string[];
+      readonly detail: string;
+      readonly next_try_at: number;
+    };
+export interface RenewalState {
+  /** When the certificate is ordered anew; null before the first one. Milliseconds since 1970. */
+  readonly due_at: number | null;
+  /** The last order, where it failed. */
+  readonly failed: { readonly detail: string; readonly next_try_at: number } | null;
+}
+/** Certificates of an authority that checks the names by itself (ACME). */
+export interface Renewal {
+  /** Answers to its checks that are under way; null for none. */
+  readonly challenges: {
+    readonly http: (token: string) => string | null;
+    readonly alpn: (name: string) => SecureContext | null;
+  };
+  state(): RenewalState;
+  /** Orders when it is due, until the signal; the listeners that answer the checks must be up. */
+  run(changed: (change: RenewalChange) => void, signal: AbortSignal): Promise<void>;
 }

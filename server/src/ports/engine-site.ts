@@ -1,6 +1,6 @@
 /** The engine of a site as the composition root needs it: its process, link, call records and configuration. */
 import type { NodeId } from '@offhook/contract/ids.ts';
-import type { Certificates, CertificateState } from './certificates.ts';
+import type { Certificates, CertificateState, Renewal } from './certificates.ts';
 import type { CallRecords } from './call-records.ts';
 import type { EngineConfig, MailboxOwner } from './engine-config.ts';
 import type {
@@ -98,6 +98,8 @@ export interface EngineSite {
   readonly exchange: Exchange;
   /** The certificate of every listener by TLS; null where nothing ends TLS. */
   readonly certificates: Certificates | null;
+  /** Null where no authority issues them by ACME. */
+  readonly renewal: Renewal | null;
   readonly callRecords: Required<CallRecords>;
   /** Names of the engine's own sounds; empty until its program is found. */
   builtInSounds(): Promise<readonly string[]>;

@@ -68,6 +68,7 @@ export function topicsOf(event: DomainEvent): readonly string[] {
     case 'trunk':
       return ['trunks'];
     case 'network':
+    case 'certificate':
       return ['system'];
     case 'engine':
     case 'store':

@@ -7,7 +7,8 @@ import tls from 'node:tls';
 
 /** The certificate that a new handshake is shown, checked against the authority `ca`. */
 export async function shownAt(port: number, ca: string, servername?: string): Promise<X509Certificate> {
-  const socket = tls.connect({ host: '127.0.0.1', port, ca, ...(servername ? { servername } : {}) });
+  const named = servername === undefined ? {} : { servername };
+  const socket = tls.connect({ host: '127.0.0.1', port, ca, ...named });
   try {
     await once(socket, 'secureConnect');
     return new X509Certificate(socket.getPeerCertificate().raw);

@@ -26,6 +26,8 @@ export interface KeeperOptions {
   readonly folder: string;
   /** Paths of the given files; null for the site's own authority. */
   readonly own: Pair | null;
+  /** Given files come later by themselves: until then the site's own authority issues. */
+  readonly awaited?: boolean;
   /** File of authorities that trunks are checked against beside the public ones; null for none. */
   readonly trusted: string | null;
   readonly clock: Clock;
@@ -127,10 +129,10 @@ export class CertificateKeeper implements Certificates {
 
   /** The pair that should be in use; null where that is the one in use, or where the given one has a fault. */
   async #wanted(): Promise<Pair | null> {
-    const { own, clock, folder } = this.#options;
+    const { awaited = false, own, clock, folder } = this.#options;
     const now = clock.now();
     const used = await this.#inUse();
-    if (own === null) {
+    if (own === null || (awaited && (await textOf(own.certificate)) === null)) {
       if (used !== null && this.#lasts(used, now)) return null;
       return await issueCertificate(folder, this.#hosts, now);
     }

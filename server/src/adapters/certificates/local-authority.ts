@@ -13,7 +13,7 @@ x509.cryptoProvider.set(webcrypto as never);
 /** Keys as the library declares them; Node.js declares more uses of a key. */
 type Keys = Parameters<typeof x509.X509CertificateGenerator.createSelfSigned>[0]['keys'];
 type Key = Keys['privateKey'];
-const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
+export const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const DAY_MS = 86_400_000;
 /** Phones refuse certificates of servers that hold longer. */
 const ISSUED_DAYS = 397;
@@ -24,9 +24,9 @@ export const AUTHORITY_FILE = 'ca.pem';
 const AUTHORITY_KEY = 'ca.key';
 
 const serial = (): string => `01${randomBytes(15).toString('hex')}`;
-const newKeys = async (): Promise<Keys> =>
+export const newKeys = async (): Promise<Keys> =>
   (await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])) as unknown as Keys;
-async function pemOfKey(key: Key): Promise<string> {
+export async function pemOfKey(key: Key): Promise<string> {
   const pkcs8 = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', key as webcrypto.CryptoKey));
   const text = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' }).export({
     format: 'pem',

@@ -101,6 +101,7 @@ export async function openSimulatedSite({ data, clock }: SimulatedSiteOptions): 
     phoneAddresses: () => Promise.resolve([]),
     webSipPort: () => null,
     certificates: null,
+    renewal: null,
     exchange: {
       begin({ configure }) {
         void configure(false).then(() => {
