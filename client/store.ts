@@ -4,7 +4,10 @@ import type { StreamEvent, StreamItem } from './events.ts';
 import { FOLDS } from './folds.ts';
 import type { Fold, StoreRecords, StoreTopic } from './folds.ts';
 
-/** `key` is the record that `event` has changed; both are null for a snapshot and for a change of the connection. */
+/**
+ * `key` is the record that `event` has changed; both are null for a snapshot and for a change of the connection. The result of a
+ * command (`operation.completed`) changes no record.
+ */
 export type StoreListener = (event: StreamEvent | null, key: string | null) => void;
 export interface Store<T> extends Iterable<[string, T]> {
   readonly size: number;
@@ -69,6 +72,8 @@ export function createStore<K extends StoreTopic>(
       case 'engine.link_up':
       case 'engine.resynced':
         engineDown = item.type !== 'engine.resynced';
+        return tell(item);
+      case 'operation.completed':
         return tell(item);
       default: {
         for (const { key, value } of fold.after(records, item)) {

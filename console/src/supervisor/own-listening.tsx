@@ -1,5 +1,5 @@
 /** The supervisor's listening call: changes between listening, whispering and joining without ringing again. */
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import { Button, Group, Paper, Text } from '@mantine/core';
 import { Ear, Mic, PhoneOff, UsersRound } from 'lucide-react';
@@ -7,7 +7,7 @@ import type { LucideIcon } from 'lucide-react';
 import { OffhookError } from '@offhook/client';
 import type { CallState } from '@offhook/client';
 import { formatSpan } from '../app/format.ts';
-import { useRecord, useTopic } from '../app/live.ts';
+import { useLive, useRecord, useTopic } from '../app/live.ts';
 import { useSince } from '../app/now.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient, useMe } from '../app/session.tsx';
@@ -42,6 +42,19 @@ function Bar({ own, calls }: BarProps): ReactNode {
   const me = useMe();
   const ask = useAsk();
   const [does, setDoes] = useState(() => begun.get(own.call_id)?.does ?? null);
+  const topic = useLive().topic('calls');
+  useEffect(
+    () =>
+      // A reply that came too late leaves its outcome open; the event of the result settles it.
+      topic.onEvent(({ type, data }) => {
+        if (type !== 'operation.completed' || data.state !== 'succeeded') return;
+        const done = MONITORS.find((one) => data.action === `calls.${one}`);
+        if (done === undefined || data.extension !== me.extension || data.call_id === null) return;
+        noteBegun(own.call_id, done, data.call_id);
+        setDoes(done);
+      }),
+    [topic, me.extension, own.call_id],
+  );
   const target = listenedTo(own, calls.values(), me.extension, begun.get(own.call_id)?.call_id);
   const agent = useRecord('agents', own.dialled);
   const name = agent?.name ?? (target === null ? own.dialled : nameOf(target.side) || own.dialled);
