@@ -330,6 +330,34 @@ describe('phone', () => {
     await says(b, 'Call ended');
   });
 
+  test('phone - a second caller who hangs up while being answered leaves the person with the first one', async () => {
+    const [a, b, c] = await Promise.all([open('1008'), open('1009'), open('1010')]);
+    await connect(a, '1009', b);
+    await dial(c, '1008');
+    await button(a, 'Hold and answer').waitFor();
+    await a.evaluate(`{
+      const media = navigator.mediaDevices;
+      const open = media.getUserMedia.bind(media);
+      const go = Promise.withResolvers();
+      window.goOn = go.resolve;
+      media.getUserMedia = async (wanted) => {
+        delete media.getUserMedia;
+        await go.promise;
+        return open(wanted);
+      };
+    }`);
+    await button(a, 'Hold and answer').click();
+    await held('1008', true);
+    await button(c, 'Hang up').click();
+    await button(a, 'Hold and answer').waitFor({ state: 'detached' });
+    await a.evaluate('window.goOn()');
+    await held('1008', false);
+    await says(a, 'In the call');
+    await says(b, 'In the call');
+    await button(a, 'Hang up').click();
+    await says(b, 'Call ended');
+  });
+
   test('phone - one tab is the phone: another says where it is, dials through it, and takes it over', async () => {
     const [a, b] = await Promise.all([open('1008'), open('1009')]);
     const second = await tabOf(site(), browser(), a);

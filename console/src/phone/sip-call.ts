@@ -115,12 +115,19 @@ export class SipCall {
       },
     });
   }
-  /** Throws `MicrophoneError`. */
+  /** Does nothing where the caller has hung up meanwhile. Throws `MicrophoneError`. */
   async answer(): Promise<void> {
-    if (!(this.session instanceof Invitation)) return;
+    const { session } = this;
+    if (!(session instanceof Invitation) || session.state !== SessionState.Initial) return;
     await this.#openMicrophone();
+    // Read again: the call may have ended while the browser opened the microphone.
+    if ((session.state as SessionState) !== SessionState.Initial) return;
     this.#show({ state: 'connecting' });
-    await this.session.accept({ sessionDescriptionHandlerOptions: AUDIO });
+    try {
+      await session.accept({ sessionDescriptionHandlerOptions: AUDIO });
+    } catch (error) {
+      if ((session.state as SessionState) !== SessionState.Terminated) throw error;
+    }
   }
   /** `onConfirmed`: the exchange has confirmed the end of a call that was established. */
   hangUp(onConfirmed?: () => void): void {

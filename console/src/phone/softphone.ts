@@ -123,8 +123,13 @@ class SipPhone implements Softphone {
     return this.#steered(async () => {
       const call = this.#find(id);
       if (call === undefined) return;
-      await this.#holdOthers(call);
+      const held = await this.#holdOthers(call);
       await call.answer();
+      // The caller hung up meanwhile: the person goes on with whom the answer put on hold.
+      const talks = this.#calls.some(
+        ({ shown }) => shown.state === 'talking' || shown.state === 'connecting',
+      );
+      if (!isLive(call.shown) && !talks) await Promise.all(held.map((other) => other.hold(false)));
     }, 'failed');
   }
   hangUp(id: string): void {
@@ -292,10 +297,11 @@ class SipPhone implements Softphone {
     this.#add(invitation, number, displayName === number ? '' : displayName);
     this.#changed();
   }
-  /** Holds all calls but one. */
-  async #holdOthers(call: SipCall | null): Promise<void> {
+  /** Holds all calls but one; resolves with those it held. */
+  async #holdOthers(call: SipCall | null): Promise<readonly SipCall[]> {
     const others = this.#calls.filter((other) => other !== call && other.shown.state === 'talking');
     await Promise.all(others.map((other) => other.hold(true)));
+    return others;
   }
   async #place(number: string, name: string, consultFor: string | null): Promise<void> {
     const { agent, status } = this.#line;
