@@ -273,12 +273,12 @@ export async function createConfigFeatures(
 ) {
   const { agents, audit, callbacks, callerRules, clock, config, connectors, directory, draft } = parts;
   const { engineSite, exports } = parts;
-  const { history, house, log, loop, objects, phonebook, presence, records, store } = parts;
+  const { history, house, log, loop, objects, phonebook, presence, push, records, store } = parts;
   const { callRecords, exchange } = engineSite;
   const privacy = await Privacy.open({
     store,
     // Connectors before the phonebook: no answer that they asked for earlier enters it behind the erasure.
-    holders: [history, audit, presence, callbacks, callerRules, connectors, phonebook, exports].map(
+    holders: [history, audit, presence, callbacks, callerRules, connectors, phonebook, push, exports].map(
       ({ data }) => data,
     ),
     directory,

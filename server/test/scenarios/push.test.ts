@@ -261,4 +261,19 @@ describe('push', () => {
     await send(person, 'POST', 'session/logout', {});
     await stored('1012', false);
   });
+
+  test('push - an erasure of an extension deletes its registration, and calls wake its app no more', async () => {
+    await app('1008', registration);
+    const admin = await session('1001');
+    const body = { extension: '1008', reason: 'Request 17' };
+    const { erasure } = (await send(admin, 'POST', 'privacy/erasures', body)) as { erasure: { id: number } };
+    const done = await until('the erasure to be done', async () => {
+      const proof = (await send(admin, 'GET', `privacy/erasures/${erasure.id}`)) as {
+        erasure: { state: string; before: Record<string, number>; erased: Record<string, number> };
+      };
+      return proof.erasure.state === 'done' && proof.erasure;
+    });
+    assert.deepEqual([done.before['push_registrations'], done.erased['push_registrations']], [1, 1]);
+    await stored('1008', false);
+  });
 });

@@ -4,6 +4,7 @@ import type { TestContext } from 'node:test';
 import { ApnsService, FcmService, MAX_PUSH_DEVICES } from '@offhook/contract/push.ts';
 import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
 import { silent } from '../../core/log.ts';
+import { extensionSubject, numberSubject } from '../../numbers/subject.ts';
 import { createGuard } from '../../outbound/address-guard.ts';
 import type { Caller } from '../../ports/http.ts';
 import { temporaryStore } from '../../../test/conformance/store-temp.ts';
@@ -171,4 +172,34 @@ test('push - registrations outlive a restart, are bounded, and end with their se
     stack.defer(() => again.close());
     return again.device({ ...admin, session_id: 20 }) === null && again.count('fcm') === push.count('fcm');
   });
+});
+
+test('push - personal data: an extension has its registrations with their tokens, an erasure deletes them, a number has none', async (t) => {
+  const { push, open, admin, register } = await rig(t);
+  await register(1, 'token-one');
+  await register(2, 'token-two');
+  const { signal } = new AbortController();
+  const subject = extensionSubject(admin.extension);
+  const other = extensionSubject(`${admin.extension}9`);
+  const number = numberSubject('+49301234567', 'DE')!;
+  assert.deepEqual(await push.data.count(subject, signal), { push_registrations: 2 });
+  const found: unknown[] = [];
+  for await (const { kind, value } of push.data.collect!(subject, [], signal))
+    found.push([kind, (value as { token: string }).token]);
+  assert.deepEqual(found, [
+    ['push_registration', 'token-one'],
+    ['push_registration', 'token-two'],
+  ]);
+  for (const none of [other, number]) {
+    assert.deepEqual(await push.data.count(none, signal), {});
+    assert.deepEqual(await push.data.erase(none, 'erased-1', signal), {});
+  }
+  assert.equal(push.count('fcm'), 2);
+  assert.deepEqual(await push.data.erase(subject, 'erased-1', signal), { push_registrations: 2 });
+  assert.deepEqual(await push.data.count(subject, signal), {});
+  assert.equal(push.device({ ...admin, session_id: 1 }), null);
+  await using stack = new AsyncDisposableStack();
+  const again = await open();
+  stack.defer(() => again.close());
+  assert.equal(again.count('fcm'), 0, 'the rows are deleted');
 });

@@ -8,7 +8,9 @@ import { say } from '../../core/said.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { Caller } from '../../ports/http.ts';
 import type { Actor } from '../../ports/operations.ts';
+import type { PersonalData } from '../../ports/privacy.ts';
 import type { Store } from '../../ports/store.ts';
+import { personalDataOf } from './personal-data.ts';
 import type { PushResult } from './pusher.ts';
 import { PushServices } from './services.ts';
 import type { ServicesDeps } from './services.ts';
@@ -31,6 +33,7 @@ const PATIENCE_MS = 30_000;
 
 export class Push {
   readonly services: PushServices;
+  readonly data: PersonalData;
   readonly #deps: PushDeps;
   readonly #store: PushStore;
   /** By session. */
@@ -50,6 +53,13 @@ export class Push {
     this.#store = store;
     this.services = services;
     this.#rows = new Map(rows.map((row) => [row.session_id, row]));
+    this.data = personalDataOf({
+      registered: (extension) => {
+        const who = deps.directory.byExtension(extension);
+        return [...this.#rows.values()].filter(({ person_id }) => person_id === who?.id);
+      },
+      forget: (sessions) => this.#erase(sessions),
+    });
     this.#off = [
       deps.sessions.onSessionEnded((id) => this.#forget([id])),
       deps.directory.onChange(() => this.changed()),
@@ -191,6 +201,13 @@ export class Push {
       .catch((error: unknown) =>
         this.#deps.log.warn({ error: messageOf(error) }, 'a push registration could not be deleted'),
       );
+  }
+  /** Resolves once the registrations are deleted, and throws if they are not. */
+  async #erase(sessions: readonly number[]): Promise<void> {
+    if (sessions.length === 0) return;
+    await this.#writes.run(() => this.#store.forget(sessions));
+    for (const id of sessions) this.#rows.delete(id);
+    this.changed();
   }
   #shown({ platform, app_id, environment, created_at }: DeviceRow): PushDevice {
     return {
