@@ -100,12 +100,12 @@ async function unpack(
   const work = async (): Promise<void> => {
     for (let next = left.shift(); next; next = left.shift()) {
       const deb = path.join(archives, next.file);
-      const outcome = await run(['dpkg-deb', '--extract', deb, into], signal ? { signal } : {});
-      if (outcome.code !== 0) {
-        const full = /No space left|Disk quota/.test(outcome.stderr);
+      const extracted = await run(['dpkg-deb', '--extract', deb, into], signal ? { signal } : {});
+      if (extracted.code !== 0) {
+        const full = /No space left|Disk quota/.test(extracted.stderr);
         throw new ProvisionError(
           full ? 'disk' : 'failed',
-          `${next.file} could not be unpacked: ${outcome.stderr.trim().slice(-300)}`,
+          `${next.file} could not be unpacked: ${extracted.stderr.trim().slice(-300)}`,
         );
       }
       done += 1;
