@@ -30,6 +30,8 @@ async function ldapTools(t: TestContext) {
         { env: { HOME: folder, ...env }, maxBuffer: 16_777_216 },
         (error, out, err) => resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
       );
+      // Only `ldapmodify` reads its input; the others may have ended before.
+      child.stdin?.on('error', () => undefined);
       child.stdin?.end(input);
     });
 }
