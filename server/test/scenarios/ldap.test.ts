@@ -1,8 +1,12 @@
 /** A source of the phonebook beside a real slapd from Debian's packages. */
 import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
 import net from 'node:net';
 import type { AddressInfo } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
 import { test } from 'node:test';
+import { issueCertificate } from '../../src/adapters/certificates/local-authority.ts';
 import { phonebookSourcesRig } from '../support/phonebook-sources-rig.ts';
 import { startSlapd } from '../support/slapd.ts';
 
@@ -94,6 +98,55 @@ test('phonebook source - follows a real slapd by pages: added, changed and delet
     { address: `${address}/dc=x`, password },
   ])
     assert.equal((await change(wrong)).status, 400, JSON.stringify(wrong));
+});
+
+test('phonebook source - a base that is no name and a CA that is no certificate are refused by their field', async (t) => {
+  const rig = await phonebookSourcesRig(t);
+  const source = {
+    kind: 'ldap',
+    title: 'Company',
+    address: 'ldaps://ldap.example.com',
+    enabled: false,
+  } as const;
+  const base = 'ou=people,dc=example,dc=com';
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-ldap-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const { certificate: pem } = await issueCertificate(folder, ['127.0.0.1'], Date.now());
+  const create = (ldap: object) => rig.call('POST', 'sources', { ...source, ldap });
+  for (const wrong of [
+    'people',
+    '=people',
+    'ou=',
+    'ou=people,',
+    'ou=people;dc=example',
+    'ou=R"D',
+    'ou=a\\zz',
+    'ou=a\\',
+  ]) {
+    const { status, json } = await create({ base: wrong });
+    assert.deepEqual([status, json.code], [400, 'invalid_request'], wrong);
+    assert.match(json.detail!, /^ldap\.base: /, wrong);
+  }
+  const key = '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n';
+  for (const wrong of [
+    '',
+    'ldap.pem',
+    key,
+    pem + key,
+    key + pem,
+    pem.slice(0, -40),
+    pem.replace('MII', 'AAA'),
+  ]) {
+    const { status, json } = await create({ base, ca: wrong });
+    assert.deepEqual([status, json.code], [400, 'invalid_request'], wrong);
+    assert.match(json.detail!, /^ldap\.ca: /, wrong);
+  }
+  assert.deepEqual((await rig.call('GET', 'sources')).json, { success: true, sources: [] });
+  const names = [base, 'OU=R\\, D + cn = A\\2b , DC=example', '2.5.4.11=Müller', 'o=#04024869'];
+  for (const name of names) assert.equal((await create({ base: name })).status, 201, name);
+  assert.equal((await create({ base, ca: `The company\n${pem}\n${pem}` })).status, 201);
+  const changed = await rig.call('PATCH', 'sources/1', { ldap: { base, ca: 'no' } });
+  assert.match(changed.json.detail!, /^ldap\.ca: /);
 });
 
 test('phonebook source - an LDAP server that closes, or sends without end, is named and keeps what is known', async (t) => {

@@ -1,15 +1,9 @@
 /** Whether a certificate and a key can be used together now. */
-import { X509Certificate, createPrivateKey } from 'node:crypto';
+import { createPrivateKey } from 'node:crypto';
+import type { X509Certificate } from 'node:crypto';
 import type { CertificateFault, CertificateFaultCode } from '../../ports/certificates.ts';
 import { rfc3339 } from '../../core/clock.ts';
-
-const END = '-----END CERTIFICATE-----';
-/** Certificates of a PEM file, in its order; text between them is left out. Throws where one is damaged. */
-export const certificatesOf = (pem: string): X509Certificate[] =>
-  pem
-    .split(END)
-    .slice(0, -1)
-    .map((part) => new X509Certificate(part.slice(Math.max(0, part.indexOf('-----BEGIN'))) + END));
+import { certificatesOf } from '../../core/pem.ts';
 
 const fault = (code: CertificateFaultCode, detail: string): CertificateFault => ({ code, detail });
 

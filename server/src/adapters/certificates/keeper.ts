@@ -14,7 +14,8 @@ import type {
   Certificates,
   CertificateState,
 } from '../../ports/certificates.ts';
-import { certificatesOf, faultOf } from './check.ts';
+import { certificatesOf } from '../../core/pem.ts';
+import { faultOf } from './check.ts';
 import { AUTHORITY_FILE, issueCertificate } from './local-authority.ts';
 
 interface Pair {

@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import path from 'node:path';
 import * as x509 from '@peculiar/x509';
-import { certificatesOf } from './check.ts';
+import { certificatesOf } from '../../core/pem.ts';
 import { replaceFile } from '../../core/files.ts';
 
 x509.cryptoProvider.set(webcrypto as never);

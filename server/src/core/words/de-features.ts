@@ -50,6 +50,10 @@ export const features: Readonly<Record<string, string>> = {
   'the API key is not valid': 'der API-Schlüssel ist nicht gültig',
   'address: write it as ldaps://ldap.example.com': 'address: schreiben Sie sie als ldaps://ldap.example.com',
   'ldap.filter: it is not an LDAP filter': 'ldap.filter: das ist kein LDAP-Filter',
+  'ldap.base: write a distinguished name such as ou=people,dc=example,dc=com':
+    'ldap.base: schreiben Sie einen Distinguished Name wie ou=people,dc=example,dc=com',
+  'ldap.ca: give certificates in PEM and nothing else':
+    'ldap.ca: geben Sie Zertifikate in PEM an und nichts anderes',
   'ldap: it goes with the kind ldap': 'ldap: das gehört zur Art ldap',
   'there is no such source': 'es gibt keine solche Quelle',
   'password: the address changes, so give it again':

@@ -49,6 +49,9 @@ export const features: Readonly<Record<string, string>> = {
   'the API key is not valid': 'API anahtarı geçerli değil',
   'address: write it as ldaps://ldap.example.com': 'address: ldaps://ldap.example.com biçiminde yazın',
   'ldap.filter: it is not an LDAP filter': 'ldap.filter: bir LDAP süzgeci değil',
+  'ldap.base: write a distinguished name such as ou=people,dc=example,dc=com':
+    'ldap.base: ou=people,dc=example,dc=com gibi bir ayırt edici ad yazın',
+  'ldap.ca: give certificates in PEM and nothing else': 'ldap.ca: yalnızca PEM biçiminde sertifika verin',
   'ldap: it goes with the kind ldap': 'ldap: ldap türüyle birlikte verilir',
   'there is no such source': 'böyle bir kaynak yok',
   'password: the address changes, so give it again': 'password: adres değişiyor, yeniden girin',

@@ -6,6 +6,7 @@ import { Client, FilterParser, InvalidCredentialsError } from 'ldapts';
 import type { Entry } from 'ldapts';
 import type { LdapSettings } from '@offhook/contract/phonebook-sources.ts';
 import { messageOf, ServiceError } from '../../../core/errors.ts';
+import { certificatesOf } from '../../../core/pem.ts';
 import type { Guard } from '../../../outbound/address-guard.ts';
 import { SyncFailure } from '../../../outbound/sync-schedule.ts';
 import type { Resolve } from '../../../outbound/transport.ts';
@@ -22,8 +23,24 @@ const MAX_ID = 200;
 /** What servers know an entry by: OpenLDAP and others, Active Directory. */
 const IDS = ['entryUUID', 'objectGUID'] as const;
 
+/** Part of a distinguished name whose escapes are replaced (RFC 4514). */
+const NAME_PART = /^ *(?:[A-Za-z][A-Za-z0-9-]*|\d+(?:\.\d+)*) *= *[^ "+,;<>\\\p{Cc}][^"+,;<>\\\p{Cc}]*$/u;
+const isName = (base: string): boolean =>
+  base
+    .replaceAll(/\\(?:[0-9A-Fa-f]{2}|[ "#+,;<=>\\])/g, 'x')
+    .split(/[,+]/)
+    .every((part) => NAME_PART.test(part));
+/** Whether it has certificates and no other block, such as a private key, which replies would show. */
+function isCertificates(pem: string): boolean {
+  try {
+    const { length } = certificatesOf(pem);
+    return length > 0 && length === pem.split('-----BEGIN ').length - 1;
+  } catch {
+    return false;
+  }
+}
 /** Throws `invalid_request` and `webhook_target_refused`. */
-export function checkLdap(address: string, { filter }: LdapSettings, guard: Guard): URL {
+export function checkLdap(address: string, { base, ca, filter }: LdapSettings, guard: Guard): URL {
   const url = URL.parse(address);
   if (url === null || !/^ldaps?:$/.test(url.protocol) || !/^\/?$/.test(url.pathname + url.search + url.hash))
     throw new ServiceError('invalid_request', 'address: write it as ldaps://ldap.example.com');
@@ -36,6 +53,13 @@ export function checkLdap(address: string, { filter }: LdapSettings, guard: Guar
   } catch {
     throw new ServiceError('invalid_request', 'ldap.filter: it is not an LDAP filter');
   }
+  if (!isName(base))
+    throw new ServiceError(
+      'invalid_request',
+      'ldap.base: write a distinguished name such as ou=people,dc=example,dc=com',
+    );
+  if (ca !== null && !isCertificates(ca))
+    throw new ServiceError('invalid_request', 'ldap.ca: give certificates in PEM and nothing else');
   return url;
 }
 
