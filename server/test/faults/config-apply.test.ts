@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { appendFile, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, describe, test } from 'node:test';
+import { promisify } from 'node:util';
 import { loadInstance } from '../../src/adapters/asterisk/process/instance-file.ts';
 import { findLiving, lives } from '../../src/adapters/asterisk/process/living.ts';
 import { apply, ask, begin, held, newest } from '../support/config-steps.ts';
@@ -93,6 +95,8 @@ describe('config apply faults', () => {
     const shadows = async (): Promise<string[]> =>
       (await readdir(path.join(site().dataDir, 'engine'))).filter((name) => name.startsWith('shadow-'));
     await ask(site(), 'PATCH', '/queues/support', { ring_seconds: 33 });
+    await promisify(execFile)('mkfifo', [file('pipe')]);
+    await fault({ log: file('pipe') });
     await begin(site());
     const shadow = await until('a throw-away engine', async () => {
       const [name] = await shadows();
@@ -100,6 +104,8 @@ describe('config apply faults', () => {
       return instance && findLiving(instance);
     });
     await site().kill('SIGKILL');
+    assert.ok(lives(shadow));
+    await fault({});
     await site().start();
     assert.equal((await newest(site())).state, 'rejected');
     assert.deepEqual(await shadows(), []);

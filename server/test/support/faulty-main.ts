@@ -1,7 +1,8 @@
 /**
  * The service with a faulty engine configuration, chosen by `fault.json` in its data folder: `broken` renders files that
- * the engine rejects and hides it from the proof; `hang` stops at a step and writes it to the file `at`; `lie` reports on
- * the first check that the engine does not have the version.
+ * the engine rejects and hides it from the proof; `hang` stops at a step and writes it to the file `at`; `log` lets the
+ * throw-away engine hang in its start at this log file, a pipe without a reader; `lie` reports on the first check that the
+ * engine does not have the version.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -12,6 +13,7 @@ import { startService } from '../../src/boot/service.ts';
 export interface FaultFile {
   readonly broken?: 'option' | 'bracket' | 'application' | 'priority';
   readonly hang?: 'writing' | 'written' | 'reloading' | 'reloaded' | 'verified';
+  readonly log?: string;
   readonly lie?: true;
 }
 const BREAK: Readonly<
@@ -66,8 +68,12 @@ function faulty(real: EngineConfig, folder: string): EngineConfig {
     read: (name, backup) => real.read(name, backup),
     certify: (files) => real.certify(files),
     prepare: (files, signal) => real.prepare(files, signal),
-    prove: (files, signal) =>
-      real.prove(new Map([...files].map(([name, text]) => [name, whole.get(text) ?? text])), signal),
+    prove(files, signal) {
+      const proven = new Map([...files].map(([name, text]) => [name, whole.get(text) ?? text]));
+      const { log } = fault();
+      if (log !== undefined) proven.set('logger.conf', `${proven.get('logger.conf')}${log} => error\n`);
+      return real.prove(proven, signal);
+    },
     async write(files) {
       await at('writing');
       const names = await real.write(files);
