@@ -430,7 +430,7 @@ describe('self-service', () => {
     await set(person, OFF);
   });
 
-  test('self-service - fifty changes of presence per second are published at a human rate', async () => {
+  test('self-service - changes of presence without a pause are published at a human rate', async () => {
     const person = await site().person('1012');
     const before = said('1012').length;
     const ask = (path: string, body: object) =>
@@ -439,18 +439,31 @@ describe('self-service', () => {
         headers: { authorization: `Bearer ${person.token}`, 'content-type': 'application/json' },
         body: JSON.stringify(body),
       });
-    const replies: Response[] = [];
-    // In sequence, so that none is refused for too many waiting requests of one person.
-    for (let i = 0; i < 50; i += 1)
-      replies.push(await ask('/api/v1/presence', { personal: 'away', note: `${i}` }));
-    const refused = replies.filter(({ status }) => status === 429);
+    /** Sends four at a time, below the limit of waiting requests, until some are refused; returns the replies. */
+    async function flood(path: string, body: (i: number) => object): Promise<Response[]> {
+      const replies: Response[] = [];
+      while (replies.filter(({ status }) => status === 429).length < 3) {
+        const four = [0, 1, 2, 3].map((i) => ask(path, body(replies.length + i)));
+        replies.push(...(await Promise.all(four)));
+      }
+      assert.ok(replies.every(({ status }) => status === 200 || status === 429));
+      return replies;
+    }
+    const began = performance.now();
+    const replies = await flood('/api/v1/presence', (i) => ({ personal: 'away', note: `${i}` }));
+    const seconds = (performance.now() - began) / 1000;
+    const refused = replies.find(({ status }) => status === 429);
     const let_through = replies.filter(({ status }) => status === 200).length;
-    assert.deepEqual([let_through + refused.length, refused[0]?.headers.get('retry-after')], [50, '1']);
-    assert.ok(let_through >= 30 && let_through < 48, `${let_through} changes of presence in a moment`);
+    assert.equal(refused?.headers.get('retry-after'), '1');
+    const most = 31 + 3 * seconds;
+    assert.ok(let_through >= 30 && let_through <= most, `${let_through} changes in ${seconds} s`);
     assert.ok(said('1012').length - before <= let_through, 'what was refused is heard by nobody');
-    const features: number[] = [];
-    for (let i = 0; i < 10; i += 1) features.push((await ask(PATH, { dnd_enabled: true })).status);
-    assert.ok(features.includes(429), `features count with it: ${features.join(' ')}`);
+    // The bucket is shared: the first of the features are not let through as a burst of their own.
+    const asked = performance.now();
+    const features = await flood(PATH, () => ({ dnd_enabled: true }));
+    const allowed = features.filter(({ status }) => status === 200).length;
+    const refilled = 2 + (3 * (performance.now() - asked)) / 1000;
+    assert.ok(allowed <= refilled, `features count with it: ${allowed} of ${features.length}`);
     const supervisor = await site().person('1002');
     const path = '/api/v1/extensions/1012/features';
     for (let i = 0; i < 40; i += 1) assert.equal((await send(supervisor, 'PUT', path, OFF)).status, 200);
