@@ -17,6 +17,7 @@ describe('call control', () => {
     await using own = await site().phone('1007');
     await using other = await site().phone('1008');
     const [hanako, olha] = [await site().person('1007'), await site().person('1008')];
+    await shows(hanako, '1007', 'online', 'idle');
     const { status, operation } = await ask(site(), hanako, '', { to: '1008' });
     assert.equal(status, 202);
     assert.equal(operation.state, 'pending');
@@ -91,6 +92,7 @@ describe('call control', () => {
     await using colleague = await site().phone('1011');
     await using office = await site().phone('1002');
     const [zoe, soren] = [await site().person('1003'), await site().person('1002')];
+    await shows(zoe, '1003', 'online', 'idle');
     const { operation: placed } = await ask(site(), zoe, '', { to: '1010', device: 'desk' });
     const agent = await desk.incoming();
     agent.ring();
@@ -244,6 +246,7 @@ describe('call control', () => {
     await using nosy = await site().phone('1004');
     const people = await Promise.all(['1003', '1002', '1004'].map((who) => site().person(who)));
     const [zoe, soren, jose] = people as [Person, Person, Person];
+    await shows(zoe, '1003', 'online', 'idle');
     const { operation } = await ask(site(), zoe, '', { to: '1010' });
     await (await desk.incoming()).answer();
     const other = await customer.incoming();

@@ -8,6 +8,7 @@ import { extensions } from '../support/company.ts';
 import { assertToldAnew } from '../support/conversation-rebuild.ts';
 import { lasting, ring, talk, useStage } from '../support/conversation-stage.ts';
 import { leg } from '../support/expected-conversation.ts';
+import { shows } from '../support/steps.ts';
 import { until } from '../support/until.ts';
 
 const plain = { direction: 'internal', answered: null } as const;
@@ -149,6 +150,7 @@ describe('conversations: services', () => {
       await using a = await stage.phone('2028');
       await using b = await stage.phone('2029');
       const person = await stage.site().person('2028');
+      await shows(person, '2028', 'online', 'idle');
       await ask(stage.site(), person, '', { to: '2029' });
       const own = await a.incoming();
       own.ring();
