@@ -17,5 +17,7 @@ export const PhoneDirectoryQuery = z.object({
     .trim()
     .max(64)
     .default('')
-    .describe('Words that are each part of name, company or number. Without them the newest customers.'),
+    .describe(
+      'Words that are each part of name, company or department, or number. Without them the newest customers and the colleagues.',
+    ),
 });

@@ -125,9 +125,9 @@ export const phonebook = area({
     tool: false,
     produces: ['text/xml'],
     errors: ['invalid_request', 'not_authenticated', 'forbidden', 'store_unavailable'],
-    summary: 'Shared customers as the XML directory of a desk phone',
+    summary: 'Shared customers and colleagues as the XML directory of a desk phone',
     description:
-      'Desk phones send no bearer token, so the path holds an API key with the scope `phonebook:phones`, which opens nothing else. An entry for each number, by name: 1,000 at most for Yealink, 100 for Snom, 32 for Cisco, 2,000 for Grandstream.',
+      'Desk phones send no bearer token, so the path holds an API key with the scope `phonebook:phones`, which opens nothing else. An entry for each number of a shared customer and for each active extension, by name: 1,000 at most for Yealink, 100 for Snom, 32 for Cisco, 2,000 for Grandstream; where not all have room, at most half of them are extensions.',
   },
   export: {
     method: 'GET',

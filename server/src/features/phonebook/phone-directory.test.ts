@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sax from 'sax';
+import { personFixture } from '../../../test/support/directory-fixture.ts';
 import { OTHER_KEY, PHONE_KEY, phonebookRig } from '../../../test/support/phonebook-rig.ts';
 
 /** Texts of the elements with these names, in order, of a document that a strict parser accepts. */
@@ -21,7 +22,8 @@ function textsOf(xml: string, ...names: string[]): string[] {
 }
 
 test('phonebook - desk phones read the shared customers in the format of their maker', async (t) => {
-  const { create, host } = await phonebookRig(t);
+  const { create, directory, host } = await phonebookRig(t);
+  for (const { extension } of directory.people()) directory.change(extension, { active: false });
   const get = async (file: string, q = '', key = PHONE_KEY) => {
     const query = new URLSearchParams({ ...(q !== '' && { q }), mac: '00:15:65:00:00:01' }).toString();
     const url = `/api/v1/phonebook/phones/${key}/${file}?${query}`;
@@ -95,4 +97,39 @@ test('phonebook - a directory of a desk phone is bounded, and a search finds wha
   ] as const)
     assert.equal(textsOf(await get(file, ''), 'Telephone', 'phonenumber').length, most);
   assert.ok((await get('snom.xml', at(4_005).slice(0, -1))).includes(at(4_005)));
+});
+
+test('phonebook - desk phones read active colleagues beside customers, and neither list crowds out the other', async (t) => {
+  const { create, directory, host } = await phonebookRig(t);
+  const get = async (file: string, q = '') =>
+    (await host.app.inject(`/api/v1/phonebook/phones/${PHONE_KEY}/${file}?q=${encodeURIComponent(q)}`)).body;
+  directory.change('1003', { name: 'Béa <Süd>', department: 'Service & Parts' });
+  await create({ name: 'Acme', company: null, shared: true, numbers: [{ number: '+49 30 901820' }] });
+  const listed = ['Acme', 'Ada', 'Béa <Süd> (Service & Parts)', 'Cem', 'Dan', 'Eve', 'Sam'];
+  for (const file of ['yealink.xml', 'snom.xml', 'cisco.xml', 'phonebook.xml'])
+    assert.deepEqual(textsOf(await get(file), 'Name', 'LastName'), listed, file);
+  const numbers = async (q: string) => textsOf(await get('yealink.xml', q), 'Telephone');
+  assert.deepEqual(await numbers('bea sud'), ['1003']);
+  assert.deepEqual(await numbers('parts'), ['1003']);
+  assert.deepEqual(await numbers('100'), ['1001', '1003', '1004', '1005', '1006', '1002']);
+  assert.deepEqual(await numbers('off'), []);
+  directory.change('1003', { active: false });
+  assert.deepEqual(await numbers('bea'), []);
+
+  // 32 entries for Cisco: half of them for each where both have more.
+  const colleagues = Array.from({ length: 40 }, (_, n) =>
+    personFixture(100 + n, String(2_000 + n), `new${n}`),
+  );
+  for (const one of colleagues) directory.put(one);
+  const kinds = async () => {
+    const all = textsOf(await get('cisco.xml'), 'Telephone');
+    return [all.length, all.filter((number) => number.startsWith('+')).length];
+  };
+  assert.deepEqual(await kinds(), [32, 1]);
+  for (let n = 0; n < 20; n += 1)
+    await create({ name: `Customer ${n}`, shared: true, numbers: [{ number: `+49 30 90190${10 + n}` }] });
+  assert.deepEqual(await kinds(), [32, 16]);
+  for (const { extension } of [...colleagues.slice(5), ...directory.people().slice(0, 7)])
+    directory.change(extension, { active: false });
+  assert.deepEqual(await kinds(), [26, 21]);
 });

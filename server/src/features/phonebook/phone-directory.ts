@@ -1,4 +1,6 @@
 import type { PhoneDirectoryFile } from '@offhook/contract/phonebook-directory.ts';
+import { matcherOf, searched } from '@offhook/contract/search.ts';
+import type { Person } from '../../ports/directory.ts';
 import type { CustomerRow } from './rows.ts';
 
 /** Characters that XML 1.0 cannot hold, not even escaped. */
@@ -10,12 +12,24 @@ interface Entry {
   readonly name: string;
   readonly number: string;
 }
+const named = (name: string, marks: readonly (string | null)[]): string => {
+  const all = marks.filter((mark) => mark !== null);
+  return all.length === 0 ? name : `${name} (${all.join(', ')})`;
+};
 /** An entry for each number; its name has company and, beside other numbers of the customer, the label. */
 const entriesOf = ({ name, company, numbers }: CustomerRow): Entry[] =>
-  numbers.map(({ number, e164, label }) => {
-    const marks = [company, numbers.length > 1 ? label : null].filter((mark) => mark !== null);
-    return { name: marks.length === 0 ? name : `${name} (${marks.join(', ')})`, number: e164 ?? number };
-  });
+  numbers.map(({ number, e164, label }) => ({
+    name: named(name, [company, numbers.length > 1 ? label : null]),
+    number: e164 ?? number,
+  }));
+/** Extensions of the company that match `q`, or all of them. */
+function colleaguesOf(people: readonly Person[], q: string): Entry[] {
+  const fits = matcherOf(q);
+  return people
+    .filter(({ active }) => active)
+    .filter(({ name, department, extension }) => fits(searched([name, department], [extension])))
+    .map(({ name, department, extension }) => ({ name: named(name, [department]), number: extension }));
+}
 /** The format that Cisco published, which others took over with another name of the root. */
 const listed =
   (root: string) =>
@@ -52,9 +66,20 @@ const byName = new Intl.Collator();
 
 /** Number of customers that a file lists at most. */
 export const mostOf = (file: PhoneDirectoryFile): number => FORMATS[file].most;
-/** The customers as a desk phone reads them, by name. */
-export function directoryOf(file: PhoneDirectoryFile, rows: readonly CustomerRow[], title: string): string {
+/**
+ * Colleagues and customers that match `q` as a desk phone reads them, by name; `rows` are the customers. Where not all
+ * have room, colleagues take at most half of it.
+ */
+export function directoryOf(
+  file: PhoneDirectoryFile,
+  q: string,
+  { people, rows }: { readonly people: readonly Person[]; readonly rows: readonly CustomerRow[] },
+): string {
   const { most, write } = FORMATS[file];
-  const entries = rows.flatMap(entriesOf).toSorted((a, b) => byName.compare(a.name, b.name));
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${write(entries.slice(0, most), title)}`;
+  const sorted = (entries: readonly Entry[]) => entries.toSorted((a, b) => byName.compare(a.name, b.name));
+  const customers = sorted(rows.flatMap(entriesOf));
+  const room = Math.max(most / 2, most - customers.length);
+  const colleagues = sorted(colleaguesOf(people, q)).slice(0, room);
+  const entries = sorted([...colleagues, ...customers.slice(0, most - colleagues.length)]);
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${write(entries, q === '' ? 'Phonebook' : q)}`;
 }

@@ -52,7 +52,7 @@ export interface Phonebook extends Customers {
   page(who: Caller, query: PhonebookQuery): Promise<{ customers: Customer[]; next_cursor: string | null }>;
   lookup(who: Caller, number: string): Promise<{ e164: string | null; customers: Customer[] }>;
   one(who: Caller, id: number): Promise<Customer>;
-  /** The shared customers as a desk phone reads them. */
+  /** Shared customers and colleagues as a desk phone reads them. */
   directory(who: Pick<Caller, 'key'>, file: PhoneDirectoryFile, q: string): Promise<string>;
   /** Throws `invalid_request`, `forbidden` and `limit_reached`. */
   create(actor: Actor, wanted: NewCustomer): Promise<Customer>;
@@ -111,7 +111,10 @@ export async function createPhonebook(options: PhonebookOptions): Promise<Phoneb
 }
 
 type Reads = Pick<Phonebook, 'directory' | 'page' | 'lookup' | 'named' | 'one'>;
-function readsOf(store: PhonebookStore, { e164, isPerson }: Omit<Checks, 'report'>): Reads {
+function readsOf(
+  store: PhonebookStore,
+  { directory, e164, isPerson }: Omit<Checks, 'report'> & Pick<PhonebookOptions, 'directory'>,
+): Reads {
   const keyIn = (number: string): string | null => e164(number) ?? digitsOf(number);
   return {
     async page(who, { q, cursor, limit = 50 }) {
@@ -128,7 +131,7 @@ function readsOf(store: PhonebookStore, { e164, isPerson }: Omit<Checks, 'report
       const { rows } = await (q === ''
         ? store.page(EVERYONE, null, most)
         : store.search(EVERYONE, q, null, most));
-      return directoryOf(file, rows, q === '' ? 'Phonebook' : q);
+      return directoryOf(file, q, { people: directory.people(), rows });
     },
     async lookup(who, number) {
       checkWholeSite(who);
