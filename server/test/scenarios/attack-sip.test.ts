@@ -94,9 +94,9 @@ describe('attacks over SIP', () => {
     const incoming = await callee.incoming();
     await incoming.answer();
     await call.answered();
-    const listed = await until('the call in the list', async () => {
-      const { body } = await ask<{ calls: { call_id: string }[] }>('1002', '/api/v1/calls');
-      return body.calls[0];
+    const listed = await until('the talk in the list', async () => {
+      const { body } = await ask<{ calls: { call_id: string; state: string }[] }>('1002', '/api/v1/calls');
+      return body.calls.find(({ state }) => state === 'connected');
     });
     const listening = await ask('1002', `/api/v1/calls/${listed.call_id}/listen`, {});
     assert.equal(listening.status, 202, listening.text);
