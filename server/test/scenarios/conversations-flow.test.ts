@@ -11,7 +11,6 @@ const Live = z.object({
   calls: z.array(z.object({ extensions: z.array(z.string()), answered_at: z.string().nullable() })),
 });
 const plain = { direction: 'internal', ended_by: 'caller' } as const;
-const now = (): number => performance.now();
 
 describe('conversations: flow', () => {
   const stage = useStage({
@@ -130,16 +129,15 @@ describe('conversations: flow', () => {
       await call.answered();
       await lasting(800);
       await call.digits('1');
-      const chosen = now();
       const at = await b.incoming();
       at.ring();
       await lasting(800);
       await at.answer();
-      const met = now();
       await talk(1, call, at);
       await call.hangup();
       await at.ended();
       const { ended } = call.times;
+      const { began: chosen, answered: met } = at.times;
       await stage.is({
         ...plain,
         disposition: 'answered',

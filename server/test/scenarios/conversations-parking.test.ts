@@ -75,19 +75,18 @@ describe('conversations: parking', () => {
       const [call, at] = await connect(a, '2030', b);
       await talk(1, call, at);
       const id = await stage.open('2030');
-      const held = now();
       const { operation } = await ask(stage.site(), person, `/${id}/transfer`, {
         kind: 'attended',
         to: '2031',
       });
       const further = await c.incoming();
+      const held = further.times.began;
       further.ring();
       await lasting(1000);
       await further.answer();
       await doneBy(stage.site(), operation, 'operation.completed');
       await talk(1.2, at, further);
-      const together = now();
-      await pressKeys(stage.site(), '2030', 'DD');
+      const together = await pressKeys(stage.site(), '2030', 'DD');
       // The held party hears the others again once connected.
       await call.hears(75);
       await talk(1.2, call, at, further);

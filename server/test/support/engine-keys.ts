@@ -5,7 +5,8 @@ import { loadInstance } from '../../src/adapters/asterisk/process/instance-file.
 import type { Site } from './site.ts';
 import { until } from './until.ts';
 
-export async function pressKeys(site: Site, extension: string, keys: string): Promise<void> {
+/** Resolves to the time at which the keys were sent, on the phones' clock. */
+export async function pressKeys(site: Site, extension: string, keys: string): Promise<number> {
   const instance = loadInstance(site.dataDir)!;
   const shown = await site.engineCli('core show channels concise');
   const channel = shown
@@ -19,8 +20,10 @@ export async function pressKeys(site: Site, extension: string, keys: string): Pr
   const { user, secret } = instance.ami_actions;
   const send = (...lines: string[]): void => void socket.write(`${lines.join('\r\n')}\r\n\r\n`);
   send('Action: Login', `Username: ${user}`, `Secret: ${secret}`);
+  const sent = performance.now();
   for (const key of keys) send('Action: PlayDTMF', `Channel: ${channel}`, `Digit: ${key}`, 'Receive: true');
   const done = (): boolean => said.split('Response: Success').length - 1 === keys.length + 1;
   await until(`the engine to take ${keys}`, done, { seen: () => ({ said }) });
   socket.destroy();
+  return sent;
 }
