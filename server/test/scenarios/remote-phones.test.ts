@@ -4,19 +4,19 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { before, describe, test } from 'node:test';
 import { SECRET, extensions, prepareCompany } from '../support/company.ts';
-import { freePort, freeRange } from '../support/ports.ts';
 import type { WebPhone } from '../support/browser.ts';
 import { registerPhone } from '../support/phone.ts';
 import type { Phone } from '../support/phone.ts';
 import { ADDRESSES, inNet, isInside, letUdpOut, noNets, runInNets } from '../support/nets/nets.ts';
+import { officeNetwork, pageAtHome } from '../support/nets/office.ts';
 import { remotePhone } from '../support/nets/remote-phone.ts';
 import { useBrowser, useSite } from '../support/use-site.ts';
 
 const HEARD = 50;
 
 if (isInside) {
-  const [tlsPort, turnPort, relayPorts] = [await freePort(), await freePort(), await freeRange(40)];
-  const server = { host: ADDRESSES.officeGateway, port: tlsPort };
+  const network = await officeNetwork();
+  const server = { host: ADDRESSES.officeGateway, port: network.tls_port };
   describe('remote phones', () => {
     const browser = useBrowser(inNet('home'));
     const site = useSite(() => ({
@@ -26,17 +26,7 @@ if (isInside) {
         people: extensions(2001, 2004),
         encrypted: ['2001'],
         objects: {
-          network: [
-            {
-              name: 'site',
-              external_address: ADDRESSES.officeGateway,
-              local_nets: ['192.168.10.0/24', '127.0.0.0/8'],
-              tls_port: tlsPort,
-              turn_port: turnPort,
-              turn_relay_ports: { from: relayPorts, to: relayPorts + 39 },
-              ice_hosts: [{ local: ADDRESSES.office, external: ADDRESSES.officeGateway }],
-            },
-          ],
+          network: [network],
         },
       }),
     }));
@@ -47,12 +37,6 @@ if (isInside) {
         password: SECRET,
         at: { host: ADDRESSES.office, port: 0 },
       });
-    async function pageAtHome() {
-      const { sip } = (await site().person('2003')).login;
-      const outside = (url: string): string => url.replace(ADDRESSES.office, ADDRESSES.officeGateway);
-      const turn = sip.turn && { ...sip.turn, urls: sip.turn.urls.map(outside) };
-      return await browser().phone({ ...sip, ws_url: outside(sip.ws_url), turn });
-    }
     /** The office calls the page, both hear each other, and the page is closed. */
     async function isCalled(page: WebPhone, office: Phone): Promise<void> {
       const call = await office.invite('2003');
@@ -100,7 +84,7 @@ if (isInside) {
     });
 
     test('remote phones - a browser at home and a phone in the office call each other', async () => {
-      const page = await pageAtHome();
+      const page = await pageAtHome(site(), browser(), '2003');
       await using office = await phoneInOffice();
       await page.call('2002');
       const incoming = await office.incoming();
@@ -117,7 +101,7 @@ if (isInside) {
     test('remote phones - a browser whose firewall drops UDP talks through TURN over TCP', async (t) => {
       t.after(() => letUdpOut(true));
       letUdpOut(false);
-      const page = await pageAtHome();
+      const page = await pageAtHome(site(), browser(), '2003');
       await using office = await phoneInOffice();
       await isCalled(page, office);
     });

@@ -112,7 +112,7 @@ export async function registerPhone(options: PhoneOptions): Promise<Phone> {
   return phone;
 }
 /** A line of `pjsip show contacts`: the endpoint of a trunk, the address of its far side and what the last OPTIONS found. */
-const CONTACT = /^ *Contact: +([^/\s]+)\/sip:(\S+) +\S+ +(\w+)/gm;
+const CONTACT = /^ *Contact: +([^/\s]+)\/sip:([^;\s]+)\S* +\S+ +(\w+)/gm;
 /**
  * The far side of a trunk, known by address and never registered. `extension` is the caller number of its calls; it
  * receives every call over the trunk. Asterisk dials no contact without a successful OPTIONS, so this resolves after one;

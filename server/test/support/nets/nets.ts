@@ -55,13 +55,14 @@ export async function runInNets(file: string): Promise<{ readonly code: number; 
   return { code: code ?? -1, out };
 }
 
-function run(command: readonly string[], input = ''): void {
+function run(command: readonly string[], input = ''): string {
   const [program = '', ...args] = command;
-  const done = spawnSync(program, args, { input, encoding: 'utf8' });
+  const done = spawnSync(program, args, { input, encoding: 'utf8', maxBuffer: 16 << 20 });
   if (done.error) throw done.error;
   if (done.status !== 0) throw new Error(`${command.join(' ')}: ${done.stderr || done.stdout}`);
+  return done.stdout;
 }
-const ip = (text: string): void => run(['ip', ...text.split(' ')]);
+const ip = (text: string): string => run(['ip', ...text.split(' ')]);
 
 interface Gateway {
   readonly net: 'office' | 'home';
@@ -86,24 +87,22 @@ function addGateway({ net, outside, inside }: Gateway): void {
   ip(`-n ${net} addr add ${inside}.2/24 dev lan`);
   ip(`-n ${net} link set lan up`);
   ip(`-n ${net} route add default via ${inside}.1`);
-  run(inGateway(net, 'sysctl', '-qw', 'net.ipv4.ip_forward=1'));
+  run(['ip', 'netns', 'exec', gateway, 'sysctl', '-qw', 'net.ipv4.ip_forward=1']);
 }
+/** Runs nftables in a namespace; `rules` are its standard input. Returns what it prints. */
+export const nftIn = (namespace: string, args: readonly string[], rules = ''): string =>
+  run(
+    ['ip', 'netns', 'exec', namespace, ...(JSON.parse(process.env[NFT] ?? '[]') as string[]), ...args],
+    rules,
+  );
 /** Ports that the router of the home drops, e.g. `udp dport 5060`; an empty rule drops nothing. */
 export function blockAtHome(rule: string): void {
-  const nft = JSON.parse(process.env[NFT] ?? '[]') as string[];
-  run(inGateway('home', ...nft, 'flush', 'chain', 'ip', 'filter', 'blocked'));
+  nftIn('home-gateway', ['flush', 'chain', 'ip', 'filter', 'blocked']);
   if (rule !== '')
-    run(inGateway('home', ...nft, 'add', 'rule', 'ip', 'filter', 'blocked', ...rule.split(' '), 'drop'));
+    nftIn('home-gateway', ['add', 'rule', 'ip', 'filter', 'blocked', ...rule.split(' '), 'drop']);
 }
 /** Whether UDP leaves the home; a firewall that drops it is the usual one of hotels and offices. */
 export const letUdpOut = (allowed: boolean): void => blockAtHome(allowed ? '' : 'meta l4proto udp');
-const inGateway = (net: Gateway['net'], ...command: string[]): string[] => [
-  'ip',
-  'netns',
-  'exec',
-  `${net}-gateway`,
-  ...command,
-];
 
 /** The office passes everything on to its machine; the home lets nothing in and gives each flow a port at random. */
 const RULES = {
@@ -123,7 +122,7 @@ table ip filter {
 } as const;
 
 /** Builds the nets in the namespace of this process. */
-function build(nft: readonly string[]): void {
+function build(): void {
   run(['mount', '-t', 'tmpfs', 'tmpfs', '/run']);
   ip('netns add public');
   ip('-n public link set lo up');
@@ -132,12 +131,12 @@ function build(nft: readonly string[]): void {
   ip('-n public link set bridge up');
   addGateway({ net: 'office', outside: ADDRESSES.officeGateway, inside: '192.168.10' });
   addGateway({ net: 'home', outside: ADDRESSES.homeGateway, inside: '192.168.20' });
-  for (const net of ['office', 'home'] as const) run(inGateway(net, ...nft, '-f', '-'), RULES[net]);
+  for (const net of ['office', 'home'] as const) nftIn(`${net}-gateway`, ['-f', '-'], RULES[net]);
 }
 
 if (import.meta.main) {
   const [, , file = ''] = process.argv;
-  build(JSON.parse(process.env[NFT] ?? '[]') as string[]);
+  build();
   const [program = '', ...args] = inNet('office', process.execPath, file);
   const done = spawnSync(program, args, { env: { ...process.env, [INSIDE]: 'office' }, stdio: 'inherit' });
   process.exitCode = done.status ?? 1;
