@@ -3,6 +3,7 @@ export const ROUTES = {
   session: {
     whoAmI: 'GET /api/v1/session',
     sip: 'GET /api/v1/session/sip',
+    createSignInCode: 'POST /api/v1/session/sign-in-code',
     devices: 'GET /api/v1/sessions',
     end: 'DELETE /api/v1/sessions/:id',
     changePassword: 'POST /api/v1/session/password body',
@@ -208,6 +209,7 @@ export const ROUTES = {
     list: 'GET /api/v1/people query',
     get: 'GET /api/v1/people/:extension',
     sessions: 'GET /api/v1/people/:extension/sessions',
+    createSignInCode: 'POST /api/v1/people/:extension/sign-in-code',
     endSession: 'DELETE /api/v1/people/:extension/sessions/:id',
     endSessions: 'DELETE /api/v1/people/:extension/sessions',
     disableOtp: 'POST /api/v1/people/:extension/otp/disable',

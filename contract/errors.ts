@@ -30,6 +30,11 @@ export const ERRORS = {
   not_authenticated: { status: 401, retry: 'after_change', title: 'Sign in first' },
   invalid_credentials: { status: 401, retry: 'after_change', title: 'Unknown person or wrong password' },
   otp_required: { status: 401, retry: 'after_change', title: 'The second factor is missing or wrong' },
+  sign_in_code_invalid: {
+    status: 401,
+    retry: 'after_change',
+    title: 'The code for signing in is not valid',
+  },
   account_disabled: { status: 403, retry: 'never', title: 'This account is not active' },
   forbidden: { status: 403, retry: 'never', title: 'Your level does not allow this' },
   second_factor_required: {

@@ -92,6 +92,25 @@ export const Ping = z.object({
   server_time: z.int(),
   signed_in: z.boolean().describe('True where the request had a valid session or API key.'),
 });
+/** Of a code that a phone exchanges for a session. */
+export const SignInCodeReply = z
+  .object({
+    success: z.literal(true),
+    code: z.string().describe('For one use.'),
+    uri: z
+      .string()
+      .describe(
+        'Text of the QR code: `offhook://sign-in` with the address `site` of this service and the `code`.',
+      ),
+    expires_at: z.string().describe('Two minutes after the code was created.'),
+  })
+  .meta({ id: 'SignInCodeReply' });
+/** Body of `POST /api/auth/code`. */
+export const CodeSignIn = z.strictObject({
+  code: text(128).min(1),
+  device_name: text(128).nullish(),
+  platform: text(64).nullish(),
+});
 /** Body of `POST /api/v1/session/password`. */
 export const PasswordChange = z.strictObject({
   current_password: Password,

@@ -7,7 +7,7 @@ import {
   PersonSessions,
   SessionsEnded,
 } from '../people.ts';
-import { Done } from '../session.ts';
+import { Done, SignInCodeReply } from '../session.ts';
 import type { ErrorCode } from '../errors.ts';
 import { area } from '../operation.ts';
 
@@ -43,6 +43,20 @@ export const people = area({
     reply: PersonSessions,
     errors: ERRORS,
     summary: 'Devices of a person',
+  },
+  createSignInCode: {
+    method: 'POST',
+    path: '/api/v1/people/:extension/sign-in-code',
+    tag: 'people',
+    audit: 'session.code_created',
+    level: 'admin',
+    confirm: true,
+    proves: true,
+    params: PersonPath,
+    reply: SignInCodeReply,
+    errors: [...ERRORS, 'account_disabled', 'limit_reached'],
+    summary: 'Create a code with which the phone of a person signs in',
+    tool: false,
   },
   endSession: {
     method: 'DELETE',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  CodeSignIn,
   DeviceSessions,
   Done,
   LoginReply,
@@ -13,6 +14,7 @@ import {
   PasswordChange,
   SessionConfirmation,
   SessionConfirmed,
+  SignInCodeReply,
   SipReply,
   WhoAmI,
 } from '../session.ts';
@@ -43,6 +45,26 @@ const login = {
 export const signIn = area({
   login,
   loginAlias: { ...login, path: '/api/mobile/login.php' },
+  byCode: {
+    method: 'POST',
+    path: '/api/auth/code',
+    tag: 'sessions',
+    audit: 'session.login',
+    level: 'public',
+    body: CodeSignIn,
+    reply: LoginReply,
+    errors: [
+      'invalid_request',
+      'sign_in_code_invalid',
+      'invalid_credentials',
+      'too_many_attempts',
+      'overloaded',
+      'store_unavailable',
+    ],
+    summary: 'Sign in by a code',
+    description:
+      'Once, and within two minutes of its creation. Failures count as those of signing in. The session does not count as confirmed and sets no cookie.',
+  },
   refresh: {
     method: 'GET',
     path: '/api/mobile/refresh.php',
@@ -88,6 +110,21 @@ export const session = area({
     summary: 'SIP credentials of my phones',
     description:
       'The same as `sip` of the sign-in, for a page that was loaded again and keeps no password. It is of this session and ends with it.',
+  },
+  createSignInCode: {
+    method: 'POST',
+    path: '/api/v1/session/sign-in-code',
+    tag: 'sessions',
+    audit: 'session.code_created',
+    level: 'user',
+    confirm: true,
+    proves: true,
+    reply: SignInCodeReply,
+    errors: ['account_disabled', 'invalid_request', 'limit_reached', 'not_found', 'store_unavailable'],
+    summary: 'Create a code with which my phone signs in',
+    description:
+      'For `POST /api/auth/code`. It ends after its use, after two minutes, with this session and with a change of the password. A fourth open code replaces the oldest.',
+    tool: false,
   },
   devices: {
     method: 'GET',

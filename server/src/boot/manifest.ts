@@ -117,7 +117,7 @@ export function manifestOf(parts: Features): readonly Feature[] {
           turn,
           pushConfig: () => push.services.config(),
         });
-        return [signIn, session, peopleOperations(sessions.others)];
+        return [signIn, session, peopleOperations(sessions.others, sessions.codes)];
       },
     },
     {

@@ -119,7 +119,7 @@ async function openSite(
   addOperations(host.app, [
     signIn,
     session,
-    peopleOperations(sessions.others),
+    peopleOperations(sessions.others, sessions.codes),
     auditOperations(audit),
     frontDoorOperations({ config, version: '0.0.0-test', clock }),
     healthOperations({ metrics: host.metrics, engineUp, checks: options.checks ?? [] }),

@@ -1,5 +1,10 @@
 /** Refusals of agents, calls, history and what else people work with in German. */
 export const features: Readonly<Record<string, string>> = {
+  'this code is unknown, was used, or has expired':
+    'dieser Code ist unbekannt, schon benutzt oder abgelaufen',
+  'too many codes are open; try again in two minutes':
+    'es sind zu viele Codes offen; versuchen Sie es in zwei Minuten wieder',
+  'extension: this person has no password': 'extension: diese Person hat kein Passwort',
   'The engine adapter failed: {0}': 'die Anbindung der Anlage ist gescheitert: {0}',
   'The engine did not confirm within {0} s: {1}': 'die Anlage hat nicht innerhalb von {0} s bestätigt: {1}',
   '{0} was taken out of {1} meanwhile': '{0} wurde inzwischen aus {1} herausgenommen',

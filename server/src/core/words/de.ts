@@ -14,6 +14,7 @@ export const de: Words = {
     token_in_url: 'Ein Token gehört nicht in die Adresse',
     not_authenticated: 'Melden Sie sich zuerst an',
     invalid_credentials: 'Person unbekannt oder Passwort falsch',
+    sign_in_code_invalid: 'Der Code zum Anmelden gilt nicht',
     otp_required: 'Der zweite Faktor fehlt oder ist falsch',
     second_factor_required: 'Schalten Sie zuerst den zweiten Faktor ein',
     position_unknown: 'Diese Position ist nicht in der Liste der Änderungen',

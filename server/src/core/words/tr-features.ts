@@ -1,5 +1,9 @@
 /** Refusals of agents, calls, history and what else people work with in Turkish. */
 export const features: Readonly<Record<string, string>> = {
+  'this code is unknown, was used, or has expired': 'bu kod bilinmiyor, kullanılmış ya da süresi dolmuş',
+  'too many codes are open; try again in two minutes':
+    'çok fazla açık kod var; iki dakika sonra yeniden deneyin',
+  'extension: this person has no password': 'extension: bu kişinin parolası yok',
   'The engine adapter failed: {0}': 'santral bağlantısı başarısız oldu: {0}',
   'The engine did not confirm within {0} s: {1}': 'santral {0} saniye içinde onaylamadı: {1}',
   '{0} was taken out of {1} meanwhile': '{0} bu arada {1} kuyruğundan çıkarıldı',

@@ -14,6 +14,7 @@ export const tr: Words = {
     token_in_url: 'Belirteç adreste yer alamaz',
     not_authenticated: 'Önce oturum açın',
     invalid_credentials: 'Kişi bilinmiyor ya da parola yanlış',
+    sign_in_code_invalid: 'Oturum açma kodu geçerli değil',
     otp_required: 'İkinci etken eksik ya da yanlış',
     second_factor_required: 'Önce ikinci etkeni açın',
     position_unknown: 'Bu konum akışta yok',

@@ -8,7 +8,7 @@ import type { Directory, Person } from '../../ports/directory.ts';
 import type { Exchange } from '../../ports/http.ts';
 import type { Served } from '../../ports/operations.ts';
 import { cookieOf, isForeign, setDeviceCookie, setSessionCookie } from './cookies.ts';
-import { NO_PUSH, loginReply, sipOf, userOf } from './replies.ts';
+import { NO_PUSH, codeReply, loginReply, sipOf, userOf } from './replies.ts';
 import type { Issued, Sessions } from './service.ts';
 import type { TurnSigner } from './turn.ts';
 
@@ -26,6 +26,26 @@ export interface SessionOptions {
   /** What an app needs to register for pushes; none without. */
   readonly pushConfig?: () => z.infer<typeof PushConfig> | null;
 }
+type SessionHandlers = Served<typeof session>['handlers'];
+/** The own second factor. */
+const otpHandlers = (
+  sessions: Sessions,
+  site: string,
+): Pick<SessionHandlers, 'otp' | 'beginOtp' | 'confirmOtp' | 'disableOtp'> => ({
+  otp: async ({ caller }) => ({ success: true, enabled: await sessions.otp.isOn(caller.person_id) }),
+  beginOtp: async ({ caller, request }, { body: { current_password } }) => ({
+    success: true,
+    ...(await sessions.otp.enrol(caller, current_password, site, request.ip)),
+  }),
+  confirmOtp: async ({ caller, request }, { body }) => ({
+    success: true,
+    recovery_codes: await sessions.otp.confirm(caller, body.otp, request.ip),
+  }),
+  async disableOtp({ caller, request }, { body: { current_password, otp } }) {
+    await sessions.otp.remove(caller, current_password, otp, request.ip);
+    return { success: true };
+  },
+});
 /** Sign-in, refresh, sign-out, devices and passwords (wire.md section 2). */
 export function sessionOperations({ sessions, directory, config, turn, pushConfig }: SessionOptions): {
   readonly signIn: Served<typeof signIn>;
@@ -72,6 +92,13 @@ export function sessionOperations({ sessions, directory, config, turn, pushConfi
       handlers: {
         login,
         loginAlias: login,
+        byCode: async ({ request, reply }, { body: { code, device_name, platform } }) =>
+          answer(
+            request,
+            reply,
+            await sessions.loginByCode(code, { device_name, platform, ip: request.ip }),
+            false,
+          ),
         async refresh({ request, reply }) {
           const credential = request.credential();
           if (credential === null) throw new ServiceError('not_authenticated', 'sign in first');
@@ -104,6 +131,11 @@ export function sessionOperations({ sessions, directory, config, turn, pushConfi
           const password = await sessions.sipPassword(caller.session_id);
           return { success, sip: sipFor(request, person, password) };
         },
+        createSignInCode: async ({ caller, request }) =>
+          codeReply(
+            await sessions.codes.make({ caller, ip: request.ip }, caller.extension),
+            request.ownOrigin(),
+          ),
         async devices({ caller }) {
           const rows = await sessions.devices(caller.person_id);
           return {
@@ -129,19 +161,7 @@ export function sessionOperations({ sessions, directory, config, turn, pushConfi
           success,
           confirmed_until: rfc3339(await sessions.confirmation.confirm(caller, body, request.ip)),
         }),
-        otp: async ({ caller }) => ({ success, enabled: await sessions.otp.isOn(caller.person_id) }),
-        beginOtp: async ({ caller, request }, { body: { current_password } }) => ({
-          success,
-          ...(await sessions.otp.enrol(caller, current_password, config.siteTitle, request.ip)),
-        }),
-        confirmOtp: async ({ caller, request }, { body }) => ({
-          success,
-          recovery_codes: await sessions.otp.confirm(caller, body.otp, request.ip),
-        }),
-        async disableOtp({ caller, request }, { body: { current_password, otp } }) {
-          await sessions.otp.remove(caller, current_password, otp, request.ip);
-          return { success };
-        },
+        ...otpHandlers(sessions, config.siteTitle),
       },
     },
   };

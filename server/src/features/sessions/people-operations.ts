@@ -2,9 +2,11 @@ import { people as operations } from '@offhook/contract/operations/people.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import type { Served } from '../../ports/operations.ts';
 import type { SignIns } from './people.ts';
+import { codeReply } from './replies.ts';
+import type { SignInCodes } from './sign-in-codes.ts';
 
 /** Sign-ins of other persons, for administrators. */
-export const peopleOperations = (signIns: SignIns): Served<typeof operations> => ({
+export const peopleOperations = (signIns: SignIns, codes: SignInCodes): Served<typeof operations> => ({
   operations,
   handlers: {
     list: async (_, { query }) => ({ success: true, ...(await signIns.page(query)) }),
@@ -26,6 +28,8 @@ export const peopleOperations = (signIns: SignIns): Served<typeof operations> =>
       success: true,
       ended: await signIns.end(actor, params.extension, null),
     }),
+    createSignInCode: async ({ caller, request }, { params }) =>
+      codeReply(await codes.make({ caller, ip: request.ip }, params.extension), request.ownOrigin()),
     async disableOtp(actor, { params }) {
       await signIns.disableOtp(actor, params.extension);
       return { success: true };

@@ -45,6 +45,11 @@ export interface Proof {
    * is not counted.
    */
   guess<T>(caller: Caller, ip: string, judge: (attempt: Attempt) => Promise<T>): Promise<T>;
+  /**
+   * Runs one sign-in by a code, whose hash is given. Throws `sign_in_code_invalid` where `take` finds none, and
+   * `too_many_attempts`, `overloaded`.
+   */
+  code<T>(hash: string, ip: string, take: () => T | null): Promise<T>;
 }
 type Failure = 'unknown' | 'password' | 'disabled' | 'otp' | 'otp_missing';
 
@@ -60,6 +65,45 @@ const refusedEntry = (action: string, who: Person, ip: string, reason: Failure):
   ip,
   detail: { reason },
 });
+
+const failedLogin = (object: string | null, ip: string, reason: Failure | 'code' | null): AuditEntry => ({
+  action: 'session.login_failed',
+  actor: null,
+  object,
+  outcome: 'refused',
+  ip,
+  detail: { reason },
+});
+/** What a person did to their own sign-in. */
+export const ownEntry = (
+  action: string,
+  extension: string,
+  ip: string,
+  detail: AuditEntry['detail'] = {},
+): AuditEntry => ({ action, actor: extension, object: extension, outcome: 'ok', ip, detail });
+
+/** `Proof.code`. */
+function byCode(
+  attempted: <T>(
+    account: string,
+    ip: string,
+    known: Known,
+    judge: (attempt: Attempt) => Promise<T>,
+  ) => Promise<T>,
+  recordFailure: (entry: AuditEntry) => Promise<void>,
+): Proof['code'] {
+  return async (codeHash, ip, take) => {
+    const taken = await attempted(`code:${codeHash}`, ip, {}, (attempt) => {
+      const found = take();
+      if (found === null) attempt.failed();
+      else attempt.succeeded();
+      return Promise.resolve(found);
+    });
+    if (taken !== null) return taken;
+    await recordFailure(failedLogin(null, ip, 'code'));
+    throw new ServiceError('sign_in_code_invalid', 'this code is unknown, was used, or has expired');
+  };
+}
 
 export function createProof(options: ProofOptions): Proof {
   const { store, otp, devices, clock, directory, person, audit, log } = options;
@@ -124,6 +168,7 @@ export function createProof(options: ProofOptions): Proof {
 
   return {
     guess,
+    code: byCode(attempted, recordFailure),
     async signIn(claim) {
       const { name, ip } = claim;
       const who = directory.byExtension(name) ?? directory.byUsername(name);
@@ -137,15 +182,8 @@ export function createProof(options: ProofOptions): Proof {
       );
       if (failure === null && who !== undefined && phc !== null) return { who, phc };
       if (failure !== 'otp_missing') {
-        await recordFailure({
-          action: 'session.login_failed',
-          actor: null,
-          // An unknown name may be a password typed into the wrong field, so it is not audited.
-          object: who?.extension ?? null,
-          outcome: 'refused',
-          ip,
-          detail: { reason: failure },
-        });
+        // An unknown name may be a password typed into the wrong field, so it is not audited.
+        await recordFailure(failedLogin(who?.extension ?? null, ip, failure));
       }
       throw refusal(failure);
     },

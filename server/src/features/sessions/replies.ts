@@ -1,9 +1,10 @@
-import type { LoginReply, PushConfig, SessionUser, Sip } from '@offhook/contract/session.ts';
+import type { LoginReply, PushConfig, SessionUser, SignInCodeReply, Sip } from '@offhook/contract/session.ts';
 import { ROLE_OF_LEVEL } from '@offhook/contract/ids.ts';
 import type { z } from 'zod';
 import { rfc3339 } from '../../core/clock.ts';
 import type { EndpointKind, Person } from '../../ports/directory.ts';
 import type { Issued } from './service.ts';
+import type { SignInCode } from './sign-in-codes.ts';
 import { turnOf } from './turn.ts';
 import type { TurnSigner } from './turn.ts';
 
@@ -66,4 +67,14 @@ export const loginReply = (
   user: userOf(issued.person),
   sip,
   push_config,
+});
+/** A code for signing in, and the text of its QR code. */
+export const codeReply = (
+  { code, expires_at }: SignInCode,
+  site: string,
+): z.infer<typeof SignInCodeReply> => ({
+  success: true,
+  code,
+  uri: `offhook://sign-in?${new URLSearchParams({ site, code }).toString()}`,
+  expires_at: rfc3339(expires_at),
 });

@@ -18,10 +18,11 @@ import { createOtp } from './otp.ts';
 import type { Otp } from './otp.ts';
 import { createSignIns } from './people.ts';
 import type { SignIns } from './people.ts';
-import { createProof } from './proof.ts';
+import { createProof, ownEntry } from './proof.ts';
 import type { Claim, Proof } from './proof.ts';
 import { createSecondFactor } from './second-factor.ts';
 import type { SecondFactor } from './second-factor.ts';
+import { SignInCodes } from './sign-in-codes.ts';
 import { createSessionSip } from './sip.ts';
 import type { SessionSip } from './sip.ts';
 import { SessionStore } from './store.ts';
@@ -84,6 +85,8 @@ export class Sessions implements Authenticator {
   /** Second factor of the caller. */
   readonly otp: SecondFactor;
   readonly confirmation: Confirmation;
+  /** Sign-in by a code that a phone scans. */
+  readonly codes: SignInCodes;
   /** Sign-ins of other people, for administrators. */
   readonly others: SignIns;
   /** Credentials with which the relay checks phones. */
@@ -143,6 +146,7 @@ export class Sessions implements Authenticator {
     });
     this.otp = createSecondFactor(otp, this.#proof, audit);
     this.confirmation = createConfirmation(this.#proof, clock);
+    this.codes = new SignInCodes({ store, proof: this.#proof, directory, person, audit, clock });
     this.others = createSignIns({
       store,
       otp,
@@ -176,23 +180,8 @@ export class Sessions implements Authenticator {
       await this.#store.setPassword(who.id, proven, this.#clock.now(), false);
     }
     const issued = await this.#open(who, proven, { device_name, platform, ip, device });
-    try {
-      await this.#audit.record({
-        action: 'session.login',
-        actor: who.extension,
-        object: who.extension,
-        outcome: 'ok',
-        ip,
-        detail: {
-          session: issued.session_id,
-          device_name: device_name ?? null,
-          platform: platform ?? null,
-        },
-      });
-    } catch (error) {
-      await this.#store.end({ id: issued.session_id }, 'ended', this.#clock.now()).catch(() => []);
-      throw error;
-    }
+    this.confirmation.opened(issued.session_id);
+    await this.#recordLogin(issued, input);
     if (replaces !== undefined) {
       const old = await this.#tokens.owned(replaces);
       if (old !== null && !this.#tokens.isRetired(old.live)) {
@@ -202,6 +191,20 @@ export class Sessions implements Authenticator {
         );
       }
     }
+    return issued;
+  }
+
+  /**
+   * Signs in by a code, which proves less than a password: the session does not count as confirmed. Throws as
+   * `SignInCodes.take`, `invalid_credentials` where the password was changed since, and `store_unavailable`.
+   */
+  async loginByCode(
+    code: string,
+    device: Pick<LoginInput, 'device_name' | 'platform' | 'ip'>,
+  ): Promise<Issued> {
+    const { who, proven, by } = await this.codes.take(code, device.ip);
+    const issued = await this.#open(who, proven, device);
+    await this.#recordLogin(issued, device, { code_of: by });
     return issued;
   }
 
@@ -234,14 +237,9 @@ export class Sessions implements Authenticator {
 
   async logout(caller: Caller, ip: string): Promise<void> {
     this.#ended(await this.#store.end({ id: caller.session_id }, 'logout', this.#clock.now()), 'logout');
-    await this.#audit.record({
-      action: 'session.logout',
-      actor: caller.extension,
-      object: caller.extension,
-      outcome: 'ok',
-      ip,
-      detail: { session: caller.session_id },
-    });
+    await this.#audit.record(
+      ownEntry('session.logout', caller.extension, ip, { session: caller.session_id }),
+    );
   }
 
   /** Ends one session of the caller; throws `not_found`. */
@@ -253,29 +251,18 @@ export class Sessions implements Authenticator {
     );
     if (ids.length === 0) throw new ServiceError('not_found', 'you have no such session');
     this.#ended(ids, 'ended');
-    await this.#audit.record({
-      action: 'session.ended',
-      actor: caller.extension,
-      object: caller.extension,
-      outcome: 'ok',
-      ip,
-      detail: { session: sessionId },
-    });
+    await this.#audit.record(ownEntry('session.ended', caller.extension, ip, { session: sessionId }));
   }
 
   /** Ends every session of the caller and opens a new one. Throws as `login` does. */
   async changePassword(caller: Caller, current: string, next: string, ip: string): Promise<Issued> {
     const who = await this.#proof.again(caller, current, ip, 'session.password_failed');
     const phc = await hashPassword(next);
-    await this.#audit.record({
-      action: 'session.password_changed',
-      actor: who.extension,
-      object: who.extension,
-      outcome: 'ok',
-      ip,
-    });
+    await this.#audit.record(ownEntry('session.password_changed', who.extension, ip));
     await this.#setPassword(who.id, phc);
-    return this.#open(who, phc, { ip });
+    const issued = await this.#open(who, phc, { ip });
+    this.confirmation.opened(issued.session_id);
+    return issued;
   }
 
   /** True when the person's second factor is on; from memory. */
@@ -357,6 +344,7 @@ export class Sessions implements Authenticator {
     for (const id of ids) {
       this.#cache.end(id);
       this.#sip.ended(id);
+      this.codes.sessionEnded(id);
       for (const listener of this.#endListeners) {
         try {
           listener(id, reason);
@@ -385,7 +373,6 @@ export class Sessions implements Authenticator {
       proven,
     };
     const { id, crowded } = await this.#store.add(session);
-    this.confirmation.opened(id);
     this.#ended(crowded, 'crowded');
     const row = { id, person_id: who.id, created_at: at, last_used_at: at, ends_at: session.ends_at };
     this.#sip.opened(row);
@@ -397,6 +384,27 @@ export class Sessions implements Authenticator {
       device: this.#knownDevices.give(who.id, device.device),
       expires_at: this.#tokens.expiry(at, session.ends_at),
     };
+  }
+
+  /** A session whose sign-in the audit trail did not take ends. */
+  async #recordLogin(
+    { session_id, person }: Issued,
+    { device_name, platform, ip }: Pick<LoginInput, 'device_name' | 'platform' | 'ip'>,
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<void> {
+    try {
+      await this.#audit.record(
+        ownEntry('session.login', person.extension, ip, {
+          session: session_id,
+          device_name: device_name ?? null,
+          platform: platform ?? null,
+          ...more,
+        }),
+      );
+    } catch (error) {
+      await this.#store.end({ id: session_id }, 'ended', this.#clock.now()).catch(() => []);
+      throw error;
+    }
   }
 
   /** Ends the session of a replayed or idle token and writes the reason to the audit trail. */

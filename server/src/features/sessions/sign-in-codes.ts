@@ -1,0 +1,97 @@
+/** Codes with which a phone signs in without a password: for one use, for two minutes, in memory only. */
+import { ServiceError } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
+import type { Audit } from '../../ports/audit.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Directory, Person } from '../../ports/directory.ts';
+import type { Actor } from '../../ports/operations.ts';
+import type { Proof } from './proof.ts';
+import type { SessionStore } from './store.ts';
+import { hashOf, newToken } from './tokens.ts';
+
+export const LIFE_MS = 120_000;
+/** Open codes of one person; a further one replaces the oldest. */
+export const MAX_OF_PERSON = 3;
+export const MAX_OPEN = 1_000;
+
+interface Open {
+  readonly person_id: number;
+  /** Hash of the password at that time: a code made before a change of it opens no session. */
+  readonly proven: string;
+  readonly by: string;
+  readonly by_session: number;
+  readonly until: number;
+}
+export interface SignInCode {
+  readonly code: string;
+  /** Milliseconds since 1970. */
+  readonly expires_at: number;
+}
+/** Who signs in by a code, and who made the code. */
+export interface Taken {
+  readonly who: Person;
+  readonly proven: string;
+  readonly by: string;
+}
+export interface SignInCodesDeps {
+  readonly store: Pick<SessionStore, 'password'>;
+  readonly proof: Pick<Proof, 'code'>;
+  readonly directory: Pick<Directory, 'byExtension'>;
+  readonly person: (id: number) => Person | undefined;
+  readonly audit: Audit;
+  readonly clock: Clock;
+}
+
+export class SignInCodes {
+  readonly #deps: SignInCodesDeps;
+  /** By the hash of the code, oldest first. */
+  readonly #open = new Map<string, Open>();
+  constructor(deps: SignInCodesDeps) {
+    this.#deps = deps;
+  }
+  /** Throws `not_found`, `account_disabled`, `invalid_request` for a person without a password, `limit_reached`. */
+  async make({ caller, ip }: Actor, extension: string): Promise<SignInCode> {
+    const { audit, clock, directory, store } = this.#deps;
+    const who = directory.byExtension(extension);
+    if (who === undefined) throw new ServiceError('not_found', say`nobody has the extension ${extension}`);
+    if (!who.active) throw new ServiceError('account_disabled', 'this account is not active');
+    const proven = await store.password(who.id);
+    if (proven === null) throw new ServiceError('invalid_request', 'extension: this person has no password');
+    await audit.record({
+      action: 'session.code_created',
+      actor: caller.extension,
+      object: extension,
+      outcome: 'ok',
+      ip,
+    });
+    const now = clock.now();
+    this.#forget(({ until }) => until <= now);
+    const mine = [...this.#open].filter(([, { person_id }]) => person_id === who.id);
+    for (const [hash] of mine.slice(0, Math.max(0, mine.length - MAX_OF_PERSON + 1))) this.#open.delete(hash);
+    if (this.#open.size >= MAX_OPEN)
+      throw new ServiceError('limit_reached', 'too many codes are open; try again in two minutes');
+    const code = newToken();
+    const until = now + LIFE_MS;
+    const open = { person_id: who.id, proven, by: caller.extension, by_session: caller.session_id, until };
+    this.#open.set(hashOf(code), open);
+    return { code, expires_at: until };
+  }
+  /** Ends the code. Throws `sign_in_code_invalid`, `too_many_attempts`, `overloaded`. */
+  async take(code: string, ip: string): Promise<Taken> {
+    const hash = hashOf(code);
+    return this.#deps.proof.code(hash, ip, () => {
+      const open = this.#open.get(hash);
+      this.#open.delete(hash);
+      if (open === undefined || open.until <= this.#deps.clock.now()) return null;
+      const who = this.#deps.person(open.person_id);
+      return who === undefined || !who.active ? null : { who, proven: open.proven, by: open.by };
+    });
+  }
+  /** Codes made in a session end with it. */
+  sessionEnded(sessionId: number): void {
+    this.#forget(({ by_session }) => by_session === sessionId);
+  }
+  #forget(which: (open: Open) => boolean): void {
+    for (const [hash, open] of this.#open) if (which(open)) this.#open.delete(hash);
+  }
+}
