@@ -312,7 +312,9 @@ test('pbx invariants - after a snapshot the state equals that of a model built f
   fc.assert(
     fc.property(flow, damage, (moves, how) => {
       const { model, take } = begin();
-      for (const e of stream(moves, how)) {
+      for (const told of stream(moves, how)) {
+        // Holds are read from a snapshot only after the link was down.
+        const e = told.type === 'engine.snapshot' ? { ...told, why: 'connect' as const } : told;
         take(e);
         if (e.type !== 'engine.snapshot') continue;
         const fresh = createModel();
@@ -324,7 +326,7 @@ test('pbx invariants - after a snapshot the state equals that of a model built f
         for (const [extension, talk] of model.state.talks) if (talksOn(talk)) offered.add(extension);
         assert.deepEqual(shown(model, offered), shown(fresh, offered));
         // Nothing missing in a snapshot is kept, so a second one finds no difference.
-        assert.deepEqual(take(e), []);
+        assert.deepEqual(take({ ...e, why: 'resync' }), []);
       }
     }),
     { numRuns: RUNS },

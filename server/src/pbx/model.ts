@@ -371,7 +371,7 @@ function snapshotTaken(s: State, t: Turn, event: EngineEventOf<'engine.snapshot'
     for (const agent of s.agents.values())
       if (agent.wrap !== null) agent.wrap = { ...agent.wrap, held: false };
   }
-  applySnapshot(s, t, event.snapshot);
+  applySnapshot(s, t, event);
   tellAgents(s, t);
   s.live = true;
   const differences = t.out.length;

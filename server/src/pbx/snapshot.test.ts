@@ -375,3 +375,42 @@ test('pbx snapshot - a call is found by its id and by the id of a merged one', (
   scene.hangup('2');
   assert.equal(scene.view.call(call('1')), undefined);
 });
+
+test('pbx snapshot - the holder is the side whose other device is on hold; while the link is up, events alone say so', () => {
+  const talk = (scene: Scene): void => {
+    scene.created('1', { endpoint: '1001', state: 'up' });
+    scene.created('2', { endpoint: '1002', of: '1', state: 'up' });
+    for (const id of ['1', '2'])
+      scene.send({ type: 'bridge.entered', bridge: bridge('b'), id: chan(id), holding: false });
+  };
+  const take = (why: 'connect' | 'resync', state: 'ONHOLD' | 'INUSE') =>
+    scene.snapshot(
+      {
+        channels: [
+          channel('1', { endpoint: '1001', state: 'up' }),
+          channel('2', { endpoint: '1002', of: '1', state: 'up' }),
+        ],
+        bridged: ['1', '2'].map((id) => ({ bridge: bridge('b'), channel: chan(id), holding: false })),
+        devices: [
+          { endpoint: '1001', state: 'INUSE' },
+          { endpoint: '1002', state },
+        ],
+      },
+      why,
+    );
+  const holders = (scene: Scene) =>
+    scene.view.calls().flatMap(({ legs }) => legs.flatMap((l) => (l.held ? [l.extension] : [])));
+  const scene = new Scene();
+  talk(scene);
+  scene.told.length = 0;
+  take('connect', 'ONHOLD');
+  assert.deepEqual(holders(scene), ['1001']);
+  take('resync', 'INUSE');
+  assert.deepEqual(holders(scene), ['1001']);
+  take('connect', 'INUSE');
+  assert.deepEqual(holders(scene), []);
+  assert.deepEqual(
+    types(scene.told).filter((type) => type.startsWith('call.')),
+    ['call.held', 'call.retrieved'],
+  );
+});

@@ -1,5 +1,5 @@
 import type { ChannelId } from '@offhook/contract/ids.ts';
-import type { DeviceState, EngineChannel, EngineSnapshot } from '../ports/engine.ts';
+import type { DeviceState, EngineChannel, EngineEventOf, EngineSnapshot } from '../ports/engine.ts';
 import { noteAgent } from './agent-state.ts';
 import { agentOf, closeResumed, memberRemoved, memberSeen } from './agents.ts';
 import { endCall, legBeside, relink } from './calls.ts';
@@ -33,7 +33,7 @@ import { seeTrunks } from './trunks.ts';
  * Replaces the model's state by the engine's and emits the differences as `resync`. Present channels are
  * applied before missing ones, so that a call that went on during the gap never ends.
  */
-export function applySnapshot(s: State, t: Turn, snapshot: EngineSnapshot): void {
+export function applySnapshot(s: State, t: Turn, { snapshot, why }: EngineEventOf<'engine.snapshot'>): void {
   const present = new Set(snapshot.channels.map((c) => c.id));
   for (const channel of snapshot.channels) seeChannel(s, t, channel);
   const bridged = new Map(snapshot.bridged.map((b) => [b.channel, b]));
@@ -53,7 +53,9 @@ export function applySnapshot(s: State, t: Turn, snapshot: EngineSnapshot): void
   if (snapshot.features !== undefined) featuresSeen(s, t, snapshot.features);
   seeDevices(s, t, snapshot);
   seeTrunks(s, t, snapshot.trunks);
-  seeHeld(s, t, snapshot.held_here ?? []);
+  // While the link was up, each hold was an event, and newer than a device state.
+  if (why === 'connect') seeHolders(s, t);
+  seeHeldHere(s, t, snapshot.held_here ?? []);
   seeParked(s, t, snapshot.parked);
   for (const call of s.calls.values()) {
     if (call.channels.length === 0) endCall(s, t, call.id, 'engine_lost');
@@ -154,22 +156,33 @@ function seeDevices(s: State, t: Turn, snapshot: EngineSnapshot): void {
   for (const extension of changed) refreshPresence(s, t, extension);
 }
 
-/** A snapshot does not show which channel is on hold; the device state does if the device has only one channel. */
-function seeHeld(s: State, t: Turn, here: readonly ChannelId[]): void {
-  const heldHere = new Set(here);
+/**
+ * A snapshot does not show which channel holds its other side. The engine reports `ONHOLD` for the device of that other side,
+ * which says so if the device has only one channel.
+ */
+function seeHolders(s: State, t: Turn): void {
   const legs = new Map<string, number>();
+  for (const { endpoint } of s.channels.values())
+    if (endpoint !== null) legs.set(endpoint, (legs.get(endpoint) ?? 0) + 1);
   for (const ch of s.channels.values()) {
-    if (ch.endpoint !== null) legs.set(ch.endpoint, (legs.get(ch.endpoint) ?? 0) + 1);
+    if (ch.kind !== 'endpoint') continue;
+    const other = legBeside(s, ch);
+    const endpoint = other !== null && legBeside(s, other) === ch ? other.endpoint : null;
+    const device = endpoint !== null && legs.get(endpoint) === 1 ? s.devices.get(endpoint) : undefined;
+    const held = device?.state === 'ONHOLD';
+    // A hold from before the restart was already published.
+    if (s.synced) channelHeld(s, t, ch.id, held);
+    else if (ch.held !== held) setChannel(s, t, ch, { held });
   }
+}
+/** Holds by a command of the service, which a snapshot shows. */
+function seeHeldHere(s: State, t: Turn, here: readonly ChannelId[]): void {
+  const heldHere = new Set(here);
   for (const ch of s.channels.values()) {
     if (ch.kind !== 'endpoint' || ch.endpoint === null) continue;
-    const onHold = s.devices.get(ch.endpoint)?.state === 'ONHOLD';
-    const clear = onHold || legs.get(ch.endpoint) === 1;
-    if (clear && ch.held !== onHold) setChannel(s, t, ch, { held: onHold });
     const held_here = heldHere.has(ch.id);
-    // A hold from before the restart was already published.
     if (s.synced) channelHeld(s, t, ch.id, held_here, 'operation');
-    else if (held_here) setChannel(s, t, s.channels.get(ch.id) ?? ch, { held_here });
+    else if (held_here) setChannel(s, t, ch, { held_here });
   }
 }
 

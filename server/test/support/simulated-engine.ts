@@ -134,7 +134,6 @@ export class SimEngine {
   #device(endpoint: string): DeviceState {
     const own = this.#legs((c) => c.endpoint === endpoint)[0];
     if (own === undefined) return this.#down.has(endpoint) ? 'UNAVAILABLE' : 'NOT_INUSE';
-    if (this.#held.has(own.id)) return 'ONHOLD';
     return own.state === 'ringing' ? 'RINGING' : 'INUSE';
   }
   #tellDevice(id: ChannelId | string | null): void {
@@ -315,7 +314,6 @@ export class SimEngine {
     if (held) this.#held.add(leg.id);
     else this.#held.delete(leg.id);
     this.#tell({ type: 'channel.held', id: leg.id, held });
-    this.#tellDevice(leg.id);
   }
   join_queue(a: number, b: number): void {
     const from = this.#pick(
