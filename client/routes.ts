@@ -181,7 +181,8 @@ export const ROUTES = {
     services: 'GET /api/v1/push-services',
     setFcm: 'PUT /api/v1/push-services/fcm body',
     setApns: 'PUT /api/v1/push-services/apns body',
-    removeService: 'DELETE /api/v1/push-services/:platform',
+    removeFcm: 'DELETE /api/v1/push-services/fcm',
+    removeApns: 'DELETE /api/v1/push-services/apns',
     test: 'POST /api/v1/push-services/:platform/test body slow',
   },
   config: {

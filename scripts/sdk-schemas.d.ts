@@ -28,6 +28,7 @@ type Fields<T extends Shape, Side extends 'output' | 'input', Where> = Flat<
 
 export interface ZodString extends ZodType<string, string, 'never'> {}
 export interface ZodEmail extends ZodType<string, string, 'never'> {}
+export interface ZodURL extends ZodType<string, string, 'never'> {}
 export interface ZodIPv4 extends ZodType<string, string, 'never'> {}
 export interface ZodCIDRv4 extends ZodType<string, string, 'never'> {}
 export interface ZodCIDRv6 extends ZodType<string, string, 'never'> {}

@@ -12,6 +12,14 @@ import {
 import { area } from '../operation.ts';
 import { Done } from '../session.ts';
 
+const removal = {
+  method: 'DELETE',
+  tag: 'push',
+  audit: 'push_service.removed',
+  level: 'admin',
+  reply: Done,
+  errors: ['not_found', 'store_unavailable'],
+} as const;
 const service = {
   method: 'PUT',
   tag: 'push',
@@ -82,16 +90,15 @@ export const push = area({
     summary: 'Set Apple Push Notification service (APNs)',
     description: 'With a key for token-based connections (.p8).',
   },
-  removeService: {
-    method: 'DELETE',
-    path: '/api/v1/push-services/:platform',
-    tag: 'push',
-    audit: 'push_service.removed',
-    level: 'admin',
-    params: PushServicePath,
-    reply: Done,
-    errors: ['not_found', 'store_unavailable'],
-    summary: 'Remove a push service',
+  removeFcm: {
+    ...removal,
+    path: '/api/v1/push-services/fcm',
+    summary: 'Remove Firebase Cloud Messaging',
+  },
+  removeApns: {
+    ...removal,
+    path: '/api/v1/push-services/apns',
+    summary: 'Remove Apple Push Notification service',
   },
   test: {
     method: 'POST',

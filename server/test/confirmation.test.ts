@@ -19,6 +19,7 @@ const OTHERWISE = new Map([
   ['post /api/v1/session/otp/disable', 'takes the password itself'],
   ['post /api/v1/session/otp/confirm', 'follows the one that takes the password'],
   ['post /api/v1/stream/ticket', 'opens one stream of the same session'],
+  ['put /api/v1/session/push', 'takes the address of the own app, which opens nothing here'],
 ]);
 /** Operations without a secret that need a confirmation as well. */
 const WEIGHTY = [

@@ -13,6 +13,7 @@ export const CHECK_NAMES = [
   'doctor',
   'emergency_calls',
   'trunks',
+  'ldap',
   'connectors',
   'journal',
   'store',

@@ -170,6 +170,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'ExecIf($[$[${LEN(${FILTER(!#-[]-~,${D})})} = ${LEN(${D})}] & ${REGEX("^(PJSIP/${EXTEN}/sips?:[]A-Za-z0-9@:\\;=._~%+*!/?[-]+(&|$))*$" ${D})}]?NoOp():Set(LOCAL(D)=PJSIP/${EXTEN}))',
     'Return(${D}',
   ],
+  // The number of addresses, not their text.
+  'own-devices': ['GotoIf(${LEN(${PJSIP_DIAL_CONTACTS(${EXTEN})})}?found)'],
+  wake: ['GotoIf(${LEN(${PJSIP_DIAL_CONTACTS(${EXTEN})})}?there)'],
   'watch-forward': [
     'GotoIf(${LEN(${REDIRECTING(to-num)})}?:over)',
     'Set(OFFHOOK_ASKED=${REDIRECTING(to-num)})',

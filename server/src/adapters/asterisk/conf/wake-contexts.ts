@@ -23,8 +23,8 @@ const BEGAN = conf`OFFHOOK_WAKE_BEGAN`;
 /** For `WaitForCondition`, which replaces the hash by a dollar each time it looks. */
 const there = addressesOf(conf`#`);
 const isOver = conf`#{LEN(#{${WAKE_OVER}})}`;
-const note = (outcome: ConfText): ConfText =>
-  conf`CELGenUserEvent(${PUSHED},$\{EXTEN}:${outcome}:$[$\{STRFTIME(,,%s%3q)} - $\{${BEGAN}}])`;
+const note = (result: ConfText): ConfText =>
+  conf`CELGenUserEvent(${PUSHED},$\{EXTEN}:${result}:$[$\{STRFTIME(,,%s%3q)} - $\{${BEGAN}}])`;
 
 export const wakeContexts: ConfText = context(conf`wake`, [
   exten(conf`_X.`, [
