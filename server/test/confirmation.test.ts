@@ -13,6 +13,7 @@ const SECRET = /^(?:secret|password|sip_password|recovery_codes|token|ticket)$/;
 const OTHERWISE = new Map([
   ['post /api/auth/login', 'is the sign-in'],
   ['post /api/mobile/login.php', 'is the sign-in'],
+  ['post /api/auth/code', 'is the sign-in'],
   ['post /api/v1/session/password', 'takes the password itself'],
   ['post /api/v1/session/confirm', 'takes the password itself'],
   ['post /api/v1/session/otp', 'takes the password itself'],
