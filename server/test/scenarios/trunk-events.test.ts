@@ -55,8 +55,16 @@ describe('trunk events', () => {
       new RegExp(`${trunk}/sip:.* ${word} `).test(await site().engineCli('pjsip show contacts')),
     );
   };
-  const known = (): Promise<boolean> =>
-    until('both trunks have a state', () => told('north').length > 0 && told('locked').length > 0);
+  /** After its start the engine waits up to 20 s for the first OPTIONS and some for the first REGISTER; these are sent now. */
+  const known = async (): Promise<void> => {
+    for (const line of [
+      'pjsip qualify trunk-north',
+      'pjsip qualify trunk-locked',
+      'pjsip send register trunk-locked',
+    ])
+      await site().engineCli(line);
+    await until('both trunks have a state', () => told('north').length > 0 && told('locked').length > 0);
+  };
   const last = (name: string): string => told(name).at(-1)?.split(' ').slice(0, 3).join(' ') ?? '';
 
   test('start - an answering trunk is up, one whose registration is refused is down and names it', async () => {
