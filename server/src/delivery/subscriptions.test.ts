@@ -49,7 +49,17 @@ test('stream - events for all readers follow a cursor too', async (t) => {
 test('stream - an event of a noun without a topic reaches no client', async (t) => {
   const rig = await streamRig(t);
   const client = await rig.open('admin');
-  const topics = ['presence', 'calls', 'parking', 'history', 'queues', 'agents', 'config', 'system'];
+  const topics = [
+    'presence',
+    'calls',
+    'parking',
+    'history',
+    'queues',
+    'agents',
+    'trunks',
+    'config',
+    'system',
+  ];
   client.send({ op: 'subscribe', id: 1, topics });
   await client.next('subscribed');
   const forgotten = { ...linkDown(), type: 'gossip.heard' } as unknown as DomainEvent;
