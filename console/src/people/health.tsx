@@ -17,6 +17,7 @@ import { figuresOf } from './figures.ts';
 import { Ago, Facts, Mark, PageHead, Rows, Section } from '../app/page-parts.tsx';
 import { TrunkStates } from '../app/trunk-states.tsx';
 import { wordsOf } from '../app/words.ts';
+import { trunkTroublesOf } from './trunk-detail.ts';
 
 const t = wordsOf('system');
 /** Reason for a missing engine; a text without translation stays unchanged. */
@@ -138,6 +139,11 @@ function detailText(detail: string): string {
   const differ =
     /^in the last day: (\d+) conversations differ, (\d+) gaps(?:, the newest (\S+) to (\S+))?$/.exec(detail);
   if (differ !== null) return differText(differ);
+  const troubles = trunkTroublesOf(detail);
+  if (troubles !== null)
+    return troubles
+      .map(({ reason, name, since }) => t(`trunk_${reason}`, { name, time: formatDateTime(since) }))
+      .join(' · ');
   return reasonText(detail.replace(/^\w+: /, ''));
 }
 function Checks(): ReactNode {

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { trunkTroubles } from '../../../server/src/features/trunks/service.ts';
+import { trunkTroublesOf } from './trunk-detail.ts';
+
+const SINCE = '2026-11-24T03:00:00.000Z';
+
+test('trunk detail - what the service writes is read back, whatever a title contains', () => {
+  const titles = ['North', 'A, since 1990; B: 2', 'no answer: C', 'x'.repeat(80)];
+  const trunks = titles.map((title, i) => ({
+    name: `t${i}`,
+    title,
+    endpoint: `trunk-t${i}`,
+    enabled: true,
+    max_calls: null,
+  }));
+  const reasons = ['no_answer', 'registration_failed'] as const;
+  const detail = trunkTroubles({
+    trunks: () => trunks,
+    live: {
+      live: true,
+      as_of: 0,
+      calls: () => [],
+      trunk: (name) => {
+        const reason = reasons[Number(name.slice(1)) % 2]!;
+        return {
+          name,
+          state: reason === 'no_answer' ? 'unreachable' : 'rejected',
+          reason,
+          since: Date.parse(SINCE),
+          round_trip_ms: null,
+        };
+      },
+    },
+  }).join('; ');
+  assert.deepEqual(
+    trunkTroublesOf(detail)?.map(({ reason, name, since }) => [reason, name, Date.parse(since)]),
+    titles.map((title, i) => [reasons[i % 2], title, Date.parse(SINCE)]),
+  );
+});
+
+test('trunk detail - any other text is none', () => {
+  for (const text of ['', 'written', 'no answer in 2 s', 'no answer: North', 'no answer: North, since never'])
+    assert.equal(trunkTroublesOf(text), null, text);
+});
