@@ -4,6 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { issueCertificate } from '../../server/src/adapters/certificates/local-authority.ts';
 import { crmFile, startCrm } from '../../server/test/support/crm.ts';
 import type { Crm, Mood } from '../../server/test/support/crm.ts';
 import { startRadicale } from '../../server/test/support/radicale.ts';
@@ -224,5 +225,59 @@ describe('connectors', () => {
     await dialog(page).getByRole('button', { name: 'Delete' }).click();
     await row.waitFor({ state: 'detached' });
     assert.deepEqual((await admin.phonebook.list({ q: 'address book' })).customers, []);
+  });
+
+  test('connectors - filter, attributes and CA of an LDAP server are stored, shown, refused with their field and emptied', async () => {
+    const admin = await clientOf(site(), '1001');
+    const page = await adminAt('/admin/connectors');
+    await page.getByRole('button', { name: 'New address book' }).click();
+    const form = dialog(page);
+    const field = (name: string) => form.getByLabel(name, { exact: true });
+    await form.getByText('LDAP', { exact: true }).click();
+    await form.getByRole('textbox', { name: 'Name', exact: true }).fill('Company');
+    await form.getByRole('textbox', { name: 'Server' }).fill('ldaps://ldap.example.com');
+    await form.getByRole('textbox', { name: 'Entries below' }).fill('ou=people,dc=example,dc=com');
+    await field('Filter').fill('(mobile=*)');
+    await field('Attribute of the name').fill('displayName');
+    await field('Attributes of the numbers').fill('mobile = cell\n\nipPhone\n');
+    await field('Trusted certificates (CA)').fill('no certificate');
+    await form.getByRole('button', { name: 'Follow address book' }).click();
+    await form.getByRole('alert').getByText('ldap.ca').waitFor();
+    await assertAccessibleInBoth(page, 'ldap-settings');
+    const { certificate } = await issueCertificate(site().dataDir, ['127.0.0.1'], Date.now());
+    await field('Trusted certificates (CA)').fill(certificate);
+    await form.getByRole('button', { name: 'Follow address book' }).click();
+    const row = page.getByRole('row').filter({ hasText: 'Company' });
+    await row.waitFor();
+    const stored = async () =>
+      (await admin.phonebookSources.list()).sources.find(({ title }) => title === 'Company')!.ldap!;
+    assert.deepEqual(await stored(), {
+      base: 'ou=people,dc=example,dc=com',
+      filter: '(mobile=*)',
+      attributes: {
+        name: 'displayName',
+        company: 'o',
+        email: 'mail',
+        numbers: { mobile: 'cell', ipPhone: null },
+      },
+      ca: certificate,
+    });
+    await row.getByRole('button', { name: 'Change' }).click();
+    assert.equal(await field('Attributes of the numbers').inputValue(), 'mobile = cell\nipPhone');
+    for (const name of [
+      'Filter',
+      'Attribute of the name',
+      'Attributes of the numbers',
+      'Trusted certificates (CA)',
+    ])
+      await field(name).fill('');
+    await form.getByRole('button', { name: 'Save' }).click();
+    await form.waitFor({ state: 'detached' });
+    const { attributes, ca, filter } = await stored();
+    assert.deepEqual(
+      [ca, filter.includes('telephoneNumber'), attributes.name, Object.keys(attributes.numbers)],
+      [null, true, 'cn', ['telephoneNumber', 'mobile', 'homePhone']],
+    );
+    assertNoTrouble(page);
   });
 });

@@ -23,13 +23,14 @@ import { Rows, Section, useChange } from '../app/page-parts.tsx';
 import { useClient } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
 import { wordsOf } from '../app/words.ts';
+import { LdapFields, settingsOf, textsOf } from './ldap-fields.tsx';
 import { FOLLOW_MS } from './parts.tsx';
 
 const t = wordsOf('connectors');
 
 const SOURCES = 'phonebook-sources';
 /** Limits of the contract, which is not loaded here. */
-const MOST = { title: 80, address: 500, base: 500, username: 200, password: 500 };
+const MOST = { title: 80, address: 500, username: 200, password: 500 };
 
 interface FormProps {
   /** Null creates a source. */
@@ -39,7 +40,7 @@ interface FormProps {
 function SourceForm({ source, onClose }: FormProps): ReactNode {
   const client = useClient();
   const [kind, setKind] = useState(source?.kind ?? 'carddav');
-  const [base, setBase] = useState(source?.ldap?.base ?? '');
+  const [ldap, setLdap] = useState(() => textsOf(source?.ldap ?? null));
   const [title, setTitle] = useState(source?.title ?? '');
   const [address, setAddress] = useState(source?.address ?? '');
   const [username, setUsername] = useState(source?.username ?? '');
@@ -47,8 +48,8 @@ function SourceForm({ source, onClose }: FormProps): ReactNode {
   const [enabled, setEnabled] = useState(source?.enabled ?? true);
   const change = useChange(
     () => {
-      const ldap = kind === 'ldap' && { ldap: { ...source?.ldap, base } };
-      const wanted = { title, address, username, enabled, ...ldap };
+      const settings = kind === 'ldap' && { ldap: settingsOf(ldap) };
+      const wanted = { title, address, username, enabled, ...settings };
       return source === null
         ? client.phonebookSources.create({ ...wanted, kind, password })
         : client.phonebookSources.change(source.id, { ...wanted, ...(password !== '' && { password }) });
@@ -90,17 +91,7 @@ function SourceForm({ source, onClose }: FormProps): ReactNode {
           onChange={(event) => setAddress(event.currentTarget.value)}
           required
         />
-        {kind === 'ldap' && (
-          <TextInput
-            label={t('source_base')}
-            description={t('source_base_hint')}
-            placeholder="ou=people,dc=example,dc=com"
-            value={base}
-            maxLength={MOST.base}
-            onChange={(event) => setBase(event.currentTarget.value)}
-            required
-          />
-        )}
+        {kind === 'ldap' && <LdapFields texts={ldap} onChange={setLdap} />}
         <TextInput
           label={t('source_user')}
           value={username}
