@@ -252,10 +252,15 @@ describe('phone', () => {
     await says(c, 'Missed');
     await button(a, 'Transfer').click();
     await panel(a).getByLabel('Transfer to').fill('fourn');
-    // The names found later move no button from under the pointer.
+    // The names found later move no button from under the pointer. Both places are read at once, because the card above may go.
     const below = async (): Promise<number> => {
-      const [field, pressed] = [panel(a).getByLabel('Transfer to'), button(a, 'Transfer now')];
-      return (await pressed.boundingBox())!.y - (await field.boundingBox())!.y;
+      const pressed = await button(a, 'Transfer now').elementHandle();
+      return panel(a)
+        .getByLabel('Transfer to')
+        .evaluate(
+          (field, other) => other!.getBoundingClientRect().y - field.getBoundingClientRect().y,
+          pressed,
+        );
     };
     const placed = await below();
     await panel(a)
