@@ -13,6 +13,8 @@ import { notAudio } from './formats/source.ts';
 const MOST_ENTRIES = 3_000;
 const MOST_FILE_BYTES = 4 * 1_048_576;
 const MOST_BYTES = 128 * 1_048_576;
+/** Limit of one file. */
+const MOST_MS = 30_000;
 
 export interface ArchivedFile {
   /** Path in the archive, without `.` or `..`. */
@@ -114,6 +116,14 @@ async function formatOf(file: string): Promise<'zip' | 'gzip' | 'tar' | null> {
     ? 'tar'
     : null;
 }
+/** Rejects where the next file takes too long: a broken archive once left its stream without an end and without an error. */
+async function inTime<T>(next: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error('the next file did not come in time')), MOST_MS);
+  });
+  return Promise.race([next, late]).finally(() => clearTimeout(timer));
+}
 /**
  * Regular files of an archive, one after the other. Throws `not_audio` for what is no archive, is broken, or has links or paths
  * that lead outside, and `sound_too_large`.
@@ -121,14 +131,19 @@ async function formatOf(file: string): Promise<'zip' | 'gzip' | 'tar' | null> {
 export async function* archivedFiles(file: string): AsyncGenerator<ArchivedFile> {
   const format = await formatOf(file);
   if (format === null) throw notAudio('not a zip, tar or tar.gz archive');
+  const source = format === 'zip' ? null : createReadStream(file);
+  const unpacked =
+    source === null ? unzipped(file) : untarred(format === 'gzip' ? source.compose(createGunzip()) : source);
   try {
-    if (format === 'zip') yield* unzipped(file);
-    else {
-      const bytes = createReadStream(file);
-      yield* untarred(format === 'gzip' ? bytes.compose(createGunzip()) : bytes);
+    for (;;) {
+      const { done, value } = await inTime(unpacked.next());
+      if (done === true) return;
+      yield value;
     }
   } catch (error) {
     if (error instanceof ServiceError || (error as NodeJS.ErrnoException).code === 'ENOSPC') throw error;
     throw new ServiceError('not_audio', 'the archive is broken', { cause: error });
+  } finally {
+    source?.destroy();
   }
 }
