@@ -136,6 +136,19 @@ test('languages - hostile and broken archives are refused, and nothing is writte
   assert.equal(await lstat(path.join(folder, '../x.wav')).catch(() => null), null);
 });
 
+test('languages - a cut archive is refused however late this process sees its end', async (t) => {
+  const { upload } = await rig(t);
+  const cut = (await tarGzOf([{ name: 'beep.wav', bytes: sound() }])).subarray(0, -20);
+  // A busy process: the end of the file and the error of its contents come at one turn of the event loop.
+  const cell = new Int32Array(new SharedArrayBuffer(4));
+  const busy = setInterval(() => void Atomics.wait(cell, 0, 0, 20), 1);
+  try {
+    for (let i = 0; i < 6; i += 1) await refused(upload(cut), 'not_audio', /broken/);
+  } finally {
+    clearInterval(busy);
+  }
+});
+
 test('languages - all sounds share one limit, and a language in use is not deleted', async (t) => {
   const { sets, actor, upload, files, used, lines } = await rig(t, 2_000 + GSM.length);
   await upload(zipOf([{ name: 'beep.gsm', bytes: GSM }]));
