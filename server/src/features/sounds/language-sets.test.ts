@@ -143,7 +143,7 @@ test('languages - a cut archive is refused however late this process sees its en
   const cell = new Int32Array(new SharedArrayBuffer(4));
   const busy = setInterval(() => void Atomics.wait(cell, 0, 0, 20), 1);
   try {
-    for (let i = 0; i < 6; i += 1) await refused(upload(cut), 'not_audio', /broken/);
+    for (let i = 0; i < 12; i += 1) await refused(upload(cut), 'not_audio', /broken/);
   } finally {
     clearInterval(busy);
   }
