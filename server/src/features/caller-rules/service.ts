@@ -6,9 +6,9 @@ import { MAX_CALLER_RULES } from '@offhook/contract/caller-rules.ts';
 import type { CallerRule, NewCallerRule, RuleAction } from '@offhook/contract/caller-rules.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { includesLevel } from '@offhook/contract/ids.ts';
-import { Backoff } from '../../core/backoff.ts';
+import { EngineCopy } from '../../commands/engine-copy.ts';
 import { rfc3339 } from '../../core/clock.ts';
-import { ServiceError, messageOf } from '../../core/errors.ts';
+import { ServiceError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { writeQueue } from '../../core/queue.ts';
 import { say } from '../../core/said.ts';
@@ -35,7 +35,6 @@ export interface CallerRuleDeps {
   readonly publish: (events: readonly DomainEvent[]) => void;
 }
 const PATIENCE_MS = 30_000;
-const RETRY = { first_ms: 500, most_ms: 60_000, spread: [0.5, 1] } as const;
 const ANONYMOUS = 'anonymous';
 const NONE: StoredCallerRule = { number: null, prefix: null, by: null };
 const shown = ({ id, action, match, number, note, created_by, created_at }: RuleRow): CallerRule => ({
@@ -55,18 +54,18 @@ export class CallerRules {
   /** Newest first. */
   #rows: readonly RuleRow[];
   readonly #writes = writeQueue(PATIENCE_MS);
-  readonly #end = new AbortController();
-  readonly #backoff = new Backoff(RETRY);
-  #enforced = false;
-  #isUp = false;
-  #wanted = 0;
-  #syncing: Promise<void> | null = null;
+  readonly #copy: EngineCopy;
   /** True while an erasure waits for the engine to delete the last callers of phones. */
   #forgets = false;
 
   private constructor(deps: CallerRuleDeps, rows: readonly RuleRow[]) {
     this.#deps = deps;
     this.#rows = rows;
+    this.#copy = new EngineCopy({
+      compare: (signal) => this.#compare(signal),
+      failed: 'rules for callers could not be stored in the engine',
+      ...deps,
+    });
   }
   /** Runs the migrations. */
   static async open(deps: CallerRuleDeps): Promise<CallerRules> {
@@ -82,7 +81,7 @@ export class CallerRules {
 
   list({ caller }: Pick<Actor, 'caller'>): { readonly enforced: boolean; readonly rules: CallerRule[] } {
     checkWholeSite(caller);
-    return { enforced: this.#enforced, rules: this.#rows.map(shown) };
+    return { enforced: this.#copy.isCurrent, rules: this.#rows.map(shown) };
   }
   /** Throws `invalid_request`, `forbidden`, `name_taken` and `limit_reached`. */
   create(actor: Actor, wanted: NewCallerRule): Promise<CallerRule> {
@@ -112,15 +111,12 @@ export class CallerRules {
   }
   /** The engine is there again: makes its store as the rules are. */
   again(): void {
-    this.#isUp = true;
-    this.#backoff.reset();
-    this.#sync();
+    this.#copy.again();
   }
   /** A feature code wrote a rule. */
-  readonly written = (): void => this.#sync();
-  async close(): Promise<void> {
-    this.#end.abort();
-    await this.#syncing;
+  readonly written = (): void => this.#copy.changed();
+  close(): Promise<void> {
+    return this.#copy.close();
   }
   readonly data: PersonalData = {
     name: 'caller rules',
@@ -239,45 +235,15 @@ export class CallerRules {
         data: { change, id, action, match, extension: null },
       },
     ]);
-    this.#sync();
-  }
-  #sync(): void {
-    this.#wanted += 1;
-    this.#enforced = false;
-    if (!this.#isUp || this.#end.signal.aborted) return;
-    this.#syncing ??= this.#run().finally(() => (this.#syncing = null));
-  }
-  async #run(): Promise<void> {
-    const { clock, log } = this.#deps;
-    const { signal } = this.#end;
-    while (!signal.aborted) {
-      const wanted = this.#wanted;
-      try {
-        await this.#compare();
-        this.#backoff.reset();
-        if (wanted !== this.#wanted) continue;
-        this.#enforced = true;
-        return;
-      } catch (error) {
-        if (signal.aborted) return;
-        // `again` follows the next connect.
-        if (error instanceof ServiceError && error.code === 'engine_unavailable') {
-          this.#isUp = false;
-          return;
-        }
-        log.warn({ error: messageOf(error) }, 'rules for callers could not be stored in the engine');
-        await clock.sleep(this.#backoff.next(), signal).catch(() => {});
-      }
-    }
+    this.#copy.changed();
   }
   async #forgetLast(): Promise<void> {
-    await this.#deps.engine.forgetLastCallers({ signal: this.#end.signal });
+    await this.#deps.engine.forgetLastCallers({ signal: this.#copy.signal });
     this.#forgets = false;
   }
   /** Takes what feature codes wrote, then makes the engine's store as the rules are. */
-  async #compare(): Promise<void> {
+  async #compare(signal: AbortSignal): Promise<void> {
     const { engine } = this.#deps;
-    const { signal } = this.#end;
     if (this.#forgets) await this.#forgetLast();
     const stored = new Map<string, StoredCallerRule | null>();
     await engine.storedCallerRules((key, rule) => void stored.set(key, rule), { signal });

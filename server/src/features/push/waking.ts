@@ -2,14 +2,12 @@
  * Wakes apps for calls. The engine's own store has the extensions with an app, so that the dialplan holds a call only for those;
  * it reports each held call, and waits on only while the answer of the service says so.
  */
-import { Backoff } from '../../core/backoff.ts';
-import { ServiceError, messageOf } from '../../core/errors.ts';
+import { EngineCopy } from '../../commands/engine-copy.ts';
+import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { PushVerbs, WakeRequest } from '../../ports/engine.ts';
 import type { Push } from './service.ts';
-
-const RETRY = { first_ms: 500, most_ms: 60_000, spread: [0.5, 1] } as const;
 
 export interface WakingDeps {
   readonly push: Push;
@@ -22,21 +20,20 @@ export interface WakingDeps {
 
 export class Waking {
   readonly #deps: WakingDeps;
-  readonly #end = new AbortController();
-  readonly #backoff = new Backoff(RETRY);
-  #isUp = false;
-  #wanted = 0;
-  #syncing: Promise<void> | null = null;
+  readonly #copy: EngineCopy;
 
   constructor(deps: WakingDeps) {
     this.#deps = deps;
-    deps.push.onChange(() => this.#sync());
+    this.#copy = new EngineCopy({
+      compare: (signal) => this.#compare(signal),
+      failed: 'extensions with an app could not be stored in the engine',
+      ...deps,
+    });
+    deps.push.onChange(() => this.#copy.changed());
   }
   /** The engine is there again. */
   again(): void {
-    this.#isUp = true;
-    this.#backoff.reset();
-    this.#sync();
+    this.#copy.again();
   }
   /** The dialplan holds a call for an app. */
   async asked({ extension, channel, call }: WakeRequest): Promise<void> {
@@ -52,46 +49,19 @@ export class Waking {
       log.warn({ error: messageOf(error), extension }, 'an app could not be woken');
     }
   }
-  async close(): Promise<void> {
-    this.#end.abort();
-    await this.#syncing;
+  close(): Promise<void> {
+    return this.#copy.close();
   }
 
   /** A call that has ended meanwhile has no channel that could be answered. */
   #answer(channel: string, seconds: number | null): void {
-    this.#deps.engine.answerWake(channel, seconds, { signal: this.#end.signal }).catch((error: unknown) => {
+    this.#deps.engine.answerWake(channel, seconds, { signal: this.#copy.signal }).catch((error: unknown) => {
       this.#deps.log.debug({ error: messageOf(error) }, 'the call that waited for an app is over');
     });
   }
-  #sync(): void {
-    this.#wanted += 1;
-    if (!this.#isUp || this.#end.signal.aborted) return;
-    this.#syncing ??= this.#run().finally(() => (this.#syncing = null));
-  }
-  async #run(): Promise<void> {
-    const { clock, log } = this.#deps;
-    const { signal } = this.#end;
-    while (!signal.aborted) {
-      const wanted = this.#wanted;
-      try {
-        await this.#compare();
-        this.#backoff.reset();
-        if (wanted === this.#wanted) return;
-      } catch (error) {
-        if (signal.aborted) return;
-        if (error instanceof ServiceError && error.code === 'engine_unavailable') {
-          this.#isUp = false;
-          return;
-        }
-        log.warn({ error: messageOf(error) }, 'extensions with an app could not be stored in the engine');
-        await clock.sleep(this.#backoff.next(), signal).catch(() => {});
-      }
-    }
-  }
   /** Makes the engine's store as the registrations are. */
-  async #compare(): Promise<void> {
+  async #compare(signal: AbortSignal): Promise<void> {
     const { engine, push } = this.#deps;
-    const { signal } = this.#end;
     const changes = new Map<string, true | null>();
     const wanted = push.wakeable();
     await engine.storedWakeable(
