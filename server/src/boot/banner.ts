@@ -1,4 +1,5 @@
 /** The lines `npm start` prints for the person at the terminal. */
+import { bracketed } from '../core/networks.ts';
 import { SETTINGS } from './config.ts';
 import type { Address, Config } from './config.ts';
 import { credentialsFile, readCredentials } from './credentials.ts';
@@ -9,7 +10,7 @@ const ANY = new Set(['0.0.0.0', '::']);
 /** The address to open on this machine: that by HTTPS where there is one. */
 export function urlOf(plain: Address, secured: Address | null): string {
   const { host, port } = secured ?? plain;
-  const name = ANY.has(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host;
+  const name = ANY.has(host) ? 'localhost' : bracketed(host);
   return `${secured === null ? 'http' : 'https'}://${name}:${port}`;
 }
 

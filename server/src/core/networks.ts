@@ -54,3 +54,5 @@ export function edgesOf(cidr: string): readonly [first: string, last: string] {
       .join(six ? ':' : '.');
   return [edge(false), edge(true)];
 }
+/** A host as URLs and SIP addresses write it: an IPv6 address in brackets. */
+export const bracketed = (host: string): string => (net.isIPv6(host) ? `[${host}]` : host);

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import dgram from 'node:dgram';
 import { isIPv6 } from 'node:net';
+import { bracketed } from '../../core/networks.ts';
 
 const REPEAT_MS = 500;
 /** Loopback address for each wildcard address. */
@@ -27,14 +28,13 @@ export async function askSip(
     // A socket that cannot be opened, e.g. without a free descriptor, emits its error and is never connected.
     await Promise.race([connected, answered.promise]);
     const { address, port } = socket.address();
-    const shown = (name: string): string => (isIPv6(name) ? `[${name}]` : name);
     const id = randomBytes(8).toString('hex');
     const message = [
-      `OPTIONS sip:${shown(host)}:${to.port} SIP/2.0`,
-      `Via: SIP/2.0/UDP ${shown(address)}:${port};rport;branch=z9hG4bK${id}`,
+      `OPTIONS sip:${bracketed(host)}:${to.port} SIP/2.0`,
+      `Via: SIP/2.0/UDP ${bracketed(address)}:${port};rport;branch=z9hG4bK${id}`,
       'Max-Forwards: 1',
-      `From: <sip:${account}@${shown(address)}>;tag=${id}`,
-      `To: <sip:${shown(host)}:${to.port}>`,
+      `From: <sip:${account}@${bracketed(address)}>;tag=${id}`,
+      `To: <sip:${bracketed(host)}:${to.port}>`,
       `Call-ID: ${id}`,
       'CSeq: 1 OPTIONS',
       'Content-Length: 0',

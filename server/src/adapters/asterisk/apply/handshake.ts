@@ -1,10 +1,10 @@
 /** SIP over TLS is proven by a handshake with the living engine: its list shows a transport whose certificate it refused. */
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { isIPv6 } from 'node:net';
 import os from 'node:os';
 import tls from 'node:tls';
 import { messageOf } from '../../../core/errors.ts';
+import { bracketed } from '../../../core/networks.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { EngineProblem } from '../../../ports/engine-config.ts';
 import { lastOf, readSections } from './sections.ts';
@@ -85,6 +85,6 @@ export async function handshakeProblem(
     await clock.sleep(EVERY_MS, late).catch(() => undefined);
   }
   signal.throwIfAborted();
-  const at = `${isIPv6(host) ? `[${host}]` : host}:${port}`;
+  const at = `${bracketed(host)}:${port}`;
   return { object: `transport ${name}`, file: FILE, words: `no TLS handshake at ${at}: ${words}` };
 }
