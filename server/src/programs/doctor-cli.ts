@@ -10,6 +10,7 @@ import { doctorFile } from '../boot/doctor-file.ts';
 import { siteKey, siteSecret } from '../boot/site-key.ts';
 import { systemClock } from '../core/clock.ts';
 import { messageOf } from '../core/errors.ts';
+import { turnLogin } from '../features/sessions/turn.ts';
 
 /** Prints a line for each way; the exit code is 1 where one fails. */
 function report(ways: readonly WayFinding[]): number {
@@ -41,14 +42,15 @@ async function main(): Promise<number> {
     console.error(`No engine of this site runs (data folder ${data}); start it with: npm start`);
     return 1;
   }
-  const turnSecret = siteSecret(await siteKey(data), 'turn');
+  const secret = siteSecret(await siteKey(data), 'turn');
+  const signIn = (user: string, seconds: number) => turnLogin(secret, { user, now: Date.now(), seconds });
   if (values.pass === true) {
     const [host] = positionals;
-    const pass = await passOf(instance, { host, web: webOrigin, turnSecret, now: Date.now() });
+    const pass = await passOf(instance, { host, web: webOrigin, turnLogin: signIn });
     console.log(JSON.stringify(pass, null, 2));
     return 0;
   }
-  const ways = await diagnose(instance, { clock: systemClock, turnSecret });
+  const ways = await diagnose(instance, { clock: systemClock, turnLogin: signIn });
   await writeFile(doctorFile(data), JSON.stringify({ at: Date.now(), ways }), { mode: 0o600 });
   return report(ways);
 }

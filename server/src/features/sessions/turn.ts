@@ -10,6 +10,15 @@ export interface TurnSigner {
   readonly secret: string;
   readonly now: () => number;
 }
+/** Credentials of `user` for some seconds from `now`, in ms. */
+export function turnLogin(
+  secret: string,
+  { user, now, seconds }: { readonly user: string; readonly now: number; readonly seconds: number },
+): { readonly username: string; readonly credential: string } {
+  const username = `${Math.floor(now / 1000) + seconds}:${user}`;
+  // The scheme of TURN's REST API, which servers know with SHA-1 only.
+  return { username, credential: createHmac('sha1', secret).update(username).digest('base64') };
+}
 /** `host`: this machine as the client reaches it. Null where the site has no TURN server. */
 export function turnOf(
   { network, secret, now }: TurnSigner,
@@ -18,11 +27,8 @@ export function turnOf(
 ): z.infer<typeof Sip>['turn'] {
   const { turn_port: port, turn_tls_port: secured } = network();
   if (port === null) return null;
-  const username = `${Math.floor(now() / 1000) + LIFE_SECONDS}:${extension}`;
   return {
-    username,
-    // The scheme of TURN's REST API, which servers know with SHA-1 only.
-    credential: createHmac('sha1', secret).update(username).digest('base64'),
+    ...turnLogin(secret, { user: extension, now: now(), seconds: LIFE_SECONDS }),
     urls: [
       `turn:${host}:${port}?transport=udp`,
       `turn:${host}:${port}?transport=tcp`,

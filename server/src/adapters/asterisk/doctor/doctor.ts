@@ -6,7 +6,8 @@ import { AmiConnection } from '../ami/connection.ts';
 import { DOCTOR, DOCTOR_EXTEN, HEALTH_CONTEXT } from '../conf/call-contexts.ts';
 import type { Instance } from '../conf/instance.ts';
 import { openWire } from '../phone/media.ts';
-import { turnLogin, waysOf } from './site-ways.ts';
+import { waysOf } from './site-ways.ts';
+import type { TurnLogin } from './site-ways.ts';
 import { Blocked, STEP_MS, at, findingOf, openMediaRelay, tryWay } from './way.ts';
 import type { Address, Line, Tried, Way, WayFinding } from './way.ts';
 
@@ -16,7 +17,7 @@ const TURN_SECONDS = 60;
 /** Every way that the site has, one after the other, against its own addresses. Throws `engine_unavailable`. */
 export async function diagnose(
   instance: Instance,
-  { clock, turnSecret }: { readonly clock: Clock; readonly turnSecret: string },
+  { clock, turnLogin }: { readonly clock: Clock; readonly turnLogin: TurnLogin },
 ): Promise<readonly WayFinding[]> {
   const { sip, tls, turn, password, ...authorities } = await waysOf(instance);
   const ca = `${authorities.trusted}\n${authorities.ca}`;
@@ -53,7 +54,7 @@ export async function diagnose(
     for (const { host, port } of tls)
       await attempt('tls', { host: NEAR[host] ?? host, port }, { protocol: 'TLS', ca, ...direct });
     if (turn !== null) {
-      const login = turnLogin(turnSecret, clock.now(), TURN_SECONDS);
+      const login = turnLogin(DOCTOR, TURN_SECONDS);
       await attempt('turn', server, {
         protocol: 'UDP',
         media: `through TURN at ${at(turn)}`,

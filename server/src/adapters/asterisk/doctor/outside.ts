@@ -1,16 +1,17 @@
 /** Proves each way to a site from another machine, with a pass that the site's own machine printed. */
 import dgram from 'node:dgram';
 import { once } from 'node:events';
-import { isIPv6 } from 'node:net';
 import tls from 'node:tls';
 import { z } from 'zod';
 import { messageOf } from '../../../core/errors.ts';
+import { bracketed } from '../../../core/networks.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { DOCTOR } from '../conf/call-contexts.ts';
 import type { Instance } from '../conf/instance.ts';
 import { openWire } from '../phone/media.ts';
 import { randomTag } from '../phone/transport.ts';
-import { turnLogin, waysOf } from './site-ways.ts';
+import { waysOf } from './site-ways.ts';
+import type { TurnLogin } from './site-ways.ts';
 import { Blocked, at, findingOf, openMediaRelay, tryWay, within } from './way.ts';
 import type { Line, WayFinding } from './way.ts';
 
@@ -49,13 +50,11 @@ export async function passOf(
   {
     host: wanted,
     web,
-    turnSecret,
-    now,
+    turnLogin,
   }: {
     readonly host: string | undefined;
     readonly web: (host: string) => string;
-    readonly turnSecret: string;
-    readonly now: number;
+    readonly turnLogin: TurnLogin;
   },
 ): Promise<Pass> {
   const { sip, tls: secured, turn, external, rtp, password, ca } = await waysOf(instance);
@@ -70,10 +69,10 @@ export async function passOf(
     );
   return {
     host,
-    web: web(isIPv6(host) ? `[${host}]` : host),
+    web: web(bracketed(host)),
     sip_port: sip.port,
     tls_ports: secured.map(({ port }) => port),
-    turn: turn && { port: turn.port, ...turnLogin(turnSecret, now, PASS_TURN_SECONDS) },
+    turn: turn && { port: turn.port, ...turnLogin(DOCTOR, PASS_TURN_SECONDS) },
     rtp,
     password,
     ca,

@@ -1,16 +1,20 @@
 /** The ways to the engine of a site, read from the engine's own files. */
-import { createHmac } from 'node:crypto';
 import path from 'node:path';
 import { textOf } from '../../../core/files.ts';
 import { securedTransports } from '../apply/handshake.ts';
 import { lastOf, readSections } from '../apply/sections.ts';
-import { DOCTOR } from '../conf/call-contexts.ts';
 import type { Instance } from '../conf/instance.ts';
 import { etcDir, tlsDir } from '../conf/instance.ts';
 import { TURN_FILE } from '../conf/turn-file.ts';
 import { readFileOf } from '../conf/write.ts';
 import { readWanted } from '../turn/server.ts';
 import type { Address } from './way.ts';
+
+/** Signs a sign-in at the site's TURN server for this user and so many seconds. */
+export type TurnLogin = (
+  user: string,
+  seconds: number,
+) => { readonly username: string; readonly credential: string };
 
 export interface SiteWays {
   /** Where SIP over UDP and TCP is bound. */
@@ -58,13 +62,4 @@ export async function waysOf(instance: Instance): Promise<SiteWays> {
     trusted: trusted ?? '',
     ca: own ?? '',
   };
-}
-/** Credentials of the site's TURN server for some seconds from `now`, in ms. */
-export function turnLogin(
-  secret: string,
-  now: number,
-  seconds: number,
-): { readonly username: string; readonly credential: string } {
-  const username = `${Math.floor(now / 1000) + seconds}:${DOCTOR}`;
-  return { username, credential: createHmac('sha1', secret).update(username).digest('base64') };
 }

@@ -1,7 +1,7 @@
 /** One way to the engine, proven by a phone that registers, has a call and hears itself. */
 import { lookup } from 'node:dns/promises';
-import { isIPv6 } from 'node:net';
 import { messageOf } from '../../../core/errors.ts';
+import { bracketed } from '../../../core/networks.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { DOCTOR, DOCTOR_EXTEN } from '../conf/call-contexts.ts';
 import { openMedia } from '../phone/media.ts';
@@ -27,7 +27,6 @@ export interface Address {
 export const STEP_MS = 5_000;
 const HEARD = 10;
 const LOOK_MS = 20;
-const bracketed = (host: string): string => (isIPv6(host) ? `[${host}]` : host);
 export const at = ({ host, port }: Address): string => `${bracketed(host)}:${port}`;
 
 /** A step that failed, as one sentence. */
