@@ -1,4 +1,4 @@
-/** Shared by all rows: pinned child processes, interleaved repeats, medians with their spread. */
+/** Shared by all rows: pinned child processes, interleaved repeats, medians with their intervals. */
 import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import fs from 'node:fs';
@@ -8,12 +8,10 @@ import path from 'node:path';
 export const SUBJECT_CORE = 0;
 export const GENERATOR_CORE = os.availableParallelism() > 1 ? 1 : 0;
 export const ALL_CORES = `0-${os.cpus().length - 1}`;
-/** Figures with a larger spread are not published. */
-export const MOST_SPREAD = 0.15;
-
 /** Small sizes, for a machine with other load; the results are not stored. */
 export const QUICK = process.argv.includes('--quick');
-export const ROUNDS = QUICK ? 2 : 5;
+/** Pairs of a row, where it names no other number. */
+export const ROUNDS = QUICK ? 5 : 9;
 
 export const pinned = spawnSync('taskset', ['-c', '0', 'true']).status === 0;
 const folder = import.meta.dirname;
@@ -129,23 +127,58 @@ export async function end(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM
   await gone;
 }
 
+/** Median of the observations with its 95 % interval, by bootstrap. */
 export interface Series {
   readonly median: number;
-  /** (max − min) / median. */
-  readonly spread: number;
+  readonly low: number;
+  readonly high: number;
   readonly values: readonly number[];
 }
+/** Uniform numbers from 0 to 1, the same ones for the same seed (mulberry32). */
+export function randomOf(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+const middle = (sorted: readonly number[]): number =>
+  ((sorted[(sorted.length - 1) >> 1] ?? Number.NaN) + (sorted[sorted.length >> 1] ?? Number.NaN)) / 2;
+const ascending = (values: readonly number[]): number[] => values.toSorted((a, b) => a - b);
+const RESAMPLES = 2_000;
+/** Percentile bootstrap of the median; one seed for all, so that the same observations have the same interval. */
 export function series(values: readonly number[]): Series {
-  const sorted = values.toSorted((a, b) => a - b);
-  const median = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-  return { median, spread: ((sorted.at(-1) ?? 0) - (sorted[0] ?? 0)) / median, values };
+  const median = middle(ascending(values));
+  if (values.length < 2) return { median, low: median, high: median, values };
+  const random = randomOf(1);
+  const medians = ascending(
+    Array.from({ length: RESAMPLES }, () =>
+      middle(ascending(values.map(() => values[Math.floor(random() * values.length)]!))),
+    ),
+  );
+  return { median, low: quantile(medians, 0.025), high: quantile(medians, 0.975), values };
 }
 /** Value below which `share` of the values lie. */
 export const quantile = (values: readonly number[], share: number): number =>
-  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ??
-  Number.NaN;
+  ascending(values)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? Number.NaN;
 
-/** A-B-A-B…: every subject once in each round, so that a drift of the machine affects all. */
+/** Draws the order of the subjects in each round; printed, so that a run can be repeated with its order. */
+export const SEED = Number(process.env.OFFHOOK_BENCH_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const drawn = randomOf(SEED);
+function shuffled<T>(list: readonly T[]): T[] {
+  const all = [...list];
+  for (let i = all.length - 1; i > 0; i--) {
+    const j = Math.floor(drawn() * (i + 1));
+    [all[i], all[j]] = [all[j]!, all[i]!];
+  }
+  return all;
+}
+/**
+ * Every subject once in each round, in an order drawn anew: a drift of the machine affects all, and none always follows the
+ * same other one. The observations of a round are a pair.
+ */
 export async function interleave<T>(
   subjects: readonly string[],
   rounds: number,
@@ -153,7 +186,7 @@ export async function interleave<T>(
 ): Promise<Map<string, T[]>> {
   const results = new Map<string, T[]>(subjects.map((s) => [s, []]));
   for (let round = 0; round < rounds; round++) {
-    for (const subject of subjects) results.get(subject)?.push(await measure(subject));
+    for (const subject of shuffled(subjects)) results.get(subject)?.push(await measure(subject));
   }
   return results;
 }
@@ -167,17 +200,29 @@ export interface Figure {
   /** Worse direction, for figures compared between runs: shares and ratios, which are stable on a noisy machine. */
   readonly worse?: 'higher' | 'lower';
 }
+export type Verdict = 'held' | 'broken' | 'undecided';
 /** Demand on a row, and its result. */
 export interface Gate {
-  readonly asked: string;
-  readonly measured: string;
-  readonly held: boolean;
+  readonly what: string;
+  readonly unit: string;
+  readonly is: 'at least' | 'at most';
+  readonly asked: number;
+  readonly measured: Omit<Series, 'values'>;
+  /** Undecided where the interval has the demand inside. */
+  readonly verdict: Verdict;
+}
+/** Cost at several sizes, of which the document draws the growth. */
+export interface Growth {
+  readonly name: string;
+  readonly unit: string;
+  readonly points: readonly (readonly [size: number, value: number])[];
 }
 export interface Row {
   readonly id: string;
   readonly title: string;
   readonly figures: readonly Figure[];
   readonly gates: readonly Gate[];
+  readonly growth?: readonly Growth[];
   readonly notes?: readonly string[];
 }
 export const figure = (
@@ -187,27 +232,58 @@ export const figure = (
   values: readonly number[],
   worse?: Figure['worse'],
 ): Figure => ({ name, unit, role, series: series(values), ...(worse === undefined ? {} : { worse }) });
-export const atLeast = (what: string, floor: number, value: number, unit = ''): Gate => ({
-  asked: `${what} ≥ ${floor}${unit}`,
-  measured: `${digits(value)}${unit}`,
-  held: value >= floor,
-});
-export const atMost = (what: string, ceiling: number, value: number, unit = ''): Gate => ({
-  asked: `${what} ≤ ${digits(ceiling)}${unit}`,
-  measured: `${digits(value)}${unit}`,
-  held: value <= ceiling,
-});
-/** Median of the ratios of the rounds; each ratio is of one time, so that common delays cancel out. */
-export const ratioOf = (above: readonly number[], below: readonly number[]): number =>
-  series(above.map((value, i) => value / (below[i] ?? Number.NaN))).median;
+function gate(
+  is: Gate['is'],
+  what: string,
+  asked: number,
+  observed: number | readonly number[],
+  unit: string,
+): Gate {
+  const { median, low, high } = series(typeof observed === 'number' ? [observed] : observed);
+  const [holds, breaks] = is === 'at least' ? [low >= asked, high < asked] : [high <= asked, low > asked];
+  // Nothing measured is nothing held.
+  const known = Number.isFinite(median);
+  const verdict = holds && known ? 'held' : breaks || !known ? 'broken' : 'undecided';
+  return { what, unit, is, asked, measured: { median, low, high }, verdict };
+}
+/** `observed`: one number for what is exact, else every observation. */
+export const atLeast = (what: string, floor: number, observed: number | readonly number[], unit = ''): Gate =>
+  gate('at least', what, floor, observed, unit);
+export const atMost = (
+  what: string,
+  ceiling: number,
+  observed: number | readonly number[],
+  unit = '',
+): Gate => gate('at most', what, ceiling, observed, unit);
+/** Difference of each pair. */
+export const beyond = (ours: readonly number[], limit: readonly number[]): number[] =>
+  ours.map((value, i) => value - (limit[i] ?? Number.NaN));
+/** Ratio of each pair; both are of one time, so that common delays cancel out. */
+export const ratiosOf = (above: readonly number[], below: readonly number[]): number[] =>
+  above.map((value, i) => value / (below[i] ?? Number.NaN));
 /** Slope of a straight line through the points with logarithmic axes: 0 is no growth, 1 is proportional. */
-export function slopeOf(points: readonly (readonly [size: number, value: number])[]): number {
+function slopeOf(points: readonly (readonly [size: number, value: number])[]): number {
   const xs = points.map(([size]) => Math.log(size));
   const ys = points.map(([, value]) => Math.log(value));
   const mean = (list: readonly number[]): number => list.reduce((a, b) => a + b, 0) / list.length;
   const [mx, my] = [mean(xs), mean(ys)];
   const top = xs.reduce((sum, x, i) => sum + (x - mx) * ((ys[i] ?? my) - my), 0);
   return top / xs.reduce((sum, x) => sum + (x - mx) ** 2, 0);
+}
+/** The growth of a cost over its sizes, and a gate on its slope: that of each round, through its observation at every size. */
+export function growthOf(
+  { name, unit, most }: { readonly name: string; readonly unit: string; readonly most: number },
+  points: readonly (readonly [size: number, values: readonly number[]])[],
+): { readonly growth: Growth; readonly gate: Gate } {
+  const rounds = Math.min(...points.map(([, values]) => values.length));
+  const slopes = Array.from({ length: rounds }, (_, round) =>
+    slopeOf(points.map(([size, values]) => [size, values[round]!])),
+  );
+  const [first, last] = [points[0]?.[0] ?? Number.NaN, points.at(-1)?.[0] ?? Number.NaN];
+  return {
+    growth: { name, unit, points: points.map(([size, values]) => [size, series(values).median]) },
+    gate: atMost(`P22: slope of ${name} from ${count(first)} to ${count(last)}`, most, slopes),
+  };
 }
 export const count = (n: number): string => Math.round(n).toLocaleString('en-GB');
 /** Three significant digits. */

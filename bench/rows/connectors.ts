@@ -1,5 +1,5 @@
 /** P24 to P26: connectors beside the same work by hand, in one process and on one core. */
-import { QUICK, ROUNDS, SERVICE_FLAGS, SUBJECT_CORE, count, figure, ratioOf, run } from '../lib.ts';
+import { QUICK, ROUNDS, SERVICE_FLAGS, SUBJECT_CORE, count, figure, ratiosOf, run } from '../lib.ts';
 import type { Row } from '../lib.ts';
 
 async function rounds<T>(part: string, size: number, times = ROUNDS): Promise<T[]> {
@@ -36,7 +36,7 @@ export async function p25(): Promise<Row> {
     figures: [
       figure('Offhook', 'entries/s', 'ours', ours),
       figure('a loop of fetch that writes nothing down', 'entries/s', 'limit', bare),
-      figure('share of the loop', '×', 'ours', [ratioOf(ours, bare)], 'lower'),
+      figure('share of the loop', '×', 'ours', ratiosOf(ours, bare), 'lower'),
     ],
     gates: [],
     notes: [

@@ -1,5 +1,5 @@
 /** P5: messages at full speed, and the effect of slow readers (P13) on others. */
-import { QUICK, ROUNDS, atLeast, atMost, count, figure, interleave, ratioOf, series } from '../lib.ts';
+import { QUICK, ROUNDS, atLeast, atMost, count, figure, interleave, ratiosOf } from '../lib.ts';
 import type { Figure, Gate, Row } from '../lib.ts';
 import { NAMES, withSubjects } from '../stream/subjects.ts';
 import type { Cost, Kind } from '../stream/subjects.ts';
@@ -42,13 +42,13 @@ export async function p5(): Promise<Row> {
       }
       const ours = cpuOf(costs.get('ours'));
       const batched = `Offhook, ${what}, events in groups of ${BATCH}`;
-      const beside = ratioOf(cpuOf(costs.get('preframed')), ours);
-      const faster = ratioOf(cpuOf(costs.get('ws')), ours);
-      const byBatch = ratioOf(cpuOf(costs.get('preframed')), cpuOf(costs.get('batched')));
+      const beside = ratiosOf(cpuOf(costs.get('preframed')), ours);
+      const faster = ratiosOf(cpuOf(costs.get('ws')), ours);
+      const byBatch = ratiosOf(cpuOf(costs.get('preframed')), cpuOf(costs.get('batched')));
       figures.push(
         figure(batched, 'µs CPU/message', 'ours', cpuOf(costs.get('batched'))),
         figure(batched, 'messages/s', 'ours', rateOf(costs.get('batched'))),
-        figure(`beside one frame written to bare sockets, ${what}`, '×', 'ours', [beside], 'lower'),
+        figure(`beside one frame written to bare sockets, ${what}`, '×', 'ours', beside, 'lower'),
       );
       gates.push(
         atLeast(`${what}: share of the speed of one frame written to bare sockets`, 0.9, beside, '×'),
@@ -105,7 +105,7 @@ export async function p13(): Promise<Row> {
         frozen.get(kind)!.map((c) => c.p99),
       );
     const mib = (kind: Kind): number => grown.get(kind)! / 2 ** 20;
-    const slower = series(after.get('ours')!).median / series(before.get('ours')!).median;
+    const slower = ratiosOf(after.get('ours')!, before.get('ours')!);
     return {
       id: 'P13',
       title: `${FROZEN} of ${count(CLIENTS)} clients read nothing any more, and miss ${count(MISSED)} events`,

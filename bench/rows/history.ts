@@ -19,12 +19,11 @@ import {
   end,
   figure,
   firstLine,
+  growthOf,
   interleave,
   quantile,
-  ratioOf,
+  ratiosOf,
   run,
-  series,
-  slopeOf,
   start,
   temporaryFolder,
 } from '../lib.ts';
@@ -131,7 +130,7 @@ async function withStore<T>(
 export async function p9(): Promise<Row> {
   const figures: Figure[] = [];
   const gates: Gate[] = [];
-  const growth = new Map<string, [number, number][]>();
+  const measured = new Map<string, [size: number, ms: readonly number[]][]>();
   for (const size of SIZES) {
     const file = await storeOf(size);
     await withStore(file, async (subject, base) => {
@@ -158,10 +157,7 @@ export async function p9(): Promise<Row> {
       lists['an empty answer'] = '/hello';
       const rounds = await interleave(Object.keys(lists), ROUNDS, (name) => timed(base, lists[name]!));
       for (const [name, all] of rounds) {
-        const p50 = series(all.map((t) => t.p50)).median;
-        const points = growth.get(name) ?? [];
-        points.push([size, p50]);
-        growth.set(name, points);
+        measured.set(name, [...(measured.get(name) ?? []), [size, all.map((t) => t.p50)]]);
         if (!last) continue;
         figures.push(
           figure(
@@ -179,7 +175,14 @@ export async function p9(): Promise<Row> {
             all.map((t) => t.p99),
           ),
         );
-        gates.push(atMost(`${name}, p99`, 10, series(all.map((t) => t.p99)).median, ' ms'));
+        gates.push(
+          atMost(
+            `${name}, p99`,
+            10,
+            all.map((t) => t.p99),
+            ' ms',
+          ),
+        );
       }
       if (!last) return;
       const question: PageQuestion = {
@@ -193,34 +196,25 @@ export async function p9(): Promise<Row> {
         throw new Error(`the bare statement gave ${rows} rows with ${JSON.stringify(question.values)}`);
       const bare = quantile(us, 0.5) / 1_000;
       const own = rounds.get('own calls, 200 pages deep')!.map((t) => t.p50);
-      const hello = series(rounds.get('an empty answer')!.map((t) => t.p50)).median;
+      const hello = rounds.get('an empty answer')!.map((t) => t.p50 + bare);
       figures.push(figure('the same rows by the bare statement', 'ms', 'limit', [bare]));
       const far = size / 2_000;
       const offset = await timed(base, `/offset/${PERSON}/${Math.floor(far)}`);
       figures.push(figure('the same page by OFFSET with a count', 'ms', 'peer', [offset.p50]));
       gates.push(
-        atMost(
-          'own calls, deep: times the bare statement and an empty answer',
-          3,
-          series(own).median / (bare + hello),
-          '×',
-        ),
+        atMost('own calls, deep: times the bare statement and an empty answer', 3, ratiosOf(own, hello), '×'),
       );
     });
   }
-  for (const [name, points] of growth)
-    gates.push(
-      atMost(
-        `P22: slope of "${name}" from ${count(SIZES[0]!)} to ${count(SIZES.at(-1)!)}`,
-        0.1,
-        slopeOf(points),
-      ),
-    );
+  const grown = [...measured].map(([name, points]) =>
+    growthOf({ name: `"${name}" over conversations`, unit: 'ms', most: 0.1 }, points),
+  );
   return {
     id: 'P9',
     title: `Pages of 50 out of ${count(SIZES.at(-1)!)} conversations, over HTTP, with their stats (SQLite)`,
     figures,
-    gates,
+    gates: [...gates, ...grown.map(({ gate }) => gate)],
+    growth: grown.map(({ growth }) => growth),
     notes: [
       'A few thousand conversations told from recorded calls, and the same again on other days: 1,000 extensions, so each has a thousandth of them.',
     ],
@@ -258,7 +252,6 @@ export async function p14(): Promise<Row> {
   };
   const rounds = await interleave(['ours', 'row by row', 'bulk'], QUICK ? 1 : 3, ingest);
   const rates = (way: string): number[] => rounds.get(way)!.map((r) => r.rate);
-  const ours = series(rates('ours')).median;
   return {
     id: 'P14',
     title: `${count(made.records)} call records of ${count(made.calls)} conversations from the engine's file into SQLite`,
@@ -286,9 +279,9 @@ export async function p14(): Promise<Row> {
       ),
     ],
     gates: [
-      atLeast('records/s', 25_000, ours),
-      atLeast('times the row by row', 10, ratioOf(rates('ours'), rates('row by row')), '×'),
-      atLeast('share of the bare bulk', 0.5, ratioOf(rates('ours'), rates('bulk'))),
+      atLeast('records/s', 25_000, rates('ours')),
+      atLeast('times the row by row', 10, ratiosOf(rates('ours'), rates('row by row')), '×'),
+      atLeast('share of the bare bulk', 0.5, ratiosOf(rates('ours'), rates('bulk'))),
     ],
   };
 }
@@ -342,9 +335,19 @@ export async function p10(): Promise<Row> {
       ),
     ],
     gates: [
-      atLeast('share of psql', 0.5, ratioOf(rates('ours'), rates('psql'))),
-      atMost('growth of memory', 80, series(ours.map((r) => r.growth / 1e6)).median, ' MB'),
-      atMost('delay of the event loop, p99', 20, series(ours.map((r) => r.delay_p99)).median, ' ms'),
+      atLeast('share of psql', 0.5, ratiosOf(rates('ours'), rates('psql'))),
+      atMost(
+        'growth of memory',
+        80,
+        ours.map((r) => r.growth / 1e6),
+        ' MB',
+      ),
+      atMost(
+        'delay of the event loop, p99',
+        20,
+        ours.map((r) => r.delay_p99),
+        ' ms',
+      ),
     ],
   };
 }

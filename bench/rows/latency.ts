@@ -96,7 +96,7 @@ export async function latency(): Promise<Row> {
       id: 'LATENCY',
       title: 'Presence, while 2,000 frames a second arrive',
       figures: [p50, p99, figure("delay of the service's event loop, p99", 'ms', 'ours', [loop.p99])],
-      gates: [atMost('p99', 10, p99.series.median, ' ms')],
+      gates: [atMost('p99', 10, p99.series.values, ' ms')],
       notes: ['The time includes asking again and again over HTTP until the change is seen.'],
     };
   } finally {

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { startExchange } from '../exchange.ts';
 import { request, signIn, together } from '../http-client.ts';
-import { ROUNDS, atMost, figure, interleave, quantile, temporaryFolder } from '../lib.ts';
+import { ROUNDS, atMost, beyond, figure, interleave, quantile, ratiosOf, temporaryFolder } from '../lib.ts';
 import type { Figure, Gate, Row } from '../lib.ts';
 import { rawManager } from '../raw-manager.ts';
 import { PASSWORD, extensionOf, queueOf } from '../site-data.ts';
@@ -116,18 +116,8 @@ export async function p11(): Promise<Row> {
         const limit = [figureOf('raw', 0.5), figureOf('raw', 0.99)] as const;
         figures.push(...mine, ...limit);
         gates.push(
-          atMost(
-            `${what}: p50, the limit and 1.5 ms`,
-            limit[0].series.median + 1.5,
-            mine[0].series.median,
-            ' ms',
-          ),
-          atMost(
-            `${what}: p99, three times the limit's`,
-            3 * limit[1].series.median,
-            mine[1].series.median,
-            ' ms',
-          ),
+          atMost(`${what}: p50 over the limit's`, 1.5, beyond(at('ours', 0.5), at('raw', 0.5)), ' ms'),
+          atMost(`${what}: p99, times the limit's`, 3, ratiosOf(at('ours', 0.99), at('raw', 0.99)), '×'),
         );
       }
     }

@@ -7,10 +7,9 @@ import {
   atMost,
   count,
   figure,
+  growthOf,
   quantile,
   run,
-  series,
-  slopeOf,
 } from '../lib.ts';
 import type { Figure, Row } from '../lib.ts';
 
@@ -26,7 +25,7 @@ const measured = (size: number): Promise<Measured> =>
 
 export async function p23(): Promise<Row> {
   const figures: Figure[] = [];
-  const points: [number, number][] = [];
+  const points: [size: number, ms: readonly number[]][] = [];
   const gates: Row['gates'][number][] = [];
   for (const size of new Set([...LOOKUPS, SEARCHED])) {
     const rounds: Measured[] = [];
@@ -39,7 +38,7 @@ export async function p23(): Promise<Row> {
         figure(`${name}: lookup of a number, p50`, 'ms', 'ours', of('ours lookup', 0.5)),
         figure(`${name}: lookup by the bare statement, p50`, 'ms', 'peer', of('bare lookup', 0.5)),
       );
-      points.push([size, series(of('ours lookup', 0.5)).median]);
+      points.push([size, of('ours lookup', 0.5)]);
     }
     if (size !== SEARCHED) continue;
     for (const [kind, title] of Object.entries(KINDS) as [keyof typeof KINDS, string][]) {
@@ -48,17 +47,16 @@ export async function p23(): Promise<Row> {
         figure(`${name}: search of ${title}, p99`, 'ms', 'ours', of(`ours ${kind}`, 0.99)),
         figure(`${name}: search of ${title} by LIKE, p50`, 'ms', 'peer', of(`bare ${kind}`, 0.5)),
       );
-      const p99 = series(of(`ours ${kind}`, 0.99)).median;
-      gates.push(atMost(`${name}: search of ${title}, p99`, 20, p99, ' ms'));
+      gates.push(atMost(`${name}: search of ${title}, p99`, 20, of(`ours ${kind}`, 0.99), ' ms'));
     }
   }
-  const [least, most] = [count(LOOKUPS[0]!), count(LOOKUPS.at(-1)!)];
-  gates.push(atMost(`slope of the lookup from ${least} to ${most} customers`, 0.1, slopeOf(points), ''));
+  const { growth, gate } = growthOf({ name: 'the lookup over customers', unit: 'ms', most: 0.1 }, points);
   return {
     id: 'P23',
     title: 'Lookup and search of the phonebook: a page of 50',
     figures,
-    gates,
+    gates: [...gates, gate],
+    growth: [growth],
     notes: ['Words that all, some and no customers have; beginnings of 5 to 11 characters.'],
   };
 }

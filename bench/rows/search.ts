@@ -1,16 +1,5 @@
 /** P8: search of the directory, in process, with LIKE in SQLite and an array in memory. */
-import {
-  QUICK,
-  ROUNDS,
-  SERVICE_FLAGS,
-  SUBJECT_CORE,
-  atMost,
-  count,
-  figure,
-  quantile,
-  run,
-  series,
-} from '../lib.ts';
+import { QUICK, ROUNDS, SERVICE_FLAGS, SUBJECT_CORE, atMost, count, figure, quantile, run } from '../lib.ts';
 import type { Figure, Row } from '../lib.ts';
 
 const SIZES = QUICK ? [10_000, 100_000] : [10_000, 100_000, 500_000];
@@ -18,7 +7,7 @@ type Way = 'ours' | 'like' | 'scan';
 
 export async function p8(): Promise<Row> {
   const figures: Figure[] = [];
-  let p99 = Number.NaN;
+  let p99: readonly number[] = [];
   for (const size of SIZES) {
     const rounds: Record<Way, number[]>[] = [];
     for (let round = 0; round < ROUNDS; round += 1)
@@ -31,7 +20,7 @@ export async function p8(): Promise<Row> {
       figure(`${name}: LIKE in SQLite, p50`, 'ms', 'peer', of('like', 0.5)),
       figure(`${name}: an array of folded texts, p50`, 'ms', 'limit', of('scan', 0.5)),
     );
-    p99 = series(of('ours', 0.99)).median;
+    p99 = of('ours', 0.99);
   }
   return {
     id: 'P8',
