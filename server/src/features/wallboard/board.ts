@@ -49,6 +49,8 @@ export interface Board {
   readonly calls: Map<string, QueueCall>;
   /** By extension. */
   readonly agents: Map<string, BoardAgent>;
+  /** Extensions by the queues in which they work; made from `agents`, so that a queue costs its own agents only. */
+  readonly agentsOf: Map<string, Set<string>>;
   /** Whole seconds of the newest handlings of each queue, oldest first. */
   readonly handlings: Map<string, number[]>;
   /** Last interval checked for visits and calls without an end. */
@@ -63,10 +65,44 @@ export const emptyBoard = (): Board => ({
   settled: [],
   calls: new Map(),
   agents: new Map(),
+  agentsOf: new Map(),
   handlings: new Map(),
   tidied_slot: 0,
   engine: null,
 });
+
+/** Queues in which the agent is a member or has a handling; one may come twice. */
+export function* worksIn({ queues, handling }: BoardAgent): Generator<string, void, void> {
+  yield* queues.keys();
+  if (handling !== null) yield handling.queue;
+}
+/** Makes `agentsOf` anew. */
+export function indexAgents({ agents, agentsOf }: Pick<Board, 'agents' | 'agentsOf'>): void {
+  agentsOf.clear();
+  for (const [extension, agent] of agents)
+    for (const queue of worksIn(agent)) add(agentsOf, queue, extension);
+}
+function add(agentsOf: Board['agentsOf'], queue: string, extension: string): void {
+  const extensions = agentsOf.get(queue);
+  if (extensions === undefined) agentsOf.set(queue, new Set([extension]));
+  else extensions.add(extension);
+}
+/** Follows one agent in `agentsOf`; `before` are the queues in which it worked. O(its queues). */
+export function indexAgent(
+  { agents, agentsOf }: Board,
+  extension: string,
+  before: ReadonlySet<string>,
+): void {
+  const agent = agents.get(extension);
+  const now = new Set(agent === undefined ? [] : worksIn(agent));
+  for (const queue of before) {
+    if (now.has(queue)) continue;
+    const extensions = agentsOf.get(queue);
+    extensions?.delete(extension);
+    if (extensions?.size === 0) agentsOf.delete(queue);
+  }
+  for (const queue of now) add(agentsOf, queue, extension);
+}
 
 const VERSION = 1;
 export function writeBoard(board: Board): string {
@@ -100,14 +136,17 @@ export function readBoard(text: string): Board | null {
     settled?: UnseenVisit[];
   };
   if (read.version !== VERSION) return null;
-  return {
+  const board: Board = {
     visits: new Map(read.visits),
     lost: read.lost ?? [],
     settled: read.settled ?? [],
     calls: new Map(read.calls),
     agents: new Map(read.agents.map(([extension, a]) => [extension, { ...a, queues: new Map(a.queues) }])),
+    agentsOf: new Map(),
     handlings: new Map(read.handlings),
     tidied_slot: read.tidied_slot,
     engine: read.engine ?? null,
   };
+  indexAgents(board);
+  return board;
 }

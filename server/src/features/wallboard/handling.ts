@@ -1,5 +1,6 @@
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { secondsBetween } from '../../pbx/state.ts';
+import { indexAgent, worksIn } from './board.ts';
 import type { Board, BoardAgent, Handling } from './board.ts';
 import { SLOT_MS, slotOf } from './sums.ts';
 import type { Count } from './sums.ts';
@@ -84,14 +85,11 @@ function countTo(
   return over;
 }
 
-/** Counts that agents (of one queue, if given) would add at `at`; the board stays unchanged. */
-export function countedBy(board: Board, at: number, queue?: string): Count[] {
+/** Counts that agents (of one queue, if given) would add at `at`; the board stays unchanged. O(these agents). */
+export function countedBy({ agents, agentsOf }: Board, at: number, queue?: string): Count[] {
   const out: Count[] = [];
-  for (const [extension, agent] of board.agents) {
-    const { handling } = agent;
-    if (queue !== undefined && !agent.queues.has(queue) && handling?.queue !== queue) continue;
-    countTo(extension, { ...agent }, at, out);
-  }
+  for (const extension of queue === undefined ? agents.keys() : (agentsOf.get(queue) ?? []))
+    countTo(extension, { ...agents.get(extension)! }, at, out);
   return out;
 }
 
@@ -115,11 +113,13 @@ export function agentEvent(board: Board, event: AgentEvent, out: Count[]): void 
     agent = { queues: new Map(), away: 'no', handling: null, handled_call: null, counted_to: at };
     board.agents.set(extension, agent);
   }
+  const before = new Set(worksIn(agent));
   const over = countTo(extension, agent, at, out);
   if (over !== null) noteHandling(board, over.queue, over.seconds);
   apply(board, extension, agent, event, out);
   follow(board, extension, agent, event, out);
   if (agent.queues.size === 0 && agent.handling === null) board.agents.delete(extension);
+  indexAgent(board, extension, before);
 }
 
 function apply(board: Board, extension: string, agent: BoardAgent, event: AgentEvent, out: Count[]): void {

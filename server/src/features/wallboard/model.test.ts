@@ -96,7 +96,11 @@ test('wallboard reducer - calls of the model at random, with lost and doubled fr
       let board = emptyBoard();
       const table = new SumTable();
       for (const [i, event] of told.entries()) {
-        if (i % 7 === 0) board = readBoard(writeBoard(board))!;
+        if (i % 7 === 0) {
+          const kept = readBoard(writeBoard(board))!;
+          assert.deepEqual(board.agentsOf, kept.agentsOf, 'the index is that of the agents');
+          board = kept;
+        }
         for (const one of reduce(board, event)) take(table.at(one.of, one.name, one.slot), one);
       }
       for (const [extension, agent] of board.agents) {

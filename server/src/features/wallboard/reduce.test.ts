@@ -312,6 +312,9 @@ test('wallboard reducer - memory between events is bounded by the open visits an
       reduce(board, event);
     }
   }
-  assert.deepEqual([board.visits.size, board.calls.size, board.agents.size], [0, 0, 0]);
+  assert.deepEqual(
+    [board.visits.size, board.calls.size, board.agents.size, board.agentsOf.size],
+    [0, 0, 0, 0],
+  );
   assert.equal(board.handlings.get('support')?.length, 20);
 });

@@ -1,4 +1,5 @@
 import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
+import { indexAgents } from './board.ts';
 import type { Board } from './board.ts';
 import { agentEvent } from './handling.ts';
 import { lose, settle, tidySettled } from './settle.ts';
@@ -176,4 +177,5 @@ export function skipGap(board: Board, at: number): void {
     agent.away = 'no';
     agent.counted_to = Math.max(agent.counted_to, at);
   }
+  indexAgents(board);
 }
