@@ -7,7 +7,7 @@ import { createAudit } from '../features/audit/service.ts';
 import { Boards } from '../features/boards/service.ts';
 import { createConsoleSettings } from '../features/console-settings/service.ts';
 import { FEATURE_CODES } from '../features/feature-codes/feature-codes.ts';
-import type { House } from '../features/pbx-config/check.ts';
+import type { House, UsedPorts } from '../features/pbx-config/check.ts';
 import { createCredentials } from '../features/pbx-config/credentials.ts';
 import { createDirectory } from '../features/pbx-config/directory.ts';
 import { Draft } from '../features/pbx-config/draft.ts';
@@ -24,7 +24,8 @@ import type { PasswordCost } from '../features/sessions/password.ts';
 import { Sessions } from '../features/sessions/service.ts';
 import { LanguageSets } from '../features/sounds/language-sets.ts';
 import { Sounds } from '../features/sounds/service.ts';
-import { VERSION } from './config.ts';
+import { SETTINGS, VERSION } from './config.ts';
+import type { Config } from './config.ts';
 import { giveCredentials, keepCredentials, newPassword } from './credentials.ts';
 import { DISK_FLOOR_BYTES } from './health.ts';
 import { siteKey } from './site-key.ts';
@@ -37,6 +38,24 @@ export interface SiteParts extends Stores {
   readonly company?: Objects | undefined;
   /** Cost of hashing the first passwords; the usual one where absent. */
   readonly passwordCost?: PasswordCost | undefined;
+}
+/** Ports of the service and of SIP, by the settings that name them; a free one is taken for port 0. */
+function portsOf(config: Config): UsedPorts[] {
+  const { acmeHttpListen, httpsListen, listen, metricsListen, sipListen } = config;
+  const tcp = { listen, httpsListen, acmeHttpListen, metricsListen, sipListen };
+  const at = (name: keyof typeof tcp, protocol: UsedPorts['protocol'], port: number): UsedPorts => ({
+    protocol,
+    from: port,
+    to: port,
+    by: SETTINGS[name].name,
+  });
+  return [
+    ...(Object.keys(tcp) as (keyof typeof tcp)[]).flatMap((name) => {
+      const port = tcp[name]?.port ?? 0;
+      return port === 0 ? [] : [at(name, 'tcp', port)];
+    }),
+    at('sipListen', 'udp', sipListen.port),
+  ];
 }
 /** Templates of this release; a site's own are in the folder `phones` of its data. */
 const PHONE_TEMPLATES = path.resolve(import.meta.dirname, '../../../phones');
@@ -115,6 +134,8 @@ export async function createSiteFeatures(parts: SiteParts, stack: AsyncDisposabl
     patterns: new Map(FEATURE_CODES.map((code) => [code.id, code.patterns])),
     hasSound: (sound) => sounds.knows(sound),
     hasVendor: (vendor) => vendors.has(vendor),
+    ports: portsOf(config),
+    rtpPorts: { protocol: 'udp', ...config.rtpPorts, by: SETTINGS.rtpPorts.name },
   };
   const draft = new Draft({ objects, audit, clock, house });
   const credentials = createCredentials({

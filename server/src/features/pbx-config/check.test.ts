@@ -275,8 +275,46 @@ test('pbx-config - ports and addresses of the network that exclude each other ar
   assert.deepEqual(found(network({ locations })), [
     'network site: locations.1.net: this network is "0" already',
   ]);
-  assert.deepEqual(found(network({ tls_port: 5061, turn_port: 5061 })), [
-    'network site: turn_port: two services have one port',
+});
+
+test('pbx-config/check - ports that two services would listen at are found, those of the settings too', () => {
+  const house: House = {
+    codes: new Map(),
+    ports: [
+      { protocol: 'tcp', from: 8080, to: 8080, by: 'OFFHOOK_LISTEN' },
+      { protocol: 'udp', from: 5060, to: 5060, by: 'OFFHOOK_SIP_LISTEN' },
+    ],
+    rtpPorts: { protocol: 'udp', from: 10_000, to: 10_999, by: 'OFFHOOK_RTP_PORTS' },
+  };
+  const about = (fields: object): string[] => {
+    const body = CONFIG_KINDS.network.schema.parse({ name: 'site', ...fields }) as ConfigBody<ConfigKind>;
+    const others = GOOD.map(([kind, given], i) =>
+      storedObject(i + 2, kind, CONFIG_KINDS[kind].schema.parse(given) as ConfigBody<ConfigKind>),
+    );
+    return checkModel(toModel([storedObject(1, 'network', body), ...others]), house).map(
+      ({ path, detail }) => `${path}: ${detail}`,
+    );
+  };
+  assert.deepEqual(about({ tls_port: 5061, ldap_port: 636, turn_port: 3478, turn_tls_port: 5349 }), []);
+  assert.deepEqual(about({ tls_port: 5061, turn_port: 5061 }), [
+    'turn_port: port 5061 is used by tls_port too',
+  ]);
+  assert.deepEqual(about({ ldap_port: 8080 }), ['ldap_port: port 8080 is used by OFFHOOK_LISTEN too']);
+  // SIP over UDP leaves the TCP port of the same number free.
+  assert.deepEqual(about({ ldap_port: 5060 }), []);
+  assert.deepEqual(about({ turn_port: 5060 }), ['turn_port: port 5060 is used by OFFHOOK_SIP_LISTEN too']);
+  const media = { from: 49_000, to: 49_200 };
+  assert.deepEqual(about({ turn_port: 3478, rtp_ports: media }), [
+    'turn_relay_ports: port 49152 is used by rtp_ports too',
+  ]);
+  assert.deepEqual(about({ rtp_ports: media }), [], 'nothing is relayed without TURN');
+  const relay = { from: 10_500, to: 10_600 };
+  assert.deepEqual(about({ turn_port: 3478, turn_relay_ports: relay }), [
+    'turn_relay_ports: port 10500 is used by OFFHOOK_RTP_PORTS too',
+  ]);
+  assert.deepEqual(about({ turn_port: 3478, turn_relay_ports: relay, rtp_ports: media }), []);
+  assert.deepEqual(about({ turn_port: 49_100, rtp_ports: media, turn_relay_ports: relay }), [
+    'rtp_ports: port 49100 is used by turn_port too',
   ]);
 });
 

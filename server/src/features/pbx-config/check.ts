@@ -21,6 +21,18 @@ export interface House {
   readonly hasSound?: (sound: string) => boolean;
   /** True if there are templates for phones of this vendor; missing if unknown. */
   readonly hasVendor?: (vendor: string) => boolean;
+  /** Ports of the service's own settings. */
+  readonly ports?: readonly UsedPorts[];
+  /** Ports of media where the network names none. */
+  readonly rtpPorts?: UsedPorts;
+}
+/** Ports that one service listens at, first and last included. */
+export interface UsedPorts {
+  readonly protocol: 'tcp' | 'udp';
+  readonly from: number;
+  readonly to: number;
+  /** The setting or field that names them. */
+  readonly by: string;
 }
 
 /** An object, its field, and the rule that it breaks. */
@@ -211,25 +223,41 @@ function* trunks(model: Model): Generator<Found> {
       ];
   }
 }
-function* networkPorts(model: Model): Generator<Found> {
+/** Where coturn relays from unless it is told other ports. */
+const RELAY_PORTS = { from: 49_152, to: 65_535 };
+/** What each field of the network listens at; TURN takes both protocols. */
+function* portsOf(body: StoredObject<'network'>['body']): Generator<UsedPorts> {
+  const { ldap_port, tls_port, turn_port, turn_tls_port, turn_relay_ports: relay, rtp_ports: media } = body;
+  const both = ['tcp', 'udp'] as const;
+  for (const [by, port, protocols] of [
+    ['tls_port', tls_port, ['tcp']],
+    ['ldap_port', ldap_port, ['tcp']],
+    ['turn_port', turn_port, both],
+    ['turn_tls_port', turn_tls_port, both],
+  ] as const)
+    if (port != null) for (const protocol of protocols) yield { protocol, from: port, to: port, by };
+  if (media != null) yield { protocol: 'udp', ...media, by: 'rtp_ports' };
+  if (turn_port != null) yield { protocol: 'udp', ...(relay ?? RELAY_PORTS), by: 'turn_relay_ports' };
+}
+function* networkPorts(model: Model, { ports = [], rtpPorts }: House): Generator<Found> {
   for (const object of model.of('network').values()) {
-    const { ldap_port, tls_port, turn_port, turn_tls_port, ice_hosts } = object.body;
-    const { turn_relay_ports: relay, rtp_ports: media } = object.body;
+    const { turn_port, turn_tls_port, ice_hosts, rtp_ports } = object.body;
     if ((turn_tls_port ?? null) !== null && (turn_port ?? null) === null)
       yield [object, 'turn_tls_port', 'TURN over TLS needs turn_port too'];
     // The relay sends to the engine from beside it, and most gateways do not pass that on to their own outside.
     for (const [i, { keep_local }] of (ice_hosts ?? []).entries())
       if (!keep_local && (turn_port ?? null) !== null)
         yield [object, `ice_hosts.${i}.keep_local`, 'TURN relays to the local address; keep it'];
-    const ports = Object.entries({ tls_port, ldap_port, turn_port, turn_tls_port });
-    const used = new Set<number>();
-    for (const [field, port] of ports) {
-      if (port == null) continue;
-      if (used.has(port)) yield [object, field, 'two services have one port'];
-      used.add(port);
+    const used = [...ports, ...(rtp_ports == null && rtpPorts !== undefined ? [rtpPorts] : [])];
+    const told = new Set<string>();
+    for (const one of portsOf(object.body)) {
+      const other = used.find((o) => o.protocol === one.protocol && o.from <= one.to && one.from <= o.to);
+      used.push(one);
+      if (other === undefined || told.has(`${one.by} ${other.by}`)) continue;
+      told.add(`${one.by} ${other.by}`);
+      const port = Math.max(one.from, other.from);
+      yield [object, one.by, say`port ${port} is used by ${other.by} too`];
     }
-    if (relay && media && relay.from <= media.to && media.from <= relay.to)
-      yield [object, 'turn_relay_ports', 'some of these ports are in rtp_ports'];
   }
 }
 /** Networks of locations, each once: of two the call for help would have either. */
@@ -330,7 +358,7 @@ export function checkModel(model: Model, house: House): readonly Finding[] {
     userNames(model),
     withinObjects(model, house),
     trunks(model),
-    networkPorts(model),
+    networkPorts(model, house),
     networkLocations(model),
     inboundRoutes(model),
     outboundRoutes(model, numbers),
