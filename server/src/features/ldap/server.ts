@@ -23,13 +23,17 @@ export interface LdapOptions {
   readonly knows: (token: string) => Promise<boolean>;
   readonly clock: Clock;
   readonly log: Log;
+  readonly limits?: Partial<LdapLimits>;
 }
-const MOST_CONNECTIONS = 500;
-/** A whole office may be behind one address. */
-const MOST_OF_ONE = 200;
-const IDLE_MS = 120_000;
-/** From the first byte to a password. */
-const SIGN_IN_MS = 15_000;
+export interface LdapLimits {
+  readonly connections: number;
+  /** Connections of one network: a whole office may be behind one address. */
+  readonly ofNetwork: number;
+  readonly idleMs: number;
+  /** From the opening to a right password. */
+  readonly signInMs: number;
+}
+const LDAP_LIMITS: LdapLimits = { connections: 500, ofNetwork: 200, idleMs: 120_000, signInMs: 15_000 };
 const AGAIN_MS = 10_000;
 const WRONG = { burst: 30, per_second: 0.2 };
 /** First byte of TLS; LDAP begins with 0x30. */
@@ -37,6 +41,7 @@ const HANDSHAKE = 0x16;
 
 export class LdapServer {
   readonly #options: LdapOptions;
+  readonly #limits: LdapLimits;
   readonly #wrong: ReturnType<typeof createRateLimit>;
   readonly #sockets = new Map<net.Socket, string>();
   #listener: { readonly port: number; readonly server: net.Server } | null = null;
@@ -47,6 +52,7 @@ export class LdapServer {
 
   constructor(options: LdapOptions) {
     this.#options = options;
+    this.#limits = { ...LDAP_LIMITS, ...options.limits };
     this.#wrong = createRateLimit(options.clock, WRONG);
   }
   /** Call it after every change of the configuration. */
@@ -100,15 +106,16 @@ export class LdapServer {
     const ip = socket.remoteAddress ?? '';
     const network = networkOf(ip, 32, 64);
     const same = [...this.#sockets.values()].filter((one) => one === network).length;
-    if (this.#sockets.size >= MOST_CONNECTIONS || same >= MOST_OF_ONE) return void socket.destroy();
+    const { connections, idleMs, ofNetwork, signInMs } = this.#limits;
+    if (this.#sockets.size >= connections || same >= ofNetwork) return void socket.destroy();
     this.#sockets.set(socket, network);
-    const late = setTimeout(() => socket.destroy(), SIGN_IN_MS);
+    const late = setTimeout(() => socket.destroy(), signInMs);
     socket.on('close', () => {
       clearTimeout(late);
       this.#sockets.delete(socket);
     });
     socket.on('error', () => undefined);
-    socket.setTimeout(IDLE_MS, () => socket.destroy());
+    socket.setTimeout(idleMs, () => socket.destroy());
     socket.setNoDelay(true);
     const signedIn = (): void => clearTimeout(late);
     socket.once('data', (first: Buffer) => {
