@@ -90,6 +90,7 @@ export const ROUTES = {
   },
   sounds: {
     list: 'GET /api/v1/config/sounds',
+    speak: 'POST /api/v1/config/sounds/speech body',
     remove: 'DELETE /api/v1/config/sounds/:sound',
     languages: 'GET /api/v1/config/languages',
     removeLanguage: 'DELETE /api/v1/config/languages/:language',

@@ -106,6 +106,7 @@ export const ERRORS = {
   engine_refused: { status: 502, retry: 'after_change', title: 'The engine rejected the request' },
   engine_unavailable: { status: 503, retry: 'later', title: 'The engine is not connected' },
   store_unavailable: { status: 503, retry: 'later', title: 'The database is not available now' },
+  speech_unavailable: { status: 503, retry: 'later', title: 'Text to speech is not available now' },
   overloaded: { status: 503, retry: 'later', title: 'The service is busy' },
   engine_timeout: { status: 504, retry: 'later', title: 'The engine did not confirm in time' },
   storage_full: { status: 507, retry: 'later', title: 'There is not enough disk space' },

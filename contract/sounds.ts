@@ -54,6 +54,22 @@ export const LanguageUploaded = z.object({
 });
 export type LanguageUploaded = z.infer<typeof LanguageUploaded>;
 
+/** Largest text of a spoken prompt: about a minute and a half. */
+const MOST_SPOKEN = 1_000;
+export const SpokenText = z.strictObject({
+  text: z
+    .string()
+    .trim()
+    .min(1)
+    .max(MOST_SPOKEN)
+    .regex(/^(?:[^\p{Cc}]|[\n\r\t])*$/u, 'no control characters')
+    .regex(/[\p{L}\p{N}]/u, 'not a text that can be spoken')
+    .describe('What the voice says, as plain text; markup is not interpreted.'),
+  language: Language,
+  voice: z.enum(['female', 'male']).default('female'),
+});
+export type SpokenText = z.infer<typeof SpokenText>;
+
 export const UploadedSound = z
   .object({
     success: z.literal(true),

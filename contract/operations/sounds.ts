@@ -8,6 +8,7 @@ import {
   SoundPath,
   SoundUploadQuery,
   SoundsReply,
+  SpokenText,
   UploadedSound,
 } from '../sounds.ts';
 import { area } from '../operation.ts';
@@ -36,6 +37,27 @@ export const sounds = area({
     errors: ['sound_too_long', 'not_audio', 'overloaded', 'storage_full', 'store_unavailable'],
     summary:
       'Upload a sound: WAV, MP3, FLAC, Ogg Opus or Ogg Vorbis, known by its content; the body is the file itself',
+  },
+  speak: {
+    method: 'POST',
+    path: '/api/v1/config/sounds/speech',
+    tag: 'config',
+    audit: 'sounds.upload',
+    level: 'admin',
+    body: SpokenText,
+    reply: UploadedSound,
+    status: 201,
+    errors: [
+      'invalid_request',
+      'sound_too_large',
+      'sound_too_long',
+      'not_audio',
+      'overloaded',
+      'storage_full',
+      'speech_unavailable',
+      'store_unavailable',
+    ],
+    summary: 'Make a sound of a text, spoken by the voice of a language; equal texts have equal sounds',
   },
   file: {
     method: 'GET',

@@ -1,4 +1,4 @@
-/** Upload and playback of a prompt's sound. */
+/** Upload, speech and playback of a prompt's sound. */
 import { useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import { Button, FileButton, Group, Input, Progress, Text } from '@mantine/core';
@@ -7,6 +7,7 @@ import { errorDetail, errorText } from '../app/error-words.ts';
 import { formatSpan } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
 import { wordsOf } from '../app/words.ts';
+import { SpeakText } from './speak-text.tsx';
 
 const t = wordsOf('admin');
 
@@ -71,6 +72,14 @@ export function SoundUpload({
             </Button>
           )}
         </FileButton>
+        <SpeakText
+          id={`${id}.speech`}
+          onMade={(made) => {
+            setFailed(null);
+            setSeconds(made.seconds);
+            onChange(made.sound);
+          }}
+        />
         {value !== '' && <Listen sound={value} />}
         {seconds !== null && (
           <Text size="sm" c="dimmed">

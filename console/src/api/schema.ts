@@ -133,6 +133,7 @@ const TEXTS = [
   'calls.pickup',
   '*21',
   'ast1:1795219200.1',
+  'en',
 ];
 const FORMATS: Readonly<Record<string, string>> = {
   'date-time': '2026-01-31T09:00:00Z',

@@ -73,6 +73,7 @@ export const openAsteriskSite: OpenEngineSite = async (options) => {
     renewal,
     callRecords: new CelReader({ file: celFile(instance), node, log, clock }),
     builtInSounds: () => builtInSounds(exchange.program()),
+    speak: (wanted, to, signal) => exchange.speak(wanted, to, signal),
     lackingPrompts: (language) => exchange.lackingPrompts(language),
     createEngine({ refused, wake }) {
       engine = createAsteriskEngine({

@@ -18,6 +18,7 @@ import {
   packageAge,
 } from '../adapters/asterisk/provision/asterisk.ts';
 import { Languages } from '../adapters/asterisk/sounds/languages.ts';
+import { createSpeak } from '../adapters/asterisk/sounds/speech.ts';
 import { obtainPackages } from '../adapters/asterisk/provision/packages.ts';
 import type { UnpackedPackages } from '../adapters/asterisk/provision/packages.ts';
 import { TurnServer } from '../adapters/asterisk/turn/server.ts';
@@ -30,6 +31,7 @@ import type { Log } from '../core/log.ts';
 import type { CertificateState } from '../ports/certificates.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EngineConfig } from '../ports/engine-config.ts';
+import type { Speak } from '../ports/speech.ts';
 import type { Exchange, ExchangeStart, Finding, PackageAge } from '../ports/engine-site.ts';
 
 export interface ExchangeOptions {
@@ -69,6 +71,7 @@ const RETRY = { first_ms: 500, most_ms: 5_000 } as const;
 
 /** The engine of this site; there is none before `begin`. */
 export class AsteriskExchange implements Exchange {
+  readonly speak: Speak;
   readonly #options: ExchangeOptions;
   readonly #log: Log;
   readonly #config: AsteriskConfig;
@@ -99,6 +102,7 @@ export class AsteriskExchange implements Exchange {
       clock,
       log: this.#log,
     });
+    this.speak = createSpeak((packages, signal) => this.#packages(packages, signal));
     const languages = new Languages({
       instance,
       program: () => this.#found,

@@ -113,6 +113,7 @@ export async function createSiteFeatures(parts: SiteParts, stack: AsyncDisposabl
     budget: config.soundMegabytes * 1_048_576,
     diskFloor: DISK_FLOOR_BYTES,
     usedSounds: () => usedSounds(store),
+    speak: engineSite.speak,
     builtIn: () => engineSite.builtInSounds(),
   });
   stack.defer(() => sounds.close());

@@ -1,6 +1,7 @@
 /** The engine of a site as the composition root needs it: its process, link, call records and configuration. */
 import type { NodeId } from '@offhook/contract/ids.ts';
 import type { Certificates, CertificateState, Renewal } from './certificates.ts';
+import type { Speak } from './speech.ts';
 import type { CallRecords } from './call-records.ts';
 import type { EngineConfig, MailboxOwner } from './engine-config.ts';
 import type {
@@ -103,6 +104,7 @@ export interface EngineSite {
   readonly callRecords: Required<CallRecords>;
   /** Names of the engine's own sounds; empty until its program is found. */
   builtInSounds(): Promise<readonly string[]>;
+  readonly speak: Speak;
   /** Prompts that the applied configuration can play and a language lacks; empty where that is not known. */
   lackingPrompts(language: string): Promise<readonly string[]>;
   /** Call it once; the link connects when the events are read. */

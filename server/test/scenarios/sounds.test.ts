@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import http from 'node:http';
+import os from 'node:os';
 import path from 'node:path';
 import { describe, test } from 'node:test';
 import { createClient } from '@offhook/client';
 import { AuditPage } from '@offhook/contract/audit.ts';
 import { Problem } from '@offhook/contract/errors.ts';
 import { SoundsReply, UploadedSound } from '@offhook/contract/sounds.ts';
+import { obtainPackages } from '../../src/adapters/asterisk/provision/packages.ts';
 import { soundPath } from '../../src/adapters/asterisk/conf/sounds.ts';
 import { loadInstance } from '../../src/adapters/asterisk/process/instance-file.ts';
 import { putObjects } from '../../src/features/pbx-config/put.ts';
@@ -20,6 +22,7 @@ import type { Site } from '../support/site.ts';
 import { PATIENCE_MS, until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
+const CACHE = process.env['OFFHOOK_CACHE'] ?? path.join(os.homedir(), '.cache', 'offhook');
 const RATE = 8000;
 const ADMIN = '1001';
 
@@ -193,6 +196,25 @@ describe('sounds', () => {
       await hearsTone(call, hz);
       await call.hangup();
     }
+  });
+
+  test('a phone hears a text that was spoken once; the same text is the same sound', async () => {
+    await obtainPackages({ cache: CACHE, packages: ['espeak-ng'] });
+    const sdk = createClient({ base: site().base, token: (await site().person(ADMIN)).token });
+    const text = 'Hoş geldiniz. Lütfen bekleyin. '.repeat(8);
+    const made = await sdk.sounds.speak({ text, language: 'tr' });
+    assert.equal((await sdk.sounds.speak({ text, language: 'tr', voice: 'female' })).sound, made.sound);
+    assert.ok(made.seconds > 10, `${made.seconds} s`);
+    await assert.rejects(sdk.sounds.speak({ text, language: 'xx' }), { code: 'invalid_request' });
+    await playing(site(), `exten => 7001,1,Answer()\n same => n,Playback(${pathOf(made.sound)})\n`, '');
+    await using phone = await site().phone('1003');
+    const call = await phone.invite('7001');
+    await call.answered();
+    await until('speech', () => {
+      const heard = call.media.sound.slice(-2_000);
+      return heard.length === 2_000 && Math.hypot(...heard) / Math.sqrt(heard.length) / 32_768 > 0.02;
+    });
+    await call.hangup();
   });
 
   test('changed music continues for present listeners, and is new for later ones', async () => {

@@ -2,6 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { nodeId } from '@offhook/contract/ids.ts';
+import { ServiceError } from '../../core/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { EngineSite } from '../../ports/engine-site.ts';
 import { createConfig } from './config.ts';
@@ -88,6 +89,7 @@ export async function openSimulatedSite({ data, clock }: SimulatedSiteOptions): 
       await callRecords.stored();
     },
     builtInSounds: () => Promise.resolve([]),
+    speak: () => Promise.reject(new ServiceError('speech_unavailable', 'the simulator does not speak texts')),
     lackingPrompts: () => Promise.resolve([]),
     createEngine: () => link.engine,
     watch: () => ({

@@ -117,6 +117,13 @@ export const config: Readonly<Record<string, string>> = {
   'all sounds together may take {0} bytes; delete one, or raise OFFHOOK_SOUND_MEGABYTES':
     'alle Töne zusammen dürfen {0} Bytes haben; löschen Sie einen oder erhöhen Sie OFFHOOK_SOUND_MEGABYTES',
   'the disk has too little room left': 'auf der Platte ist zu wenig Platz übrig',
+  'the speech program could not be downloaded: {0}': 'das Sprachprogramm konnte nicht geladen werden: {0}',
+  'there is no voice for the language {0}': 'für die Sprache {0} gibt es keine Stimme',
+  'the text takes too long to speak': 'der Text braucht zu lange zum Sprechen',
+  'the speech program failed': 'das Sprachprogramm ist gescheitert',
+  'the simulator does not speak texts': 'der Simulator spricht keine Texte',
+  'not a text that can be spoken': 'kein Text, der sich sprechen lässt',
+  'no control characters': 'keine Steuerzeichen',
   'too many sounds are being taken in': 'zu viele Töne werden gerade entgegengenommen',
   'too many of your sounds are being taken in; send this one when they are':
     'zu viele Ihrer Töne werden gerade entgegengenommen; senden Sie diesen, wenn sie fertig sind',

@@ -71,6 +71,7 @@ export const de: Words = {
     engine_refused: 'Die Anlage hat abgelehnt',
     engine_unavailable: 'Die Anlage ist nicht verbunden',
     store_unavailable: 'Die Datenbank antwortet gerade nicht',
+    speech_unavailable: 'Texte können gerade nicht gesprochen werden',
     overloaded: 'Der Dienst ist ausgelastet',
     engine_timeout: 'Die Anlage hat nicht rechtzeitig bestätigt',
     storage_full: 'Dafür ist kein Platz',

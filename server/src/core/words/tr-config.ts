@@ -113,6 +113,13 @@ export const config: Readonly<Record<string, string>> = {
   'all sounds together may take {0} bytes; delete one, or raise OFFHOOK_SOUND_MEGABYTES':
     'bütün sesler birlikte en çok {0} bayt olabilir; birini silin ya da OFFHOOK_SOUND_MEGABYTES değerini yükseltin',
   'the disk has too little room left': 'diskte yeterli yer kalmadı',
+  'the speech program could not be downloaded: {0}': 'konuşma programı indirilemedi: {0}',
+  'there is no voice for the language {0}': '{0} dili için ses yok',
+  'the text takes too long to speak': 'metnin seslendirilmesi çok uzun sürüyor',
+  'the speech program failed': 'konuşma programı başarısız oldu',
+  'the simulator does not speak texts': 'simülatör metin seslendirmez',
+  'not a text that can be spoken': 'seslendirilebilecek bir metin değil',
+  'no control characters': 'denetim karakteri olmamalı',
   'too many sounds are being taken in': 'çok sayıda ses alınıyor',
   'too many of your sounds are being taken in; send this one when they are':
     'sizin çok sayıda sesiniz alınıyor; bunu onlar bitince gönderin',

@@ -71,6 +71,7 @@ export const tr: Words = {
     engine_refused: 'Santral reddetti',
     engine_unavailable: 'Santral bağlı değil',
     store_unavailable: 'Veritabanı şu anda yanıt vermiyor',
+    speech_unavailable: 'Metinler şu anda seslendirilemiyor',
     overloaded: 'Hizmet meşgul',
     engine_timeout: 'Santral zamanında onaylamadı',
     storage_full: 'Bunun için yer yok',

@@ -16,6 +16,8 @@ export interface KeptSound {
 }
 /** The folder of sounds, from which the engine plays. Throws errors of the file system besides the named ones. */
 export interface SoundFolder {
+  /** Names of files for a sound to come; `remove` deletes them. */
+  reserve(): Upload;
   /** Stores the body in a temporary file, which `remove` deletes. Throws `sound_too_large`, `invalid_request`. */
   receive(body: Readable, most: number): Promise<Upload>;
   /** Renames a converted file to its hash; an existing one stays. It counts as in use from now on. */
@@ -58,16 +60,24 @@ export async function openSoundFolder(folder: string): Promise<SoundFolder> {
     await using handle = await open(folder, constants.O_RDONLY);
     await handle.sync();
   }
-  return {
-    async receive(body, most) {
-      const name = path.join(incoming, String((uploads += 1)));
-      const [from, to] = [`${name}.upload`, `${name}${ENDING}`];
-      const remove = async (): Promise<void> => {
+  function reserve(): Upload {
+    const name = path.join(incoming, String((uploads += 1)));
+    const [from, to] = [`${name}.upload`, `${name}${ENDING}`];
+    return {
+      from,
+      to,
+      async remove() {
         await rm(from, { force: true });
         await rm(to, { force: true });
-      };
+      },
+    };
+  }
+  return {
+    reserve,
+    async receive(body, most) {
+      const upload = reserve();
       try {
-        await using file = await open(from, 'wx', 0o600);
+        await using file = await open(upload.from, 'wx', 0o600);
         let bytes = 0;
         // The HTTP layer must still read the rest of a refused body, so it is not destroyed here.
         for await (const chunk of body.iterator({ destroyOnReturn: false })) {
@@ -78,14 +88,14 @@ export async function openSoundFolder(folder: string): Promise<SoundFolder> {
           await file.writeFile(chunk as Buffer);
         }
       } catch (error) {
-        await remove();
+        await upload.remove();
         const { code } = error as NodeJS.ErrnoException;
         if (code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE') {
           throw new ServiceError('invalid_request', 'the body ended early');
         }
         throw error;
       }
-      return { from, to, remove };
+      return upload;
     },
     async keep(file, sound, now) {
       if ((await look(sound)) === null) {

@@ -16,6 +16,7 @@ export function soundOperations(sounds: Sounds, sets: LanguageSets, app: App): S
       list: () => sounds.list(),
       upload: ({ caller, ip, request }, { query }) =>
         sounds.upload({ caller, ip }, query.kind, (request.body ?? null) as Readable | null),
+      speak: ({ caller, ip }, { body }) => sounds.speak({ caller, ip }, body),
       async file({ request, reply }, { params: { sound } }) {
         const file = await sounds.open(sound);
         try {

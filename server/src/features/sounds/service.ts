@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import type { SoundKind, SoundsReply, UploadedSound } from '@offhook/contract/sounds.ts';
+import type { SoundKind, SoundsReply, SpokenText, UploadedSound } from '@offhook/contract/sounds.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import { Queue } from '../../core/queue.ts';
@@ -9,11 +9,12 @@ import { createShares } from '../../core/shares.ts';
 import type { Log } from '../../core/log.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { Speak } from '../../ports/speech.ts';
 import type { Actor } from '../../ports/operations.ts';
 import { HEAD_BYTES, KEPT_RATE } from './convert.ts';
 import { createConverter } from './converter.ts';
 import { openSoundFolder } from './folder.ts';
-import type { KeptSound, SoundFolder } from './folder.ts';
+import type { KeptSound, SoundFolder, Upload } from './folder.ts';
 
 /** Largest upload in bytes. */
 export const MAX_UPLOAD = 20 * 1024 * 1024;
@@ -36,6 +37,7 @@ export interface SoundsDeps {
   readonly diskFloor: number;
   /** Ids of the sounds that the draft or any version of the configuration uses. */
   readonly usedSounds: () => Promise<ReadonlySet<string>>;
+  readonly speak: Speak;
   /** Names of the engine's own sounds; empty while there is no engine. */
   readonly builtIn: () => Promise<readonly string[]>;
 }
@@ -86,16 +88,20 @@ export class Sounds implements AsyncDisposable {
    */
   async upload(actor: Actor, kind: SoundKind, body: Readable | null): Promise<UploadedSound> {
     if (body === null) throw new ServiceError('not_audio', 'there is nothing in it');
-    const give = this.#uploads.take(actor.caller.person_id, 1);
-    try {
-      return await this.#take(actor, kind, body);
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code !== 'ENOSPC' && code !== 'EDQUOT') throw error;
-      throw new ServiceError('storage_full', 'the disk is full', { cause: error });
-    } finally {
-      give();
-    }
+    return await this.#admit(actor, kind, () => this.#folder.receive(body, MAX_UPLOAD));
+  }
+  /** Stores a spoken text as `upload` does. Throws `invalid_request` and `speech_unavailable` too. */
+  async speak(actor: Actor, wanted: SpokenText): Promise<UploadedSound> {
+    return await this.#admit(actor, 'prompt', async () => {
+      const upload = this.#folder.reserve();
+      try {
+        await this.#deps.speak(wanted, upload.from, this.#stop.signal);
+      } catch (error) {
+        await upload.remove();
+        throw error;
+      }
+      return upload;
+    });
   }
   async list(): Promise<SoundsReply> {
     const kept = await this.#look();
@@ -175,11 +181,27 @@ export class Sounds implements AsyncDisposable {
     if ((await this.#folder.freeBytes()) >= this.#deps.diskFloor + bytes) return;
     throw new ServiceError('storage_full', 'the disk has too little room left');
   }
-  async #take({ caller, ip }: Actor, kind: SoundKind, body: Readable): Promise<UploadedSound> {
+  async #admit(actor: Actor, kind: SoundKind, receive: () => Promise<Upload>): Promise<UploadedSound> {
+    const give = this.#uploads.take(actor.caller.person_id, 1);
+    try {
+      return await this.#take(actor, kind, receive);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== 'ENOSPC' && code !== 'EDQUOT') throw error;
+      throw new ServiceError('storage_full', 'the disk is full', { cause: error });
+    } finally {
+      give();
+    }
+  }
+  async #take(
+    { caller, ip }: Actor,
+    kind: SoundKind,
+    receive: () => Promise<Upload>,
+  ): Promise<UploadedSound> {
     await this.#checkBudget(0);
     // The upload and the converted sound are on the disk together for a moment.
     await this.#checkDisk(MAX_UPLOAD + MOST_SECONDS[kind] * KEPT_RATE * 2);
-    const upload = await this.#folder.receive(body, MAX_UPLOAD);
+    const upload = await receive();
     try {
       const { from, to } = upload;
       const { sha256, ...facts } = await this.#converter.convert({

@@ -37,6 +37,7 @@ async function rig(t: TestContext, more: Partial<SoundsDeps> = {}) {
     budget: 100_000_000,
     diskFloor: 0,
     usedSounds: () => Promise.resolve(used),
+    speak: (_wanted, to) => writeFile(to, wav()),
     builtIn: () => Promise.resolve(['vm-goodbye']),
     ...more,
   };
@@ -196,4 +197,22 @@ test('sounds - incomplete files of a killed service are deleted at the next star
   await next.sweep();
   assert.ok((await readdir(folder)).includes('notes.txt'), 'what is no sound is not ours to delete');
   await next.close();
+});
+
+test('sounds - a spoken text is kept as an upload is; one that fails half-way leaves nothing', async (t) => {
+  const { sounds, admin, files, incoming, lines, upload } = await rig(t, {
+    async speak({ text }, to) {
+      await writeFile(to, wav({ seconds: text === 'long' ? 700 : 0.5, rate: 8_000 }));
+      if (text === 'broken') throw new ServiceError('speech_unavailable', 'the speech program failed');
+    },
+  });
+  const speak = (text: string) => sounds.speak(admin, { text, language: 'de', voice: 'female' });
+  await refused(speak('broken'), 'speech_unavailable');
+  await refused(speak('long'), 'sound_too_long');
+  assert.deepEqual([await files(), await incoming()], [[], []]);
+  const made = await speak('hello');
+  assert.equal(made.sound, (await upload(wav({ rate: 8_000 }))).sound);
+  assert.equal(sounds.knows(made.sound), true);
+  assert.equal(lines[0]?.action, 'sounds.upload');
+  assert.deepEqual(await incoming(), []);
 });

@@ -9,6 +9,8 @@ export interface RunOptions {
   readonly cwd?: string;
   readonly env?: NodeJS.ProcessEnv;
   readonly signal?: AbortSignal;
+  /** Given to its stdin, which is then closed; without it stdin is empty. */
+  readonly input?: string;
   /** Milliseconds after which the child is killed; the outcome then has `timed_out`. */
   readonly timeout_ms?: number;
   /** Called for each line the child writes to its file descriptor 3. */
@@ -87,8 +89,15 @@ export function run(command: readonly string[], options: RunOptions = {}): Promi
     const child = spawn(program, args, {
       cwd: options.cwd,
       env: options.env ?? process.env,
-      stdio: ['ignore', scratch ?? 'pipe', 'pipe', options.onStatusLine ? 'pipe' : 'ignore'],
+      stdio: [
+        options.input === undefined ? 'ignore' : 'pipe',
+        scratch ?? 'pipe',
+        'pipe',
+        options.onStatusLine ? 'pipe' : 'ignore',
+      ],
     });
+    // A child that ends before it has read everything says why by its code.
+    child.stdin?.on('error', () => undefined).end(options.input);
     const piped = child.stdout && collect(child.stdout, limit);
     const stdout = (): string => (scratch === undefined ? (piped?.() ?? '') : takeText(scratch, limit));
     const stderr = collect(child.stderr as Readable, limit);
