@@ -5,13 +5,6 @@ import type { Site } from '../../server/test/support/site.ts';
 import { consoleOf } from './rig.ts';
 import type { ConsolePageOptions } from './rig.ts';
 
-/** The bytes of a secret as an authenticator app reads it. */
-export const fromBase32 = (text: string): Buffer => {
-  const bits = Array.from(text)
-    .map((c) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(c).toString(2).padStart(5, '0'))
-    .join('');
-  return Buffer.from(bits.match(/.{8}/g)!.map((byte) => Number.parseInt(byte, 2)));
-};
 /** Goes on with the Tab key until this is what has the focus. */
 export const tabTo = async (page: Page, target: Locator): Promise<void> => {
   await target.waitFor({ state: 'attached' });

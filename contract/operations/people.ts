@@ -54,8 +54,9 @@ export const people = area({
     proves: true,
     params: PersonPath,
     reply: SignInCodeReply,
-    errors: [...ERRORS, 'account_disabled', 'limit_reached'],
+    errors: [...ERRORS, 'account_disabled', 'limit_reached', 'otp_already_on'],
     summary: 'Create a code with which the phone of a person signs in',
+    description: 'Not for a person with a second factor, who creates the code in the own account.',
     tool: false,
   },
   endSession: {

@@ -15,6 +15,7 @@ import { LogOut } from 'lucide-react';
 import { LanguageSwitch } from '../app/preferences.tsx';
 import { useClient, useMe, useSession } from '../app/session.tsx';
 import { Failure, Loading } from '../app/states.tsx';
+import { AppSignIn } from './app-sign-in.tsx';
 import { DeviceTable } from './devices.tsx';
 import { OwnCalls } from './own-calls.tsx';
 import { PasswordForm } from './password.tsx';
@@ -44,6 +45,7 @@ const Section = ({ title, text, children }: SectionProps): ReactNode => (
 );
 function Devices(): ReactNode {
   const client = useClient();
+  const { full_name, username } = useMe();
   const devices = useQuery({
     queryKey: ['account', 'devices'],
     queryFn: ({ signal }) => client.session.devices(signal),
@@ -51,7 +53,18 @@ function Devices(): ReactNode {
   if (devices.isPending) return <Loading />;
   if (devices.isError) return <Failure error={devices.error} onRetry={() => void devices.refetch()} />;
   const own = devices.data.sessions.toSorted((a, b) => Number(b.current) - Number(a.current));
-  return <DeviceTable devices={own} end={(id) => client.session.end(id)} renews={['account']} />;
+  return (
+    <Stack>
+      <DeviceTable devices={own} end={(id) => client.session.end(id)} renews={['account']} />
+      <Group>
+        <AppSignIn
+          name={full_name ?? username}
+          make={() => client.session.createSignInCode()}
+          renews="account"
+        />
+      </Group>
+    </Stack>
+  );
 }
 function Look(): ReactNode {
   const { colorScheme, setColorScheme } = useMantineColorScheme();

@@ -4,6 +4,7 @@ import { Badge, Button, Group, Modal, PasswordInput, SegmentedControl, Text } fr
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import type { SignInPerson } from '@offhook/contract/people.ts';
+import { AppSignIn } from '../account/app-sign-in.tsx';
 import { DeviceTable } from '../account/devices.tsx';
 import { Danger } from '../app/danger.tsx';
 import { ChangeForm } from '../app/change-form.tsx';
@@ -93,13 +94,22 @@ function SignIns({ person }: { readonly person: SignInPerson }): ReactNode {
       title={t('devices')}
       text={t('devices_text')}
       actions={
-        <Danger
-          label={t('sign_out_everywhere')}
-          title={t('sign_out_everywhere')}
-          text={t('sign_out_everywhere_text', { name: person.name })}
-          change={endAll}
-          disabled={sessions.data?.sessions.length === 0}
-        />
+        <Group>
+          {!person.second_factor && person.active && (
+            <AppSignIn
+              name={person.name}
+              make={() => client.people.createSignInCode(extension)}
+              renews="people"
+            />
+          )}
+          <Danger
+            label={t('sign_out_everywhere')}
+            title={t('sign_out_everywhere')}
+            text={t('sign_out_everywhere_text', { name: person.name })}
+            change={endAll}
+            disabled={sessions.data?.sessions.length === 0}
+          />
+        </Group>
       }
     >
       {sessions.isPending && <Loading />}

@@ -4,6 +4,8 @@ export const features: Readonly<Record<string, string>> = {
     'dieser Code ist unbekannt, schon benutzt oder abgelaufen',
   'too many codes are open; try again in two minutes':
     'es sind zu viele Codes offen; versuchen Sie es in zwei Minuten wieder',
+  'this person has a second factor and creates the code in the own account':
+    'diese Person hat einen zweiten Faktor und erzeugt den Code im eigenen Konto',
   'extension: this person has no password': 'extension: diese Person hat kein Passwort',
   'The engine adapter failed: {0}': 'die Anbindung der Anlage ist gescheitert: {0}',
   'The engine did not confirm within {0} s: {1}': 'die Anlage hat nicht innerhalb von {0} s bestätigt: {1}',

@@ -3,6 +3,8 @@ export const features: Readonly<Record<string, string>> = {
   'this code is unknown, was used, or has expired': 'bu kod bilinmiyor, kullanılmış ya da süresi dolmuş',
   'too many codes are open; try again in two minutes':
     'çok fazla açık kod var; iki dakika sonra yeniden deneyin',
+  'this person has a second factor and creates the code in the own account':
+    'bu kişinin ikinci etkeni var; kodu kendi hesabında oluşturur',
   'extension: this person has no password': 'extension: bu kişinin parolası yok',
   'The engine adapter failed: {0}': 'santral bağlantısı başarısız oldu: {0}',
   'The engine did not confirm within {0} s: {1}': 'santral {0} saniye içinde onaylamadı: {1}',

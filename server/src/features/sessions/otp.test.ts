@@ -5,6 +5,7 @@ import type { Site } from '../../../test/support/sessions-fixture.ts';
 import type { Caller } from '../../ports/http.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { createOtp } from './otp.ts';
+import { fromBase32 } from '../../../test/support/base32.ts';
 import { base32, newRecoveryCode, otpauthUri, stepOf, totp } from './totp.ts';
 
 const RFC_SECRET = Buffer.from('12345678901234567890');
@@ -86,12 +87,6 @@ const is = (code: string, body?: object) => (error: unknown) => {
 const digits = (): string => {
   site.clock.advance(30_000);
   return totp(secret, Math.floor(site.clock.now() / 30_000));
-};
-const fromBase32 = (text: string): Buffer => {
-  const bits = Array.from(text)
-    .map((c) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(c).toString(2).padStart(5, '0'))
-    .join('');
-  return Buffer.from(bits.match(/.{8}/g)!.map((byte) => Number.parseInt(byte, 2)));
 };
 let me: Caller;
 

@@ -146,7 +146,7 @@ export class Sessions implements Authenticator {
     });
     this.otp = createSecondFactor(otp, this.#proof, audit);
     this.confirmation = createConfirmation(this.#proof, clock);
-    this.codes = new SignInCodes({ store, proof: this.#proof, directory, person, audit, clock });
+    this.codes = new SignInCodes({ store, otp, proof: this.#proof, directory, person, audit, clock });
     this.others = createSignIns({
       store,
       otp,

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
+import { fromBase32 } from '../../../test/support/base32.ts';
 import { passwordOf, siteFixture } from '../../../test/support/sessions-fixture.ts';
 import type { Site } from '../../../test/support/sessions-fixture.ts';
+import { totp } from './totp.ts';
 import { LIFE_MS, MAX_OF_PERSON, MAX_OPEN, SignInCodes } from './sign-in-codes.ts';
 
 let site: Site;
@@ -106,6 +108,17 @@ test('sign-in codes - an administrator makes one for a person; others do not', a
   assert.deepEqual([actor, object], ['1001', '1005']);
 });
 
+test('sign-in codes - a person with a second factor creates the code alone, and an administrator gets none', async () => {
+  const [admin, user] = [await site.signIn('1001'), await site.signIn('1004')];
+  const current_password = passwordOf('1004');
+  const { secret } = (await post('/api/v1/session/otp', user, { current_password })) as { secret?: string };
+  const otp = totp(fromBase32(secret!), Math.floor(site.clock.now() / 30_000));
+  assert.equal((await post('/api/v1/session/otp/confirm', user, { otp })).status, 200);
+  const { status, code } = await post('/api/v1/people/1004/sign-in-code', admin);
+  assert.deepEqual([status, code], [409, 'otp_already_on']);
+  assert.equal((await exchange((await make(user)).code)).status, 200);
+});
+
 test('sign-in codes - guesses of a network are throttled, and a fourth code of a person replaces the oldest', async () => {
   const token = await site.signIn('1005');
   const codes: string[] = [];
@@ -124,6 +137,7 @@ test('sign-in codes - all open codes are bounded until they expire', async () =>
   const person = site.directory.byExtension('1005')!;
   const codes = new SignInCodes({
     store: { password: () => Promise.resolve('hash') },
+    otp: { isOn: () => Promise.resolve(false) },
     proof: { code: () => Promise.reject(new Error('no code is used here')) },
     directory: { byExtension: (extension) => ({ ...person, id: Number(extension), extension }) },
     person: () => undefined,

@@ -5,6 +5,7 @@ import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Directory, Person } from '../../ports/directory.ts';
 import type { Actor } from '../../ports/operations.ts';
+import type { Otp } from './otp.ts';
 import type { Proof } from './proof.ts';
 import type { SessionStore } from './store.ts';
 import { hashOf, newToken } from './tokens.ts';
@@ -35,6 +36,7 @@ export interface Taken {
 }
 export interface SignInCodesDeps {
   readonly store: Pick<SessionStore, 'password'>;
+  readonly otp: Pick<Otp, 'isOn'>;
   readonly proof: Pick<Proof, 'code'>;
   readonly directory: Pick<Directory, 'byExtension'>;
   readonly person: (id: number) => Person | undefined;
@@ -49,14 +51,20 @@ export class SignInCodes {
   constructor(deps: SignInCodesDeps) {
     this.#deps = deps;
   }
-  /** Throws `not_found`, `account_disabled`, `invalid_request` for a person without a password, `limit_reached`. */
+  /** Throws `not_found`, `account_disabled`, `invalid_request` for a person without a password, `otp_already_on`, `limit_reached`. */
   async make({ caller, ip }: Actor, extension: string): Promise<SignInCode> {
-    const { audit, clock, directory, store } = this.#deps;
+    const { audit, clock, directory, otp, store } = this.#deps;
     const who = directory.byExtension(extension);
     if (who === undefined) throw new ServiceError('not_found', say`nobody has the extension ${extension}`);
     if (!who.active) throw new ServiceError('account_disabled', 'this account is not active');
     const proven = await store.password(who.id);
     if (proven === null) throw new ServiceError('invalid_request', 'extension: this person has no password');
+    // The code of another one would open a session without the factor; that of the own session has it behind it.
+    if (extension !== caller.extension && (await otp.isOn(who.id)))
+      throw new ServiceError(
+        'otp_already_on',
+        'this person has a second factor and creates the code in the own account',
+      );
     await audit.record({
       action: 'session.code_created',
       actor: caller.extension,
