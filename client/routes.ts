@@ -90,7 +90,7 @@ export const ROUTES = {
   },
   sounds: {
     list: 'GET /api/v1/config/sounds',
-    speak: 'POST /api/v1/config/sounds/speech body',
+    speak: 'POST /api/v1/config/speech body',
     remove: 'DELETE /api/v1/config/sounds/:sound',
     languages: 'GET /api/v1/config/languages',
     removeLanguage: 'DELETE /api/v1/config/languages/:language',

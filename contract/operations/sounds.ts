@@ -40,7 +40,7 @@ export const sounds = area({
   },
   speak: {
     method: 'POST',
-    path: '/api/v1/config/sounds/speech',
+    path: '/api/v1/config/speech',
     tag: 'config',
     audit: 'sounds.upload',
     level: 'admin',

@@ -45,6 +45,25 @@ test('openapi - every operation has an id of its own, a known tag, its security 
     assert.ok(own.description, name);
   }
 });
+test('openapi - a path within the template of another takes all methods of the template', () => {
+  // The router would answer a method that the path lacks by the operation of the template.
+  const paths = Object.entries(document.paths).map(
+    ([path, methods]) => [path, path.split('/'), Object.keys(methods)] as const,
+  );
+  for (const [template, segments, methods] of paths)
+    for (const [path, own, ownMethods] of paths) {
+      const within =
+        path !== template &&
+        own.length === segments.length &&
+        own.every((segment, i) => segment === segments[i] || segments[i]?.startsWith('{'));
+      if (within)
+        assert.deepEqual(
+          methods.filter((method) => !ownMethods.includes(method)),
+          [],
+          path,
+        );
+    }
+});
 test('openapi - headers of requests and of every reply are named', () => {
   for (const { name, method, path, own } of all) {
     const headers = namesOf(own);
