@@ -170,7 +170,8 @@ describe('console people', () => {
     const admin = await adminAt('/admin/people/1007');
     await admin.getByRole('button', { name: 'Sign in a phone app' }).click();
     await dialog(admin).getByText('as 山田 花子', { exact: false }).waitFor();
-    await admin.context().close();
+    await admin.keyboard.press('Escape');
+    assertNoTrouble(admin);
   });
 
   test('account - forwards, do not disturb, ringing devices and ring time of the own calls are set by their owner', async () => {
