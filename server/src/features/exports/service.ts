@@ -167,9 +167,11 @@ export class Exports implements AsyncDisposable {
         wanted,
         now: clock.now(),
       });
+      // Read before the runner wakes, so that the reply shows the export as it was created.
+      const created = this.#view(await this.#mine(caller, id));
       this.#changes.changed(caller.person_id);
       this.#runner.wake();
-      return this.#view(await this.#mine(caller, id));
+      return created;
     });
   }
   /**
