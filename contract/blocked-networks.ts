@@ -23,8 +23,14 @@ export const BlockedNetworks = z.object({
     .describe(
       'False where the engine does not reject their requests yet: it is away, or waits for its restart after an update.',
     ),
+  firewall: z
+    .enum(['off', 'active', 'unavailable'])
+    .describe(
+      'Whether the firewall of the machine drops their packets too: `off` without `OFFHOOK_FIREWALL`; `unavailable` where it cannot, with the reason in the check `firewall`.',
+    ),
   networks: z.array(BlockedNetwork),
 });
+export type BlockedNetworks = z.infer<typeof BlockedNetworks>;
 export const BlockedNetworkId = z.strictObject({
   id: z
     .string()

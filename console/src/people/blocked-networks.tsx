@@ -21,9 +21,10 @@ export function BlockedNetworks(): ReactNode {
     done: () => t('released'),
   });
   if (!list.isSuccess || list.data.networks.length === 0) return null;
-  const { enforced, networks } = list.data;
+  const { enforced, firewall, networks } = list.data;
+  const where = firewall === 'active' ? 'blocked_firewall' : 'blocked_text';
   return (
-    <Section title={t('blocked')} text={t(enforced ? 'blocked_text' : 'blocked_later')}>
+    <Section title={t('blocked')} text={t(enforced ? where : 'blocked_later')}>
       <Rows
         caption={t('blocked')}
         minWidth={520}

@@ -7,6 +7,7 @@ export const CHECK_NAMES = [
   'call_records',
   'task_queues',
   'sip_refusals',
+  'firewall',
   'certificate',
   'certificate_renewal',
   'turn',

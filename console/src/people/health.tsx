@@ -131,6 +131,11 @@ function detailText(detail: string): string {
   if (detail === 'written') return t('written');
   const waiting = /^(\d+) wait in /.exec(detail)?.[1];
   if (waiting !== undefined) return t('tasks_waiting', { n: formatNumber(Number(waiting)) });
+  const fenced = /^nftables: (?:(\d+) networks|(.+))$/.exec(detail);
+  if (fenced !== null) {
+    const [, n, why = ''] = fenced;
+    return n === undefined ? t('firewall_not', { why }) : t('firewall_has', { n: formatNumber(Number(n)) });
+  }
   const [, requests, addresses] = /^(\d+) in the last minute from (\d+)$/.exec(detail) ?? [];
   if (requests !== undefined)
     return t('refusals', { n: formatNumber(Number(requests)), m: formatNumber(Number(addresses)) });

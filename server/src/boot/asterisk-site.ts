@@ -9,6 +9,7 @@ import { createAsteriskEngine } from '../adapters/asterisk/engine.ts';
 import type { AsteriskEngine } from '../adapters/asterisk/engine.ts';
 import { celFile, recordingsDir, soundsDir, tlsDir } from '../adapters/asterisk/conf/instance.ts';
 import { moveMailboxes } from '../adapters/asterisk/mailbox-folders.ts';
+import { Nftables } from '../adapters/asterisk/nftables.ts';
 import { createInstance } from '../adapters/asterisk/process/instance-file.ts';
 import { AcmeRenewal, acmeFiles } from '../adapters/certificates/acme/renewal.ts';
 import { CertificateKeeper } from '../adapters/certificates/keeper.ts';
@@ -112,6 +113,8 @@ export const openAsteriskSite: OpenEngineSite = async (options) => {
     },
     moveMailboxes: (owners) => moveMailboxes(instance, owners, clock),
     blockNetworks: (networks) => blockNetworks(instance, networks, ask),
+    firewall:
+      config.firewall === 'nftables' ? new Nftables({ sipPort: config.sipListen.port, clock, log }) : null,
     phoneAddresses: () => phoneAddresses(ask),
     webSipPort: () => (exchange.running() ? instance.http_port : null),
   };

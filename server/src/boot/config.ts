@@ -323,6 +323,14 @@ export const SETTINGS = {
       return list.every((entry) => entry === 'own' || network(entry)) ? list : undefined;
     },
   }),
+  firewall: setting({
+    name: 'OFFHOOK_FIREWALL',
+    expects: 'nftables, or empty',
+    initial: '',
+    about:
+      'Where blocked networks are dropped beside the engine: `nftables`, in a table of this site’s own, which needs the program `nft` and CAP_NET_ADMIN; empty: nowhere (docs/runbook.md).',
+    parse: oneOf('nftables', ''),
+  }),
   provisionHttp: setting({
     name: 'OFFHOOK_PROVISION_HTTP',
     expects: 'networks such as 192.168.10.0/24, or empty',

@@ -79,7 +79,8 @@ export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
   const { apiKeys, clock, config, engineSite, features, live, log, metrics, stream } = parts;
   const { sessions, sipKey, siteConsole, store } = parts;
   const engineUp = (): boolean => live.live;
-  const watched = { ...parts, exchange: engineSite.exchange, renewal: engineSite.renewal };
+  const { exchange, renewal, firewall } = engineSite;
+  const watched = { ...parts, exchange, renewal, firewall };
   const checks = checksOf(watched);
   for (const feature of features) feature.gauges?.(metrics);
   addGauges(metrics, watched);

@@ -53,7 +53,10 @@ export async function createEngineSide(parts: EngineParts, stack: AsyncDisposabl
     spared: () => sparedNetworks(config),
     phones: () => engineSite.phoneAddresses(),
     enforce: (networks) => engineSite.blockNetworks(networks),
+    firewall: engineSite.firewall,
+    ports: () => [config.sipListen.port, directory.config().network?.tls_port ?? []].flat(),
   });
+  stack.defer(directory.onChange(() => blocks.configured()));
   const waking = new Waking({ push, engine, wait_seconds: config.pushWaitSeconds, clock, log });
   stack.defer(() => waking.close());
   return {

@@ -23,6 +23,7 @@ import type { Renewal } from '../ports/certificates.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { LdapServer } from '../features/ldap/server.ts';
 import type { EngineWatch, Exchange } from '../ports/engine-site.ts';
+import type { Firewall } from '../ports/firewall.ts';
 import type { Engine } from '../ports/engine.ts';
 import type { LiveView } from '../ports/live.ts';
 import type { Store } from '../ports/store.ts';
@@ -51,6 +52,7 @@ export interface Watched {
   readonly renewal: Renewal | null;
   readonly watch: EngineWatch;
   readonly sipSecurity: SipSecurity;
+  readonly firewall: Firewall | null;
   readonly loop: EngineLoop;
   readonly journal: Journal;
   readonly store: Store;
@@ -69,6 +71,7 @@ function engineChecks({
   exchange,
   watch,
   sipSecurity,
+  firewall,
   ldap,
   renewal,
   clock,
@@ -100,6 +103,17 @@ function engineChecks({
       run: async () => {
         const { requests, addresses } = sipSecurity.lastMinute();
         return { ok: requests < MANY_REFUSALS, detail: `${requests} in the last minute from ${addresses}` };
+      },
+    },
+    {
+      name: 'firewall',
+      needed: false,
+      run: () => {
+        const state = firewall?.state();
+        if (state === undefined) return Promise.resolve({ ok: true, detail: 'none is used' });
+        const ok = state.state === 'active';
+        const detail = ok ? `nftables: ${state.networks} networks` : `nftables: ${state.detail}`;
+        return Promise.resolve({ ok, detail });
       },
     },
     {

@@ -4,6 +4,7 @@ import type { Certificates, CertificateState, Renewal } from './certificates.ts'
 import type { Speak } from './speech.ts';
 import type { CallRecords } from './call-records.ts';
 import type { EngineConfig, MailboxOwner } from './engine-config.ts';
+import type { Firewall } from './firewall.ts';
 import type {
   CallVerbs,
   CallerRuleVerbs,
@@ -121,6 +122,8 @@ export interface EngineSite {
    * before its next start; throws `engine_unavailable` while there is no engine, which then finds the list when it starts.
    */
   blockNetworks(networks: readonly string[]): Promise<boolean>;
+  /** Null where the settings use none. */
+  readonly firewall: Firewall | null;
   /** Addresses of the phones that are registered now. Throws `engine_unavailable`. */
   phoneAddresses(): Promise<readonly string[]>;
   /** Port on loopback at which browsers' SIP is accepted; null where there is none now. */

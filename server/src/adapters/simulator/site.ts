@@ -100,6 +100,7 @@ export async function openSimulatedSite({ data, clock }: SimulatedSiteOptions): 
     }),
     moveMailboxes: () => Promise.resolve(),
     blockNetworks: () => Promise.resolve(true),
+    firewall: null,
     phoneAddresses: () => Promise.resolve([]),
     webSipPort: () => null,
     certificates: null,

@@ -6,8 +6,9 @@ import { until } from '../../../test/support/until.ts';
 import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
 import { silent } from '../../core/log.ts';
 import type { AuditEntry } from '../../ports/audit.ts';
+import type { FirewallState, TimedBlock } from '../../ports/firewall.ts';
 import type { Actor } from '../../ports/operations.ts';
-import { BLOCK_MS, MOST_REFUSED, NetworkBlocks } from './blocks.ts';
+import { BLOCK_MS, MOST_BLOCKED, MOST_REFUSED, NetworkBlocks } from './blocks.ts';
 import { blockedNetworkOf, meets } from './networks.ts';
 
 const ACTOR = { caller: { username: 'ada' }, ip: '192.0.2.9' } as unknown as Actor;
@@ -17,8 +18,21 @@ async function rig(t: { after(work: () => Promise<void>): void }) {
   const clock = createVirtualClock();
   const events: DomainEvent[] = [];
   const rows: AuditEntry[] = [];
-  const engine: { lists: (readonly string[])[]; away: boolean } = { lists: [], away: false };
+  const engine: { lists: (readonly string[])[]; away: boolean; asked: number } = {
+    lists: [],
+    away: false,
+    asked: 0,
+  };
   const phones: string[] = [];
+  const wall = {
+    seen: [] as string[],
+    spared: ['127.0.0.1', '10.0.0.0/8'],
+    ports: [5060],
+    replace: async (blocks: readonly TimedBlock[], ports: readonly number[]) =>
+      void wall.seen.push(`${blocks.map((b) => b.network).join(' ')} at ${ports.join(' ')}`),
+    state: (): FirewallState => ({ state: 'active', networks: 0 }),
+    close: async () => void wall.seen.push('closed'),
+  };
   const open = () =>
     NetworkBlocks.open({
       store,
@@ -26,13 +40,18 @@ async function rig(t: { after(work: () => Promise<void>): void }) {
       log: silent,
       audit: { record: async (entry) => void rows.push(entry) },
       publish: (all) => void events.push(...all),
-      spared: () => ['127.0.0.1', '10.0.0.0/8'],
-      phones: async () => phones,
+      spared: () => wall.spared,
+      async phones() {
+        engine.asked += 1;
+        return phones;
+      },
       async enforce(networks) {
         engine.lists.push(networks);
         if (engine.away) throw new Error('no engine');
         return true;
       },
+      firewall: wall,
+      ports: () => wall.ports,
     });
   const blocks = await open();
   t.after(async () => {
@@ -42,10 +61,10 @@ async function rig(t: { after(work: () => Promise<void>): void }) {
   const attack = (address: string, times = MOST_REFUSED, reason: 'password' | 'request' = 'password') => {
     for (let i = 0; i < times; i++) blocks.refused({ reason, account: '1001', address });
   };
-  return { blocks, clock, events, rows, engine, phones, open, attack };
+  return { blocks, clock, events, rows, engine, phones, wall, open, attack };
 }
 
-test('blocked networks - the tenth refusal blocks the network until its time is over, with event and audit line', async (t) => {
+test('blocked networks - the ninth refusal blocks the network until its time is over, with event and audit line', async (t) => {
   const { blocks, clock, events, rows, engine, attack } = await rig(t);
   blocks.again();
   attack('203.0.113.7', MOST_REFUSED - 1);
@@ -54,7 +73,7 @@ test('blocked networks - the tenth refusal blocks the network until its time is 
   const listed = await until('the block', () => blocks.list().networks[0]);
   assert.deepEqual(
     [listed.network, listed.reason, listed.requests, Date.parse(listed.until) - Date.parse(listed.since)],
-    ['203.0.113.0/24', 'password', 10, BLOCK_MS],
+    ['203.0.113.0/24', 'password', MOST_REFUSED, BLOCK_MS],
   );
   await until('its audit line', () => rows.length === 1);
   assert.deepEqual([rows[0]!.action, rows[0]!.object], ['sip.network_blocked', '203.0.113.0/24']);
@@ -77,9 +96,9 @@ test('blocked networks - refusals over a long time, malformed requests, own netw
   for (const address of ['127.0.0.9', '10.1.2.3', '::ffff:127.0.0.1', 'nonsense', '198.51.100.7'])
     attack(address);
   attack('203.0.113.7', 50, 'request');
-  attack('203.0.113.9', 9);
+  attack('203.0.113.9', MOST_REFUSED - 1);
   await clock.advance(6 * 60_000);
-  attack('203.0.113.9', 9);
+  attack('203.0.113.9', MOST_REFUSED - 1);
   attack('2001:db8:0:1::5');
   await until('the one that is blocked', () => engine.lists.length > 0);
   assert.deepEqual(engine.lists, [['2001:db8:0:1::/64']]);
@@ -106,6 +125,61 @@ test('blocked networks - a block outlives the service and an engine that is away
   assert.deepEqual([rows.at(-1)!.action, rows.at(-1)!.actor], ['sip.network_released', 'ada']);
   await assert.rejects(next.release(ACTOR, id), /not blocked/);
   await next.close();
+});
+
+test('blocked networks - the firewall has them from the start to the end, but none that is spared by now', async (t) => {
+  const { blocks, engine, wall, open, attack } = await rig(t);
+  engine.away = true;
+  attack('203.0.113.7');
+  attack('198.51.100.7');
+  const both = '203.0.113.0/24 198.51.100.0/24 at 5060';
+  await until('both, while the engine is away', () => wall.seen.at(-1) === both);
+  assert.equal(wall.seen[0], ' at 5060');
+  wall.spared = ['198.51.100.0/24'];
+  wall.ports = [5060, 5061];
+  wall.seen.length = 0;
+  const next = await open();
+  await until('those of before a restart', () => wall.seen.length === 1);
+  assert.deepEqual([wall.seen, next.list().firewall], [['203.0.113.0/24 at 5060 5061'], 'active']);
+  await next.close();
+  next.configured();
+  next.again();
+  await blocks.release(ACTOR, blocks.list().networks[0]!.id);
+  assert.deepEqual(wall.seen.slice(1), ['closed', ' at 5060 5061'], 'nothing after the end');
+});
+
+test('blocked networks - an attack from 2,000 networks blocks the newest 500 and asks the engine a few times', async (t) => {
+  const { blocks, engine, events, rows, wall, attack } = await rig(t);
+  for (let i = 0; i < 2_000; i++) {
+    attack(`100.${64 + (i >> 8)}.${i & 255}.9`);
+    if (i % 500 === 499) await until('those to be blocked', () => rows.length === i + 1, { every: 1 });
+  }
+  const { networks } = blocks.list();
+  assert.equal(networks.length, MOST_BLOCKED);
+  assert.deepEqual(
+    engine.lists.at(-1),
+    networks.map((n) => n.network),
+  );
+  assert.equal(events.filter((e) => e.type === 'network.released').length, 1_500);
+  assert.ok(
+    engine.asked + engine.lists.length + wall.seen.length < 40,
+    `${engine.asked} ${engine.lists.length}`,
+  );
+});
+
+test('blocked networks - an attack from an office with a phone asks the engine once in five minutes', async (t) => {
+  const { blocks, clock, engine, phones, attack } = await rig(t);
+  phones.push('198.51.100.20');
+  for (let i = 0; i < 50; i++) {
+    attack('198.51.100.7', 20);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await until('the question', () => engine.asked > 0);
+  assert.deepEqual([engine.asked, blocks.list().networks], [1, []]);
+  phones.length = 0;
+  await clock.advance(5 * 60_000);
+  attack('198.51.100.7');
+  await until('the block without the phone', () => blocks.list().networks.length === 1);
 });
 
 test('blocked networks - networks of addresses, and whether they meet', () => {

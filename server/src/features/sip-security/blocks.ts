@@ -2,13 +2,14 @@
  * Blocks networks from which many refused SIP requests come, for a time. The engine rejects their requests; the list is kept in
  * the store and given to the engine again after each connection.
  */
-import type { BlockedNetwork } from '@offhook/contract/blocked-networks.ts';
+import type { BlockedNetwork, BlockedNetworks } from '@offhook/contract/blocked-networks.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { rfc3339, sleepUntil } from '../../core/clock.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { Firewall } from '../../ports/firewall.ts';
 import type { SipRefusal } from '../../ports/engine.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { Migration, Store } from '../../ports/store.ts';
@@ -42,8 +43,8 @@ const migrations: readonly Migration[] = [
   },
 ];
 
-/** Refused requests within `WINDOW_MS` that block a network. */
-export const MOST_REFUSED = 10;
+/** Refused requests within `WINDOW_MS` that block a network. The engine reports a scanner from its second request on. */
+export const MOST_REFUSED = 9;
 const WINDOW_MS = 5 * 60_000;
 export const BLOCK_MS = 60 * 60_000;
 /** Networks that are blocked at once; the one that ends first makes room. */
@@ -63,12 +64,17 @@ export interface BlockDeps {
   readonly phones: () => Promise<readonly string[]>;
   /** Gives the engine the list; false where it does not reject them yet. */
   readonly enforce: (networks: readonly string[]) => Promise<boolean>;
+  readonly firewall: Firewall | null;
+  /** Ports at which SIP arrives. */
+  readonly ports: () => readonly number[];
 }
 
 export class NetworkBlocks {
   readonly #deps: BlockDeps;
   #blocked: readonly Row[];
   readonly #counted = new Map<string, { from: number; requests: number }>();
+  /** Networks to block together by the next change: an attack from many networks asks the engine once. */
+  readonly #due = new Map<string, Pick<Row, 'reason' | 'requests'>>();
   #enforced = false;
   /** Changes run one after the other. */
   #work: Promise<void> = Promise.resolve();
@@ -79,26 +85,27 @@ export class NetworkBlocks {
     this.#deps = deps;
     this.#blocked = blocked;
   }
-  /** Runs the migrations. The engine is given the list by `again`. */
+  /** Runs the migrations. The firewall is given the list at once, the engine by `again`. */
   static async open(deps: BlockDeps): Promise<NetworkBlocks> {
     await deps.store.migrate('sip-blocked-networks', migrations);
     const rows = await deps.store.db<Tables>().selectFrom('sip_blocked_networks').selectAll().execute();
-    return new NetworkBlocks(deps, rows);
+    const blocks = new NetworkBlocks(deps, rows);
+    blocks.configured();
+    return blocks;
   }
 
   /** Counts a refused request. */
   refused({ address, reason }: SipRefusal): void {
     if (reason === 'request') return;
     const network = blockedNetworkOf(address);
-    if (network === null || this.#blocked.some((b) => b.network === network)) return;
-    if (meets(network, this.#deps.spared())) return;
+    if (network === null || this.#due.has(network) || this.#blocked.some((b) => b.network === network))
+      return;
     const now = this.#deps.clock.now();
     const known = this.#counted.get(network);
     const counted = known === undefined || known.from <= now - WINDOW_MS ? { from: now, requests: 0 } : known;
     counted.requests += 1;
     this.#counted.delete(network);
-    if (counted.requests >= MOST_REFUSED)
-      return this.#do(() => this.#block(network, reason, counted.requests));
+    if (counted.requests >= MOST_REFUSED) return this.#reached(network, reason, counted.requests);
     this.#counted.set(network, counted);
     if (this.#counted.size > MOST_COUNTED) this.#counted.delete(this.#counted.keys().next().value!);
   }
@@ -107,9 +114,14 @@ export class NetworkBlocks {
     this.#do(() => this.#enforce());
     this.#wait();
   }
-  list(): { readonly enforced: boolean; readonly networks: BlockedNetwork[] } {
+  /** The ports of SIP may be others now. */
+  configured(): void {
+    this.#do(() => this.#fence());
+  }
+  list(): Omit<BlockedNetworks, 'success'> {
     return {
       enforced: this.#enforced,
+      firewall: this.#deps.firewall?.state().state ?? 'off',
       networks: this.#blocked.map(({ since_ms, until_ms, ...row }) => ({
         ...row,
         since: rfc3339(since_ms),
@@ -135,6 +147,7 @@ export class NetworkBlocks {
     this.#stop.abort();
     this.#timer.abort();
     await this.#work;
+    await this.#deps.firewall?.close();
   }
 
   /** Runs after the changes before it. */
@@ -144,37 +157,60 @@ export class NetworkBlocks {
     return run;
   }
   #do(work: () => Promise<void>): void {
+    if (this.#stop.signal.aborted) return;
     this.#run(work).catch((error: unknown) => {
       this.#deps.log.error({ error: messageOf(error) }, 'a network could not be blocked or released');
     });
   }
-  async #block(network: string, reason: BlockedNetwork['reason'], requests: number): Promise<void> {
+  #reached(network: string, reason: Row['reason'], requests: number): void {
+    if (meets(network, this.#deps.spared()) || this.#due.size >= MOST_BLOCKED) return;
+    this.#due.set(network, { reason, requests });
+    if (this.#due.size === 1) this.#do(() => this.#block());
+  }
+  /** Blocks the networks that are due. */
+  async #block(): Promise<void> {
     const { clock, store, phones, audit } = this.#deps;
-    if (this.#blocked.some((b) => b.network === network)) return;
-    // An office whose phone has a wrong password is not shut out while another phone of it works.
-    if (meets(network, await phones())) return;
-    if (this.#blocked.length >= MOST_BLOCKED)
-      await this.#end([this.#blocked.reduce((a, b) => (b.until_ms < a.until_ms ? b : a))], 'released');
-    const now = clock.now();
-    const values = { network, reason, requests, since_ms: now, until_ms: now + BLOCK_MS };
-    const row = await store
-      .db<Tables>()
-      .insertInto('sip_blocked_networks')
-      .values(values as Row)
-      .returningAll()
-      .executeTakeFirstOrThrow();
-    this.#blocked = [...this.#blocked, row];
-    await this.#enforce();
-    this.#tell('network.blocked', row);
-    await audit.record({
-      action: 'sip.network_blocked',
-      actor: null,
-      object: network,
-      outcome: 'ok',
-      ip: null,
-      detail: { reason, requests, until: rfc3339(row.until_ms) },
-    });
-    this.#wait();
+    const due = [...this.#due];
+    try {
+      // An office whose phone has a wrong password is not shut out while another phone of it works.
+      const registered = await phones();
+      const now = clock.now();
+      const isOffice = (network: string): boolean => meets(network, registered);
+      // Asking the engine again at once would make each of its refusals cost a question.
+      for (const [network] of due)
+        if (isOffice(network)) this.#counted.set(network, { from: now, requests: -Infinity });
+      const values = due
+        .filter(([network]) => !isOffice(network))
+        .map(([network, what]) => ({ network, ...what, since_ms: now, until_ms: now + BLOCK_MS }));
+      if (values.length === 0) return;
+      const most = MOST_BLOCKED - values.length;
+      const earliest = this.#blocked.toSorted((a, b) => a.until_ms - b.until_ms);
+      const over = earliest.slice(0, Math.max(0, earliest.length - most));
+      if (over.length > 0) await this.#end(over, 'released');
+      const rows = await store
+        .db<Tables>()
+        .insertInto('sip_blocked_networks')
+        .values(values as Row[])
+        .returningAll()
+        .execute();
+      this.#blocked = [...this.#blocked, ...rows];
+      await this.#enforce();
+      for (const row of rows) {
+        this.#tell('network.blocked', row);
+        await audit.record({
+          action: 'sip.network_blocked',
+          actor: null,
+          object: row.network,
+          outcome: 'ok',
+          ip: null,
+          detail: { reason: row.reason, requests: row.requests, until: rfc3339(row.until_ms) },
+        });
+      }
+      this.#wait();
+    } finally {
+      for (const [network] of due) this.#due.delete(network);
+      if (this.#due.size > 0) this.#do(() => this.#block());
+    }
   }
   async #end(rows: readonly Row[], why: 'released' | 'over'): Promise<void> {
     const ids = rows.map((r) => r.id);
@@ -184,8 +220,19 @@ export class NetworkBlocks {
     for (const row of rows) this.#tell('network.released', row, why);
     this.#wait();
   }
+  /** Gives the firewall what it drops: networks that are spared by now are left out. */
+  async #fence(): Promise<void> {
+    const { firewall, spared, ports } = this.#deps;
+    if (firewall === null) return;
+    const own = spared();
+    await firewall.replace(
+      this.#blocked.filter((b) => !meets(b.network, own)),
+      ports(),
+    );
+  }
   /** An engine that is away has the list when it starts. */
   async #enforce(): Promise<void> {
+    await this.#fence();
     this.#enforced = false;
     try {
       this.#enforced = await this.#deps.enforce(this.#blocked.map((b) => b.network));

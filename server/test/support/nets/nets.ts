@@ -89,12 +89,11 @@ function addGateway({ net, outside, inside }: Gateway): void {
   ip(`-n ${net} route add default via ${inside}.1`);
   run(['ip', 'netns', 'exec', gateway, 'sysctl', '-qw', 'net.ipv4.ip_forward=1']);
 }
+/** Command of nftables. */
+export const nftCommand = (): readonly string[] => JSON.parse(process.env[NFT] ?? '[]') as string[];
 /** Runs nftables in a namespace; `rules` are its standard input. Returns what it prints. */
 export const nftIn = (namespace: string, args: readonly string[], rules = ''): string =>
-  run(
-    ['ip', 'netns', 'exec', namespace, ...(JSON.parse(process.env[NFT] ?? '[]') as string[]), ...args],
-    rules,
-  );
+  run(['ip', 'netns', 'exec', namespace, ...nftCommand(), ...args], rules);
 /** Ports that the router of the home drops, e.g. `udp dport 5060`; an empty rule drops nothing. */
 export function blockAtHome(rule: string): void {
   nftIn('home-gateway', ['flush', 'chain', 'ip', 'filter', 'blocked']);

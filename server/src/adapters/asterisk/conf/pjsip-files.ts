@@ -108,6 +108,9 @@ type = global
 user_agent = Offhook
 default_realm = offhook
 endpoint_identifier_order = ip,auth_username,username
+; A scanner that answers no challenge is counted from its second request within the period.
+unidentified_request_count = 1
+unidentified_request_period = 60
 keep_alive_interval = 90
 max_initial_qualify_time = 3
 
