@@ -138,6 +138,7 @@ const stream = createStream({
     },
     agents: withConsole ? agents : nothing,
     history: nothing,
+    alerts: nothing,
     trunks: nothing,
     phonebook: nothing,
     config: nothing,

@@ -669,6 +669,14 @@ export const NetworkConfig = z
       .describe(
         'Where the phones of a network are, for emergency calls; the smallest network with the address of the phone counts, before the location of the extension.',
       ),
+    emergency_contacts: z
+      .array(ref('extension'))
+      .max(50)
+      .refine((d) => new Set(d).size === d.length, 'one of them twice')
+      .default([])
+      .describe(
+        'People whose pages show an emergency call at once, with its location, beside those of supervisors and administrators.',
+      ),
   })
   .meta({ id: 'NetworkConfig' });
 

@@ -163,10 +163,13 @@ export const EVENT_DATA = {
       location: z.string().nullable().describe('Of the network of the phone, else of the extension.'),
       address: z.string().nullable().describe('Address that the phone signals from.'),
       callback_number: z.string().nullable().describe('Number shown to who is called.'),
+      notified: z
+        .array(z.string())
+        .describe('`emergency_contacts` of the network, whose pages show it at once.'),
       called_at: z.iso.datetime().describe('Earlier than the event where the service was down.'),
     })
     .describe(
-      'The engine sends a call to an emergency number over a trunk. Read from the call records, as `call.refused`.',
+      'The engine sends a call to an emergency number over a trunk. People of `notified` hear it on the topic `alerts`, too. Read from the call records, as `call.refused`.',
     ),
   'call.left': CallRef.extend({
     leg: Leg,

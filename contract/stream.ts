@@ -30,8 +30,8 @@ export const CLOSE_CODES = {
 export const Topic = z
   .string()
   .regex(
-    /^(presence(\/\d{1,20})?|calls(\/mine)?|parking|queues(\/[a-z0-9_-]{1,64})?|agents(\/\d{1,20})?|history(\/mine)?|phonebook\/(shared|mine)|trunks|config|system)$/,
-    'not a topic; topics are presence, calls, parking, queues, agents, history, phonebook/shared, phonebook/mine, trunks, config and system, some with /<extension>, /<queue> or /mine',
+    /^(presence(\/\d{1,20})?|calls(\/mine)?|alerts|parking|queues(\/[a-z0-9_-]{1,64})?|agents(\/\d{1,20})?|history(\/mine)?|phonebook\/(shared|mine)|trunks|config|system)$/,
+    'not a topic; topics are presence, calls, alerts, parking, queues, agents, history, phonebook/shared, phonebook/mine, trunks, config and system, some with /<extension>, /<queue> or /mine',
   );
 export type Topic = z.infer<typeof Topic>;
 

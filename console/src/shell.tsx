@@ -20,6 +20,7 @@ import { NAVIGATION } from './pages.tsx';
 import { PAGE_PATHS } from './app/paths.ts';
 import { OwnPresence } from './presence/own-presence.tsx';
 import { PhoneDock } from './phone/dock.tsx';
+import { useAlerts } from './app/alerts.ts';
 import { useKept, useStale } from './app/live.ts';
 import { Opened, useOpener } from './app/opener.tsx';
 import { LanguageSwitch } from './app/preferences.tsx';
@@ -124,6 +125,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
   // One stream is always open, so that every page learns the end of the session at once.
   useKept('presence', [useMe().extension]);
   useMissedEvents();
+  useAlerts();
   const unseen = useMissed().unseen.length;
   const [opened, { toggle, close }] = useDisclosure(false);
   const [location] = useLocation();

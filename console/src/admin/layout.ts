@@ -212,7 +212,7 @@ export const LAYOUTS: Readonly<Record<ConfigKind, Layout>> = {
       ['media', 'rtp_ports', 'ice_hosts'],
       ['turn', 'turn_port', 'turn_tls_port', 'turn_relay_ports', 'turn_nets'],
       ['directories', 'ldap_port'],
-      ['emergency', 'locations'],
+      ['emergency', 'locations', 'emergency_contacts'],
     ],
     columns: ['external_address', 'local_nets', 'rtp_ports'],
     title: 'name',

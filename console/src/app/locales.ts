@@ -7,6 +7,7 @@ import type engineReasons from '../../locales/en/engine-reasons.json';
 import type account from '../../locales/en/account.json';
 import type admin from '../../locales/en/admin.json';
 import type api from '../../locales/en/api.json';
+import type alerts from '../../locales/en/alerts.json';
 import type app from '../../locales/en/app.json';
 import type causes from '../../locales/en/causes.json';
 import type connectors from '../../locales/en/connectors.json';
@@ -42,6 +43,7 @@ export interface Areas {
   readonly account: typeof account;
   readonly admin: typeof admin;
   readonly api: typeof api;
+  readonly alerts: typeof alerts;
   readonly app: typeof app;
   readonly causes: typeof causes;
   readonly connectors: typeof connectors;

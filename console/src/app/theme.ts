@@ -51,7 +51,11 @@ export function themeOf(close: string, showPassword: string): MantineThemeOverri
         defaultProps: { closeButtonProps, transitionProps: { ...AT_ONCE, transition: 'fade-down' } },
       },
       Drawer: { defaultProps: { closeButtonProps, transitionProps: AT_ONCE } },
-      Notification: { defaultProps: { closeButtonProps } },
+      Notification: {
+        defaultProps: { closeButtonProps },
+        // The library's grey has too little contrast.
+        styles: { description: { color: 'var(--mantine-color-text)' } },
+      },
       PasswordInput: {
         defaultProps: {
           visibilityToggleButtonProps: { 'aria-label': showPassword },

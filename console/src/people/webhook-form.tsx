@@ -13,6 +13,7 @@ const t = wordsOf('people');
 
 const TOPICS = [
   'calls',
+  'alerts',
   'parking',
   'queues',
   'agents',

@@ -49,6 +49,7 @@ export function createEventStream(parts: Features, stack: AsyncDisposableStack) 
         },
       },
       agents,
+      alerts: { snapshot: () => ({}) },
       history: { snapshot: () => ({}) },
       phonebook: { snapshot: () => ({}) },
       trunks: {

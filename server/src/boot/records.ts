@@ -42,6 +42,7 @@ export async function createRecordFeatures(parts: RecordParts, stack: AsyncDispo
       return found === undefined ? null : { name: found.person.name, location: found.location };
     },
     locations: () => directory.config().network.locations,
+    contacts: () => directory.config().network.emergency_contacts,
   });
   const refusals = new Refusals({
     publish: loop.publish,

@@ -98,6 +98,7 @@ const rigOf = (t: TestContext) => {
       parking: nothing,
       history: nothing,
       phonebook: nothing,
+      alerts: nothing,
       trunks: nothing,
       config: nothing,
       system: nothing,

@@ -6,6 +6,7 @@ import type { Objects, Principal } from './rights.ts';
 export type TopicNoun =
   | 'presence'
   | 'calls'
+  | 'alerts'
   | 'parking'
   | 'queues'
   | 'agents'
@@ -36,7 +37,7 @@ export function boundsOf(heard: readonly Heard[]): Bounds {
 }
 
 /** Personal topics: earlier events belong to the previous holder of the extension. */
-const PERSONAL = /^(?:calls\/mine|history\/mine|phonebook\/mine|agents)\//;
+const PERSONAL = /^(?:calls\/mine|alerts\/mine|history\/mine|phonebook\/mine|agents)\//;
 function sinceOf(who: Principal, [name = '']: readonly string[]): number {
   if (name === 'parking') return parkingSince(who);
   return PERSONAL.test(name) ? historySince(who) : 0;

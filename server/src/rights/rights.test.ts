@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { heardAs, scopeOf } from './rights.ts';
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import { topicsOf } from './topics.ts';
 import type { KeyRights, Principal } from './rights.ts';
 import type { PersonLevel } from '@offhook/contract/ids.ts';
 
@@ -41,6 +43,29 @@ test('rights - a person receives readable topics: own calls, own queues, everyth
   assert.deepEqual(
     heard(person('admin'), ...wide),
     wide.map((t) => [t]),
+  );
+});
+
+test('rights - alerts: whoever sees all calls hears all, a person those that name it, a limited key none', () => {
+  assert.deepEqual(heard(person('user'), 'alerts', 'alerts/1001'), [['alerts/mine/1003'], null]);
+  assert.deepEqual(heard(person('supervisor'), 'alerts'), [['alerts']]);
+  const limited = key({ scopes: ['calls:read'], extensions: ['1001'] });
+  const none = key({ scopes: ['queues:read'] });
+  assert.deepEqual(
+    [key({ scopes: ['calls:read'] }), limited, none].map((who) => heardAs(who, 'alerts', OWN)),
+    [['alerts'], null, null],
+  );
+  const emergency = { type: 'call.emergency', data: { extensions: ['1008'], notified: ['1003'] } };
+  const refused = (reason: string) => ({ type: 'call.refused', data: { extensions: ['1008'], reason } });
+  assert.deepEqual(
+    [emergency, refused('budget'), refused('class')].map((event) =>
+      topicsOf(event as unknown as DomainEvent),
+    ),
+    [
+      ['calls', 'calls/mine/1008', 'alerts', 'alerts/mine/1003'],
+      ['calls', 'calls/mine/1008', 'alerts'],
+      ['calls', 'calls/mine/1008'],
+    ],
   );
 });
 

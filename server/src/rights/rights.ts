@@ -155,6 +155,10 @@ export function heardAs(who: Principal, topic: string, own: readonly string[]): 
       if (objects === null) return [noun];
       return objects.length === 0 ? null : objects.map((extension) => `${noun}/mine/${extension}`);
     }
+    case 'alerts':
+      if (name !== null) return null;
+      if (callsOf(who) === null) return ['alerts'];
+      return who.key === null && who.extension !== '' ? [`alerts/mine/${who.extension}`] : null;
     case 'parking':
       return name === null && seesParking(who) ? ['parking'] : null;
     case 'phonebook':

@@ -16,6 +16,12 @@ export function nounOf(type: EventType): Noun {
   if (noun === undefined) nouns.set(type, (noun = type.slice(0, type.indexOf('.')) as Noun));
   return noun;
 }
+/** Calls that a person should know of at once: for help, and what a call limit stopped. */
+function alertsOf({ type, data }: DomainEvent): readonly string[] {
+  const { notified = [], reason } = data as { notified?: readonly string[]; reason?: string };
+  if (type === 'call.emergency') return ['alerts', ...notified.map((one) => `alerts/mine/${one}`)];
+  return type === 'call.refused' && reason !== 'class' ? ['alerts'] : [];
+}
 /**
  * Topics of an event (wire.md section 6), widest first. An event of an unknown noun is on no topic, so no
  * client receives it. `calls/mine/<ext>` and the like belong to one person.
@@ -29,7 +35,7 @@ export function topicsOf(event: DomainEvent): readonly string[] {
     }
     case 'call': {
       const { extensions } = event.data as { extensions: readonly string[] };
-      return ['calls', ...extensions.map(mineOf)];
+      return ['calls', ...extensions.map(mineOf), ...alertsOf(event)];
     }
     case 'parking':
       return ['parking'];

@@ -21,7 +21,12 @@ describe('emergency calls', () => {
           { extension: '1007', caller_id: '+493055507', recording: 'always' },
           { extension: '1008', call_permission: ['emergency'], location: 'Gate house' },
         ],
-        network: [{ locations: [{ net: '127.0.0.0/8', location: 'Hall 1, 2nd floor' }] }],
+        network: [
+          {
+            emergency_contacts: ['1009'],
+            locations: [{ net: '127.0.0.0/8', location: 'Hall 1, 2nd floor' }],
+          },
+        ],
         trunk: [
           {
             name: 'north',
@@ -66,6 +71,7 @@ describe('emergency calls', () => {
       location: 'Hall 1, 2nd floor',
       address: '127.0.0.1',
       callback_number: '+49305550',
+      notified: ['1009'],
     });
     assert.ok(call_id !== '' && Math.abs(Date.parse(called_at as string) - Date.now()) < 60_000);
     await there.answer();

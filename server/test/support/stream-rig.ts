@@ -126,6 +126,7 @@ export async function streamRig(t: Pick<TestContext, 'after'>, options: RigOptio
       agents: source('agents'),
       history: source('history'),
       phonebook: source('phonebook'),
+      alerts: source('alerts'),
       trunks: source('trunks'),
       config: source('config'),
       system: source('system'),

@@ -90,8 +90,8 @@ export const requests: Readonly<Record<string, string>> = {
   'holds a NUL': 'enthält ein NUL',
   'longer than 1024 bytes': 'ist länger als 1024 Bytes',
   'shorter than 8 bytes': 'ist kürzer als 8 Bytes',
-  'not a topic; topics are presence, calls, parking, queues, agents, history, phonebook/shared, phonebook/mine, trunks, config and system, some with /<extension>, /<queue> or /mine':
-    'ist kein Thema; Themen sind presence, calls, parking, queues, agents, history, phonebook/shared, phonebook/mine, trunks, config und system, manche mit /<extension>, /<queue> oder /mine',
+  'not a topic; topics are presence, calls, alerts, parking, queues, agents, history, phonebook/shared, phonebook/mine, trunks, config and system, some with /<extension>, /<queue> or /mine':
+    'ist kein Thema; Themen sind presence, calls, alerts, parking, queues, agents, history, phonebook/shared, phonebook/mine, trunks, config und system, manche mit /<extension>, /<queue> oder /mine',
   'expected <seq>:<check> of an event': 'erwartet wird <seq>:<check> eines Ereignisses',
   'not an id of a webhook': 'ist keine Kennung eines Webhooks',
   'not a host, an address or a network of at least 8 bits such as 10.1.0.0/16':

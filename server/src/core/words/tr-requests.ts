@@ -89,8 +89,8 @@ export const requests: Readonly<Record<string, string>> = {
   'holds a NUL': 'bir NUL içeriyor',
   'longer than 1024 bytes': '1024 bayttan uzun',
   'shorter than 8 bytes': '8 bayttan kısa',
-  'not a topic; topics are presence, calls, parking, queues, agents, history, phonebook/shared, phonebook/mine, trunks, config and system, some with /<extension>, /<queue> or /mine':
-    'bir konu değil; konular: presence, calls, parking, queues, agents, history, phonebook/shared, phonebook/mine, trunks, config ve system, bazıları /<extension>, /<queue> ya da /mine ile',
+  'not a topic; topics are presence, calls, alerts, parking, queues, agents, history, phonebook/shared, phonebook/mine, trunks, config and system, some with /<extension>, /<queue> or /mine':
+    'bir konu değil; konular: presence, calls, alerts, parking, queues, agents, history, phonebook/shared, phonebook/mine, trunks, config ve system, bazıları /<extension>, /<queue> ya da /mine ile',
   'expected <seq>:<check> of an event': 'bir olayın <seq>:<check> değeri bekleniyor',
   'not an id of a webhook': 'bir webhook numarası değil',
   'not a host, an address or a network of at least 8 bits such as 10.1.0.0/16':

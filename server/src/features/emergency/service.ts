@@ -25,6 +25,8 @@ export interface EmergencyDeps {
   readonly person: (extension: string) => { readonly name: string; readonly location: string | null } | null;
   /** Locations of the networks that phones are in. */
   readonly locations: () => readonly Located[];
+  /** Extensions of the people who are notified. */
+  readonly contacts: () => readonly string[];
 }
 
 /** The location of the smallest network that holds an address. */
@@ -62,7 +64,7 @@ export class EmergencyCalls {
     };
   }
   async #found(record: CallRecord): Promise<void> {
-    const { publish, audit, clock, log, person, locations } = this.#deps;
+    const { publish, audit, clock, log, person, locations, contacts } = this.#deps;
     const { emergency } = record.facts;
     const at = Math.floor(record.at_us / 1_000);
     if (emergency === undefined || at < clock.now() - NEWS_MS) return;
@@ -86,6 +88,7 @@ export class EmergencyCalls {
           location,
           address: address || null,
           callback_number: callback || null,
+          notified: [...contacts()],
           called_at: rfc3339(at),
         },
       },

@@ -1,0 +1,49 @@
+/** An alert as a notice in the corner until it is closed, and as a notification of the system while the page is hidden. */
+import { notifications } from '@mantine/notifications';
+import type { StreamEvent } from '@offhook/client';
+import { formatDateTime } from './format.ts';
+import { loadWords, wordsOf } from './words.ts';
+
+const t = wordsOf('alerts');
+type Alert = Extract<StreamEvent, { readonly type: 'call.emergency' | 'call.refused' }>;
+
+interface Notice {
+  /** The same for what is shown once. */
+  readonly id: string;
+  readonly title: string;
+  readonly message: string;
+  readonly color: string;
+}
+function noticeOf(event: Alert): Notice {
+  if (event.type === 'call.refused') {
+    const { extension, number, reason, call_limit } = event.data;
+    const of = reason === 'class' ? 'budget' : reason;
+    const message = t(`refused_${of}`, { extension, number, limit: call_limit ?? '' });
+    return {
+      id: `refused ${extension} ${reason} ${call_limit}`,
+      title: t('refused'),
+      message,
+      color: 'orange',
+    };
+  }
+  const { call_id, extension, name, number, location, callback_number, called_at } = event.data;
+  const who = extension === null ? t('unknown_caller') : name === null ? extension : `${name} (${extension})`;
+  const parts = [
+    location === null ? t('emergency_nowhere', { who }) : t('emergency_where', { who, location }),
+    ...(callback_number === null ? [] : [t('emergency_back', { number: callback_number })]),
+    formatDateTime(called_at),
+  ];
+  return {
+    id: `emergency ${call_id}`,
+    title: t('emergency', { number }),
+    message: parts.join(' '),
+    color: 'red',
+  };
+}
+export async function showAlert(event: Alert): Promise<void> {
+  await loadWords();
+  const notice = noticeOf(event);
+  notifications.show({ ...notice, autoClose: false });
+  if (document.hidden && typeof Notification !== 'undefined' && Notification.permission === 'granted')
+    new Notification(notice.title, { body: notice.message, tag: notice.id, requireInteraction: true });
+}
