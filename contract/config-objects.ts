@@ -611,6 +611,24 @@ export const NetworkConfig = z
       .describe(
         'Address of this machine as phones and trunks outside `local_nets` see it; null without NAT.',
       ),
+    external_address_source: z
+      .enum(['fixed', 'stun', 'interface'])
+      .default('fixed')
+      .describe(
+        'Origin of the external address: `fixed` is `external_address`; `stun` is the answer of `stun_server`, and `interface` the address of `external_interface`, both followed while the service runs. Until there is one, `external_address` counts.',
+      ),
+    stun_server: z
+      .union([z.ipv4(), z.ipv6(), z.hostname().refine((name) => !name.endsWith('.'), 'a dot at its end')])
+      .nullable()
+      .default(null)
+      .describe('STUN server outside that is asked for the address of this machine (UDP).'),
+    stun_port: Port.default(3478),
+    external_interface: z
+      .string()
+      .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,14}$/, 'not the name of a network interface, such as ppp0')
+      .nullable()
+      .default(null)
+      .describe('Network interface of this machine that has the external address.'),
     external_media_address: Reachable.nullable()
       .default(null)
       .describe('The same for media; null for `external_address`.'),

@@ -4,7 +4,7 @@ import { BlockedNetwork } from './blocked-networks.ts';
 import { CallerRule, RuleAction } from './caller-rules.ts';
 import { Call } from './calls.ts';
 import { ConfigApply, ConfigProblem, DriftFile } from './config-applies.ts';
-import { RouteClass } from './config-objects.ts';
+import { NetworkConfig, RouteClass } from './config-objects.ts';
 import { ConversationEvent, LegDisposition, RefusalReason } from './conversations.ts';
 import { CallDirection, Placed } from './directions.ts';
 import { Presence } from './extensions.ts';
@@ -424,6 +424,23 @@ export const EVENT_DATA = {
         .describe('`released`: by a person or for another network; `over`: its time.'),
     })
     .describe('A network is not blocked any more.'),
+  'network.address_changed': z
+    .object({
+      address: z.string(),
+      former: z.string().nullable(),
+      source: NetworkConfig.shape.external_address_source.unwrap().exclude(['fixed']),
+    })
+    .describe(
+      'The engine shows another external address to phones and trunks outside; calls that are up keep the one they began with.',
+    ),
+  'network.address_doubted': z
+    .object({
+      address: z.string().nullable().describe('Address that stays in use; null for none.'),
+      detail: z.string().describe('One line; the health check `external_address` has the current one.'),
+    })
+    .describe(
+      'The external address cannot be found, or what was found is not believed. The one in use stays.',
+    ),
   'certificate.renewed': z
     .object({ names: z.array(z.string()), valid_to: z.iso.datetime() })
     .describe('The ACME server issued a certificate; HTTPS, SIP and TURN show it within a minute.'),

@@ -96,6 +96,11 @@ const OWN_VALUES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = 
     reason: 'no_answer',
     round_trip_ms: null,
   },
+  'network.address_changed': { address: '203.0.113.9', former: '203.0.113.7' },
+  'network.address_doubted': {
+    address: '203.0.113.7',
+    detail: 'STUN server stun.example.com:3478 gives 10.0.0.1, which is no public address',
+  },
   'parking.slot_occupied': { lot: 'default', parked_by: '1003' },
   'parking.slot_freed': { lot: 'default', reason: 'picked_up' },
   'call.ringing': { customer: CUSTOMER },

@@ -208,7 +208,17 @@ export const LAYOUTS: Readonly<Record<ConfigKind, Layout>> = {
   },
   network: {
     groups: [
-      ['outside_nets', 'external_address', 'external_media_address', 'local_nets', 'tls_port'],
+      [
+        'outside_nets',
+        'external_address_source',
+        'external_address',
+        'stun_server',
+        'stun_port',
+        'external_interface',
+        'external_media_address',
+        'local_nets',
+        'tls_port',
+      ],
       ['media', 'rtp_ports', 'ice_hosts'],
       ['turn', 'turn_port', 'turn_tls_port', 'turn_relay_ports', 'turn_nets'],
       ['directories', 'ldap_port'],

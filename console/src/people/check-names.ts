@@ -14,6 +14,7 @@ export const CHECK_NAMES = [
   'doctor',
   'emergency_calls',
   'trunks',
+  'external_address',
   'ldap',
   'connectors',
   'journal',

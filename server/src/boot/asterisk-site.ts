@@ -11,6 +11,7 @@ import { celFile, recordingsDir, soundsDir, tlsDir } from '../adapters/asterisk/
 import { moveMailboxes } from '../adapters/asterisk/mailbox-folders.ts';
 import { Nftables } from '../adapters/asterisk/nftables.ts';
 import { createInstance } from '../adapters/asterisk/process/instance-file.ts';
+import { findAddress } from '../adapters/asterisk/turn/external-address.ts';
 import { AcmeRenewal, acmeFiles } from '../adapters/certificates/acme/renewal.ts';
 import { CertificateKeeper } from '../adapters/certificates/keeper.ts';
 import { watchEngine } from '../adapters/asterisk/watch.ts';
@@ -116,6 +117,7 @@ export const openAsteriskSite: OpenEngineSite = async (options) => {
     firewall:
       config.firewall === 'nftables' ? new Nftables({ sipPort: config.sipListen.port, clock, log }) : null,
     phoneAddresses: () => phoneAddresses(ask),
+    findAddress: findAddress(config.sipListen.host),
     webSipPort: () => (exchange.running() ? instance.http_port : null),
   };
 };

@@ -2,6 +2,7 @@
 import { createConnectorVerbs } from './connector-verbs.ts';
 import path from 'node:path';
 import { ServiceError } from '../core/errors.ts';
+import { replaceFile, textOf } from '../core/files.ts';
 import { outboundFinder, outboundOrder } from '../routing/routes.ts';
 import { createAgents } from '../features/agents/feature.ts';
 import type { Agents } from '../features/agents/feature.ts';
@@ -24,6 +25,7 @@ import { createPhonebook } from '../features/phonebook/service.ts';
 import type { Phonebook } from '../features/phonebook/service.ts';
 import { createPhonebookSources } from '../features/phonebook/sync/service.ts';
 import { Presence } from '../features/presence/service.ts';
+import { ExternalAddress } from '../features/reachability/service.ts';
 import { remainsOf } from '../features/privacy/remains.ts';
 import { Privacy } from '../features/privacy/service.ts';
 import { createQueues } from '../features/queues/service.ts';
@@ -294,12 +296,26 @@ export async function createConfigFeatures(
     remains: remainsOf(config.journalDays),
   });
   stack.defer(() => privacy.close());
-  const applies = new ConfigApplies({
+  const externalAddress = await ExternalAddress.open({
+    network: () => directory.config().network,
+    find: engineSite.findAddress,
+    up: () => exchange.running(),
+    renew: (comment) => applies.renew(comment),
+    publish: loop.publish,
+    clock,
+    log,
+    kept: {
+      read: () => textOf(path.join(config.data, 'external-address.json')),
+      write: (text) => replaceFile(path.join(config.data, 'external-address.json'), text),
+    },
+  });
+  stack.use(externalAddress);
+  const applies: ConfigApplies = new ConfigApplies({
     store,
     objects,
     engine: engineConfig,
     house,
-    site: (wanted) => toSite(toPbxConfig(wanted), FEATURE_CODES),
+    site: (wanted) => toSite(toPbxConfig(wanted), FEATURE_CODES, externalAddress.found()),
     audit,
     clock,
     log,
@@ -312,5 +328,7 @@ export async function createConfigFeatures(
     restart: () => exchange.restartWhenConvenient(),
   });
   const phones = await createPhones(parts);
-  return { privacy, applies, phones, ldap: await createLdap({ ...parts, phones }) };
+  stack.defer(directory.onChange(() => externalAddress.follow()));
+  const ldap = await createLdap({ ...parts, phones, externalAddress });
+  return { privacy, applies, externalAddress, phones, ldap };
 }

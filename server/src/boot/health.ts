@@ -10,6 +10,7 @@ import type { History } from '../features/history/feature.ts';
 import type { Config } from './config.ts';
 import { lastDiagnosis } from './doctor-file.ts';
 import { exposures } from './exposure.ts';
+import type { ExternalAddress } from '../features/reachability/service.ts';
 import { REFUSAL_REASONS } from '../features/sip-security/service.ts';
 import type { SipSecurity } from '../features/sip-security/service.ts';
 import { trunkTroubles } from '../features/trunks/service.ts';
@@ -62,6 +63,7 @@ export interface Watched {
   readonly calls: CallControlFeature;
   readonly connectors: Pick<Connectors, 'troubles'>;
   readonly phonebookSources: Pick<PhonebookSourceService, 'troubles'>;
+  readonly externalAddress: Pick<ExternalAddress, 'finding'>;
   readonly ldap: Pick<LdapServer, 'finding'>;
   readonly clock: Clock;
 }
@@ -72,6 +74,7 @@ function engineChecks({
   watch,
   sipSecurity,
   firewall,
+  externalAddress,
   ldap,
   renewal,
   clock,
@@ -129,6 +132,7 @@ function engineChecks({
       },
     },
     { name: 'ldap', needed: false, run: () => Promise.resolve(ldap.finding()) },
+    { name: 'external_address', needed: false, run: () => Promise.resolve(externalAddress.finding()) },
     {
       name: 'certificate_renewal',
       needed: false,

@@ -3,14 +3,15 @@ import os from 'node:os';
 import { ServiceError } from '../core/errors.ts';
 import { textOf } from '../core/files.ts';
 import type { Log } from '../core/log.ts';
+import { addressIn } from '../core/networks.ts';
 import type { ApiKeys } from '../features/api-keys/service.ts';
 import type { Listed } from '../features/ldap/entries.ts';
 import { LdapServer } from '../features/ldap/server.ts';
 import type { StoredDirectory } from '../features/pbx-config/directory.ts';
 import type { CustomerRow } from '../features/phonebook/rows.ts';
 import type { Phonebook } from '../features/phonebook/service.ts';
+import type { ExternalAddress } from '../features/reachability/service.ts';
 import { EVERYONE } from '../features/phonebook/tables.ts';
-import { addressIn } from '../features/phones/routes.ts';
 import type { Phones } from '../features/phones/service.ts';
 import { nationalOf } from '../numbers/e164.ts';
 import type { Certificates } from '../ports/certificates.ts';
@@ -25,6 +26,7 @@ export interface LdapParts {
   readonly phones: Pick<Phones, 'knows'>;
   readonly apiKeys: Pick<ApiKeys, 'authenticate'>;
   readonly engineSite: { readonly certificates: Certificates | null };
+  readonly externalAddress: Pick<ExternalAddress, 'shown'>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -80,7 +82,7 @@ export async function createLdap(parts: LdapParts): Promise<LdapServer> {
   const { host } = config.sipListen;
   const hosts = (): readonly string[] => {
     const own = host === '0.0.0.0' || host === '::' ? [] : [host];
-    const outside = network().external_address;
+    const outside = parts.externalAddress.shown();
     return [
       ...new Set([...(outside === null ? [] : [outside]), ...own, os.hostname(), 'localhost', '127.0.0.1']),
     ];

@@ -69,7 +69,7 @@ export function manifestOf(parts: Features): readonly Feature[] {
     clock,
     config,
   } = parts;
-  const { connectors, directory, draft, engineCustomers, exports } = parts;
+  const { connectors, directory, draft, engineCustomers, exports, externalAddress } = parts;
   const {
     history,
     ldap,
@@ -127,6 +127,12 @@ export function manifestOf(parts: Features): readonly Feature[] {
         if (event.type === 'engine.link_up') waking.again();
       },
       close: () => waking.close(),
+    },
+    {
+      name: 'reachability',
+      onEvent(event) {
+        if (event.type === 'engine.link_up') externalAddress.follow();
+      },
     },
     { name: 'console-settings', operations: () => [consoleSettingsOperations(siteConsole)] },
     {

@@ -127,6 +127,7 @@ async function beginLoop(parts: Omit<EdgeParts, 'watch'>, stack: AsyncDisposable
   loop.publish(storeGaps.events());
   history.begin();
   callbacks.begin();
+  parts.externalAddress.begin();
   await connectors.begin();
   await phonebookSources.begin();
   presence.begin();

@@ -54,5 +54,19 @@ export function edgesOf(cidr: string): readonly [first: string, last: string] {
       .join(six ? ':' : '.');
   return [edge(false), edge(true)];
 }
+/** True for an address in one of these networks; an IPv4 address may be written as IPv6. */
+export function addressIn(networks: readonly string[]): (ip: string) => boolean {
+  const list = new net.BlockList();
+  for (const network of networks) {
+    const [base = '', size] = network.split('/');
+    const family = net.isIPv6(base) ? 'ipv6' : 'ipv4';
+    list.addSubnet(base, Number(size ?? (family === 'ipv6' ? 128 : 32)), family);
+  }
+  return (ip) => {
+    const plain = ip.replace(/^::ffff:(?=[0-9.]+$)/i, '');
+    const family = net.isIP(plain);
+    return family !== 0 && list.check(plain, family === 6 ? 'ipv6' : 'ipv4');
+  };
+}
 /** A host as URLs and SIP addresses write it: an IPv6 address in brackets. */
 export const bracketed = (host: string): string => (net.isIPv6(host) ? `[${host}]` : host);

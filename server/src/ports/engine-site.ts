@@ -5,6 +5,7 @@ import type { Speak } from './speech.ts';
 import type { CallRecords } from './call-records.ts';
 import type { EngineConfig, MailboxOwner } from './engine-config.ts';
 import type { Firewall } from './firewall.ts';
+import type { FindAddress } from './external-address.ts';
 import type {
   CallVerbs,
   CallerRuleVerbs,
@@ -126,6 +127,8 @@ export interface EngineSite {
   readonly firewall: Firewall | null;
   /** Addresses of the phones that are registered now. Throws `engine_unavailable`. */
   phoneAddresses(): Promise<readonly string[]>;
+  /** Looks for the address by which this machine is reached from outside. */
+  readonly findAddress: FindAddress;
   /** Port on loopback at which browsers' SIP is accepted; null where there is none now. */
   webSipPort(): number | null;
 }

@@ -1,5 +1,6 @@
 import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 import type { Endpoint, PauseReason } from './directory.ts';
+import type { FoundAddress } from './external-address.ts';
 
 /**
  * Input of the renderer: the validated configuration of one site. Objects with the contract's own shape are typed as
@@ -107,6 +108,8 @@ export interface Site {
   readonly feature_codes: readonly FeatureCode[];
   readonly settings: ConfigBody<'settings'>;
   readonly network: SiteNetwork;
+  /** External address that was found; null where there is none yet, or the network has a fixed one. */
+  readonly found_address: FoundAddress | null;
   readonly trunks: readonly SiteTrunk[];
   readonly inbound_routes: readonly SiteInboundRoute[];
   /** In the order in which they are tried. */

@@ -13,6 +13,8 @@ import { remotePhone } from '../support/nets/remote-phone.ts';
 import { useBrowser, useSite } from '../support/use-site.ts';
 
 const HEARD = 50;
+/** Much less than a second of the desk phone's tone has. */
+const TONE_ENERGY = 0.003;
 
 if (isInside) {
   const network = await officeNetwork();
@@ -49,12 +51,8 @@ if (isInside) {
       await page.close();
     }
     let ca = '';
-    before(async () => {
-      ca = await readFile(path.join(site().dataDir, 'tls', 'ca.pem'), 'utf8');
-    });
-
-    test('remote phones - a desk phone at home and one in the office call each other, encrypted outside', async () => {
-      await using home = await remotePhone('home', {
+    const homeDesk = () =>
+      remotePhone('home', {
         server,
         extension: '2001',
         password: SECRET,
@@ -62,6 +60,12 @@ if (isInside) {
         srtp: true,
         at: { host: ADDRESSES.home, port: 0 },
       });
+    before(async () => {
+      ca = await readFile(path.join(site().dataDir, 'tls', 'ca.pem'), 'utf8');
+    });
+
+    test('remote phones - a desk phone at home and one in the office call each other, encrypted outside', async () => {
+      await using home = await homeDesk();
       await using office = await phoneInOffice();
       await home.invite('2002');
       const incoming = await office.incoming();
@@ -96,6 +100,33 @@ if (isInside) {
       await incoming.ended();
 
       await isCalled(page, office);
+    });
+
+    test('remote phones - a browser and a desk phone at home call each other, both encrypted', async () => {
+      const page = await pageAtHome(site(), browser(), '2003');
+      await using desk = await homeDesk();
+      /** Energy before can be of the ringing tone, and Opus makes a little even of silence. */
+      const bothTalk = async () => {
+        const [first, { heard, decrypted }] = await Promise.all([page.talks(), desk.hears(HEARD)]);
+        assert.ok(decrypted >= heard);
+        const { energyIn } = await page.talks();
+        assert.ok(energyIn - first.energyIn > TONE_ENERGY, `${energyIn} after ${first.energyIn}`);
+      };
+      await page.call('2001');
+      assert.equal(await desk.answer(), '2003');
+      await page.answered();
+      await bothTalk();
+      await page.hangup();
+      await desk.ended();
+
+      await desk.invite('2003');
+      assert.equal((await page.incoming()).number, '2001');
+      await page.answer();
+      await desk.answered();
+      await bothTalk();
+      await desk.hangup();
+      await page.ended();
+      await page.close();
     });
 
     test('remote phones - a browser whose firewall drops UDP talks through TURN over TCP', async (t) => {

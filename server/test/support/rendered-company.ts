@@ -184,6 +184,7 @@ export const company = (fields: Partial<Site> = {}): Site => ({
   ],
   feature_codes: [],
   network: NetworkConfig.parse({}),
+  found_address: null,
   settings: { name: 'site', language: 'en', recording_announcement: null },
   trunks: [],
   inbound_routes: [],

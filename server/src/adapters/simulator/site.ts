@@ -102,6 +102,8 @@ export async function openSimulatedSite({ data, clock }: SimulatedSiteOptions): 
     blockNetworks: () => Promise.resolve(true),
     firewall: null,
     phoneAddresses: () => Promise.resolve([]),
+    findAddress: () =>
+      Promise.reject(new ServiceError('engine_unavailable', 'the simulator has no address outside')),
     webSipPort: () => null,
     certificates: null,
     renewal: null,

@@ -35,6 +35,10 @@ export const config: Readonly<Record<string, string>> = {
   'a login is both a username and a password': 'eine Anmeldung besteht aus Benutzername und Passwort',
   'TLS needs tls_port of the network': 'TLS braucht tls_port des Netzwerks',
   'TURN relays to the local address; keep it': 'TURN leitet an die lokale Adresse weiter; sie muss bleiben',
+  'not the name of a network interface, such as ppp0': 'kein Name einer Netzwerkschnittstelle, etwa ppp0',
+  'missing: it is to be asked for the external address':
+    'fehlt: er soll nach der externen Adresse gefragt werden',
+  'missing: it is to have the external address': 'fehlt: sie soll die externe Adresse haben',
   'TURN over TLS needs turn_port too': 'TURN über TLS braucht auch turn_port',
   'port {0} is used by {1} too': 'Port {0} wird auch von {1} benutzt',
   'inbound route {0} is for the same calls': 'der eingehende Weg {0} gilt für dieselben Anrufe',

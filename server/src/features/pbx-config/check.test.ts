@@ -271,6 +271,14 @@ test('pbx-config - ports and addresses of the network that exclude each other ar
     'network site: ice_hosts.0.keep_local: TURN relays to the local address; keep it',
   ]);
   assert.deepEqual(found(network({ ice_hosts: [{ ...mapped, keep_local: false }] })), []);
+  const outside = { external_address_source: 'stun', stun_server: 'stun.example.com' };
+  assert.deepEqual(found(network(outside)), []);
+  assert.deepEqual(found(network({ ...outside, stun_server: null })), [
+    'network site: stun_server: missing: it is to be asked for the external address',
+  ]);
+  assert.deepEqual(found(network({ ...outside, external_address_source: 'interface' })), [
+    'network site: external_interface: missing: it is to have the external address',
+  ]);
   const locations = ['10.0.0.0/8', '10.0.0.1/8', '10.0.0.0/9'].map((net, i) => ({ net, location: `${i}` }));
   assert.deepEqual(found(network({ locations })), [
     'network site: locations.1.net: this network is "0" already',

@@ -260,6 +260,15 @@ function* networkPorts(model: Model, { ports = [], rtpPorts }: House): Generator
     }
   }
 }
+function* networkSources(model: Model): Generator<Found> {
+  for (const object of model.of('network').values()) {
+    const { external_address_source: source, stun_server, external_interface } = object.body;
+    if (source === 'stun' && (stun_server ?? null) === null)
+      yield [object, 'stun_server', 'missing: it is to be asked for the external address'];
+    if (source === 'interface' && (external_interface ?? null) === null)
+      yield [object, 'external_interface', 'missing: it is to have the external address'];
+  }
+}
 /** Networks of locations, each once: of two the call for help would have either. */
 function* networkLocations(model: Model): Generator<Found> {
   for (const object of model.of('network').values()) {
@@ -359,6 +368,7 @@ export function checkModel(model: Model, house: House): readonly Finding[] {
     withinObjects(model, house),
     trunks(model),
     networkPorts(model, house),
+    networkSources(model),
     networkLocations(model),
     inboundRoutes(model),
     outboundRoutes(model, numbers),

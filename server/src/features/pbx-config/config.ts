@@ -27,7 +27,7 @@ export interface ConfiguredPerson extends Pick<
  * The whole configuration: the renderer's site plus inactive people and disabled trunks. Queues are in order of number;
  * their agents and static members are extensions of active people, in order.
  */
-export interface PbxConfig extends Omit<Site, 'extensions' | 'trunks' | 'feature_codes'> {
+export interface PbxConfig extends Omit<Site, 'extensions' | 'trunks' | 'feature_codes' | 'found_address'> {
   /** In order of extension. */
   readonly people: readonly ConfiguredPerson[];
   /** In order of name. */

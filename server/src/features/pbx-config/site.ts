@@ -1,5 +1,6 @@
 import { includesLevel } from '@offhook/contract/ids.ts';
 import type { ConfigBody, Destination } from '@offhook/contract/config-objects.ts';
+import type { FoundAddress } from '../../ports/external-address.ts';
 import type { FeatureCode, Site } from '../../ports/site.ts';
 import type { PbxConfig } from './config.ts';
 
@@ -19,9 +20,13 @@ export const defaultCode = (code: FeatureCode): string =>
 
 /**
  * Site for the renderer: active people, enabled trunks and known feature codes only, without destinations that lead to
- * others.
+ * others. `found`: the external address, which counts where the network has no fixed one.
  */
-export function toSite(config: PbxConfig, codes: readonly FeatureCode[]): Site {
+export function toSite(
+  config: PbxConfig,
+  codes: readonly FeatureCode[],
+  found: FoundAddress | null = null,
+): Site {
   const off = new Set(config.people.filter((p) => !p.person.active).map((p) => p.person.extension));
   const trunks = config.trunks.filter((t) => t.enabled);
   const enabled = new Set(trunks.map((t) => t.name));
@@ -31,6 +36,7 @@ export function toSite(config: PbxConfig, codes: readonly FeatureCode[]): Site {
   const { people, inbound_routes, outbound_routes, phones: _, phone_layouts: __, ...rest } = config;
   return {
     ...rest,
+    found_address: rest.network.external_address_source === 'fixed' ? null : found,
     extensions: people
       .filter(({ person }) => person.active)
       .map(({ person: { extension, name, email, endpoints, level }, ...own }) => ({

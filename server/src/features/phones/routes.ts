@@ -1,5 +1,5 @@
-import net from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { addressIn } from '../../core/networks.ts';
 import type { App } from '../../ports/http.ts';
 import type { Phones } from './service.ts';
 
@@ -8,21 +8,6 @@ export interface PhoneRoutesOptions {
   /** Networks whose phones may fetch without TLS. */
   readonly plain: readonly string[];
 }
-/** True for an address in one of these networks; an IPv4 address may be written as IPv6. */
-export function addressIn(networks: readonly string[]): (ip: string) => boolean {
-  const list = new net.BlockList();
-  for (const network of networks) {
-    const [base = '', size] = network.split('/');
-    const family = net.isIPv6(base) ? 'ipv6' : 'ipv4';
-    list.addSubnet(base, Number(size ?? (family === 'ipv6' ? 128 : 32)), family);
-  }
-  return (ip) => {
-    const plain = ip.replace(/^::ffff:(?=[0-9.]+$)/i, '');
-    const family = net.isIP(plain);
-    return family !== 0 && list.check(plain, family === 6 ? 'ipv6' : 'ipv4');
-  };
-}
-
 /** Headers with which proxies pass a request on. */
 const PROXY_HEADERS = [
   'forwarded',

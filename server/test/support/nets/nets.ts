@@ -24,8 +24,10 @@ export const inNet = (net: Net, ...command: readonly string[]): string[] => [
 ];
 
 const INSIDE = 'TEST_NETS';
-/** Command of nftables, as JSON. */
-const NFT = 'TEST_NETS_NFT';
+/** Commands of nftables and coturn, as JSON. */
+const [NFT, COTURN] = ['TEST_NETS_NFT', 'TEST_NETS_COTURN'];
+/** Command of coturn. */
+export const coturn = (): string[] => JSON.parse(process.env[COTURN] ?? '[]') as string[];
 /** Whether this process runs in the office; else `runInNets` runs the file there. */
 export const isInside = process.env[INSIDE] === 'office';
 
@@ -39,12 +41,19 @@ export const noNets = (): string | false =>
 export async function runInNets(file: string): Promise<{ readonly code: number; readonly out: string }> {
   const cache = process.env['OFFHOOK_CACHE'] ?? path.join(os.homedir(), '.cache', 'offhook');
   const tree = await obtainPackages({ cache, packages: ['nftables'] });
+  // Inside nothing can be downloaded.
+  const turn = await obtainPackages({ cache, packages: ['coturn'] });
   const { NODE_TEST_CONTEXT: _outer, ...env } = process.env;
   const child = spawn(
     'unshare',
     ['-Urnm', '--kill-child', '--fork', process.execPath, import.meta.filename, file],
     {
-      env: { ...env, [NFT]: JSON.stringify(tree.command('usr/sbin/nft')), OFFHOOK_CACHE: cache },
+      env: {
+        ...env,
+        [NFT]: JSON.stringify(tree.command('usr/sbin/nft')),
+        [COTURN]: JSON.stringify(turn.command('usr/bin/turnserver')),
+        OFFHOOK_CACHE: cache,
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
     },
   );
@@ -99,6 +108,26 @@ export function blockAtHome(rule: string): void {
   nftIn('home-gateway', ['flush', 'chain', 'ip', 'filter', 'blocked']);
   if (rule !== '')
     nftIn('home-gateway', ['add', 'rule', 'ip', 'filter', 'blocked', ...rule.split(' '), 'drop']);
+}
+/** Second address of the office, which its provider gives it later. */
+export const NEXT_ADDRESS = '203.0.113.11';
+/** From now on the office is at another address; flows that are there keep the one before until it is dropped. */
+export function moveOffice(): void {
+  ip(`-n office-gateway addr add ${NEXT_ADDRESS}/24 dev wan`);
+  nftIn('office-gateway', ['flush', 'chain', 'ip', 'nat', 'out']);
+  const snat = `oifname wan snat to ${NEXT_ADDRESS}`;
+  nftIn('office-gateway', ['add', 'rule', 'ip', 'nat', 'out', ...snat.split(' ')]);
+}
+/** Nothing reaches the office at its first address any more. */
+export function dropFormerAddress(): void {
+  nftIn(
+    'office-gateway',
+    ['-f', '-'],
+    `table ip gone {
+  chain in { type filter hook prerouting priority -300; ip daddr ${ADDRESSES.officeGateway} drop; }
+}
+`,
+  );
 }
 /** Whether UDP leaves the home; a firewall that drops it is the usual one of hotels and offices. */
 export const letUdpOut = (allowed: boolean): void => blockAtHome(allowed ? '' : 'meta l4proto udp');

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NetworkConfig } from '@offhook/contract/config-objects.ts';
 import type { z } from 'zod';
+import type { Site } from '../../../ports/site.ts';
 import { SETTINGS, company, renderCompany } from '../../../../test/support/rendered-company.ts';
 
 /** Files of a company whose network has these fields. */
@@ -52,6 +53,25 @@ test('network - an external address of the other family is not shown by these tr
   assert.doesNotMatch(rendered({ external_address: '203.0.113.7' }, six).sip, /external/);
   const { sip } = rendered({ external_address: '2001:db8::7', local_nets: ['fd00::/8'] }, six);
   assert.match(sip, /^external_media_address = 2001:db8::7\nlocal_net = ::1\/128\nlocal_net = fd00::\/8$/m);
+});
+test('network - an address that was found is shown to phones and browsers outside, and TURN needs none of it', () => {
+  const network = NetworkConfig.parse({
+    external_address_source: 'stun',
+    external_address: '203.0.113.7',
+    turn_port: 3478,
+  });
+  const files = (found_address: Site['found_address']) =>
+    renderCompany(company({ network, found_address }), { ...SETTINGS, turn_secret: 'x'.repeat(43) });
+  const [before, after] = [null, { address: '203.0.113.9', local: '192.168.1.4' }].map(files);
+  assert.match(before!.get('pjsip.conf')!, /^external_media_address = 203\.0\.113\.7$/m);
+  assert.doesNotMatch(before!.get('rtp.conf')!, /ice_host_candidates/);
+  assert.match(after!.get('pjsip.conf')!, /^external_signaling_address = 203\.0\.113\.9$/m);
+  assert.match(after!.get('pjsip.conf')!, /^external_media_address = 203\.0\.113\.9$/m);
+  assert.match(after!.get('rtp.conf')!, /^192\.168\.1\.4 => 203\.0\.113\.9,include_local_address$/m);
+  assert.deepEqual(
+    [...after!.keys()].filter((name) => before!.get(name) !== after!.get(name)),
+    ['pjsip.conf', 'rtp.conf'],
+  );
 });
 test('network - addresses that nobody else can reach are refused', () => {
   const refused = [

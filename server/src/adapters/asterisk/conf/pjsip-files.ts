@@ -30,6 +30,7 @@ const isLoopback = (address: string): boolean => /^(127\.|localhost$|::1$)/.test
 const mediaOnLoopback = (settings: InstanceSettings, network: SiteNetwork): boolean =>
   isLoopback(settings.web_host ?? settings.sip.host) &&
   network.external_address === null &&
+  network.external_address_source === 'fixed' &&
   network.turn_port === null &&
   network.ice_hosts.length === 0;
 

@@ -1,4 +1,5 @@
 import { ServiceError } from '../../../core/errors.ts';
+import { shownNetwork } from './shown-network.ts';
 import type { Site } from '../../../ports/site.ts';
 import type { AsteriskProgram, Instance, InstanceSettings } from './instance.ts';
 import { extensionsConf } from './dialplan-file.ts';
@@ -105,6 +106,7 @@ export function renderSite(
   const site = ordered(given);
   checkSite(site);
   checkTrunks(site);
+  const network = shownNetwork(site);
   const files: Record<string, ConfText> = {
     ...engine.bareFiles,
     'asterisk.conf': engine.asteriskConf(instance, program),
@@ -116,8 +118,8 @@ export function renderSite(
     'indications.conf': engine.indicationsConf,
     'manager.conf': managerConf(instance),
     'http.conf': httpConf(instance),
-    'rtp.conf': rtpConf(settings, site.network),
-    ...pjsipFiles(site, settings),
+    'rtp.conf': rtpConf(settings, network),
+    ...pjsipFiles({ ...site, network }, settings),
     'sorcery.conf': sorceryConf,
     [TURN_FILE]: turnConf(settings, site.network, instance),
     'queues.conf': queuesConf(site, instance),

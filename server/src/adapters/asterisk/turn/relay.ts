@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import dgram from 'node:dgram';
 import { once } from 'node:events';
 import type { MediaWire } from '../phone/media.ts';
-import { newId, readStun, stunMessage } from './stun.ts';
+import { mixedAddress, newId, readStun, stunMessage } from './stun.ts';
 import type { StunMessage } from './stun.ts';
 
 const ALLOCATE = 0x0003;
@@ -30,10 +30,6 @@ function addressText(port: number, host: string): Buffer {
   const head = Buffer.from([0, 1, (port >> 8) ^ 0x21, (port & 0xff) ^ 0x12]);
   return Buffer.concat([head, mixed(Buffer.from(host.split('.').map(Number)))]);
 }
-const addressOf = (value: Buffer): { host: string; port: number } => ({
-  port: value.readUInt16BE(2) ^ 0x2112,
-  host: mixed(value.subarray(4, 8)).join('.'),
-});
 const errorOf = ({ attributes }: StunMessage): number => {
   const value = attributes.get(ERROR_CODE);
   return value === undefined ? 0 : value[2]! * 100 + value[3]!;
@@ -89,12 +85,12 @@ export async function openRelay(
       ],
     };
     const given = await ask(ALLOCATE, [[TRANSPORT, UDP]]);
-    const relayed = given.attributes.get(RELAYED);
-    if (given.type !== (ALLOCATE | SUCCESS) || relayed === undefined)
+    const relayed = mixedAddress(given.attributes.get(RELAYED) ?? Buffer.alloc(0), given.id);
+    if (given.type !== (ALLOCATE | SUCCESS) || relayed === null)
       throw new Error(`it refuses a relay with ${errorOf(given)}`);
     const permitted = new Set<string>();
     return {
-      ...addressOf(relayed),
+      ...relayed,
       send(data, port, host) {
         const peer = addressText(port, host);
         if (!permitted.has(host)) {

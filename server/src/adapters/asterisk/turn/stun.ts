@@ -1,4 +1,4 @@
-/** Messages of STUN (RFC 8489), which TURN extends, and the question whether a server answers at all. */
+/** Messages of STUN (RFC 8489), which TURN extends, and the question by which address a server sees this machine. */
 import { createHmac, randomBytes } from 'node:crypto';
 import dgram from 'node:dgram';
 import { isIPv6 } from 'node:net';
@@ -9,6 +9,8 @@ const INTEGRITY = 0x0008;
 const REPEAT_MS = 500;
 const BINDING = 0x0001;
 const BINDING_SUCCESS = 0x0101;
+const MAPPED = 0x0020;
+const [IPV4, IPV6] = [1, 2];
 
 export interface StunMessage {
   readonly type: number;
@@ -52,29 +54,64 @@ export function readStun(data: Buffer): StunMessage | null {
 }
 export const newId = (): Buffer => randomBytes(12);
 
-/** Resolves once the server at this address answers; throws without an answer within `ms`. */
+/** Address in an attribute that is mixed with the cookie and, of IPv6, with the id; null for anything else. */
+export function mixedAddress(value: Buffer, id: Buffer): { host: string; port: number } | null {
+  const head = Buffer.alloc(4);
+  head.writeUInt32BE(COOKIE);
+  const key = Buffer.concat([head, id]);
+  const plain = value.subarray(4).map((byte, i) => byte ^ key[i % key.length]!);
+  const port = value.length < 4 ? 0 : value.readUInt16BE(2) ^ (COOKIE >>> 16);
+  if (value[1] === IPV4 && plain.length === 4) return { host: plain.join('.'), port };
+  if (value[1] !== IPV6 || plain.length !== 16) return null;
+  const groups = Array.from({ length: 8 }, (_, i) => ((plain[i * 2]! << 8) | plain[i * 2 + 1]!).toString(16));
+  return { host: new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1), port };
+}
+
+export interface StunAnswer {
+  /** Address from which the question came to the server; null where the answer has none. */
+  readonly mapped: string | null;
+  /** Own address from which it left. */
+  readonly local: string;
+}
+/**
+ * Asks the server at this address, by a socket that takes messages of that address only; an answer to another question is
+ * ignored. Throws without an answer within `ms`. `from`: own address to ask from.
+ */
 export async function askStun(
   to: { readonly host: string; readonly port: number },
   ms: number,
-): Promise<void> {
+  { from, signal }: { readonly from?: string | undefined; readonly signal?: AbortSignal | undefined } = {},
+): Promise<StunAnswer> {
   const socket = dgram.createSocket(isIPv6(to.host) ? 'udp6' : 'udp4');
-  const answered = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<StunAnswer>();
   const timers: NodeJS.Timeout[] = [];
+  const abort = (): void => answered.reject(signal?.reason);
   try {
+    signal?.throwIfAborted();
+    signal?.addEventListener('abort', abort, { once: true });
     const id = newId();
-    socket.once('error', answered.reject);
+    socket.on('error', answered.reject);
     socket.on('message', (data) => {
       const found = readStun(data);
-      if (found?.type === BINDING_SUCCESS && found.id.equals(id)) answered.resolve();
+      if (found?.type !== BINDING_SUCCESS || !found.id.equals(id)) return;
+      const mapped = found.attributes.get(MAPPED);
+      answered.resolve({
+        mapped: (mapped && mixedAddress(mapped, id)?.host) ?? null,
+        local: socket.address().address,
+      });
     });
-    const request = stunMessage(BINDING, id, []);
-    for (let at = 0; at < ms; at += REPEAT_MS)
-      timers.push(setTimeout(() => socket.send(request, to.port, to.host, () => {}), at));
+    socket.once('connect', () => {
+      const request = stunMessage(BINDING, id, []);
+      for (let at = 0; at < ms; at += REPEAT_MS)
+        timers.push(setTimeout(() => socket.send(request, () => {}), at));
+    });
     timers.push(setTimeout(() => answered.reject(new Error(`no answer in ${ms / 1000} s`)), ms));
-    await answered.promise;
+    if (from === undefined) socket.connect(to.port, to.host);
+    else socket.bind({ address: from }, () => socket.connect(to.port, to.host));
+    return await answered.promise;
   } finally {
+    signal?.removeEventListener('abort', abort);
     for (const timer of timers) clearTimeout(timer);
-    socket.on('error', () => {});
     socket.close();
   }
 }

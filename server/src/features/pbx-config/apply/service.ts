@@ -57,6 +57,7 @@ type Draft = {
   readonly restart: 'no' | 'when_convenient';
 };
 const PAGE = 50;
+const authorOf = ({ caller }: Actor): string => caller.extension || caller.username;
 /** Objects of a former version with the current secrets and rights. */
 const restoredModel = (then: Model, now: Model): Model =>
   toModel(
@@ -162,7 +163,7 @@ export class ConfigApplies implements AsyncDisposable {
   }
   /** Begins an apply of the draft. Throws `apply_running`, `precondition_failed`, `config_drift`, `engine_unavailable`. */
   apply(actor: Actor, { draft, ...wanted }: NewApply): Promise<ConfigApply> {
-    return this.#begin(actor, wanted, null, async () => {
+    return this.#begin(authorOf(actor), actor.ip, wanted, null, async () => {
       const tag = this.#given.draftTag();
       if (draft !== undefined && draft !== tag)
         throw new ServiceError('precondition_failed', 'the draft was changed meanwhile', {
@@ -179,7 +180,8 @@ export class ConfigApplies implements AsyncDisposable {
   ): Promise<ConfigApply> {
     const { objects, clock } = this.#given;
     await this.#versionOf(number);
-    return await this.#begin(actor, wanted, number, async (author) => {
+    const author = authorOf(actor);
+    return await this.#begin(author, actor.ip, wanted, number, async () => {
       if (!discard_draft && difference(objects.applied(), objects.draft()).length > 0)
         throw new ServiceError(
           'draft_not_empty',
@@ -192,14 +194,26 @@ export class ConfigApplies implements AsyncDisposable {
       return target;
     });
   }
+  /**
+   * Applies the present version again after something else that its files are rendered with has changed; resolves with the
+   * end. The draft stays as it is. Throws what `apply` throws.
+   */
+  async renew(comment: string): Promise<ConfigApply> {
+    const wanted = { comment, overwrite_drift: false, restart: 'no' } as const;
+    const { id } = await this.#begin('service', null, wanted, null, () =>
+      Promise.resolve(this.#given.objects.applied()),
+    );
+    await this.idle();
+    return await this.one(id);
+  }
   /** Throws `apply_over` once files were written or the apply ended. */
-  async cancel({ caller, ip }: Actor, id: number): Promise<ConfigApply> {
+  async cancel(who: Actor, id: number): Promise<ConfigApply> {
     await this.one(id);
     const mine = this.#run?.now().id === id ? this.#run : null;
     if (mine === null || !mine.cancel())
       throw new ServiceError('apply_over', 'it is over, or files were written already');
-    const actor = caller.extension || caller.username;
-    await this.#given.audit.record({ action: 'config.cancel', actor, object: String(id), outcome: 'ok', ip });
+    const entry = { actor: authorOf(who), object: String(id), outcome: 'ok', ip: who.ip } as const;
+    await this.#given.audit.record({ action: 'config.cancel', ...entry });
     return await mine.done;
   }
   async one(id: number): Promise<ConfigApply> {
@@ -319,10 +333,11 @@ export class ConfigApplies implements AsyncDisposable {
   }
   /** Begins an apply of the model that `prepare` resolves with; none if `prepare` throws. */
   async #begin(
-    { caller, ip }: Actor,
+    author: string,
+    ip: string | null,
     { comment, overwrite_drift, restart }: Draft,
     restores: number | null,
-    prepare: (author: string) => Promise<Model>,
+    prepare: () => Promise<Model>,
   ): Promise<ConfigApply> {
     const { objects, clock, audit } = this.#given;
     this.#free();
@@ -334,11 +349,10 @@ export class ConfigApplies implements AsyncDisposable {
     this.#free();
     this.#beginning = true;
     try {
-      const author = caller.extension || caller.username;
       const action = restores === null ? 'config.apply' : 'config.restore';
       const detail = { comment, restores, overwrite_drift, restart };
       await audit.record({ action, actor: author, object: null, outcome: 'ok', ip, detail });
-      const target = await prepare(author);
+      const target = await prepare();
       const at = clock.now();
       const shown: Omit<ConfigApply, 'id'> = {
         state: 'validating',

@@ -1,0 +1,13 @@
+/** Address by which phones and trunks outside reach this machine. */
+
+export interface FoundAddress {
+  readonly address: string;
+  /** Own address behind it, which a NAT replaces by it; null where that is not known. */
+  readonly local: string | null;
+}
+/** Where to look for it. */
+export type AddressSource =
+  | { readonly kind: 'stun'; readonly host: string; readonly port: number }
+  | { readonly kind: 'interface'; readonly name: string };
+/** Looks once; throws with the reason where there is none. */
+export type FindAddress = (source: AddressSource, signal: AbortSignal) => Promise<FoundAddress>;
