@@ -25,7 +25,8 @@ export async function readyText(
 ): Promise<string> {
   const url = config.publicUrl === '' ? address : config.publicUrl;
   const { host, port } = config.sipListen;
-  const sip = deskPhones ? `SIP ${host}:${port}` : `none: ${host}:${port} is used by another program`;
+  const six = config.sipListenIpv6 === null ? '' : `, [${config.sipListenIpv6}]:${port}`;
+  const sip = deskPhones ? `SIP ${host}:${port}${six}` : `none: ${host}:${port} is used by another program`;
   // The other exchange may run in the default folder.
   const ours =
     config.data === SETTINGS.data.parse(SETTINGS.data.initial) ? '' : `OFFHOOK_DATA=${config.data} `;

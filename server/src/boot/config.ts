@@ -147,6 +147,14 @@ export const SETTINGS = {
       return a && a.port > 0 ? a : undefined;
     },
   }),
+  sipListenIpv6: setting({
+    name: 'OFFHOOK_SIP_LISTEN_IPV6',
+    expects: 'an IPv6 address such as :: without brackets, or empty',
+    initial: '',
+    about:
+      'IPv6 address at which SIP listens beside the IPv4 address of `OFFHOOK_SIP_LISTEN`, at the same ports; empty for none.',
+    parse: (text) => (text === '' ? null : net.isIPv6(text) && !text.includes('%') ? text : undefined),
+  }),
   rtpPorts: setting({
     name: 'OFFHOOK_RTP_PORTS',
     expects: 'first-last, 1024 to 65535, at least four ports',
@@ -518,6 +526,8 @@ export function readConfig(
   });
   if (((env['OFFHOOK_TLS_CERTIFICATE'] ?? '') === '') !== ((env['OFFHOOK_TLS_KEY'] ?? '') === ''))
     wrong.push('OFFHOOK_TLS_CERTIFICATE and OFFHOOK_TLS_KEY: give both or none');
+  if ((env['OFFHOOK_SIP_LISTEN_IPV6'] ?? '') !== '' && env['OFFHOOK_SIP_LISTEN']?.startsWith('[') === true)
+    wrong.push('OFFHOOK_SIP_LISTEN_IPV6: OFFHOOK_SIP_LISTEN is IPv6 already; give it an IPv4 address');
   wrong.push(...acmeFaults((name) => env[name] ?? ''));
   for (const arg of args) if (arg !== '--empty') wrong.push(`${arg} is not an option; there is --empty`);
   if (wrong.length > 0) throw new ConfigError(wrong.join('\n'));

@@ -28,6 +28,7 @@ import { siteSecret } from './site-key.ts';
 import { Backoff } from '../core/backoff.ts';
 import { ServiceError, messageOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
+import { bracketed } from '../core/networks.ts';
 import type { CertificateState } from '../ports/certificates.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EngineConfig } from '../ports/engine-config.ts';
@@ -89,6 +90,7 @@ export class AsteriskExchange implements Exchange {
     this.#log = options.log.child({ part: 'exchange' });
     const settings: InstanceSettings = {
       sip: config.sipListen,
+      sip_ipv6: config.sipListenIpv6 ?? undefined,
       web_host: config.listen.host,
       rtp: config.rtpPorts,
       zone: config.siteZone,
@@ -321,13 +323,17 @@ export class AsteriskExchange implements Exchange {
   }
   /** `living`: the address is taken by the engine itself. */
   async #checkSipPort(living: boolean): Promise<void> {
-    const { host, port } = this.#options.config.sipListen;
-    this.#deskPhones = living || !(await sipPortTaken({ host, port }));
-    if (this.#deskPhones) return;
-    this.#options.say(
-      `OFFHOOK_SIP_LISTEN ${host}:${port} is used by another program: desk phones cannot register until it is free`,
-    );
-    this.#log.warn({ host, port }, 'the address for desk phones is taken');
+    if (living) return;
+    const { sipListen, sipListenIpv6: six } = this.#options.config;
+    const both = [sipListen, ...(six === null ? [] : [{ host: six, port: sipListen.port }])];
+    for (const { host, port } of both) {
+      if (!(await sipPortTaken({ host, port }))) continue;
+      this.#deskPhones = false;
+      this.#options.say(
+        `The address ${bracketed(host)}:${port} of SIP is used by another program: desk phones cannot register until it is free`,
+      );
+      this.#log.warn({ host, port }, 'the address for desk phones is taken');
+    }
   }
   /** Starts or adopts the engine and supervises it; yields each time it is up. */
   async *#follow(program: AsteriskProgram, signal: AbortSignal): AsyncGenerator<'running' | 'adopted'> {

@@ -30,9 +30,10 @@ const isIn = (list: BlockList, host: string): boolean =>
 export function exposures({
   listen,
   sipListen,
+  sipListenIpv6,
   publicUrl,
   trustProxy,
-}: Pick<Config, 'listen' | 'sipListen' | 'publicUrl' | 'trustProxy'>): readonly string[] {
+}: Pick<Config, 'listen' | 'sipListen' | 'sipListenIpv6' | 'publicUrl' | 'trustProxy'>): readonly string[] {
   const found: string[] = [];
   const proxied = publicUrl.startsWith('https:') && trustProxy.length > 0;
   if (!isIn(loopback, listen.host) && !proxied) {
@@ -43,6 +44,11 @@ export function exposures({
   if (!isIn(local, sipListen.host)) {
     found.push(
       `OFFHOOK_SIP_LISTEN ${sipListen.host}:${sipListen.port} is not of a private network, and SIP is plain: give it the address of the phones' network, and let nobody else in by the firewall`,
+    );
+  }
+  if (sipListenIpv6 !== null && !isIn(local, sipListenIpv6)) {
+    found.push(
+      `OFFHOOK_SIP_LISTEN_IPV6 ${sipListenIpv6} is not of a private network, and SIP is plain: let only phones in by the firewall`,
     );
   }
   return found;

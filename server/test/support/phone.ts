@@ -1,13 +1,14 @@
 /**
- * A scripted desk phone: a small SIP user agent on loopback UDP that acts only on a test's command. It exchanges real SIP
+ * A scripted desk phone: a small SIP user agent that acts only on a test's command. It exchanges real SIP
  * and media with a real engine.
  */
 import { lend } from './far-address.ts';
 import type { FarAddress } from './far-address.ts';
 import { newCall, ok } from './sip/call.ts';
 import type { LiveCall } from './sip/call.ts';
-import { openMedia } from '../../src/adapters/asterisk/phone/media.ts';
+import { nearHost, openMedia } from '../../src/adapters/asterisk/phone/media.ts';
 import type { MediaCounts } from '../../src/adapters/asterisk/phone/media.ts';
+import { bracketed } from '../../src/core/networks.ts';
 import { header, methodOf, statusOf, uriOf } from '../../src/adapters/asterisk/phone/message.ts';
 import type { SipMessage } from '../../src/adapters/asterisk/phone/message.ts';
 import { openTransport, randomTag } from '../../src/adapters/asterisk/phone/transport.ts';
@@ -94,9 +95,11 @@ export interface PhoneOptions {
   readonly name?: string;
   /** Registers by TLS, trusting this authority (PEM). */
   readonly ca?: string;
+  /** Registers by TCP where no `ca` is given. */
+  readonly tcp?: boolean;
   /** Requires SRTP with keys in the signalling, of both sides. */
   readonly srtp?: boolean;
-  /** Own address; any port of 127.0.0.1 by default. With `ca` the system chooses that of the signalling. */
+  /** Own address; any port of loopback by default. With `ca` or `tcp` the system chooses that of the signalling. */
   readonly at?: { readonly host: string; readonly port: number };
 }
 
@@ -159,11 +162,21 @@ export async function farSidesReached(
 }
 
 async function openPhone(
-  { server, extension, password, username = extension, name, at: own, ca, srtp = false }: PhoneOptions,
+  {
+    server,
+    extension,
+    password,
+    username = extension,
+    name,
+    at: own,
+    ca,
+    tcp = false,
+    srtp = false,
+  }: PhoneOptions,
   closed?: () => Promise<void>,
 ): Promise<Phone> {
-  const at = `${server.host}:${server.port}`;
-  const media = { srtp, ...(own === undefined ? {} : { host: own.host }) };
+  const at = `${bracketed(server.host)}:${server.port}`;
+  const media = { srtp, host: own?.host ?? nearHost(server.host) };
   const address = `<sip:${username}@${at}>`;
   const calls = new Map<string, LiveCall>();
   const arrived: IncomingCall[] = [];
@@ -197,6 +210,7 @@ async function openPhone(
     password,
     onRequest,
     ca,
+    tcp,
     ...(own === undefined ? {} : { at: own }),
   });
   let registered = false;

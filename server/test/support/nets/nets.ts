@@ -13,6 +13,8 @@ export const ADDRESSES = {
   office: '192.168.10.2',
   home: '192.168.20.2',
 } as const;
+/** Of IPv6, which passes the gateways as it is; networks of RFC 3849. */
+export const ADDRESSES_V6 = { office: '2001:db8:10::2', home: '2001:db8:20::2' } as const;
 export type Net = 'public' | 'office' | 'home';
 /** Command that runs a program in one of the nets. */
 export const inNet = (net: Net, ...command: readonly string[]): string[] => [
@@ -76,11 +78,13 @@ const ip = (text: string): string => run(['ip', ...text.split(' ')]);
 interface Gateway {
   readonly net: 'office' | 'home';
   readonly outside: string;
-  /** First three bytes of the net behind it. */
+  /** First three bytes of the net behind it, and its last group in IPv6. */
   readonly inside: string;
+  readonly group: number;
+  readonly other: number;
 }
 /** A namespace that routes between the bridge outside and a net of its own. */
-function addGateway({ net, outside, inside }: Gateway): void {
+function addGateway({ net, outside, inside, group, other }: Gateway): void {
   const gateway = `${net}-gateway`;
   for (const name of [gateway, net]) {
     ip(`netns add ${name}`);
@@ -96,7 +100,13 @@ function addGateway({ net, outside, inside }: Gateway): void {
   ip(`-n ${net} addr add ${inside}.2/24 dev lan`);
   ip(`-n ${net} link set lan up`);
   ip(`-n ${net} route add default via ${inside}.1`);
-  run(['ip', 'netns', 'exec', gateway, 'sysctl', '-qw', 'net.ipv4.ip_forward=1']);
+  ip(`-n ${gateway} addr add 2001:db8::${group}/64 dev wan nodad`);
+  ip(`-n ${gateway} addr add 2001:db8:${group}::1/64 dev lan nodad`);
+  ip(`-n ${gateway} route add 2001:db8:${other}::/64 via 2001:db8::${other}`);
+  ip(`-n ${net} addr add 2001:db8:${group}::2/64 dev lan nodad`);
+  ip(`-n ${net} route add default via 2001:db8:${group}::1`);
+  const forward = ['net.ipv4.ip_forward=1', 'net.ipv6.conf.all.forwarding=1'];
+  run(['ip', 'netns', 'exec', gateway, 'sysctl', '-qw', ...forward]);
 }
 /** Command of nftables. */
 export const nftCommand = (): readonly string[] => JSON.parse(process.env[NFT] ?? '[]') as string[];
@@ -157,8 +167,21 @@ function build(): void {
   ip('-n public link add bridge type bridge');
   ip(`-n public addr add ${ADDRESSES.provider}/24 dev bridge`);
   ip('-n public link set bridge up');
-  addGateway({ net: 'office', outside: ADDRESSES.officeGateway, inside: '192.168.10' });
-  addGateway({ net: 'home', outside: ADDRESSES.homeGateway, inside: '192.168.20' });
+  const [office, home] = [10, 20];
+  addGateway({
+    net: 'office',
+    outside: ADDRESSES.officeGateway,
+    inside: '192.168.10',
+    group: office,
+    other: home,
+  });
+  addGateway({
+    net: 'home',
+    outside: ADDRESSES.homeGateway,
+    inside: '192.168.20',
+    group: home,
+    other: office,
+  });
   for (const net of ['office', 'home'] as const) nftIn(`${net}-gateway`, ['-f', '-'], RULES[net]);
 }
 

@@ -37,6 +37,8 @@ export interface Instance {
 /** What the site's settings add to the instance when its files are rendered. */
 export interface InstanceSettings {
   readonly sip: { readonly host: string; readonly port: number };
+  /** IPv6 address at which SIP listens too, at the same ports. */
+  readonly sip_ipv6?: string | undefined;
   readonly rtp: { readonly from: number; readonly to: number };
   /** Host of the HTTP server, where browsers also reach media; the SIP host where absent. */
   readonly web_host?: string;

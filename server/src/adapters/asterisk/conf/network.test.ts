@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { NetworkConfig } from '@offhook/contract/config-objects.ts';
 import type { z } from 'zod';
 import type { Site } from '../../../ports/site.ts';
-import { SETTINGS, company, renderCompany } from '../../../../test/support/rendered-company.ts';
+import { SETTINGS, company, renderCompany, trunk } from '../../../../test/support/rendered-company.ts';
 
 /** Files of a company whose network has these fields. */
 const rendered = (fields: z.input<typeof NetworkConfig>, settings = SETTINGS) => {
@@ -53,6 +53,46 @@ test('network - an external address of the other family is not shown by these tr
   assert.doesNotMatch(rendered({ external_address: '203.0.113.7' }, six).sip, /external/);
   const { sip } = rendered({ external_address: '2001:db8::7', local_nets: ['fd00::/8'] }, six);
   assert.match(sip, /^external_media_address = 2001:db8::7\nlocal_net = ::1\/128\nlocal_net = fd00::\/8$/m);
+});
+test('network - IPv6 beside IPv4 has transports of its own, and an external address only of its own family', () => {
+  const both = { ...SETTINGS, sip_ipv6: '2001:db8::5' };
+  const network = { tls_port: 5061, local_nets: ['192.168.0.0/16', 'fd00::/8'] };
+  const blocks = (external_address: string) =>
+    rendered({ ...network, external_address }, both)
+      .sip.split(/^(?=\[)/m)
+      .filter((block) => block.startsWith('[transport-'))
+      .map((block) => [
+        /^\[(.*)\]/.exec(block)![1],
+        /^bind = (.*)$/m.exec(block)![1],
+        /^external_media_address = (.*)$/m.exec(block)?.[1],
+      ]);
+  assert.deepEqual(blocks('203.0.113.7'), [
+    ['transport-udp', '127.0.0.1:5060', '203.0.113.7'],
+    ['transport-tcp', '127.0.0.1:5060', '203.0.113.7'],
+    ['transport-tls-5061', '127.0.0.1:5061', '203.0.113.7'],
+    ['transport-udp-ipv6', '[2001:db8::5]:5060', undefined],
+    ['transport-tcp-ipv6', '[2001:db8::5]:5060', undefined],
+    ['transport-tls-5061-ipv6', '[2001:db8::5]:5061', undefined],
+    ['transport-ws', '127.0.0.1', undefined],
+  ]);
+  assert.deepEqual(
+    blocks('2001:db8:9::1').map(([, , shown]) => shown),
+    [undefined, undefined, undefined, ...Array<string>(3).fill('2001:db8:9::1'), undefined],
+  );
+  const site = company({
+    network: NetworkConfig.parse({ tls_port: 5061 }),
+    trunks: [
+      trunk({ name: 'six', host: '2001:db8::9', port: 5061, transport: 'tls' }),
+      trunk({ name: 'four', host: '192.0.2.9', port: 5060 }),
+    ],
+  });
+  const shared = renderCompany(site, both).get('pjsip_shared.conf')!;
+  assert.match(
+    shared,
+    /^transport = transport-tls-5061-ipv6\n[^[]*^from_domain = 2001:db8::9\nrtp_ipv6 = yes$/m,
+  );
+  assert.match(shared, /^contact = sip:\[2001:db8::9\]:5061\\;transport=tls$/m);
+  assert.equal(count(shared, 'rtp_ipv6 = yes'), 1);
 });
 test('network - an address that was found is shown to phones and browsers outside, and TURN needs none of it', () => {
   const network = NetworkConfig.parse({

@@ -20,7 +20,7 @@ import {
   whole,
 } from './text.ts';
 import type { ConfText } from './text.ts';
-import { encryption, tlsTransport } from './secure-media.ts';
+import { encryption, sixth, tlsTransport } from './secure-media.ts';
 import { trunkObjects } from './trunk-files.ts';
 
 const nothing = conf``;
@@ -57,13 +57,13 @@ ${joined(hosts, '')}`
 }`;
 }
 /** What a transport shows of itself to those outside the local nets; this machine itself is always inside. */
-function outsideOf({ sip }: InstanceSettings, network: SiteNetwork): ConfText {
+function outsideOf(own: string, network: SiteNetwork): ConfText {
   const { external_address: signalling, external_media_address: media, local_nets } = network;
   const fits = (address: string | null): address is string =>
-    address !== null && isIPv6(address) === isIPv6(sip.host);
+    address !== null && isIPv6(address) === isIPv6(own);
   if (!fits(signalling)) return nothing;
   const shown = fits(media) ? media : signalling;
-  const nets = [isIPv6(sip.host) ? '::1/128' : '127.0.0.0/8', ...local_nets].map(
+  const nets = [isIPv6(own) ? '::1/128' : '127.0.0.0/8', ...local_nets].map(
     (net) => conf`local_net = ${cidr(net, 'a local net')}
 `,
   );
@@ -76,13 +76,12 @@ ${joined(nets, '')}`;
 function secured(
   { tls_files }: InstanceSettings,
   network: SiteNetwork,
-  bind: ConfText,
-  outside: ConfText,
+  { named, bind, outside }: Listening,
 ): ConfText {
   if (network.tls_port === null) return nothing;
   if (tls_files === undefined)
     throw new ServiceError('invalid_request', 'network: SIP over TLS needs the files of a certificate');
-  return conf`[${tlsTransport(network)}]
+  return conf`[${named(tlsTransport(network))}]
 type = transport
 protocol = tls
 method = tlsv1_2
@@ -94,15 +93,38 @@ verify_server = yes
 ${outside}
 `;
 }
+/** One address at which SIP listens. */
+interface Listening {
+  readonly named: (transport: ConfText) => ConfText;
+  readonly bind: ConfText;
+  readonly outside: ConfText;
+}
+function listening(settings: InstanceSettings, network: SiteNetwork, own: string, second: boolean): ConfText {
+  const address = host(own, 'the SIP address');
+  const at: Listening = {
+    named: second ? sixth : (name) => name,
+    bind: isIPv6(own) ? conf`[${address}]` : address,
+    outside: outsideOf(own, network),
+  };
+  const port = whole(settings.sip.port, 'the SIP port', 1, 65535);
+  return conf`[${at.named(conf`transport-udp`)}]
+type = transport
+protocol = udp
+bind = ${at.bind}:${port}
+${at.outside}
+[${at.named(conf`transport-tcp`)}]
+type = transport
+protocol = tcp
+bind = ${at.bind}:${port}
+${at.outside}
+${secured(settings, network, at)}`;
+}
 /**
  * After a restart a desk phone is unreachable until it answered for the first time: all are asked within three seconds
  * instead of at some time of the usual minute.
  */
 const transports = (settings: InstanceSettings, network: SiteNetwork): ConfText => {
-  const address = host(settings.sip.host, 'the SIP address');
-  const bind = isIPv6(address) ? conf`[${address}]` : address;
-  const port = whole(settings.sip.port, 'the SIP port', 1, 65535);
-  const outside = outsideOf(settings, network);
+  const { sip, sip_ipv6 } = settings;
   return conf`
 [global]
 type = global
@@ -115,17 +137,9 @@ unidentified_request_period = 60
 keep_alive_interval = 90
 max_initial_qualify_time = 3
 
-[transport-udp]
-type = transport
-protocol = udp
-bind = ${bind}:${port}
-${outside}
-[transport-tcp]
-type = transport
-protocol = tcp
-bind = ${bind}:${port}
-${outside}
-${secured(settings, network, bind, outside)}[transport-ws]
+${listening(settings, network, sip.host, false)}${
+    sip_ipv6 === undefined ? nothing : listening(settings, network, sip_ipv6, true)
+  }[transport-ws]
 type = transport
 protocol = ws
 bind = 127.0.0.1
@@ -302,7 +316,7 @@ ${
     'pjsip.conf': file(transports(settings, network), null),
     'pjsip_shared.conf': conf`
 ${templates(settings, site)}
-${trunkObjects(site)}${doctor(settings)}`,
+${trunkObjects(site, settings)}${doctor(settings)}`,
     'pjsip_endpoints.conf': file(nothing, 'endpoints'),
     'pjsip_auths.conf': file(nothing, 'auths'),
     'pjsip_aors.conf': file(nothing, 'aors'),

@@ -6,6 +6,8 @@ import type { ConfText } from './text.ts';
 /** Its name has the port, because the engine opens a transport of another name at once but never moves one. */
 export const tlsTransport = (network: SiteNetwork): ConfText =>
   conf`transport-tls-${whole(network.tls_port ?? 0, 'the TLS port', 1, 65535)}`;
+/** Transport of IPv6 beside that of IPv4. */
+export const sixth = (name: ConfText): ConfText => conf`${name}-ipv6`;
 /** What the media of a desk phone or trunk is encrypted with; nothing where it is not. */
 export const encryption = (srtp: SrtpRule): ConfText =>
   srtp === 'off'

@@ -1,7 +1,8 @@
 /** Trunks as the engine's objects: who they are, how they are known and where they are reached. */
 import { isIPv6 } from 'node:net';
 import type { Site, SiteNetwork, SiteTrunk } from '../../../ports/site.ts';
-import { encryption, tlsTransport } from './secure-media.ts';
+import type { InstanceSettings } from './instance.ts';
+import { encryption, sixth, tlsTransport } from './secure-media.ts';
 import { conf, foreignSecret, host, joined, language, loginName, objectName, whole, word } from './text.ts';
 import type { ConfText } from './text.ts';
 
@@ -30,13 +31,15 @@ allow_subscribe = no
 language = ${language(spoken, 'the language of the site')}
 `;
 
-function trunk(t: SiteTrunk, network: SiteNetwork): ConfText {
+function trunk(t: SiteTrunk, network: SiteNetwork, settings: InstanceSettings): ConfText {
   const name = endpointOf(t);
   const what = `trunk ${t.name}`;
   const address = host(t.host, `${what}: host`);
   const protocol = word(t.transport, `${what}: transport`, ['udp', 'tcp', 'tls'] as const);
-  const transport = t.transport === 'tls' ? tlsTransport(network) : conf`transport-${protocol}`;
-  const at = conf`${isIPv6(address) ? conf`[${address}]` : address}:${whole(t.port, `${what}: port`, 1, 65535)}`;
+  const first = t.transport === 'tls' ? tlsTransport(network) : conf`transport-${protocol}`;
+  const six = isIPv6(t.host);
+  const transport = six && settings.sip_ipv6 !== undefined ? sixth(first) : first;
+  const at = conf`${six ? conf`[${address}]` : address}:${whole(t.port, `${what}: port`, 1, 65535)}`;
   const uri = t.transport === 'udp' ? at : conf`${at}\\;transport=${protocol}`;
   const codecs = t.codecs.map((codec) => word(codec, `${what}: codec`, CODECS));
   const user = t.login === null ? null : loginName(t.login.username, `${what}: user name`);
@@ -80,7 +83,12 @@ ${
       : conf`language = ${language(t.language, `${what}: language`)}
 `
   }from_domain = ${address}
-allow = ${joined(codecs, ',')}
+${
+  six
+    ? conf`rtp_ipv6 = yes
+`
+    : nothing
+}allow = ${joined(codecs, ',')}
 ${encryption(t.srtp)}[${name}]
 type = aor
 contact = sip:${uri}
@@ -92,14 +100,13 @@ endpoint = ${name}
 match = ${address}
 ${login}${registration}`;
 }
-export const trunkObjects = ({
-  trunks,
-  network,
-  settings,
-}: Pick<Site, 'trunks' | 'network' | 'settings'>): ConfText =>
+export const trunkObjects = (
+  { trunks, network, settings: { language: spoken } }: Pick<Site, 'trunks' | 'network' | 'settings'>,
+  settings: InstanceSettings,
+): ConfText =>
   trunks.length === 0
     ? nothing
-    : conf`${template(settings.language)}${joined(
-        trunks.map((t) => trunk(t, network)),
+    : conf`${template(spoken)}${joined(
+        trunks.map((t) => trunk(t, network, settings)),
         '',
       )}`;

@@ -46,10 +46,16 @@ export function turnConf(settings: InstanceSettings, network: SiteNetwork, insta
   if (settings.turn_secret === undefined)
     throw new ServiceError('invalid_request', 'network: TURN needs the secret of the site');
   const address = host(settings.sip.host, 'the SIP address');
+  const six = settings.sip_ipv6 === undefined ? [] : [host(settings.sip_ipv6, 'the SIP address of IPv6')];
   const at = EVERY.has(settings.sip.host)
     ? nothing
-    : conf`listening-ip=${address}
-`;
+    : joined(
+        [address, ...six].map(
+          (one) => conf`listening-ip=${one}
+`,
+        ),
+        '',
+      );
   // Before its first message a file of its own would be opened.
   return conf`
 log-file=stdout

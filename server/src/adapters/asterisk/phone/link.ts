@@ -3,6 +3,7 @@ import dgram from 'node:dgram';
 import { once } from 'node:events';
 import net from 'node:net';
 import tls from 'node:tls';
+import { bracketed } from '../../../core/networks.ts';
 
 interface Address {
   readonly host: string;
@@ -18,14 +19,14 @@ export interface Link {
 type Receive = (data: Buffer) => void;
 
 export async function openDatagrams(server: Address, at: Address, receive: Receive): Promise<Link> {
-  const socket = dgram.createSocket('udp4');
+  const socket = dgram.createSocket(net.isIPv6(at.host) ? 'udp6' : 'udp4');
   socket.bind(at.port, at.host);
   await once(socket, 'listening');
   socket.on('message', receive);
   socket.on('error', () => {});
   return {
     protocol: 'UDP',
-    here: `${at.host}:${socket.address().port}`,
+    here: `${bracketed(at.host)}:${socket.address().port}`,
     send: (data) => socket.send(data, server.port, server.host),
     async close() {
       socket.close();
@@ -79,7 +80,7 @@ export async function openStream(
   socket.on('error', () => {});
   return {
     protocol: ca === undefined ? 'TCP' : 'TLS',
-    here: `${socket.localAddress}:${socket.localPort}`,
+    here: `${bracketed(socket.localAddress ?? '')}:${socket.localPort}`,
     send: (data) => void socket.write(data),
     async close() {
       if (socket.closed) return;

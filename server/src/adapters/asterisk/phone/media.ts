@@ -1,5 +1,6 @@
 import dgram from 'node:dgram';
 import { once } from 'node:events';
+import { isIPv6 } from 'node:net';
 import { SrtpStream, cryptoLine, inlineOf, newInline } from './srtp.ts';
 
 /** G.711 µ-law of one 16-bit sample. */
@@ -64,8 +65,10 @@ export interface MediaWire {
   receive(take: (data: Buffer) => void): void;
   close(): void;
 }
+/** Loopback address of the family of another address. */
+export const nearHost = (host: string): string => (isIPv6(host) ? '::1' : '127.0.0.1');
 export async function openWire(host: string): Promise<MediaWire> {
-  const socket = dgram.createSocket('udp4');
+  const socket = dgram.createSocket(isIPv6(host) ? 'udp6' : 'udp4');
   socket.bind(0, host);
   await once(socket, 'listening');
   socket.on('error', () => {});
@@ -85,6 +88,7 @@ export async function openMedia({
 }: { readonly srtp?: boolean; readonly host?: string; readonly wire?: MediaWire } = {}): Promise<Media> {
   const socket = wire ?? (await openWire(host));
   const { host: shown, port } = socket;
+  const family = isIPv6(shown) ? 'IP6' : 'IP4';
   const sound: number[] = [];
   const counts = { sent: 0, received: 0, heard: 0, decrypted: 0, sound };
   const inline = srtp ? newInline() : null;
@@ -148,9 +152,9 @@ export async function openMedia({
     sdp(direction = 'sendrecv') {
       return [
         'v=0',
-        `o=- ${port} ${version++} IN IP4 ${shown}`,
+        `o=- ${port} ${version++} IN ${family} ${shown}`,
         's=phone',
-        `c=IN IP4 ${shown}`,
+        `c=IN ${family} ${shown}`,
         't=0 0',
         `m=audio ${port} RTP/${srtp ? 'SAVP' : 'AVP'} 0 ${EVENT_PAYLOAD}`,
         ...(inline === null ? [] : [cryptoLine(inline)]),
@@ -163,7 +167,7 @@ export async function openMedia({
       ].join('\r\n');
     },
     connect(sdp) {
-      const host = /^c=IN IP4 (\S+)/m.exec(sdp)?.[1];
+      const host = /^c=IN IP[46] (\S+)/m.exec(sdp)?.[1];
       const remote = Number(/^m=audio (\d+)/m.exec(sdp)?.[1] ?? 0);
       const key = inlineOf(sdp);
       if (srtp && key !== undefined && key !== theirs) receiving = new SrtpStream((theirs = key));

@@ -10,6 +10,7 @@ import {
   statusOf,
 } from './message.ts';
 import { openDatagrams, openStream } from './link.ts';
+import { nearHost } from './media.ts';
 import type { Link } from './link.ts';
 import type { SipMessage } from './message.ts';
 
@@ -84,7 +85,8 @@ export async function openTransport(options: {
   /** Gives up a connection by TCP or TLS that is not open yet. */
   signal?: AbortSignal;
 }): Promise<SipTransport> {
-  const { server, username, password, ca, tcp = false, at = { host: '127.0.0.1', port: 0 } } = options;
+  const { server, username, password, ca, tcp = false } = options;
+  const { at = { host: nearHost(server.host), port: 0 } } = options;
   const receive = (data: Buffer): void => onMessage(data);
   const link: Link = await (ca === undefined && !tcp
     ? openDatagrams(server, at, receive)
