@@ -163,6 +163,7 @@ export const ROUTES = {
     list: 'GET /api/v1/phones query',
     handOver: 'POST /api/v1/phones/:name/hand-over',
     assign: 'POST /api/v1/phones/:name/assign body',
+    signOut: 'POST /api/v1/phones/:name/sign-out',
     notify: 'POST /api/v1/phones/:name/notify body',
   },
   boards: {

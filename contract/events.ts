@@ -408,6 +408,29 @@ export const EVENT_DATA = {
   'trunk.down': TrunkChange.describe(
     'No call can leave over this trunk, for `reason`. Published again where the reason changes; with `observed: resync` where it happened while the service or the engine was away.',
   ),
+  'phone.signed_in': z
+    .object({
+      phone: z.string(),
+      extension: z.string(),
+      name: z.string().describe('Of the person with the extension.'),
+      since: z.iso.datetime(),
+    })
+    .describe('A person signed in at a shared phone; it is a device of the extension from now on.'),
+  'phone.signed_out': z
+    .object({
+      phone: z.string(),
+      extension: z.string(),
+      name: z.string(),
+      reason: z
+        .enum(['code', 'timeout', 'administrator', 'taken_over', 'elsewhere', 'unknown'])
+        .describe(
+          '`taken_over`: another person signed in there; `elsewhere`: the person signed in at another phone; `unknown`: it happened while the service was away, or the phone or extension is gone.',
+        ),
+    })
+    .describe('A person is not signed in at a shared phone any more.'),
+  'phone.sign_in_refused': z
+    .object({ phone: z.string(), extension: z.string().nullable() })
+    .describe('A wrong PIN, or no such extension, at a shared phone.'),
   'network.blocked': z
     .object({
       network: z.string(),

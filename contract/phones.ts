@@ -17,6 +17,11 @@ export const PhoneState = z
     title: z.string().nullable(),
     vendor: z.string(),
     extensions: z.array(z.string()),
+    shared: z.boolean().describe('People sign in at it by code.'),
+    signed_in: z
+      .object({ extension: z.string(), name: z.string(), since: z.iso.datetime() })
+      .nullable()
+      .describe('The person at a shared phone.'),
     mac: Mac.nullable().describe('Of its object, else of the phone that fetched first with its token.'),
     paired_at: z.iso.datetime().nullable().describe('First fetch with its current token.'),
     version: z.string().nullable().describe('Null where there are no templates for its vendor.'),
@@ -25,7 +30,9 @@ export const PhoneState = z
     registered: z
       .boolean()
       .nullable()
-      .describe('Whether a desk phone is registered at its first line; null while unknown.'),
+      .describe(
+        'Whether a desk phone is registered at its first line, or this shared one; null while unknown.',
+      ),
   })
   .meta({ id: 'PhoneState' });
 export type PhoneState = z.infer<typeof PhoneState>;

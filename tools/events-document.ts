@@ -96,6 +96,9 @@ const OWN_VALUES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = 
     reason: 'no_answer',
     round_trip_ms: null,
   },
+  'phone.signed_in': { phone: 'lobby' },
+  'phone.signed_out': { phone: 'lobby', reason: 'code' },
+  'phone.sign_in_refused': { phone: 'lobby' },
   'network.address_changed': { address: '203.0.113.9', former: '203.0.113.7' },
   'network.address_doubted': {
     address: '203.0.113.7',

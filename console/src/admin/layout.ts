@@ -187,8 +187,8 @@ export const LAYOUTS: Readonly<Record<ConfigKind, Layout>> = {
   service: { groups: [['basics', 'number', 'title', 'kind']], columns: ['title', 'kind'], title: 'title' },
   phone: {
     groups: [
-      ['basics', 'name', 'title', 'extensions', 'layout'],
-      ['connection', 'vendor', 'mac', 'language', 'transport', 'token'],
+      ['basics', 'name', 'title', 'shared', 'extensions', 'layout', 'location'],
+      ['connection', 'vendor', 'mac', 'language', 'transport', 'token', 'sip_password'],
     ],
     columns: ['title', 'vendor', 'mac', 'extensions', 'layout'],
     title: 'title',
@@ -202,7 +202,10 @@ export const LAYOUTS: Readonly<Record<ConfigKind, Layout>> = {
     title: 'title',
   },
   settings: {
-    groups: [['announcements', 'language', 'recording_announcement']],
+    groups: [
+      ['announcements', 'language', 'recording_announcement'],
+      ['shared_phones', 'sign_out_hours'],
+    ],
     columns: ['recording_announcement'],
     title: 'name',
   },

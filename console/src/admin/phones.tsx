@@ -15,6 +15,8 @@ const t = wordsOf('admin');
 const spelled = (mac: string): string => mac.replaceAll(/..(?=.)/g, '$&:');
 const registered = ({ registered: is }: PhoneState): string =>
   t(is === null ? 'phone_unknown' : is ? 'phone_registered' : 'phone_not_registered');
+const seat = ({ signed_in }: PhoneState): string =>
+  signed_in === null ? t('phone_shared') : t('phone_signed_in', signed_in);
 const configuration = ({ fetched, up_to_date }: PhoneState): string =>
   t(up_to_date ? 'phone_current' : fetched === null ? 'phone_never' : 'phone_late');
 
@@ -61,7 +63,7 @@ export function Phones(): ReactNode {
                 <Table.Td>
                   <Text size="sm">{phone.title ?? phone.name}</Text>
                   <Text size="xs" c="dimmed">
-                    {phone.extensions.join(', ')}
+                    {phone.shared ? seat(phone) : phone.extensions.join(', ')}
                   </Text>
                 </Table.Td>
                 <Table.Td>{phone.mac === null ? '–' : spelled(phone.mac)}</Table.Td>
@@ -86,6 +88,7 @@ export function Phones(): ReactNode {
                     >
                       {t('phone_hand_over')}
                     </Button>
+                    {phone.signed_in !== null && <SignOut name={phone.name} />}
                     {(['check', 'reboot'] as const).map((event) => (
                       <Button
                         key={event}
@@ -126,6 +129,24 @@ export function Phones(): ReactNode {
   );
 }
 
+function SignOut({ name }: { readonly name: string }): ReactNode {
+  const client = useClient();
+  const signOut = useChange(() => client.phones.signOut(name), {
+    renews: ['phones'],
+    done: () => t('phone_signed_out', { name }),
+  });
+  return (
+    <Button
+      size="xs"
+      variant="default"
+      loading={signOut.isPending}
+      aria-label={`${t('phone_sign_out')}: ${name}`}
+      onClick={() => void signOut.mutateAsync(undefined).catch(tellFailure)}
+    >
+      {t('phone_sign_out')}
+    </Button>
+  );
+}
 function Waiting({
   waiting,
   phones,

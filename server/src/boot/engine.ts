@@ -2,6 +2,7 @@
 import os from 'node:os';
 import { rfc3339 } from '../core/clock.ts';
 import { Waking } from '../features/push/waking.ts';
+import { sharedPhones } from '../features/pbx-config/site.ts';
 import { NetworkBlocks } from '../features/sip-security/blocks.ts';
 import { createSipSecurity } from '../features/sip-security/service.ts';
 import { createEngineLoop } from '../journal/engine-loop.ts';
@@ -31,7 +32,9 @@ export async function createEngineSide(parts: EngineParts, stack: AsyncDisposabl
     audit,
     clock,
     log,
-    isAccount: (account) => directory.byEndpoint(account) !== undefined,
+    isAccount: (account) =>
+      directory.byEndpoint(account) !== undefined ||
+      sharedPhones(directory.config().phones).some(({ endpoint }) => endpoint === account),
   });
   stack.defer(() => sipSecurity.close());
   const engine = engineSite.createEngine({

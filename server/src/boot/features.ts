@@ -327,8 +327,8 @@ export async function createConfigFeatures(
     committed: () => directory.reload(),
     restart: () => exchange.restartWhenConvenient(),
   });
-  const phones = await createPhones(parts);
+  const { phones, shared: sharedPhones } = await createPhones(parts);
   stack.defer(directory.onChange(() => externalAddress.follow()));
   const ldap = await createLdap({ ...parts, phones, externalAddress });
-  return { privacy, applies, externalAddress, phones, ldap };
+  return { privacy, applies, externalAddress, phones, sharedPhones, ldap };
 }

@@ -87,8 +87,18 @@ export function manifestOf(parts: Features): readonly Feature[] {
     queues,
     recordings,
   } = parts;
-  const { languageSets, selfService, sessions, siteConsole, sounds, storeGaps, waking, wallboard, webhooks } =
-    parts;
+  const {
+    languageSets,
+    selfService,
+    sessions,
+    sharedPhones,
+    siteConsole,
+    sounds,
+    storeGaps,
+    waking,
+    wallboard,
+    webhooks,
+  } = parts;
   return [
     {
       name: 'front-door',
@@ -248,7 +258,11 @@ export function manifestOf(parts: Features): readonly Feature[] {
       name: 'phones',
       routes: (app) => phoneRoutes(app, { phones, plain: config.provisionHttp }),
       operations: () => [phoneOperations(phones)],
-      close: () => phones.close(),
+      onEvent: (event) => sharedPhones.onEvent(event),
+      async close() {
+        await sharedPhones.close();
+        await phones.close();
+      },
     },
     { name: 'ldap', close: () => ldap.close() },
     { name: 'sounds', operations: (app) => [soundOperations(sounds, languageSets, app)] },

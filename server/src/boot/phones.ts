@@ -2,10 +2,12 @@ import { FEATURE_CODES } from '../features/feature-codes/feature-codes.ts';
 import { ROOT } from '../features/ldap/entries.ts';
 import type { PbxConfig } from '../features/pbx-config/config.ts';
 import type { StoredDirectory } from '../features/pbx-config/directory.ts';
-import { defaultCode } from '../features/pbx-config/site.ts';
+import { defaultCode, sharedEndpoint, sharedPhones } from '../features/pbx-config/site.ts';
 import type { Phonebook } from '../features/phonebook/service.ts';
 import { Phones } from '../features/phones/service.ts';
 import type { PhoneSite, PhonesDeps } from '../features/phones/service.ts';
+import { SharedPhones } from '../features/phones/shared.ts';
+import type { SharedPhonesDeps } from '../features/phones/shared.ts';
 import { PhoneStore } from '../features/phones/store.ts';
 import { offsetOf } from '../features/phones/values.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -43,6 +45,7 @@ function phoneSites(
       phones: config.phones,
       layout: (name) => layouts.get(name),
       port: (transport) => (transport === 'tls' ? config.network.tls_port : null) ?? sipListen.port,
+      sharedEndpoint: ({ id }) => sharedEndpoint(id),
       endpoint: (extension) => people.get(extension)?.endpoint ?? null,
       person(extension) {
         const one = people.get(extension);
@@ -59,13 +62,13 @@ function phoneSites(
 }
 
 export async function createPhones(
-  parts: Omit<PhonesDeps, 'store' | 'site' | 'phonebook'> & {
+  parts: Omit<PhonesDeps & SharedPhonesDeps, 'store' | 'site' | 'phonebook'> & {
     readonly phonebook: Pick<Phonebook, 'directory'>;
     readonly store: Store;
     readonly directory: Pick<StoredDirectory, 'config' | 'onChange'>;
     readonly config: Config;
   },
-): Promise<Phones> {
+): Promise<{ readonly phones: Phones; readonly shared: SharedPhones }> {
   const { clock, config, directory, store } = parts;
   const site = phoneSites(directory, config, clock);
   const phones = await Phones.open({
@@ -74,6 +77,21 @@ export async function createPhones(
     store: await PhoneStore.open(store),
     phonebook: (file, q) => parts.phonebook.directory({ key: null }, file, q),
   });
-  directory.onChange(() => phones.changed());
-  return phones;
+  const shared = new SharedPhones({
+    ...parts,
+    site() {
+      const config = directory.config();
+      const endpoints = new Set(sharedPhones(config.phones).map(({ endpoint }) => endpoint));
+      const people = new Set(config.people.flatMap(({ person: p }) => (p.active ? [p.extension] : [])));
+      return {
+        has: (endpoint, extension) => endpoints.has(endpoint) && people.has(extension),
+        hours: config.settings.sign_out_hours,
+      };
+    },
+  });
+  directory.onChange(() => {
+    phones.changed();
+    void shared.look();
+  });
+  return { phones, shared };
 }

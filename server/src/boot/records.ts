@@ -1,6 +1,7 @@
 /** Records of conversations: history, recordings and exports. */
 import path from 'node:path';
 import { CallerRules } from '../features/caller-rules/service.ts';
+import { sharedEndpoint } from '../features/pbx-config/site.ts';
 import { EmergencyCalls } from '../features/emergency/service.ts';
 import { Refusals } from '../features/call-limits/refusals.ts';
 import { Exports } from '../features/exports/service.ts';
@@ -41,6 +42,8 @@ export async function createRecordFeatures(parts: RecordParts, stack: AsyncDispo
       const found = directory.config().people.find(({ person }) => person.extension === extension);
       return found === undefined ? null : { name: found.person.name, location: found.location };
     },
+    sharedPhone: (endpoint) =>
+      directory.config().phones.find(({ id }) => sharedEndpoint(id) === endpoint)?.location ?? null,
     locations: () => directory.config().network.locations,
     contacts: () => directory.config().network.emergency_contacts,
   });

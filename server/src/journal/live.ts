@@ -53,6 +53,9 @@ export function createLiveView(view: ModelView): { readonly view: LiveView; chan
       get features() {
         return view.features;
       },
+      get signed() {
+        return view.signed;
+      },
       agent: (extension) => view.agent(extension),
       agents: () => view.agents(),
       queue: (name) => view.queue(name),

@@ -78,6 +78,10 @@ export const extensionOf = (s: State, ch: Pick<EngineChannel, 'kind' | 'endpoint
     ? (s.site.endpoints.get(ch.endpoint)?.extension ?? null)
     : null;
 
+/** A leg at a shared phone is of the person who was signed in when it began. */
+export const keepsPerson = (s: State, ch: Channel): boolean =>
+  ch.extension !== null && ch.endpoint !== null && s.site.shared.has(ch.endpoint);
+
 /** Merges the calls of both halves of an internal pair. */
 function pair(s: State, t: Turn, ch: Channel, key: string): void {
   const others = s.pairs.get(key) ?? [];

@@ -68,6 +68,8 @@ export interface OpenFacts {
   readonly presence: Map<string, ToldPresence>;
   /** Newest event of each trunk, by name. */
   readonly trunks: Map<string, EventData<'trunk.up'>>;
+  /** Who is signed in at shared phones, by name of the phone. */
+  readonly signed: Map<string, EventData<'phone.signed_in'>>;
   /** Occupied slots. */
   readonly parked: Map<string, ToldSlot>;
 }
@@ -95,12 +97,13 @@ export const noFacts = (): OpenFacts => ({
   agents: new Map(),
   presence: new Map(),
   trunks: new Map(),
+  signed: new Map(),
   parked: new Map(),
 });
 
 /** Applies one committed event; O(1). */
 export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
-  const { visits, offers, members, presence, parked, trunks } = facts;
+  const { visits, offers, members, presence, parked, signed, trunks } = facts;
   // By type first: looking for one property in the data of every kind of event is slow.
   if (event.type.startsWith('agent.')) {
     const { agent } = event.data as { readonly agent?: AgentSummary };
@@ -172,6 +175,12 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
     case 'trunk.up':
     case 'trunk.down':
       trunks.set(event.data.trunk, event.data);
+      return;
+    case 'phone.signed_in':
+      signed.set(event.data.phone, event.data);
+      return;
+    case 'phone.signed_out':
+      signed.delete(event.data.phone);
       return;
     case 'presence.changed':
       presence.set(event.data.extension, event.data);
@@ -276,6 +285,7 @@ export function writeFacts(
     presence: [...facts.presence].filter(([extension]) => keep.extension(extension)),
     trunks: [...facts.trunks].filter(([name]) => keep.trunk(name)),
     parked: [...facts.parked],
+    signed: [...facts.signed],
   });
 }
 /** A call of the first release has neither extensions nor legs. */
@@ -301,5 +311,6 @@ export function readFacts(text: string | null): OpenFacts {
     // Missing in a checkpoint of an earlier version.
     parked: new Map(read.parked ?? []),
     trunks: new Map(read.trunks ?? []),
+    signed: new Map(read.signed ?? []),
   };
 }

@@ -54,6 +54,7 @@ import { queueList, queueView } from './queue-view.ts';
 import { applySite } from './site.ts';
 import { parkedList, readParked } from './slots.ts';
 import { applySnapshot } from './snapshot.ts';
+import { phoneSigned, pinRefused } from './shared-phones.ts';
 import { emit, emptyState } from './state.ts';
 import type { Agent, State, Turn } from './state.ts';
 import { Touched } from './touched.ts';
@@ -104,6 +105,9 @@ export function createModel(): PbxModel {
     changedSince: (version) => changedSince(s, version),
     get features() {
       return s.features ?? NO_FEATURES;
+    },
+    get signed() {
+      return s.signed;
     },
     agent(extension) {
       const agent = s.agents.get(extension);
@@ -196,6 +200,7 @@ function begin(before: State, facts: OpenFacts): State {
   for (const [key, member] of facts.members) s.toldMembers.set(key, { ...member });
   for (const [extension, presence] of facts.presence) s.toldPresence.set(extension, presence);
   for (const [name, trunk] of facts.trunks) s.toldTrunks.set(name, trunk);
+  for (const [name, told] of facts.signed) s.toldSigned.set(name, told);
   for (const [extension, told] of facts.agents) s.agents.set(extension, resumed(s, told));
   for (const [id, told] of facts.offers) {
     const [, callerNode, caller, agentNode, agent] = id.split(':');
@@ -348,6 +353,10 @@ function apply(s: State, t: Turn, event: ModelInput): void {
       return trunkContact(s, t, event);
     case 'trunk.registration':
       return trunkRegistration(s, t, event);
+    case 'phone.signed':
+      return phoneSigned(s, t, event);
+    case 'phone.pin_refused':
+      return pinRefused(s, t, event);
     case 'extension.features':
       return featuresSeen(s, t, new Map([...(s.features ?? []), [event.extension, event.features]]));
     default:

@@ -3,14 +3,15 @@ import type { SiteEvent } from '../ports/live.ts';
 import { touchAgent } from './agent-state.ts';
 import { agentOf } from './agents.ts';
 import { ownerChanged, touchCall } from './calls.ts';
-import { extensionOf } from './channels.ts';
+import { extensionOf, keepsPerson } from './channels.ts';
 import { setChannel } from './leg-state.ts';
 import { deviceSeen, dropExtension, refreshPresence } from './presence.ts';
+import { followPhones, seatAll } from './shared-phones.ts';
 import { addTo, takeFrom } from './state.ts';
 import { followTrunks } from './trunks.ts';
 import type { SiteIndex, State, Turn } from './state.ts';
 
-function indexOf(event: SiteEvent): SiteIndex {
+function indexOf(event: SiteEvent, signed: State['signed']): SiteIndex {
   const names = new Map<string, string>();
   const endpoints = new Map<string, { extension: string; kind: EndpointKind }>();
   const devices = new Map<string, { kind: EndpointKind; name: string }[]>();
@@ -22,7 +23,7 @@ function indexOf(event: SiteEvent): SiteIndex {
     );
     for (const { kind, name } of person.endpoints) endpoints.set(name, { extension: person.extension, kind });
   }
-  return {
+  const index: SiteIndex = {
     names,
     endpoints,
     devices,
@@ -35,19 +36,22 @@ function indexOf(event: SiteEvent): SiteIndex {
     ),
     services: new Set(event.services),
     trunks: new Map(event.trunks.map((trunk) => [trunk.endpoint, trunk])),
+    shared: new Map((event.shared_phones ?? []).map(({ endpoint, name }) => [endpoint, name])),
   };
+  seatAll(index, signed);
+  return index;
 }
 
 /** Applies a changed directory: presence, legs and agents follow; the engine's facts are kept. */
 export function applySite(s: State, t: Turn, event: SiteEvent): void {
   const before = s.site;
-  s.site = indexOf(event);
+  s.site = indexOf(event, s.signed);
   for (const extension of before.devices.keys()) {
     if (!s.site.devices.has(extension)) dropExtension(s, extension);
   }
   for (const ch of s.channels.values()) {
     const extension = extensionOf(s, ch);
-    if (ch.extension === extension) continue;
+    if (ch.extension === extension || keepsPerson(s, ch)) continue;
     if (ch.extension !== null) takeFrom(s.legsOf, ch.extension, ch.id);
     if (extension !== null) addTo(s.legsOf, extension, ch.id);
     ownerChanged(s, setChannel(s, t, ch, { extension }));
@@ -59,6 +63,7 @@ export function applySite(s: State, t: Turn, event: SiteEvent): void {
   }
   for (const extension of s.site.devices.keys()) refreshPresence(s, t, extension);
   followTrunks(s, t);
+  followPhones(s, t);
   for (const extension of s.site.agents) agentOf(s, t, extension);
   for (const extension of s.agents.keys()) touchAgent(t, extension);
 }

@@ -6,7 +6,14 @@ import type { CallCustomer } from '@offhook/contract/phonebook.ts';
 import type { BridgeId, CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
 import type { EndpointKind } from '../ports/directory.ts';
 import type { TrunkChange } from '@offhook/contract/trunks.ts';
-import type { EngineChannel, EngineTrunk, ExtensionFeatures, Party, QueueMember } from '../ports/engine.ts';
+import type {
+  EngineChannel,
+  EngineTrunk,
+  ExtensionFeatures,
+  Party,
+  QueueMember,
+  SignedIn,
+} from '../ports/engine.ts';
 import type {
   CallerTaken,
   ExpectedEvent,
@@ -232,9 +239,10 @@ export interface OpenOperation {
 
 export interface SiteIndex {
   readonly names: ReadonlyMap<string, string>;
-  readonly endpoints: ReadonlyMap<string, { readonly extension: string; readonly kind: EndpointKind }>;
+  /** Changed in place where people sign in at shared phones, as `devices`. */
+  readonly endpoints: Map<string, { readonly extension: string; readonly kind: EndpointKind }>;
   /** Endpoint names of each kind, by extension. */
-  readonly devices: ReadonlyMap<string, readonly { readonly kind: EndpointKind; readonly name: string }[]>;
+  readonly devices: Map<string, readonly { readonly kind: EndpointKind; readonly name: string }[]>;
   readonly agents: ReadonlySet<string>;
   readonly queues: ReadonlyMap<string, Omit<SiteEvent['queues'][number], 'name' | 'agents'>>;
   /** Longest time in seconds, by pause reason. */
@@ -242,6 +250,8 @@ export interface SiteIndex {
   readonly services: ReadonlySet<string>;
   /** By endpoint. */
   readonly trunks: ReadonlyMap<string, Omit<SiteEvent['trunks'][number], 'endpoint'>>;
+  /** Names of shared phones, by endpoint. */
+  readonly shared: ReadonlyMap<string, string>;
 }
 
 /** Complete state of the model. Entities are frozen or readonly and replaced one at a time. */
@@ -289,6 +299,10 @@ export interface State {
   readonly toldTrunks: Map<string, TrunkChange>;
   /** Null until the engine reports them; replaced as a whole. */
   features: ReadonlyMap<string, ExtensionFeatures> | null;
+  /** Who is signed in at shared phones, by endpoint. */
+  readonly signed: Map<string, SignedIn>;
+  /** The journal's word on them, by name of the phone. */
+  readonly toldSigned: Map<string, EventData<'phone.signed_in'>>;
   presence_version: number;
   /** Extension of each version, `version % length`. */
   readonly presenceRing: string[];
@@ -303,7 +317,7 @@ export interface State {
   readonly operations: Map<string, OpenOperation>;
 }
 
-export const NO_SITE: SiteIndex = {
+const noSite = (): SiteIndex => ({
   names: new Map(),
   endpoints: new Map(),
   devices: new Map(),
@@ -312,14 +326,15 @@ export const NO_SITE: SiteIndex = {
   longest: new Map(),
   services: new Set(),
   trunks: new Map(),
-};
+  shared: new Map(),
+});
 
 export const emptyState = (): State => ({
   live: false,
   link: 'unknown',
   synced: false,
   as_of: 0,
-  site: NO_SITE,
+  site: noSite(),
   channels: new Map(),
   pairs: new Map(),
   bridges: new Map(),
@@ -348,6 +363,8 @@ export const emptyState = (): State => ({
   trunks: new Map(),
   toldTrunks: new Map(),
   features: null,
+  signed: new Map(),
+  toldSigned: new Map(),
   presence_version: 0,
   presenceRing: [],
   toldMembers: new Map(),

@@ -68,7 +68,13 @@ export interface CallRecordFacts {
   readonly refused?: CallRefusal;
   /** The call goes to an emergency number; a text is empty where it is not known. */
   readonly emergency?:
-    | { readonly extension: string; readonly callback: string; readonly address: string }
+    | {
+        readonly extension: string;
+        readonly callback: string;
+        readonly address: string;
+        /** Endpoint of the shared phone that calls; absent for other phones. */
+        readonly phone?: string;
+      }
     | undefined;
   /** What rejects this call of a blocked caller. */
   readonly rejected?: 'rule' | 'customer';

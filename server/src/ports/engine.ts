@@ -133,6 +133,11 @@ export interface EngineTrunk {
     readonly state: 'registered' | 'rejected' | 'pending';
   } | null;
 }
+/** A person at a shared phone; `since` is milliseconds since 1970. */
+export interface SignedIn {
+  readonly extension: string;
+  readonly since: number;
+}
 /** The whole state of one node at one moment. */
 export interface EngineSnapshot {
   readonly node: NodeId;
@@ -157,7 +162,12 @@ export interface EngineSnapshot {
   readonly trunks?: readonly EngineTrunk[];
   /** By extension; an absent extension has set nothing. The whole map is absent where unknown. */
   readonly features?: ReadonlyMap<string, ExtensionFeatures>;
+  /** Who is signed in at shared phones, by endpoint; absent where unknown. */
+  readonly signed?: ReadonlyMap<string, SignedIn>;
 }
+
+/** What signed a person in or out: a feature code, the end of its hours, or an administrator. */
+export type SignedBy = 'code' | 'timeout' | 'administrator';
 
 /** Every event carries `at`: milliseconds since 1970 from the engine's own clock. */
 export type EngineEvent = { readonly at: number } & (
@@ -325,6 +335,15 @@ export type EngineEvent = { readonly at: number } & (
       readonly extension: string;
       readonly features: ExtensionFeatures;
     }
+  /** Somebody signed in at a shared phone, or nobody is any more. */
+  | {
+      readonly type: 'phone.signed';
+      readonly endpoint: string;
+      readonly now: SignedIn | null;
+      readonly by: SignedBy;
+    }
+  /** A wrong PIN at a shared phone; null for something that is no extension. */
+  | { readonly type: 'phone.pin_refused'; readonly endpoint: string; readonly extension: string | null }
 );
 export type EngineEventType = EngineEvent['type'];
 export type EngineEventOf<T extends EngineEventType> = Extract<EngineEvent, { type: T }>;
@@ -500,6 +519,10 @@ export interface PhoneVerbs {
    * has none; whether a phone obeys is not known here.
    */
   notifyPhones(endpoint: string, event: string, options?: CommandOptions): Promise<void>;
+  /** Signs out who is signed in at a shared phone; `phone.signed` follows. `store_unavailable` where the store keeps it. */
+  signOutPhone(endpoint: string, by: SignedBy, options?: CommandOptions): Promise<void>;
+  /** Shows a person who is signed in at a shared phone as in no call there. */
+  showIdleAtPhone(extension: string, options?: CommandOptions): Promise<void>;
 }
 /** A call that the engine holds until the app of an extension registers. */
 export interface WakeRequest {

@@ -14,6 +14,7 @@ import type {
   Party,
   QueueCaller,
   QueueMember,
+  SignedIn,
 } from './engine.ts';
 import type { Endpoint, EndpointKind } from './directory.ts';
 
@@ -162,6 +163,8 @@ export interface ModelView {
   changedSince(version: number): readonly string[] | null;
   /** Call settings of all extensions that ever set any; replaced with every change, empty before the first snapshot. */
   readonly features: ReadonlyMap<string, ExtensionFeatures>;
+  /** Who is signed in at shared phones, by endpoint; the newest last. */
+  readonly signed: ReadonlyMap<string, SignedIn>;
   /** Undefined for an extension that is not an agent: in no queue's list and no member of one. */
   agent(extension: string): LiveAgent | undefined;
   /** All agents, sorted by extension. */
@@ -221,6 +224,8 @@ export interface SiteEvent {
     readonly registers: boolean;
   }[];
   readonly pause_reasons: readonly { readonly id: string; readonly longest_seconds: number | null }[];
+  /** Absent: none. */
+  readonly shared_phones?: readonly { readonly name: string; readonly endpoint: string }[];
   /** Numbers the engine answers itself: echo test, music, voicemail. */
   readonly services: readonly string[];
 }

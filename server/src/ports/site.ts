@@ -58,6 +58,16 @@ export interface NumberChange {
 }
 export type SiteInboundRoute = ConfigBody<'inbound_route'>;
 export type SiteOutboundRoute = ConfigBody<'outbound_route'>;
+/** A desk phone at which people sign in by a feature code. */
+export interface SharedPhone {
+  readonly name: string;
+  /** Name in the engine: `desk_<id>`. */
+  readonly endpoint: string;
+  readonly sip_password: string;
+  /** Shown to who is called while nobody is signed in. */
+  readonly title: string;
+  readonly srtp: SrtpRule;
+}
 export type SiteCallLimit = ConfigBody<'call_limit'>;
 /** A mailbox without an extension. */
 export type SiteMailbox = ConfigBody<'mailbox'> & { readonly pin: string };
@@ -75,7 +85,9 @@ export type CodeAction =
         | 'unpause'
         | 'pick_up_group'
         | 'pick_up_extension'
-        | 'block_caller';
+        | 'block_caller'
+        | 'sign_in'
+        | 'sign_out';
     }
   | { readonly action: 'set' | 'clear'; readonly setting: CallSetting };
 /** One row of features/feature-codes; the source of the dialplan, the docs table and the console list. */
@@ -115,4 +127,5 @@ export interface Site {
   /** In the order in which they are tried. */
   readonly outbound_routes: readonly SiteOutboundRoute[];
   readonly call_limits: readonly SiteCallLimit[];
+  readonly shared_phones: readonly SharedPhone[];
 }

@@ -74,6 +74,7 @@ export function topicsOf(event: DomainEvent): readonly string[] {
     case 'trunk':
       return ['trunks'];
     case 'network':
+    case 'phone':
     case 'certificate':
       return ['system'];
     case 'engine':

@@ -362,6 +362,9 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
       return model.view.features;
     },
     changedSince: (since) => changes.filter((c) => c.version > since).map((c) => c.extension),
+    get signed() {
+      return model.view.signed;
+    },
     agent: (extension) => model.view.agent(extension),
     agents: () => model.view.agents(),
     queue: (name) => model.view.queue(name),

@@ -10,6 +10,7 @@ import {
   QueueConfig,
   ROUTE_CLASSES,
   RingGroupConfig,
+  SettingsConfig,
   TimeConditionConfig,
   TrunkConfig,
 } from '@offhook/contract/config-objects.ts';
@@ -185,11 +186,12 @@ export const company = (fields: Partial<Site> = {}): Site => ({
   feature_codes: [],
   network: NetworkConfig.parse({}),
   found_address: null,
-  settings: { name: 'site', language: 'en', recording_announcement: null },
+  settings: SettingsConfig.parse({}),
   trunks: [],
   inbound_routes: [],
   outbound_routes: [],
   call_limits: [],
+  shared_phones: [],
   ...fields,
 });
 /** Rendered engine files of a company, by name. */

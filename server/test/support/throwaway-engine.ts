@@ -55,7 +55,7 @@ export interface TestEngine extends AsyncDisposable {
   restart(): Promise<void>;
 }
 
-const PROMPT = /^"STREAM_BEGIN","[0-9.]+","FILE_STREAM_BEGIN","PJSIP\/(\d+)-.*""sound"":""([^"]*)""/;
+const PROMPT = /^"STREAM_BEGIN","[0-9.]+","FILE_STREAM_BEGIN","PJSIP\/(\w+)-.*""sound"":""([^"]*)""/;
 const MEMBER = /^ +(\d+) \(Local\/\1@queue-agent from hint:\1@hints\)(.*) has taken /gm;
 
 /** A race inside the engine, in any configuration: it updates the connected line after sending a CANCEL. */

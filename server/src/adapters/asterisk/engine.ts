@@ -64,6 +64,7 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
   const system = (event: SystemEvent): void => {
     if (event.type === 'reload') link.reloaded();
     else if (event.type === 'features') changed.read(event.extension);
+    else if (event.type === 'phone') flow.receive({ at: clock.now(), ...event.fact });
     else if (event.type === 'wake') options.wake?.(event.request);
     else if (event.type === 'refusal') options.refused?.(event.refusal);
     else if (event.type === 'shutdown') {
@@ -113,7 +114,7 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
       await requireActions().action('Ping', {}, { ms });
     },
     ...memberActions(requireActions),
-    ...phoneActions(requireActions),
+    ...phoneActions(requireActions, (fact) => flow.receive({ at: clock.now(), ...fact })),
     ...callActions(requireActions),
     ...featureActions(requireActions, toldFeatures),
     ...storeActions(requireActions, (work) => link.aside(work)),

@@ -9,6 +9,7 @@ import type {
   ParkedChannel,
   QueueCaller,
   QueueMember,
+  SignedIn,
 } from '../../ports/engine.ts';
 import type { Known } from './events/decoding.ts';
 
@@ -35,6 +36,7 @@ export class Mirror implements Known {
   #devices = new Map<string, DeviceState>();
   #features = new Map<string, ExtensionFeatures>();
   #trunks = new Map<string, EngineTrunk>();
+  #signed = new Map<string, SignedIn>();
 
   channel(id: ChannelId): EngineChannel | undefined {
     return this.#channels.get(id);
@@ -147,6 +149,10 @@ export class Mirror implements Known {
         if (e.features.changed_at === 0) this.#features.delete(e.extension);
         else this.#features.set(e.extension, e.features);
         return;
+      case 'phone.signed':
+        if (e.now === null) this.#signed.delete(e.endpoint);
+        else this.#signed.set(e.endpoint, e.now);
+        return;
       case 'engine.snapshot':
         this.load(e.snapshot);
         return;
@@ -165,6 +171,7 @@ export class Mirror implements Known {
       case 'offer.accepted':
       case 'offer.timeout':
       case 'agent.released':
+      case 'phone.pin_refused':
         return;
       default:
         e satisfies never;
@@ -182,6 +189,7 @@ export class Mirror implements Known {
     this.#devices = other.#devices;
     this.#features = other.#features;
     this.#trunks = other.#trunks;
+    this.#signed = other.#signed;
   }
 
   load(s: EngineSnapshot): void {
@@ -199,12 +207,13 @@ export class Mirror implements Known {
     for (const d of s.devices) this.#devices.set(d.endpoint, d.state);
     for (const [extension, f] of s.features ?? []) this.#features.set(extension, f);
     for (const trunk of s.trunks ?? []) this.#trunks.set(trunk.endpoint, trunk);
+    for (const [endpoint, now] of s.signed ?? []) this.#signed.set(endpoint, now);
   }
 
   /** The mirrored state in the form of a snapshot. */
   parts(): Pick<
     EngineSnapshot,
-    'channels' | 'bridged' | 'held_here' | 'parked' | 'queues' | 'devices' | 'features' | 'trunks'
+    'channels' | 'bridged' | 'held_here' | 'parked' | 'queues' | 'devices' | 'features' | 'trunks' | 'signed'
   > {
     return {
       channels: [...this.#channels.values()],
@@ -220,6 +229,7 @@ export class Mirror implements Known {
       devices: Array.from(this.#devices, ([endpoint, state]) => ({ endpoint, state })),
       features: new Map(this.#features),
       trunks: [...this.#trunks.values()],
+      signed: new Map(this.#signed),
     };
   }
 
@@ -231,6 +241,7 @@ export class Mirror implements Known {
     n += differences(this.#parked, fresh.#parked, (a, b) => a.slot === b.slot);
     n += differences(this.#devices, fresh.#devices, (a, b) => a === b);
     n += differences(this.#features, fresh.#features, (a, b) => a.changed_at === b.changed_at);
+    n += differences(this.#signed, fresh.#signed, (a, b) => a.extension === b.extension);
     n += differences(this.#queues, fresh.#queues, (a, b) => a.strategy === b.strategy);
     for (const [name, queue] of fresh.#queues) {
       const had = this.#queues.get(name);

@@ -23,6 +23,7 @@ import { bornAt, channelState, describeChannel } from './events/names.ts';
 import { parkedRow } from './events/parking.ts';
 import { memberRow } from './events/queue-member.ts';
 import { contactRow, isTrunk, registrationRow } from './events/trunk.ts';
+import { readSigned } from './actions/phones.ts';
 import { readFeatures } from './actions/features-store.ts';
 
 /*
@@ -230,6 +231,7 @@ export const readSnapshot = async (
     signal,
   );
   const features = await readFeatures(ami, null, signal);
+  const signed = await readSigned(ami, signal);
 
   return {
     began_at,
@@ -246,6 +248,7 @@ export const readSnapshot = async (
       devices,
       trunks,
       features,
+      signed,
     },
   };
 };
@@ -296,6 +299,7 @@ export const stillNews = (
       case 'trunk.contact':
       case 'trunk.registration':
       case 'extension.features':
+      case 'phone.signed':
         return e.at >= began_at;
       case 'engine.link':
       case 'engine.snapshot':
@@ -319,6 +323,7 @@ export const stillNews = (
       case 'offer.accepted':
       case 'offer.timeout':
       case 'agent.released':
+      case 'phone.pin_refused':
         return true;
     }
   });

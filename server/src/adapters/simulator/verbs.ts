@@ -67,6 +67,11 @@ export const commandVerbs = (
     command(() => {
       throw notSimulated('notify phones');
     }, options),
+  signOutPhone: (_endpoint, _by, options) =>
+    command(() => {
+      throw notSimulated('sign out phones');
+    }, options),
+  showIdleAtPhone: () => Promise.resolve(),
   placeCall: (call, options) => command(() => world.place(call), options),
   hangup: (channel, options) => command(() => world.hangup(channel), options),
   blindTransfer: (channel, number, options) => command(() => world.blindTransfer(channel, number), options),

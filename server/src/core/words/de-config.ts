@@ -151,6 +151,9 @@ export const config: Readonly<Record<string, string>> = {
   phone: 'Telefon',
   'phone layout': 'Tastenbelegung',
   'phone {0} has this token': 'das Telefon {0} hat dieses Token',
+  'a shared phone has no extensions: people sign in at it':
+    'ein gemeinsames Telefon hat keine Nebenstellen: Personen melden sich daran an',
+  'it needs at least one, or must be shared': 'es braucht mindestens eine oder muss gemeinsam genutzt sein',
   'it is generated; null makes a new one': 'es wird erzeugt; null macht ein neues',
   'this network is {0} already': 'dieses Netz ist schon {0}',
   'phone {0} has this MAC address': 'das Telefon {0} hat diese MAC-Adresse',

@@ -290,6 +290,9 @@ export const features: Readonly<Record<string, string>> = {
   'there is nothing that this phone could be asked with':
     'es gibt nichts, womit dieses Telefon gefragt werden kann',
   'too many requests for files that are not there': 'zu viele Anfragen nach Dateien, die es nicht gibt',
+  'the phone {0} is not shared: nobody signs in there':
+    'das Telefon {0} wird nicht gemeinsam genutzt: daran meldet sich niemand an',
+  'not a shared phone': 'kein gemeinsames Telefon',
   'the endpoint or the event is not valid': 'der Endpunkt oder das Ereignis ist nicht gültig',
   'private_key: it cannot be read': 'private_key: er kann nicht gelesen werden',
   'private_key: not an RSA key': 'private_key: kein RSA-Schlüssel',

@@ -146,6 +146,9 @@ export const config: Readonly<Record<string, string>> = {
   phone: 'telefon',
   'phone layout': 'tuş düzeni',
   'phone {0} has this token': 'bu jeton {0} telefonunda var',
+  'a shared phone has no extensions: people sign in at it':
+    'ortak bir telefonun dahilisi olmaz: kişiler orada oturum açar',
+  'it needs at least one, or must be shared': 'en az bir tane gerekir ya da ortak olmalıdır',
   'it is generated; null makes a new one': 'kendiliğinden üretilir; null yenisini yapar',
   'this network is {0} already': 'bu ağ zaten {0}',
   'phone {0} has this MAC address': '{0} telefonunda bu MAC adresi var',

@@ -23,6 +23,8 @@ export interface EmergencyDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly person: (extension: string) => { readonly name: string; readonly location: string | null } | null;
+  /** Location of a shared phone, which its person does not change. */
+  readonly sharedPhone: (endpoint: string) => string | null;
   /** Locations of the networks that phones are in. */
   readonly locations: () => readonly Located[];
   /** Extensions of the people who are notified. */
@@ -64,13 +66,14 @@ export class EmergencyCalls {
     };
   }
   async #found(record: CallRecord): Promise<void> {
-    const { publish, audit, clock, log, person, locations, contacts } = this.#deps;
+    const { publish, audit, clock, log, person, locations, contacts, sharedPhone } = this.#deps;
     const { emergency } = record.facts;
     const at = Math.floor(record.at_us / 1_000);
     if (emergency === undefined || at < clock.now() - NEWS_MS) return;
-    const { extension, address, callback } = emergency;
+    const { extension, address, callback, phone } = emergency;
     const who = extension === '' ? null : person(extension);
-    const location = locationOf(address, locations()) ?? who?.location ?? null;
+    const own = phone === undefined ? (who?.location ?? null) : sharedPhone(phone);
+    const location = locationOf(address, locations()) ?? own;
     const { call: call_id, dialled: number } = record;
     log.warn({ extension, number, location, call_id }, 'an emergency number is called');
     publish([

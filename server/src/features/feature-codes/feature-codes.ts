@@ -55,6 +55,21 @@ export const FEATURE_CODES: readonly FeatureCode[] = [
     does: { action: 'block_caller' },
   },
   {
+    id: 'phone.sign_in',
+    patterns: ['*76', '_*76X.'],
+    title: 'Sign in at a shared phone',
+    about:
+      'Makes a shared phone yours: `*76` asks for your extension and the PIN of your mailbox, `*76<extension>` for the PIN.',
+    does: { action: 'sign_in' },
+  },
+  {
+    id: 'phone.sign_out',
+    patterns: ['*77'],
+    title: 'Sign out of a shared phone',
+    about: 'Ends `*76`.',
+    does: { action: 'sign_out' },
+  },
+  {
     id: 'dnd.on',
     patterns: ['*78'],
     title: 'Do not disturb',

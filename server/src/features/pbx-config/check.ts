@@ -334,7 +334,11 @@ function* phones(model: Model, { hasVendor }: House): Generator<Found> {
   const tokens = new Map<string, string>();
   const tls = (model.of('network').get('site')?.body.tls_port ?? null) !== null;
   for (const object of model.of('phone').values()) {
-    const { mac, token, transport, vendor } = object.body;
+    const { extensions, mac, shared, token, transport, vendor } = object.body;
+    if (shared && extensions.length > 0)
+      yield [object, 'extensions', 'a shared phone has no extensions: people sign in at it'];
+    if (!shared && extensions.length === 0)
+      yield [object, 'extensions', 'it needs at least one, or must be shared'];
     const twin = token === undefined ? undefined : tokens.get(token);
     if (twin !== undefined) yield [object, 'token', say`phone ${twin} has this token`];
     if (token !== undefined) tokens.set(token, object.key);

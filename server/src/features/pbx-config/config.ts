@@ -27,7 +27,10 @@ export interface ConfiguredPerson extends Pick<
  * The whole configuration: the renderer's site plus inactive people and disabled trunks. Queues are in order of number;
  * their agents and static members are extensions of active people, in order.
  */
-export interface PbxConfig extends Omit<Site, 'extensions' | 'trunks' | 'feature_codes' | 'found_address'> {
+export interface PbxConfig extends Omit<
+  Site,
+  'extensions' | 'trunks' | 'feature_codes' | 'found_address' | 'shared_phones'
+> {
   /** In order of extension. */
   readonly people: readonly ConfiguredPerson[];
   /** In order of name. */
@@ -40,6 +43,7 @@ export interface PbxConfig extends Omit<Site, 'extensions' | 'trunks' | 'feature
 export interface ConfiguredPhone extends ConfigBody<'phone'> {
   readonly id: number;
   readonly token: string;
+  readonly sip_password: string;
 }
 
 /** Suffix of the endpoint of each kind after its extension. */
@@ -131,7 +135,12 @@ export function toPbxConfig(model: Model): PbxConfig {
     music_classes: bodies('music_class'),
     prompts: bodies('prompt'),
     feature_codes: bodies('feature_code'),
-    phones: [...model.of('phone').values()].map(({ id, body }) => ({ ...body, id, token: body.token ?? '' })),
+    phones: [...model.of('phone').values()].map(({ id, body }) => ({
+      ...body,
+      id,
+      token: body.token ?? '',
+      sip_password: body.sip_password ?? '',
+    })),
     phone_layouts: bodies('phone_layout'),
     network: model.of('network').get('site')?.body ?? NetworkConfig.parse({}),
     settings: model.of('settings').get('site')?.body ?? SettingsConfig.parse({}),

@@ -1,5 +1,6 @@
 import type { SiteEvent } from '../../ports/live.ts';
 import type { PbxConfig } from './config.ts';
+import { sharedPhones } from './site.ts';
 
 /** The site for the live model: owners of endpoints, and possible agents. */
 export const siteEvent = (config: PbxConfig, at: number): SiteEvent => ({
@@ -19,6 +20,7 @@ export const siteEvent = (config: PbxConfig, at: number): SiteEvent => ({
     .filter(({ enabled }) => enabled)
     .map(({ name, title, endpoint, register }) => ({ name, title, endpoint, registers: register })),
   pause_reasons: config.pause_reasons.map(({ id, longest_seconds }) => ({ id, longest_seconds })),
+  shared_phones: sharedPhones(config.phones).map(({ name, endpoint }) => ({ name, endpoint })),
   services: [...config.services, ...config.conferences, ...config.mailboxes].map(({ number }) => number),
 });
 

@@ -24,8 +24,9 @@ export function withSecrets<K extends ConfigKind>(kind: K, body: ConfigBody<K>):
     return { ...rest, pin } as ConfigBody<K>;
   }
   if (kind === 'phone') {
-    const { token = newToken(), ...rest } = body as ConfigBody<'phone'>;
-    return { ...rest, token } as ConfigBody<K>;
+    const { token = newToken(), sip_password, ...rest } = body as ConfigBody<'phone'>;
+    const own = rest.shared ? { sip_password: sip_password ?? newSipPassword() } : {};
+    return { ...rest, ...own, token } as ConfigBody<K>;
   }
   return body;
 }

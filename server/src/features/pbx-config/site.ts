@@ -18,6 +18,19 @@ export const defaultCode = (code: FeatureCode): string =>
     .map((p) => /^_?([*#][0-9*#]+)/.exec(p)?.[1] ?? p)
     .reduce((a, b) => (b.length < a.length ? b : a));
 
+/** Name of a shared phone in the engine. */
+export const sharedEndpoint = (id: number): string => `desk_${id}`;
+export const sharedPhones = (phones: PbxConfig['phones']): Site['shared_phones'] =>
+  phones
+    .filter(({ shared }) => shared)
+    .map(({ id, name, title, transport, sip_password }) => ({
+      name,
+      endpoint: sharedEndpoint(id),
+      sip_password,
+      title: title ?? name,
+      srtp: transport === 'tls' ? 'offered' : 'off',
+    }));
+
 /**
  * Site for the renderer: active people, enabled trunks and known feature codes only, without destinations that lead to
  * others. `found`: the external address, which counts where the network has no fixed one.
@@ -33,7 +46,7 @@ export function toSite(
   const leads = (to: Destination): boolean =>
     to.kind === 'extension' ? !off.has(to.key) : to.kind !== 'trunk' || enabled.has(to.key);
   const changed = new Map(config.feature_codes.map((c) => [c.id, c]));
-  const { people, inbound_routes, outbound_routes, phones: _, phone_layouts: __, ...rest } = config;
+  const { people, inbound_routes, outbound_routes, phones, phone_layouts: _, ...rest } = config;
   return {
     ...rest,
     found_address: rest.network.external_address_source === 'fixed' ? null : found,
@@ -54,5 +67,6 @@ export function toSite(
     outbound_routes: outbound_routes
       .map((r) => ({ ...r, trunks: r.trunks.filter((t) => enabled.has(t.trunk)) }))
       .filter((r) => r.trunks.length > 0),
+    shared_phones: sharedPhones(phones),
   };
 }

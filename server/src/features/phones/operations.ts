@@ -18,6 +18,10 @@ export const phoneOperations = (phones: Phones): Served<typeof operations> => ({
       success: true,
       phone: await phones.assign(actor, params.name, body.mac),
     }),
+    signOut: async (actor, { params }) => ({
+      success: true,
+      phone: await phones.signOut(actor, params.name),
+    }),
     notify: async (actor, { params, body }) => ({
       success: true,
       phone: await phones.notify(actor, params.name, body.event),

@@ -53,6 +53,7 @@ async function rig(t: TestContext, plain: readonly string[] = []) {
         layout: () => undefined,
         port: () => 5060,
         endpoint: (extension) => extension,
+        sharedEndpoint: ({ id }) => `desk_${id}`,
         person: () => ({ name: site.name, password: 'p-a-s-s', srtp: 'off' }),
         queue: () => undefined,
         offset: '+1',
@@ -64,8 +65,10 @@ async function rig(t: TestContext, plain: readonly string[] = []) {
           notified.push(`${endpoint} ${event}`);
           return Promise.resolve();
         },
+        signOutPhone: () => Promise.resolve(),
+        showIdleAtPhone: () => Promise.resolve(),
       },
-      live: { device: () => undefined },
+      live: { device: () => undefined, signed: new Map(), until: () => Promise.resolve() },
       phonebook: (file, q) => Promise.resolve(`<${file} ${q}/>`),
       audit,
       clock,

@@ -35,6 +35,8 @@ export interface PhoneSite extends SiteValues {
   readonly layout: (name: string) => ConfigBody<'phone_layout'> | undefined;
   /** Port of SIP at this transport. */
   readonly port: (transport: Phone['transport']) => number;
+  /** The engine's name of a shared phone. */
+  readonly sharedEndpoint: (phone: Phone) => string;
   /** The engine's name of the desk phones of an extension; null for none. */
   readonly endpoint: (extension: string) => string | null;
 }
@@ -43,7 +45,7 @@ export interface PhonesDeps {
   readonly vendors: ReadonlyMap<string, Vendor>;
   readonly site: () => PhoneSite;
   readonly engine: PhoneVerbs;
-  readonly live: Pick<LiveView, 'device'>;
+  readonly live: Pick<LiveView, 'device' | 'signed' | 'until'>;
   /** The phonebook of the site as XML, or what `q` finds in it. */
   readonly phonebook: (file: PhoneDirectoryFile, q: string) => Promise<string>;
   readonly audit: Audit;
@@ -80,6 +82,7 @@ const WRONG = { burst: 60, per_second: 0.5 };
 /** Lines in the audit trail about them, of all addresses together. */
 const TOLD = { burst: 60, per_second: 0.2 };
 const AGENT_LENGTH = 200;
+const CONFIRM_MS = 3_000;
 const ROUNDS = 3;
 const ROUND_MS = 10_000;
 /** Between two phones, so that not all of them fetch at once. */
@@ -214,6 +217,22 @@ export class Phones {
     this.#waiting.assign(mac, name);
     return this.#state(known);
   }
+  /** Resolves once nobody is signed in at a shared phone. Throws what the engine throws. */
+  async signOut(actor: Actor, name: string): Promise<PhoneState> {
+    const known = this.#known(name);
+    const { engine, live } = this.#deps;
+    if (!known.phone.shared)
+      throw new ServiceError('invalid_request', say`the phone ${name} is not shared: nobody signs in there`);
+    const endpoint = this.#deps.site().sharedEndpoint(known.phone);
+    const extension = live.signed.get(endpoint)?.extension;
+    await this.#audit(actor, 'phone.sign_out', name, extension === undefined ? {} : { extension });
+    await engine.signOutPhone(endpoint, 'administrator', { signal: this.#closing.signal });
+    await live.until(() => live.signed.get(endpoint)?.extension !== extension || extension === undefined, {
+      ms: CONFIRM_MS,
+      waitingFor: 'the sign-out at the phone',
+    });
+    return this.#state(known);
+  }
   /** Throws what the engine throws. */
   async notify(actor: Actor, name: string, event: 'check' | 'reboot'): Promise<PhoneState> {
     const known = this.#known(name);
@@ -241,7 +260,8 @@ export class Phones {
     this.#byName = new Map(all.map((one) => [one.phone.name, one]));
   }
   #values(site: PhoneSite, phone: Phone, vendor: Vendor): Values {
-    return valuesOf(vendor, phone, phone.layout === null ? undefined : site.layout(phone.layout), site);
+    const own = phone.shared ? { ...phone, endpoint: site.sharedEndpoint(phone) } : phone;
+    return valuesOf(vendor, own, phone.layout === null ? undefined : site.layout(phone.layout), site);
   }
   #known(name: string): Known {
     const known = this.#byName.get(name);
@@ -261,12 +281,14 @@ export class Phones {
     const version = known.version();
     const fetch = this.#fetches.get(phone.id);
     const pairing = this.#paired(phone);
-    const endpoint = this.#deps.site().endpoint(phone.extensions[0]!);
+    const endpoint = this.#endpoint(phone);
     return {
       name: phone.name,
       title: phone.title,
       vendor: phone.vendor,
       extensions: phone.extensions,
+      shared: phone.shared,
+      signed_in: this.#signedIn(phone),
       mac: phone.mac ?? pairing?.mac ?? null,
       paired_at: pairing === undefined ? null : rfc3339(pairing.paired_ms),
       version,
@@ -283,6 +305,17 @@ export class Phones {
       up_to_date: pairing !== undefined && fetch?.version === version,
       registered: endpoint === null ? null : (this.#deps.live.device(endpoint)?.reachable ?? null),
     };
+  }
+  #endpoint(phone: Phone): string | null {
+    const site = this.#deps.site();
+    return phone.shared ? site.sharedEndpoint(phone) : site.endpoint(phone.extensions[0] ?? '');
+  }
+  #signedIn(phone: Phone): PhoneState['signed_in'] {
+    const site = this.#deps.site();
+    const one = phone.shared ? this.#deps.live.signed.get(site.sharedEndpoint(phone)) : undefined;
+    if (one === undefined) return null;
+    const { extension, since } = one;
+    return { extension, name: site.person(extension)?.name ?? extension, since: rfc3339(since) };
   }
   async #serveWaiting(ask: Ask, agentMac: string | null): Promise<ServedFile> {
     const found = [...this.#deps.vendors.values()].flatMap((vendor) => macIn(vendor, ask.file) ?? [])[0];
@@ -375,7 +408,7 @@ export class Phones {
     await this.#deps.audit.record({ action, actor, object, outcome: 'ok', ip, detail });
   }
   async #send({ phone, vendor }: Known, event: 'check' | 'reboot'): Promise<void> {
-    const endpoint = this.#deps.site().endpoint(phone.extensions[0]!);
+    const endpoint = this.#endpoint(phone);
     if (vendor === undefined || endpoint === null)
       throw new ServiceError('not_found', 'there is nothing that this phone could be asked with');
     await this.#deps.engine.notifyPhones(endpoint, vendor.events[event], { signal: this.#closing.signal });

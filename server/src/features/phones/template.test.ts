@@ -54,6 +54,8 @@ test('phones - the templates of every vendor are filled with hostile names, and 
         title: null,
         vendor: vendor.name,
         mac: null,
+        shared: false,
+        location: null,
         extensions: ['1001', '1009'],
         layout: null,
         language: 'tr',

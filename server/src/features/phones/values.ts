@@ -74,17 +74,27 @@ export interface PhoneAddress {
   readonly port: number;
 }
 
+/** The line of a shared phone has no extension: it shows the name of the phone. */
+const sharedLine = (phone: Omit<ConfigBody<'phone'>, 'token'> & { readonly endpoint?: string }) => ({
+  extension: '',
+  user: phone.endpoint ?? '',
+  name: phone.title ?? phone.name,
+  password: phone.sip_password ?? '',
+  srtp: phone.transport === 'tls' ? ('offered' as const) : ('off' as const),
+});
 /** An extension that is gone or not active has no line and no key. */
 export function valuesOf(
   vendor: Vendor,
-  phone: Omit<ConfigBody<'phone'>, 'token'>,
+  phone: Omit<ConfigBody<'phone'>, 'token'> & { readonly endpoint?: string },
   layout: ConfigBody<'phone_layout'> | undefined,
   site: SiteValues,
 ): Values {
-  const lines = phone.extensions.flatMap((extension) => {
-    const person = site.person(extension);
-    return person === undefined ? [] : [{ extension, ...person }];
-  });
+  const lines = phone.shared
+    ? [sharedLine(phone)]
+    : phone.extensions.flatMap((extension) => {
+        const person = site.person(extension);
+        return person === undefined ? [] : [{ extension, user: extension, ...person }];
+      });
   const keys = (layout?.keys ?? []).flatMap(({ does, value, label }) => {
     const lamp = does !== 'speed_dial';
     const key = { lamp, type: vendor.keys[lamp ? 'lamp' : 'dial'], value, label: label ?? value, pickup: '' };
@@ -115,12 +125,12 @@ export function valuesOf(
     ldap_port: String(site.ldap?.port ?? ''),
     ldap_base: site.ldap?.base ?? '',
     pickup_code: site.pickup,
-    lines: lines.map(({ extension, name, password, srtp }, i) => ({
+    lines: lines.map(({ extension, name, password, srtp, user }, i) => ({
       index: String(i + 1),
       position: String(i),
       extension,
       name,
-      user: extension,
+      user,
       password,
       srtp: vendor.srtp[srtp],
     })),

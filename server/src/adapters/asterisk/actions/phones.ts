@@ -1,20 +1,91 @@
 import { ServiceError } from '../../../core/errors.ts';
-import type { PhoneVerbs } from '../../../ports/engine.ts';
+import type { CommandOptions, PhoneVerbs, SignedIn } from '../../../ports/engine.ts';
 import { ACTION_MS } from '../ami/connection.ts';
 import type { AmiConnection } from '../ami/connection.ts';
+import { header } from '../ami/frame.ts';
+import type { Frame } from '../ami/frame.ts';
+import { AT, AWAY, IDLE, PHONES, SHARED_PHONE, atPhoneState } from '../conf/shared-phone-contexts.ts';
+import { dialled } from '../conf/text.ts';
+import type { PhoneFact } from '../events/system.ts';
 
 /*
  * PJSIPNotify  Endpoint Variable(name=value, more than one joined by ,)   sent to every contact address of the endpoint
+ * DBGetTree    Family    DBGetTreeResponse: Key(/family/key) Val
+ * DBDel        Family Key
+ * Setvar       Variable(a function) Value, without a channel
  */
 const EVENT = /^[a-z-]{1,40}(?:;[a-z]{1,20}=[a-z]{1,20})?$/;
-const ENDPOINT = /^[0-9a-z-]{1,40}$/;
+const ENDPOINT = /^[0-9a-z_-]{1,40}$/;
+const key = header('Key');
+const value = header('Val');
 
-export const phoneActions = (actions: () => AmiConnection): PhoneVerbs => ({
-  async notifyPhones(endpoint, event, options = {}) {
-    if (!ENDPOINT.test(endpoint) || !EVENT.test(event))
-      throw new ServiceError('invalid_request', 'the endpoint or the event is not valid');
-    const fields = { Endpoint: endpoint, Variable: `Event=${event}` };
-    const answer = await actions().action('PJSIPNotify', fields, { ...options, ms: ACTION_MS.member });
-    if (!answer.ok) throw new ServiceError('engine_refused', answer.message || 'PJSIPNotify was refused');
-  },
-});
+async function rows(
+  ami: Pick<AmiConnection, 'list'>,
+  Family: string,
+  signal: AbortSignal | undefined,
+): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  const row = (_event: string, frame: Frame): void => {
+    found.set((frame.get(key) ?? '').slice(Family.length + 2), frame.get(value) ?? '');
+  };
+  await ami.list('DBGetTree', { Family }, row, signal === undefined ? {} : { signal });
+  return found;
+}
+/** Who is signed in at shared phones, by endpoint. Throws `ListVoid`. */
+export async function readSigned(
+  ami: Pick<AmiConnection, 'list'>,
+  signal?: AbortSignal,
+): Promise<Map<string, SignedIn>> {
+  const phones = await rows(ami, PHONES, signal);
+  const signed = new Map<string, SignedIn>();
+  if (phones.size === 0) return signed;
+  const at = await rows(ami, AT, signal);
+  for (const [endpoint, text] of phones) {
+    const [, extension = '', since] = /^([0-9]{1,20})-([0-9]{1,16})$/.exec(text) ?? [];
+    // Both keys must agree, as for the dialplan.
+    if (SHARED_PHONE.test(endpoint) && at.get(extension) === endpoint)
+      signed.set(endpoint, { extension, since: Number(since) });
+  }
+  return signed;
+}
+
+/** The verbs for desk phones. `told` receives what the store has after a sign-out. */
+export const phoneActions = (actions: () => AmiConnection, told: (fact: PhoneFact) => void): PhoneVerbs => {
+  const timed = (options: CommandOptions) => ({ ...options, ms: ACTION_MS.member });
+  const show = async (extension: string, Value: string, options: CommandOptions): Promise<void> => {
+    const Variable = `DEVICE_STATE(${atPhoneState(dialled(extension, 'the extension'))})`;
+    const answer = await actions().action('Setvar', { Variable, Value }, timed(options));
+    if (!answer.ok) throw new ServiceError('engine_refused', answer.message || 'Setvar was refused');
+  };
+  return {
+    async notifyPhones(endpoint, event, options = {}) {
+      if (!ENDPOINT.test(endpoint) || !EVENT.test(event))
+        throw new ServiceError('invalid_request', 'the endpoint or the event is not valid');
+      const fields = { Endpoint: endpoint, Variable: `Event=${event}` };
+      const answer = await actions().action('PJSIPNotify', fields, timed(options));
+      if (!answer.ok) throw new ServiceError('engine_refused', answer.message || 'PJSIPNotify was refused');
+    },
+    async signOutPhone(endpoint, by, { signal } = {}) {
+      // One verb is several actions, so none of them can use the given id.
+      const options = signal === undefined ? {} : { signal };
+      if (!SHARED_PHONE.test(endpoint)) throw new ServiceError('invalid_request', 'not a shared phone');
+      const before = (await readSigned(actions(), signal)).get(endpoint);
+      if (before !== undefined) {
+        await actions().action('DBDel', { Family: PHONES, Key: endpoint }, timed(options));
+        await actions().action('DBDel', { Family: AT, Key: before.extension }, timed(options));
+        await show(before.extension, AWAY, options);
+      }
+      const now = (await readSigned(actions(), signal)).get(endpoint) ?? null;
+      told({ type: 'phone.signed', endpoint, now, by });
+      if (now !== null && now.since === before?.since)
+        throw new ServiceError(
+          'store_unavailable',
+          'the engine cannot write to its store; is the disk full?',
+          {
+            retry_after_seconds: 5,
+          },
+        );
+    },
+    showIdleAtPhone: (extension, options = {}) => show(extension, IDLE, options),
+  };
+};

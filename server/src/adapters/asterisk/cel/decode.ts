@@ -20,6 +20,7 @@ import {
   REJECTED,
 } from '../conf/cel-format.ts';
 import type { CelEvent, CelField } from '../conf/cel-format.ts';
+import { SHARED_PHONE } from '../conf/shared-phone-contexts.ts';
 import { isHealthCall } from '../health-call.ts';
 import { describeChannel } from '../events/names.ts';
 import { splitRecords } from './split.ts';
@@ -107,12 +108,12 @@ function refusalOf(text: string): CallRecordFacts['refused'] {
     : ({ reason, call_limit: limit || null, class: kind, extension } as CallRecordFacts['refused']);
 }
 
-const EMERGENCY_TEXT = /^([0-9]{0,20}):([+0-9]{0,40}):([0-9A-Fa-f.:[\]]{0,80})$/;
+const EMERGENCY_TEXT = /^([0-9]{0,20}):([+0-9]{0,40}):([0-9A-Fa-f.:[\]]{0,80}?)(?::(desk_[0-9]{1,15})?)?$/;
 function emergencyOf(text: string | undefined): CallRecordFacts['emergency'] {
-  const [, extension, callback = '', at = ''] = EMERGENCY_TEXT.exec(text ?? '') ?? [];
+  const [, extension, callback = '', at = '', phone] = EMERGENCY_TEXT.exec(text ?? '') ?? [];
   if (extension === undefined) return undefined;
   const address = at.replace(/:[0-9]{1,5}$/, '').replace(/[[\]]/g, '');
-  return { extension, callback, address };
+  return { extension, callback, address, ...(phone === undefined ? {} : { phone }) };
 }
 const PUSHED_TEXT = /^([0-9]{1,20}):(registered|sent|late|refused|away):([0-9]{1,9})$/;
 function pushOf(text: string | undefined): CallRecordFacts['push'] {
@@ -193,7 +194,10 @@ export function decodeRecord(node: NodeId, bytes: Buffer): CallRecord | ChannelI
   if (type === undefined) return /^[A-Z_]+$/.test(f.eventenum) ? 'ignored' : 'malformed';
   const facts = readFacts(node, f);
   if (facts === null) return 'malformed';
-  const { endpoint, pair } = describeChannel(f.channame);
+  const { endpoint: device, pair } = describeChannel(f.channame);
+  // The dialplan gives a call of a shared phone the extension of its person as account.
+  const person = SHARED_PHONE.test(device ?? '') && /^[0-9]{1,20}$/.test(f.accountcode);
+  const endpoint = person ? f.accountcode : device;
   return {
     type,
     name: type === 'user_defined' ? cut(f.userdeftype) : '',

@@ -96,7 +96,7 @@ export const RECORDING = 'OFFHOOK_RECORDING' as ConfText;
 export const REFUSED = 'OFFHOOK_REFUSED' as ConfText;
 /** `rule` or `customer`: what rejects the call of a blocked caller. */
 export const REJECTED = 'OFFHOOK_REJECTED' as ConfText;
-/** `<extension>:<number shown>:<address of the phone>` of a call to an emergency number. */
+/** `<extension>:<number shown>:<address of the phone>:<shared phone>` of a call to an emergency number. */
 export const EMERGENCY = 'OFFHOOK_EMERGENCY' as ConfText;
 /** The extension whose feature code blocked its last caller. */
 export const CALLER_BLOCKED = 'OFFHOOK_CALLER_BLOCKED' as ConfText;

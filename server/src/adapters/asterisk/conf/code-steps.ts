@@ -10,6 +10,7 @@
  * - context `pickup-group`: `Gosub(pickup-group,<extension>,1)` leaves the pick-up group of an extension that has one; extensions
  *   in `pickup-everywhere` may pick up every call. Test with `DIALPLAN_EXISTS` before;
  * - context `may-block`: the extensions that may block callers; `Gosub(block-last,s,1)` blocks the last one of the caller and leaves its digits in `GOSUB_RETVAL`;
+ * - contexts `sign-in` and `sign-out`, where the site has shared phones; `OFFHOOK_TYPED` is the extension that signs in;
  * - context `keep-feature`: `Gosub(keep-feature,s,1(<key>,<value>))` keeps what the caller set for its own calls, an empty value
  *   for nothing, and tells the service.
  */
@@ -77,6 +78,12 @@ const answers: readonly DialplanStep[] = [
 /** A pick-up that finds nothing comes back to the dialplan; one that succeeds never does. */
 const nothing: readonly DialplanStep[] = [
   { label: 'refused', app: 'Playback', data: 'im-sorry' },
+  { app: 'Hangup' },
+];
+
+const noPhone: readonly DialplanStep[] = [
+  { app: 'Answer' },
+  { app: 'Playback', data: 'im-sorry' },
   { app: 'Hangup' },
 ];
 
@@ -184,6 +191,18 @@ export function codeSteps(does: CodeAction, site: Site): readonly DialplanStep[]
         { app: 'Goto', data: 'done' },
         ...answers,
       ];
+    case 'sign_in':
+      return site.shared_phones.length === 0
+        ? noPhone
+        : [
+            { app: 'Set', data: 'OFFHOOK_TYPED=${EXTEN:3}' },
+            { app: 'Gosub', data: 'sign-in,s,1' },
+            { app: 'Hangup' },
+          ];
+    case 'sign_out':
+      return site.shared_phones.length === 0
+        ? noPhone
+        : [{ app: 'Gosub', data: 'sign-out,s,1' }, { app: 'Hangup' }];
     case 'set': {
       const { setting } = does;
       const kept = setting === 'dnd' ? [keep(setting, '1')] : [...checkNumber, keep(setting, '${EXTEN:3}')];

@@ -22,6 +22,7 @@ import { recordingSteps } from './recording-contexts.ts';
 import type { RecordingSteps } from './recording-contexts.ts';
 import { languageContexts } from './language-contexts.ts';
 import { outboundInclude, trunkContexts } from './route-contexts.ts';
+import { atPhoneState, sharedPhoneContexts } from './shared-phone-contexts.ts';
 import { soundGlobals, soundStep } from './sounds.ts';
 import { QUEUE_LEFT } from './cel-format.ts';
 import { conf, dialled, dialledKey, joined, pattern, slug, whole } from './text.ts';
@@ -55,8 +56,14 @@ const exceptions = (extensions: readonly SiteExtension[]): readonly SiteExtensio
   extensions.filter((e) => kindsOf(e).length < KINDS.length);
 
 const device = (who: ConfText, kind: EndpointKind): ConfText => conf`PJSIP/${who}${SUFFIX[kind]}`;
-const hint = (number: ConfText, who: ConfText, kinds: readonly EndpointKind[]): ConfText => {
-  const devices = joined([...kinds.map((kind) => device(who, kind)), dndState(who)], '&');
+const hint = (
+  number: ConfText,
+  who: ConfText,
+  kinds: readonly EndpointKind[],
+  atShared: boolean,
+): ConfText => {
+  const own = kinds.map((kind) => device(who, kind));
+  const devices = joined([...own, ...(atShared ? [atPhoneState(who)] : []), dndState(who)], '&');
   return conf`exten => ${number},hint,${devices}
 `;
 };
@@ -76,7 +83,12 @@ const slotHints = ({ first_slot, last_slot }: SiteParking): ConfText[] =>
  * A phone chooses its own address, and a comma or an & in it would be an argument of Dial or another destination: an
  * endpoint with an address of other characters is dialled by its name, which rings one of its addresses.
  */
-function addresses(number: ConfText, who: ConfText, kinds: readonly EndpointKind[]): ConfText {
+function addresses(
+  number: ConfText,
+  who: ConfText,
+  kinds: readonly EndpointKind[],
+  atShared: boolean,
+): ConfText {
   const name = (i: number): ConfText => conf`D${whole(i, 'device', 0, 9)}`;
   const steps = kinds.flatMap((kind, i) => {
     const d = device(who, kind);
@@ -86,11 +98,13 @@ function addresses(number: ConfText, who: ConfText, kinds: readonly EndpointKind
       conf`ExecIf($[${madeOf(conf`$\{${name(i)}}`, 'unquoted')} & $\{REGEX("${harmless}" $\{${name(i)}})}]?NoOp():Set(LOCAL(${name(i)})=${d}))`,
     ];
   });
-  const found = joined(
-    kinds.map((_, i) => conf`$\{${name(i)}}`),
-    '&',
-  );
-  return exten(number, [...steps, conf`Return(${found})`]);
+  const found = kinds.map((_, i) => conf`$\{${name(i)}}`);
+  const shared = atShared && kinds.includes('sip');
+  return exten(number, [
+    ...steps,
+    ...(shared ? [conf`Gosub(devices-at,${who},1)`] : []),
+    conf`Return(${joined(shared ? [...found, conf`$\{GOSUB_RETVAL}`] : found, '&')})`,
+  ]);
 }
 
 /** Rings everything an extension has; ARG1 is the extension again when it has a mailbox. */
@@ -225,6 +239,7 @@ export function extensionsConf(site: Site, instance: Instance, zone: string): Co
   const plan = callPlan(site);
   const recording = recordingSteps(site);
   const patterns = patternsOf(site.extensions);
+  const atShared = site.shared_phones.length > 0;
   const few = exceptions(site.extensions).map((e) => ({
     number: dialled(e.extension, 'an extension'),
     kinds: kindsOf(e),
@@ -261,12 +276,12 @@ ${numbersOf(INTERNAL)}${outboundInclude(site)}${joined(
         patterns.map((p) => exten(p, queueAgent(recording))),
       ),
       context(conf`devices`, [
-        ...patterns.map((p) => addresses(p, EXTEN, KINDS)),
-        ...few.map((e) => addresses(e.number, e.number, e.kinds)),
+        ...patterns.map((p) => addresses(p, EXTEN, KINDS, atShared)),
+        ...few.map((e) => addresses(e.number, e.number, e.kinds, atShared)),
       ]),
       ...KINDS.map((kind) =>
         context(DEVICES_OF[kind], [
-          ...patterns.map((p) => addresses(p, EXTEN, [kind])),
+          ...patterns.map((p) => addresses(p, EXTEN, [kind], atShared)),
           // The engine logs a warning for an endpoint that does not exist.
           ...few.filter((e) => !e.kinds.includes(kind)).map((e) => exten(e.number, [conf`Return()`])),
         ]),
@@ -282,10 +297,11 @@ ${numbersOf(REACH)}${outboundInclude(site)}`,
       customerContexts(recording),
       languageContexts(site),
       selfServiceContexts,
+      sharedPhoneContexts(site),
       wakeContexts,
       context(conf`hints`, [
-        ...patterns.map((p) => hint(p, EXTEN, KINDS)),
-        ...few.map((e) => hint(e.number, e.number, e.kinds)),
+        ...patterns.map((p) => hint(p, EXTEN, KINDS, atShared)),
+        ...few.map((e) => hint(e.number, e.number, e.kinds, atShared)),
         ...site.queues.map(queueHint),
         ...site.parking_lots.flatMap(slotHints),
       ]),

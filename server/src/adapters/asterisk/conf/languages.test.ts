@@ -129,7 +129,12 @@ test('conf/languages - files name every language of the site once, and none wher
   assert.deepEqual(renderedLanguages(dialplan(site(at, at))), ['de', 'en', 'fr']);
   assert.deepEqual(renderedLanguages(dialplan(company())), []);
   assert.doesNotMatch(dialplan(company()), /language/);
-  const settings = { name: 'site', language: 'pt_BR', recording_announcement: null } as const;
+  const settings = {
+    name: 'site',
+    sign_out_hours: null,
+    language: 'pt_BR',
+    recording_announcement: null,
+  } as const;
   const files = renderCompany(company({ settings }));
   assert.deepEqual(renderedLanguages(files.get('extensions.conf')!), ['pt_BR']);
   assert.match(files.get('pjsip_shared.conf')!, /^\[phone\]\(!\)(?:\n.+)*\nlanguage = pt_BR\n/m);

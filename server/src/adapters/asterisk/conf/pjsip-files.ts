@@ -21,6 +21,7 @@ import {
 } from './text.ts';
 import type { ConfText } from './text.ts';
 import { encryption, sixth, tlsTransport } from './secure-media.ts';
+import { sharedPhoneSections } from './shared-phone-contexts.ts';
 import { trunkObjects } from './trunk-files.ts';
 
 const nothing = conf``;
@@ -295,11 +296,11 @@ qualify_frequency = 0
  * hand are read with every one of them: the engine takes from each file the objects of its type.
  */
 export function pjsipFiles(
-  site: Pick<Site, 'extensions' | 'trunks' | 'network' | 'settings'>,
+  site: Pick<Site, 'extensions' | 'trunks' | 'network' | 'settings' | 'shared_phones'>,
   settings: InstanceSettings,
 ): Readonly<Record<string, ConfText>> {
   const { extensions, network } = site;
-  const all = extensions.map((e) => phones(e));
+  const all = [...extensions.map((e) => phones(e)), sharedPhoneSections(site)];
   const file = (head: ConfText, part: PhonePart | null): ConfText => conf`
 ${head}#include pjsip_shared.conf
 ${

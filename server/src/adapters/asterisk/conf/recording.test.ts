@@ -28,7 +28,12 @@ before(async () => {
     ring_groups: [
       ringGroup({ name: 'front', number: '620', members: ['1008', '1009'], recording: 'always' }),
     ],
-    settings: { name: 'site', language: 'en', recording_announcement: { built_in: 'conf-now-recording' } },
+    settings: {
+      name: 'site',
+      sign_out_hours: null,
+      language: 'en',
+      recording_announcement: { built_in: 'conf-now-recording' },
+    },
   });
 });
 after(async () => {

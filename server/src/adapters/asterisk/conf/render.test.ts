@@ -248,7 +248,12 @@ const CASES: readonly Case[] = [
     render: (built_in) =>
       render(
         site({
-          settings: { name: 'site', language: 'en', recording_announcement: { built_in } },
+          settings: {
+            name: 'site',
+            sign_out_hours: null,
+            language: 'en',
+            recording_announcement: { built_in },
+          },
           queues: [queue({ recording: 'always' })],
         }),
       ),

@@ -23,6 +23,7 @@ import { limitSteps } from './limit-contexts.ts';
 import type { LimitSteps } from './limit-contexts.ts';
 import { NOTHING as UNRECORDED } from './recording-contexts.ts';
 import type { RecordingSteps } from './recording-contexts.ts';
+import { personOfPhone } from './shared-phone-contexts.ts';
 import { conf, dialled, joined, outside, outsidePattern, slug, whole, word } from './text.ts';
 import type { ConfText } from './text.ts';
 import { arrivals, endpointOf } from './trunk-files.ts';
@@ -97,7 +98,7 @@ const OVER = conf`Hangup($\{IF($["0$\{HANGUPCAUSE}" = "00"]?${cause('full')}:$\{
  * the cause of a refusal, or nothing if the call is allowed; its reason is then in OFFHOOK_REFUSED. ARG1 is the context, ARG2
  * the class, ARG3 the number as dialled, ARG4 as the first trunk is given it.
  */
-const asked = ({ ask }: LimitSteps): ConfText =>
+const asked = ({ ask }: LimitSteps, site: Site): ConfText =>
   context(conf`outside-asked`, [
     exten(conf`s`, [
       conf`Set(OFFHOOK_REFUSED=)`,
@@ -106,6 +107,7 @@ const asked = ({ ask }: LimitSteps): ConfText =>
       conf`GotoIf($\{LEN($\{BLINDTRANSFER})}?:asked)`,
       conf`Set(OFFHOOK_OTHER=$\{CUT(BLINDTRANSFER,/,2)})`,
       conf`Set(OFFHOOK_OTHER=$\{CUT(OFFHOOK_OTHER,-,1)})`,
+      ...personOfPhone(site),
       conf`ExecIf($\{REGEX("^[0-9]+$" $\{OFFHOOK_OTHER})}?Set(OFFHOOK_BY=$\{OFFHOOK_OTHER}))`,
       conf`Goto(asked)`,
       at(conf`forwarded`, conf`Set(OFFHOOK_BY=$\{OFFHOOK_FORWARDER})`),
@@ -154,7 +156,7 @@ const FOR_HELP = context(conf`for-help`, [
     conf`Set(LOCAL(AT)=)`,
     conf`GotoIf($["$\{CHANNEL(channeltype)}" = "PJSIP"]?:known)`,
     conf`Set(LOCAL(AT)=$\{CHANNEL(pjsip,remote_addr)})`,
-    at(conf`known`, conf`CELGenUserEvent(${EMERGENCY},$\{OFFHOOK_BY}:$\{ARG1}:$\{AT})`),
+    at(conf`known`, conf`CELGenUserEvent(${EMERGENCY},$\{OFFHOOK_BY}:$\{ARG1}:$\{AT}:$\{OFFHOOK_PHONE})`),
     conf`Return()`,
   ]),
 ]);
@@ -246,7 +248,7 @@ function outboundContexts(plan: CallPlan, recording: RecordingSteps, limits: Lim
       ),
       ...denied,
       context(conf`shown-as`, shown),
-      asked(limits),
+      asked(limits, site),
       REFUSED,
       FOR_HELP,
       limits.contexts,

@@ -1,8 +1,9 @@
-import type { SipRefusal, WakeRequest } from '../../../ports/engine.ts';
+import type { EngineEventOf, SipRefusal, WakeRequest } from '../../../ports/engine.ts';
 import type { Frame } from '../ami/frame.ts';
 import { header } from '../ami/frame.ts';
 import { SECURITY_EVENTS, refusalOf } from './security.ts';
 import { CHANGED } from '../conf/self-service-contexts.ts';
+import { SHARED_PHONE, SIGNED, SIGNED_BY, WRONG_PIN } from '../conf/shared-phone-contexts.ts';
 import { WAKE, WAKING_CHANNEL } from '../conf/wake-contexts.ts';
 
 /*
@@ -10,6 +11,7 @@ import { WAKE, WAKING_CHANNEL } from '../conf/wake-contexts.ts';
  * Shutdown     Shutdown Restart
  * Reload       Module Status
  * UserEvent    UserEvent(OffhookFeatures) Extension
+ * UserEvent    UserEvent(OffhookPhone) Phone Extension Since(ms) Reason     UserEvent(OffhookWrongPin) Phone Extension
  * UserEvent    UserEvent(OffhookWake) Extension Waits(name of the channel) Call
  *
  * Shutdown: Cleanly Uncleanly; Restart: True False. Reload's Status: 0 success, 1 queued, 2 no such module, 3 error,
@@ -23,6 +25,11 @@ const extension = header('Extension');
 const waits = header('Waits');
 const call = header('Call');
 const EXTENSION = /^[0-9]{1,20}$/;
+const phone = header('Phone');
+const since = header('Since');
+const reason = header('Reason');
+type WithoutTime<T> = T extends unknown ? Omit<T, 'at'> : never;
+export type PhoneFact = WithoutTime<EngineEventOf<'phone.signed' | 'phone.pin_refused'>>;
 const CALL = /^[A-Za-z0-9.-]{1,80}$/;
 
 /** Messages about the engine itself; they concern the connection and are no facts of the model. */
@@ -34,6 +41,8 @@ export type SystemEvent =
   | { readonly type: 'refusal'; readonly refusal: SipRefusal }
   /** A feature code changed settings of this extension; any dialplan step can send this event, so the store is read. */
   | { readonly type: 'features'; readonly extension: string }
+  /** The dialplan signed a person in at a shared phone, or out, or refused to. */
+  | { readonly type: 'phone'; readonly fact: PhoneFact }
   /** The dialplan holds a call for an app. */
   | { readonly type: 'wake'; readonly request: WakeRequest };
 
@@ -45,6 +54,22 @@ export const SYSTEM_EVENTS: ReadonlySet<string> = new Set([
   ...SECURITY_EVENTS,
 ]);
 
+const without = (frame: Frame, signed: EngineEventOf<'phone.signed'>['now']): PhoneFact | null => {
+  const by = SIGNED_BY.find((one) => one === frame.get(reason));
+  const endpoint = frame.get(phone) ?? '';
+  return by === undefined ? null : { type: 'phone.signed', endpoint, now: signed, by };
+};
+function phoneFact(frame: Frame): PhoneFact | null {
+  const [name, endpoint = '', who = ''] = [frame.get(userEvent), frame.get(phone), frame.get(extension)];
+  if (!SHARED_PHONE.test(endpoint)) return null;
+  if (name === WRONG_PIN)
+    return { type: 'phone.pin_refused', endpoint, extension: EXTENSION.test(who) ? who : null };
+  if (name !== SIGNED) return null;
+  if (who === '') return without(frame, null);
+  const [at = ''] = /^[0-9]{10,16}$/.exec(frame.get(since) ?? '') ?? [];
+  return EXTENSION.test(who) && at !== '' ? without(frame, { extension: who, since: Number(at) }) : null;
+}
+
 /** Null for any other event. */
 export const systemEvent = (name: string, frame: Frame): SystemEvent | null => {
   switch (name) {
@@ -55,6 +80,8 @@ export const systemEvent = (name: string, frame: Frame): SystemEvent | null => {
     case 'Reload':
       return { type: 'reload', module: frame.get(module) ?? '', status: frame.int(status, 0) };
     case 'UserEvent': {
+      const fact = phoneFact(frame);
+      if (fact !== null) return { type: 'phone', fact };
       const who = frame.get(extension) ?? '';
       if (!EXTENSION.test(who)) return null;
       const name = frame.get(userEvent);

@@ -1,0 +1,98 @@
+/** Keeps what the engine says of people at shared phones true: their hours, phones and people that are gone, and the audit trail. */
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import { ServiceError, messageOf } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import type { Audit } from '../../ports/audit.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { PhoneVerbs, SignedBy } from '../../ports/engine.ts';
+import type { LiveView } from '../../ports/live.ts';
+
+export interface SharedPhonesDeps {
+  readonly engine: Pick<PhoneVerbs, 'signOutPhone' | 'showIdleAtPhone'>;
+  readonly live: Pick<LiveView, 'live' | 'signed' | 'calls'>;
+  /** As applied: whether there is such a shared phone and such a person, and after how many hours a person is signed out. */
+  readonly site: () => {
+    readonly has: (endpoint: string, extension: string) => boolean;
+    readonly hours: number | null;
+  };
+  readonly audit: Audit;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+const LOOK_MS = 10_000;
+const HOUR_MS = 3_600_000;
+
+export class SharedPhones {
+  readonly #deps: SharedPhonesDeps;
+  readonly #closing = new AbortController();
+  readonly #looking: Promise<void>;
+  #lines: Promise<void> = Promise.resolve();
+
+  constructor(deps: SharedPhonesDeps) {
+    this.#deps = deps;
+    this.#looking = this.#watch();
+  }
+  /** Signs out whom the hours or the configuration sign out. */
+  async look(): Promise<void> {
+    const { clock, live, log, site } = this.#deps;
+    if (!live.live) return;
+    const { has, hours } = site();
+    for (const [endpoint, { extension, since }] of live.signed) {
+      const late = hours !== null && since + hours * HOUR_MS <= clock.now();
+      if (!late && has(endpoint, extension)) continue;
+      const by: SignedBy = late ? 'timeout' : 'administrator';
+      try {
+        await this.#deps.engine.signOutPhone(endpoint, by, { signal: this.#closing.signal });
+      } catch (error) {
+        if (error instanceof ServiceError && error.code === 'engine_unavailable') return;
+        log.warn({ endpoint, error: messageOf(error) }, 'a person could not be signed out of a shared phone');
+      }
+    }
+  }
+  onEvent(event: DomainEvent): void {
+    if (event.type === 'engine.resynced' && event.data.restarted) void this.#idle();
+    if (event.type === 'phone.signed_in') this.#line('phone.sign_in', 'ok', event.data);
+    if (event.type === 'phone.sign_in_refused') this.#line('phone.sign_in', 'refused', event.data);
+    if (event.type === 'phone.signed_out' && event.data.reason !== 'administrator')
+      this.#line('phone.sign_out', 'ok', event.data, { reason: event.data.reason });
+  }
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#looking;
+    await this.#lines;
+  }
+
+  async #watch(): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      await this.#deps.clock.sleep(LOOK_MS, signal).catch(() => undefined);
+      if (!signal.aborted) await this.look();
+    }
+  }
+  /** An engine that ended during calls kept their people shown as busy. */
+  async #idle(): Promise<void> {
+    const { engine, live, log } = this.#deps;
+    const busy = new Set(live.calls().flatMap(({ legs }) => legs.map(({ endpoint }) => endpoint)));
+    for (const [endpoint, { extension }] of live.signed) {
+      if (busy.has(endpoint)) continue;
+      await engine
+        .showIdleAtPhone(extension, { signal: this.#closing.signal })
+        .catch((error: unknown) =>
+          log.warn({ extension, error: messageOf(error) }, 'a person at a shared phone may be shown as busy'),
+        );
+    }
+  }
+  #line(
+    action: string,
+    outcome: 'ok' | 'refused',
+    { phone, extension }: { readonly phone: string; readonly extension: string | null },
+    detail: Record<string, string> = {},
+  ): void {
+    const { audit, log } = this.#deps;
+    this.#lines = this.#lines
+      .then(() => audit.record({ action, actor: extension, object: phone, outcome, ip: null, detail }))
+      .catch((error: unknown) =>
+        log.error({ error: messageOf(error) }, 'a sign-in at a phone is not audited'),
+      );
+  }
+}
