@@ -179,6 +179,7 @@ export function createRest(request: Request) {
     audit: groupOf(request, 'audit').list,
     blockedNetworks: groupOf(request, 'blockedNetworks'),
     phones: groupOf(request, 'phones'),
+    nightSwitches: groupOf(request, 'nightSwitches'),
     boards: groupOf(request, 'boards'),
     push: groupOf(request, 'push'),
     config: createConfigRest(request),

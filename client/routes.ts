@@ -166,6 +166,10 @@ export const ROUTES = {
     signOut: 'POST /api/v1/phones/:name/sign-out',
     notify: 'POST /api/v1/phones/:name/notify body',
   },
+  nightSwitches: {
+    list: 'GET /api/v1/night-switches',
+    set: 'PUT /api/v1/night-switches/:name body',
+  },
   boards: {
     list: 'GET /api/v1/boards',
     get: 'GET /api/v1/boards/:id',

@@ -312,6 +312,12 @@ export const TimeConditionConfig = z
       .describe("Open hours in the site's zone; `to` is not included, one before `from` is of the next day."),
     holidays: z.array(ref('holidays')).max(20).default([]),
     override: z.enum(['none', 'open', 'closed']).default('none').describe('Night switch.'),
+    switched_by: z
+      .array(ref('extension'))
+      .max(200)
+      .refine((d) => new Set(d).size === d.length, 'one of them twice')
+      .default([])
+      .describe('Extensions that may switch it by a key or a feature code; it needs a `number` for that.'),
     when_open: Destination,
     when_closed: Destination,
     on_holiday: Destination.nullable().default(null).describe('Null for `when_closed`.'),
@@ -715,14 +721,14 @@ export const PhoneLayoutConfig = z
       .array(
         z.strictObject({
           does: z
-            .enum(['extension', 'speed_dial', 'parking_slot', 'queue'])
+            .enum(['extension', 'speed_dial', 'parking_slot', 'queue', 'night_switch'])
             .describe(
-              '`extension` shows a person and calls or picks up; `parking_slot` shows a parked call and takes it; `queue` shows waiting callers.',
+              '`extension` shows a person and calls or picks up; `parking_slot` shows a parked call and takes it; `queue` shows waiting callers; `night_switch` switches a time condition and shows that it is switched.',
             ),
           value: z
             .string()
             .regex(/^[+*#0-9a-z_-]{1,40}$/, 'not 1 to 40 of 0-9 + * # a-z _ -')
-            .describe('The extension, number, slot, or name of the queue.'),
+            .describe('The extension, number, slot, or name of the queue or time condition.'),
           label: DisplayName.nullable().default(null).describe('Null for the name of what it shows.'),
         }),
       )

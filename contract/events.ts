@@ -11,6 +11,7 @@ import { Presence } from './extensions.ts';
 import { ParkedCall, SlotFreed } from './parking.ts';
 import { CallbackChange } from './callbacks.ts';
 import { CallCustomer, PhonebookChange } from './phonebook.ts';
+import { NightSwitchChange } from './night-switches.ts';
 import { TrunkChange } from './trunks.ts';
 import { QueueStats } from './wallboard.ts';
 
@@ -431,6 +432,9 @@ export const EVENT_DATA = {
   'phone.sign_in_refused': z
     .object({ phone: z.string(), extension: z.string().nullable() })
     .describe('A wrong PIN, or no such extension, at a shared phone.'),
+  'night_switch.changed': NightSwitchChange.describe(
+    'A time condition was switched away from its hours, or back to them.',
+  ),
   'network.blocked': z
     .object({
       network: z.string(),

@@ -124,3 +124,4 @@ export const PushTestReply = z.object({
     z.object({ outcome: PushOutcome, detail: z.string(), app_id: z.string(), latency_ms: z.int() }),
   ),
 });
+export type PushTestReply = z.infer<typeof PushTestReply>;

@@ -16,6 +16,7 @@ import { consoleSettings } from './console-settings.ts';
 import { callQuality, conversations } from './conversations.ts';
 import { exports } from './exports.ts';
 import { features } from './features.ts';
+import { nightSwitches } from './night-switches.ts';
 import { people } from './people.ts';
 import { phonebook } from './phonebook.ts';
 import { phonebookSources } from './phonebook-sources.ts';
@@ -53,6 +54,7 @@ export interface Groups {
   readonly audit: typeof audit;
   readonly blockedNetworks: typeof blockedNetworks;
   readonly phones: typeof phones;
+  readonly nightSwitches: typeof nightSwitches;
   readonly boards: typeof boards;
   readonly push: typeof push;
   readonly config: typeof config & typeof applies & typeof routeTest;
@@ -83,6 +85,7 @@ export const GROUPS: Groups = {
   audit,
   blockedNetworks,
   phones,
+  nightSwitches,
   boards,
   push,
   config: { ...config, ...applies, ...routeTest },

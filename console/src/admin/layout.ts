@@ -21,6 +21,7 @@ export const GROUPS = [
   'media',
   'emergency',
   'sign_in',
+  'shared_phones',
   'outside',
   'matching',
   'prompts',
@@ -90,7 +91,7 @@ export const LAYOUTS: Readonly<Record<ConfigKind, Layout>> = {
   time_condition: {
     groups: [
       ['basics', 'name', 'title', 'number', 'override'],
-      ['times', 'hours', 'holidays'],
+      ['times', 'hours', 'holidays', 'switched_by'],
       ['destinations', 'when_open', 'when_closed', 'on_holiday'],
     ],
     columns: ['title', 'number', 'override', 'when_open', 'when_closed'],

@@ -11,6 +11,8 @@ import { NewObject, ObjectOf } from './object-page.tsx';
 import { ObjectsList } from './objects.tsx';
 import { Overview } from './overview.tsx';
 import { Phones } from './phones.tsx';
+import { PromptLanguages } from './prompt-languages.tsx';
+import { PushServices } from './push-services.tsx';
 import { RouteTestView } from './route-test.tsx';
 import { VersionView, VersionsView } from './versions.tsx';
 import { wordsOf } from '../app/words.ts';
@@ -40,6 +42,8 @@ export function ObjectsPage({ params }: PageProps): ReactNode {
     <Stack>
       <ObjectsList key={kind} kind={kind} />
       {kind === 'phone' && <Phones />}
+      {kind === 'phone' && <PushServices />}
+      {kind === 'prompt' && <PromptLanguages />}
     </Stack>
   );
 }

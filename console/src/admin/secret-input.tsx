@@ -10,7 +10,12 @@ import { wordsOf } from '../app/words.ts';
 const t = wordsOf('admin');
 
 /** Required secrets, which the service generates if they are missing. */
-const MADE_UP = new Set(['extension.sip_password', 'extension.voicemail_pin', 'mailbox.pin']);
+const MADE_UP = new Set([
+  'extension.sip_password',
+  'extension.voicemail_pin',
+  'mailbox.pin',
+  'phone.sip_password',
+]);
 interface SecretInputProps {
   readonly name: string;
   readonly isSet: boolean;

@@ -60,7 +60,14 @@ export async function createEngineSide(parts: EngineParts, stack: AsyncDisposabl
     ports: () => [config.sipListen.port, directory.config().network?.tls_port ?? []].flat(),
   });
   stack.defer(directory.onChange(() => blocks.configured()));
-  const waking = new Waking({ push, engine, wait_seconds: config.pushWaitSeconds, clock, log });
+  const waking = new Waking({
+    push,
+    engine,
+    tell: loop.tell,
+    wait_seconds: config.pushWaitSeconds,
+    clock,
+    log,
+  });
   stack.defer(() => waking.close());
   return {
     waking,

@@ -19,6 +19,7 @@ import { ConfigApplies } from '../features/pbx-config/apply/service.ts';
 import { toPbxConfig } from '../features/pbx-config/config.ts';
 import { otherNumbers } from '../features/pbx-config/live.ts';
 import { toSite } from '../features/pbx-config/site.ts';
+import { NightSwitches } from '../features/night-switches/service.ts';
 import { CallCustomers } from '../features/phonebook/call-customers.ts';
 import { EngineCustomers } from '../features/phonebook/engine-customers.ts';
 import { createPhonebook } from '../features/phonebook/service.ts';
@@ -328,7 +329,9 @@ export async function createConfigFeatures(
     restart: () => exchange.restartWhenConvenient(),
   });
   const { phones, shared: sharedPhones } = await createPhones(parts);
+  const nightSwitches = new NightSwitches({ ...parts, conditions: () => directory.config().time_conditions });
+  directory.onChange(() => nightSwitches.followSite());
   stack.defer(directory.onChange(() => externalAddress.follow()));
   const ldap = await createLdap({ ...parts, phones, externalAddress });
-  return { privacy, applies, externalAddress, phones, sharedPhones, ldap };
+  return { privacy, applies, externalAddress, phones, sharedPhones, nightSwitches, ldap };
 }

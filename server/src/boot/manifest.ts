@@ -26,6 +26,7 @@ import { configOperations } from '../features/pbx-config/operations.ts';
 import { routeTestOperations } from '../features/pbx-config/route-test-operations.ts';
 import { mcpOperations } from '../features/mcp/operations.ts';
 import { Mcp } from '../features/mcp/service.ts';
+import { nightSwitchOperations } from '../features/night-switches/operations.ts';
 import { phonebookOperations } from '../features/phonebook/operations.ts';
 import { phonebookSourceOperations } from '../features/phonebook/sync/operations.ts';
 import { phoneOperations } from '../features/phones/operations.ts';
@@ -76,6 +77,7 @@ export function manifestOf(parts: Features): readonly Feature[] {
     live,
     liveCalls,
     log,
+    nightSwitches,
     objects,
     parking,
     phones,
@@ -263,6 +265,12 @@ export function manifestOf(parts: Features): readonly Feature[] {
         await sharedPhones.close();
         await phones.close();
       },
+    },
+    {
+      name: 'night-switches',
+      operations: () => [nightSwitchOperations(nightSwitches)],
+      onEvent: (event) => nightSwitches.onEvent(event),
+      close: () => nightSwitches.close(),
     },
     { name: 'ldap', close: () => ldap.close() },
     { name: 'sounds', operations: (app) => [soundOperations(sounds, languageSets, app)] },

@@ -14,9 +14,9 @@ import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import type { Config } from './config.ts';
 
-/** The feature code with which a ringing extension is picked up; empty where it is switched off. */
-function pickupCode({ feature_codes }: PbxConfig): string {
-  const code = FEATURE_CODES.find(({ id }) => id === 'pickup.extension')!;
+/** A feature code as the site dials it; empty where it is switched off. */
+function codeOf({ feature_codes }: PbxConfig, wanted: string): string {
+  const code = FEATURE_CODES.find(({ id }) => id === wanted)!;
   const changed = feature_codes.find(({ id }) => id === code.id);
   return changed === undefined ? defaultCode(code) : changed.enabled ? changed.code : '';
 }
@@ -54,7 +54,14 @@ function phoneSites(
       queue: (name) => queues.get(name),
       offset: offsetOf(siteZone, new Date(clock.now()).getUTCFullYear()),
       ldap: config.network.ldap_port === null ? null : { port: config.network.ldap_port, base: ROOT },
-      pickup: pickupCode(config),
+      pickup: codeOf(config, 'pickup.extension'),
+      nightSwitch(name) {
+        const found = config.time_conditions.find((one) => one.name === name && one.switched_by.length > 0);
+        const code = codeOf(config, 'night.switch');
+        return found?.number == null || code === ''
+          ? undefined
+          : { code: `${code}${found.number}`, title: found.title };
+      },
     };
     made = { config, site };
     return site;

@@ -53,6 +53,9 @@ export function createLiveView(view: ModelView): { readonly view: LiveView; chan
       get features() {
         return view.features;
       },
+      get switched() {
+        return view.switched;
+      },
       get signed() {
         return view.signed;
       },

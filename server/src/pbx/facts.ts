@@ -70,6 +70,8 @@ export interface OpenFacts {
   readonly trunks: Map<string, EventData<'trunk.up'>>;
   /** Who is signed in at shared phones, by name of the phone. */
   readonly signed: Map<string, EventData<'phone.signed_in'>>;
+  /** Switched time conditions, by name. */
+  readonly switches: Map<string, 'open' | 'closed'>;
   /** Occupied slots. */
   readonly parked: Map<string, ToldSlot>;
 }
@@ -98,6 +100,7 @@ export const noFacts = (): OpenFacts => ({
   presence: new Map(),
   trunks: new Map(),
   signed: new Map(),
+  switches: new Map(),
   parked: new Map(),
 });
 
@@ -179,6 +182,12 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
     case 'phone.signed_in':
       signed.set(event.data.phone, event.data);
       return;
+    case 'night_switch.changed': {
+      const { name, to } = event.data;
+      if (to === null) facts.switches.delete(name);
+      else facts.switches.set(name, to);
+      return;
+    }
     case 'phone.signed_out':
       signed.delete(event.data.phone);
       return;
@@ -286,6 +295,7 @@ export function writeFacts(
     trunks: [...facts.trunks].filter(([name]) => keep.trunk(name)),
     parked: [...facts.parked],
     signed: [...facts.signed],
+    switches: [...facts.switches],
   });
 }
 /** A call of the first release has neither extensions nor legs. */
@@ -312,5 +322,6 @@ export function readFacts(text: string | null): OpenFacts {
     parked: new Map(read.parked ?? []),
     trunks: new Map(read.trunks ?? []),
     signed: new Map(read.signed ?? []),
+    switches: new Map(read.switches ?? []),
   };
 }

@@ -36,7 +36,7 @@ import type { OpenFacts, ToldAgent } from './facts.ts';
 import { legDialEnded } from './legs.ts';
 import { NO_EVENTS, attribute, operationSent } from './operations.ts';
 import { channelParked, channelUnparked } from './parking.ts';
-import { RING, changedSince, deviceState, featuresSeen, presenceSaid } from './presence.ts';
+import { RING, changedSince, deviceState, featuresSeen, presenceSaid, wakeableChanged } from './presence.ts';
 import {
   addOffer,
   callerAbandoned,
@@ -57,6 +57,7 @@ import { applySnapshot } from './snapshot.ts';
 import { phoneSigned, pinRefused } from './shared-phones.ts';
 import { emit, emptyState } from './state.ts';
 import type { Agent, State, Turn } from './state.ts';
+import { switchChanged } from './switches.ts';
 import { Touched } from './touched.ts';
 import { trunkContact, trunkRegistration } from './trunks.ts';
 
@@ -74,6 +75,7 @@ const NO_FACTS: ReadonlySet<ModelInput['type']> = new Set([
   'agent.absent',
   'agent.wrap_up',
   'presence.said',
+  'push.wakeable',
 ]);
 
 export interface PbxModel extends LiveModel {
@@ -105,6 +107,9 @@ export function createModel(): PbxModel {
     changedSince: (version) => changedSince(s, version),
     get features() {
       return s.features ?? NO_FEATURES;
+    },
+    get switched() {
+      return s.switched;
     },
     get signed() {
       return s.signed;
@@ -168,8 +173,14 @@ export function createModel(): PbxModel {
 /** Empty state with the site and everything the journal left open. */
 function begin(before: State, facts: OpenFacts): State {
   const presence_version = before.presence_version + RING + 1;
-  // The status that persons set comes from the service and survives a restart of the engine.
-  const s: State = { ...emptyState(), presence_version, as_of: before.as_of, said: before.said };
+  // The status that persons set and their apps come from the service and survive a restart of the engine.
+  const s: State = {
+    ...emptyState(),
+    presence_version,
+    as_of: before.as_of,
+    said: before.said,
+    wakeable: before.wakeable,
+  };
   for (const [id, told] of facts.calls) {
     const aliases = told.aliases as CallId[];
     s.calls.set(id as CallId, {
@@ -200,6 +211,7 @@ function begin(before: State, facts: OpenFacts): State {
   for (const [key, member] of facts.members) s.toldMembers.set(key, { ...member });
   for (const [extension, presence] of facts.presence) s.toldPresence.set(extension, presence);
   for (const [name, trunk] of facts.trunks) s.toldTrunks.set(name, trunk);
+  for (const [name, to] of facts.switches) s.toldSwitches.set(name, to);
   for (const [name, told] of facts.signed) s.toldSigned.set(name, told);
   for (const [extension, told] of facts.agents) s.agents.set(extension, resumed(s, told));
   for (const [id, told] of facts.offers) {
@@ -268,6 +280,8 @@ function apply(s: State, t: Turn, event: ModelInput): void {
       return agentDecided(s, t, event);
     case 'presence.said':
       return presenceSaid(s, t, event.people);
+    case 'push.wakeable':
+      return wakeableChanged(s, t, event.extensions);
     case 'engine.link':
       return linkChanged(s, t, event);
     case 'engine.snapshot':
@@ -353,6 +367,8 @@ function apply(s: State, t: Turn, event: ModelInput): void {
       return trunkContact(s, t, event);
     case 'trunk.registration':
       return trunkRegistration(s, t, event);
+    case 'night_switch.changed':
+      return switchChanged(s, t, event);
     case 'phone.signed':
       return phoneSigned(s, t, event);
     case 'phone.pin_refused':

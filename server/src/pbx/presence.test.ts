@@ -131,6 +131,25 @@ test('pbx presence - a leg belongs to an extension from the site’s change on',
   );
 });
 
+test('pbx presence - a person whose only device is an app that a push wakes is reachable by push', () => {
+  const scene = new Scene();
+  const shown = (): unknown[] => {
+    const live = scene.view.extension('1001');
+    return [live?.reachability, live?.summary];
+  };
+  for (const device of ['1001', '1001-web', '1001-mobile']) scene.device(device, 'UNAVAILABLE');
+  assert.deepEqual(shown(), ['offline', 'offline']);
+  const wakeable = (...extensions: string[]): void =>
+    void scene.model.step({ type: 'push.wakeable', at: scene.at, extensions: new Set(extensions) });
+  wakeable('1001', '999');
+  assert.deepEqual(shown(), ['push_only', 'available']);
+  scene.device('1001', 'NOT_INUSE');
+  assert.deepEqual(shown(), ['online', 'available']);
+  scene.device('1001', 'UNAVAILABLE');
+  wakeable();
+  assert.deepEqual(shown(), ['offline', 'offline']);
+});
+
 const dnd = (on: boolean, changed_at = 1): ExtensionFeatures => ({ ...FEATURES_OFF, dnd: on, changed_at });
 const words = (scene: Scene): unknown[] =>
   scene.told.flatMap((e) =>

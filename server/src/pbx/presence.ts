@@ -61,7 +61,7 @@ export function summaryOf(
   if (live.personal === 'away' || live.personal === 'xa' || live.personal === 'unavailable')
     return live.personal;
   if (notReady !== '') return notReady;
-  return live.reachability === 'online' ? 'available' : 'offline';
+  return live.reachability === 'online' || live.reachability === 'push_only' ? 'available' : 'offline';
 }
 
 function bumpPresence(s: State, extension: string): void {
@@ -109,6 +109,12 @@ export function presenceSaid(s: State, t: Turn, people: PresenceSaid['people']):
   }
   for (const extension of first ? s.site.devices.keys() : people.keys()) refreshPresence(s, t, extension);
 }
+export function wakeableChanged(s: State, t: Turn, now: ReadonlySet<string>): void {
+  const before = s.wakeable;
+  s.wakeable = now;
+  for (const extension of new Set([...before, ...now]))
+    if (before.has(extension) !== now.has(extension)) refreshPresence(s, t, extension);
+}
 /** Stores the features of all extensions, as the engine has them. */
 export function featuresSeen(s: State, t: Turn, now: ReadonlyMap<string, ExtensionFeatures>): void {
   const before = s.features;
@@ -151,7 +157,10 @@ export function refreshPresence(s: State, t: Turn, extension: string): void {
     states.push(state);
   }
   const before = s.extensions.get(extension);
-  const reachability = reachabilityOf(states);
+  const reached = reachabilityOf(states);
+  // Where nothing is there, a call wakes the app.
+  const reachability =
+    reached === 'offline' && s.wakeable.has(extension) && seen.includes('mobile') ? 'push_only' : reached;
   const activity = activityOf(states);
   const { personal, note, expires_at } = saidBy(s, extension);
   const summary = summaryOf({ reachability, activity, personal }, notReadyReason(s, extension));

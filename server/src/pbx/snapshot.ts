@@ -28,6 +28,7 @@ import {
 import { queueOf, touchQueue } from './queue-state.ts';
 import type { Queue, State, Turn } from './state.ts';
 import { seeSigned } from './shared-phones.ts';
+import { seeSwitches } from './switches.ts';
 import { seeTrunks } from './trunks.ts';
 
 /**
@@ -53,6 +54,7 @@ export function applySnapshot(s: State, t: Turn, { snapshot, why }: EngineEventO
   }
   if (snapshot.features !== undefined) featuresSeen(s, t, snapshot.features);
   seeSigned(s, t, snapshot.signed);
+  seeSwitches(s, t, snapshot.switches);
   seeDevices(s, t, snapshot);
   seeTrunks(s, t, snapshot.trunks);
   // While the link was up, each hold was an event, and newer than a device state.

@@ -303,12 +303,17 @@ export interface State {
   readonly signed: Map<string, SignedIn>;
   /** The journal's word on them, by name of the phone. */
   readonly toldSigned: Map<string, EventData<'phone.signed_in'>>;
+  /** Switched time conditions by name, and the journal's word on them. */
+  readonly switched: Map<string, 'open' | 'closed'>;
+  readonly toldSwitches: Map<string, 'open' | 'closed'>;
   presence_version: number;
   /** Extension of each version, `version % length`. */
   readonly presenceRing: string[];
   /** Members and presence in the journal, for comparison only. */
   readonly toldMembers: Map<string, ToldMember>;
   readonly toldPresence: Map<string, ToldPresence>;
+  /** Extensions with an app that a push wakes, as the service reports them. */
+  wakeable: ReadonlySet<string>;
   /** Status that persons set, by extension; null until the service reports it. */
   said: Map<string, Said> | null;
   /** By leg. */
@@ -365,10 +370,13 @@ export const emptyState = (): State => ({
   features: null,
   signed: new Map(),
   toldSigned: new Map(),
+  switched: new Map(),
+  toldSwitches: new Map(),
   presence_version: 0,
   presenceRing: [],
   toldMembers: new Map(),
   toldPresence: new Map(),
+  wakeable: new Set(),
   said: null,
   toldVisits: new Map(),
   operations: new Map(),

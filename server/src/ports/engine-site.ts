@@ -13,6 +13,7 @@ import type {
   Engine,
   FeatureVerbs,
   PhoneVerbs,
+  SwitchVerbs,
   PushVerbs,
   QueueVerbs,
   SipRefusal,
@@ -92,6 +93,7 @@ export interface SiteEngine
     CustomerVerbs,
     CallerRuleVerbs,
     PhoneVerbs,
+    SwitchVerbs,
     PushVerbs {}
 
 export interface EngineSite {

@@ -164,6 +164,8 @@ export interface EngineSnapshot {
   readonly features?: ReadonlyMap<string, ExtensionFeatures>;
   /** Who is signed in at shared phones, by endpoint; absent where unknown. */
   readonly signed?: ReadonlyMap<string, SignedIn>;
+  /** Switched time conditions, by name; absent where unknown. */
+  readonly switches?: ReadonlyMap<string, 'open' | 'closed'>;
 }
 
 /** What signed a person in or out: a feature code, the end of its hours, or an administrator. */
@@ -341,6 +343,13 @@ export type EngineEvent = { readonly at: number } & (
       readonly endpoint: string;
       readonly now: SignedIn | null;
       readonly by: SignedBy;
+    }
+  /** A time condition was switched, or back for null; `by` is the extension of the phone. */
+  | {
+      readonly type: 'night_switch.changed';
+      readonly name: string;
+      readonly to: 'open' | 'closed' | null;
+      readonly by: string | null;
     }
   /** A wrong PIN at a shared phone; null for something that is no extension. */
   | { readonly type: 'phone.pin_refused'; readonly endpoint: string; readonly extension: string | null }
@@ -523,6 +532,11 @@ export interface PhoneVerbs {
   signOutPhone(endpoint: string, by: SignedBy, options?: CommandOptions): Promise<void>;
   /** Shows a person who is signed in at a shared phone as in no call there. */
   showIdleAtPhone(extension: string, options?: CommandOptions): Promise<void>;
+}
+/** Verb for night switches. It resolves and throws as those of `Engine`. */
+export interface SwitchVerbs {
+  /** Switches a time condition, or back to its hours for null; `night_switch.changed` follows. */
+  keepSwitch(name: string, to: 'open' | 'closed' | null, options?: CommandOptions): Promise<void>;
 }
 /** A call that the engine holds until the app of an extension registers. */
 export interface WakeRequest {

@@ -165,6 +165,8 @@ export interface ModelView {
   readonly features: ReadonlyMap<string, ExtensionFeatures>;
   /** Who is signed in at shared phones, by endpoint; the newest last. */
   readonly signed: ReadonlyMap<string, SignedIn>;
+  /** Switched time conditions, by name. */
+  readonly switched: ReadonlyMap<string, 'open' | 'closed'>;
   /** Undefined for an extension that is not an agent: in no queue's list and no member of one. */
   agent(extension: string): LiveAgent | undefined;
   /** All agents, sorted by extension. */
@@ -309,6 +311,13 @@ export interface PresenceSaid {
   readonly people: ReadonlyMap<string, Said | null>;
 }
 
+/** Extensions with an app that a push wakes; replaces the former ones. */
+export interface PushWakeable {
+  readonly type: 'push.wakeable';
+  readonly at: number;
+  readonly extensions: ReadonlySet<string>;
+}
+
 /** Input of a step: facts of the engine, and decisions of the service. */
 export type ModelInput =
   | EngineEvent
@@ -317,7 +326,8 @@ export type ModelInput =
   | CallerTaken
   | CustomerFound
   | AgentInput
-  | PresenceSaid;
+  | PresenceSaid
+  | PushWakeable;
 
 /** The live model as its driver sees it: facts in, domain events out. Deterministic; never throws for an unexpected fact. */
 export interface LiveModel {

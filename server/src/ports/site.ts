@@ -87,7 +87,8 @@ export type CodeAction =
         | 'pick_up_extension'
         | 'block_caller'
         | 'sign_in'
-        | 'sign_out';
+        | 'sign_out'
+        | 'night_switch';
     }
   | { readonly action: 'set' | 'clear'; readonly setting: CallSetting };
 /** One row of features/feature-codes; the source of the dialplan, the docs table and the console list. */

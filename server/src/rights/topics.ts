@@ -75,6 +75,7 @@ export function topicsOf(event: DomainEvent): readonly string[] {
       return ['trunks'];
     case 'network':
     case 'phone':
+    case 'night_switch':
     case 'certificate':
       return ['system'];
     case 'engine':

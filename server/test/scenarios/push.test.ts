@@ -199,7 +199,13 @@ describe('push', () => {
     assert.deepEqual([calls[0]?.direction, calls[0]?.device_type, stats.missed_calls], ['in', 'mobil', 0]);
     await until('the app is asleep again', async () => {
       await _woken[Symbol.asyncDispose]();
-      return (await person.contact('1009')).mob_webrtc_status === 'UNAVAILABLE';
+      const { mob_webrtc_status, presence, status } = await person.contact('1009');
+      if (mob_webrtc_status !== 'UNAVAILABLE') return false;
+      assert.deepEqual(
+        [presence.reachability, presence.summary, status],
+        ['push_only', 'available', 'online'],
+      );
+      return true;
     });
   });
 

@@ -107,6 +107,7 @@ const condition = (name: string) =>
       { maxLength: 3 },
     ),
     holidays: fc.subarray(['public']).map((h) => [...h]),
+    switched_by: fc.constant<string[]>([]),
     override: pick<'none' | 'open' | 'closed'>('none', 'none', 'none', 'open', 'closed'),
     // A loop ends without regard to the time.
     when_open: final,

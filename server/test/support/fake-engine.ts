@@ -362,6 +362,9 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
       return model.view.features;
     },
     changedSince: (since) => changes.filter((c) => c.version > since).map((c) => c.extension),
+    get switched() {
+      return model.view.switched;
+    },
     get signed() {
       return model.view.signed;
     },

@@ -11,6 +11,7 @@ import type {
   PushVerbs,
   QueueVerbs,
   SipRefusal,
+  SwitchVerbs,
   WakeRequest,
 } from '../../ports/engine.ts';
 import { callerActions } from './actions/callers.ts';
@@ -18,6 +19,7 @@ import { callActions } from './actions/calls.ts';
 import { storeActions } from './actions/customers.ts';
 import { featureActions } from './actions/features.ts';
 import { memberActions } from './actions/members.ts';
+import { switchActions } from './actions/switches.ts';
 import { phoneActions } from './actions/phones.ts';
 import { memberOf } from './events/names.ts';
 import type { SystemEvent } from './events/system.ts';
@@ -38,7 +40,16 @@ export interface AsteriskEngineOptions extends LinkOptions {
   readonly buffer?: number;
 }
 export interface AsteriskEngine
-  extends Engine, CallVerbs, QueueVerbs, FeatureVerbs, CustomerVerbs, CallerRuleVerbs, PhoneVerbs, PushVerbs {
+  extends
+    Engine,
+    CallVerbs,
+    QueueVerbs,
+    FeatureVerbs,
+    CustomerVerbs,
+    CallerRuleVerbs,
+    PhoneVerbs,
+    PushVerbs,
+    SwitchVerbs {
   /** For support: the last unreadable frames, newest last. */
   malformed(): readonly string[];
   /** Places a test call, which stream, history and live view leave out. */
@@ -64,6 +75,7 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
   const system = (event: SystemEvent): void => {
     if (event.type === 'reload') link.reloaded();
     else if (event.type === 'features') changed.read(event.extension);
+    else if (event.type === 'switch') flow.receive({ at: clock.now(), ...event.fact });
     else if (event.type === 'phone') flow.receive({ at: clock.now(), ...event.fact });
     else if (event.type === 'wake') options.wake?.(event.request);
     else if (event.type === 'refusal') options.refused?.(event.refusal);
@@ -115,6 +127,7 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
     },
     ...memberActions(requireActions),
     ...phoneActions(requireActions, (fact) => flow.receive({ at: clock.now(), ...fact })),
+    ...switchActions(requireActions, (fact) => flow.receive({ at: clock.now(), ...fact })),
     ...callActions(requireActions),
     ...featureActions(requireActions, toldFeatures),
     ...storeActions(requireActions, (work) => link.aside(work)),

@@ -47,6 +47,8 @@ const base: EngineSnapshot = {
   bridged: [{ bridge: b, channel: id(1), holding: false }],
   held_here: [id(1)],
   parked: [{ channel: id(2), slot: '701', lot: 'l', since: 0 }],
+  signed: new Map([['desk_1', { extension: '1001', since: 1 }]]),
+  switches: new Map([['office', 'closed']]),
   trunks: [
     {
       endpoint: 'trunk-north',
@@ -92,6 +94,11 @@ const FACTS: [EngineEvent, number][] = [
   [features('1002', 1), 1],
   [features('1001', 0), 1],
   [features('1002', 0), 0],
+  [{ at: 0, type: 'phone.signed', endpoint: 'desk_2', now: { extension: '1002', since: 1 }, by: 'code' }, 1],
+  [{ at: 0, type: 'phone.signed', endpoint: 'desk_1', now: null, by: 'code' }, 1],
+  [{ at: 0, type: 'phone.pin_refused', endpoint: 'desk_1', extension: null }, 0],
+  [{ at: 0, type: 'night_switch.changed', name: 'office', to: 'open', by: null }, 1],
+  [{ at: 0, type: 'night_switch.changed', name: 'office', to: null, by: null }, 1],
 ];
 
 test('mirror - each fact changes what it says and nothing else', () => {
@@ -110,7 +117,18 @@ test('mirror - a snapshot comes out as it went in, and replaces all there was', 
   const mirror = new Mirror();
   for (const [event] of FACTS) mirror.apply(event);
   mirror.load(base);
-  const { channels, bridged, held_here, parked, queues, devices, features: kept, trunks } = base;
+  const {
+    channels,
+    bridged,
+    held_here,
+    parked,
+    queues,
+    devices,
+    features: kept,
+    trunks,
+    signed,
+    switches,
+  } = base;
   assert.deepEqual(mirror.parts(), {
     channels,
     bridged,
@@ -120,6 +138,8 @@ test('mirror - a snapshot comes out as it went in, and replaces all there was', 
     devices,
     features: kept,
     trunks,
+    signed,
+    switches,
   });
 });
 

@@ -37,6 +37,7 @@ export class Mirror implements Known {
   #features = new Map<string, ExtensionFeatures>();
   #trunks = new Map<string, EngineTrunk>();
   #signed = new Map<string, SignedIn>();
+  #switches = new Map<string, 'open' | 'closed'>();
 
   channel(id: ChannelId): EngineChannel | undefined {
     return this.#channels.get(id);
@@ -149,6 +150,10 @@ export class Mirror implements Known {
         if (e.features.changed_at === 0) this.#features.delete(e.extension);
         else this.#features.set(e.extension, e.features);
         return;
+      case 'night_switch.changed':
+        if (e.to === null) this.#switches.delete(e.name);
+        else this.#switches.set(e.name, e.to);
+        return;
       case 'phone.signed':
         if (e.now === null) this.#signed.delete(e.endpoint);
         else this.#signed.set(e.endpoint, e.now);
@@ -190,6 +195,7 @@ export class Mirror implements Known {
     this.#features = other.#features;
     this.#trunks = other.#trunks;
     this.#signed = other.#signed;
+    this.#switches = other.#switches;
   }
 
   load(s: EngineSnapshot): void {
@@ -207,13 +213,23 @@ export class Mirror implements Known {
     for (const d of s.devices) this.#devices.set(d.endpoint, d.state);
     for (const [extension, f] of s.features ?? []) this.#features.set(extension, f);
     for (const trunk of s.trunks ?? []) this.#trunks.set(trunk.endpoint, trunk);
+    for (const [name, to] of s.switches ?? []) this.#switches.set(name, to);
     for (const [endpoint, now] of s.signed ?? []) this.#signed.set(endpoint, now);
   }
 
   /** The mirrored state in the form of a snapshot. */
   parts(): Pick<
     EngineSnapshot,
-    'channels' | 'bridged' | 'held_here' | 'parked' | 'queues' | 'devices' | 'features' | 'trunks' | 'signed'
+    | 'channels'
+    | 'bridged'
+    | 'held_here'
+    | 'parked'
+    | 'queues'
+    | 'devices'
+    | 'features'
+    | 'trunks'
+    | 'signed'
+    | 'switches'
   > {
     return {
       channels: [...this.#channels.values()],
@@ -230,6 +246,7 @@ export class Mirror implements Known {
       features: new Map(this.#features),
       trunks: [...this.#trunks.values()],
       signed: new Map(this.#signed),
+      switches: new Map(this.#switches),
     };
   }
 
@@ -241,6 +258,7 @@ export class Mirror implements Known {
     n += differences(this.#parked, fresh.#parked, (a, b) => a.slot === b.slot);
     n += differences(this.#devices, fresh.#devices, (a, b) => a === b);
     n += differences(this.#features, fresh.#features, (a, b) => a.changed_at === b.changed_at);
+    n += differences(this.#switches, fresh.#switches, (a, b) => a === b);
     n += differences(this.#signed, fresh.#signed, (a, b) => a.extension === b.extension);
     n += differences(this.#queues, fresh.#queues, (a, b) => a.strategy === b.strategy);
     for (const [name, queue] of fresh.#queues) {

@@ -24,6 +24,7 @@ import { parkedRow } from './events/parking.ts';
 import { memberRow } from './events/queue-member.ts';
 import { contactRow, isTrunk, registrationRow } from './events/trunk.ts';
 import { readSigned } from './actions/phones.ts';
+import { readSwitches } from './actions/switches.ts';
 import { readFeatures } from './actions/features-store.ts';
 
 /*
@@ -232,6 +233,7 @@ export const readSnapshot = async (
   );
   const features = await readFeatures(ami, null, signal);
   const signed = await readSigned(ami, signal);
+  const switches = await readSwitches(ami, signal);
 
   return {
     began_at,
@@ -249,6 +251,7 @@ export const readSnapshot = async (
       trunks,
       features,
       signed,
+      switches,
     },
   };
 };
@@ -300,6 +303,7 @@ export const stillNews = (
       case 'trunk.registration':
       case 'extension.features':
       case 'phone.signed':
+      case 'night_switch.changed':
         return e.at >= began_at;
       case 'engine.link':
       case 'engine.snapshot':

@@ -8,6 +8,7 @@ import type {
   Engine,
   FeatureVerbs,
   PhoneVerbs,
+  SwitchVerbs,
   PushVerbs,
   QueueVerbs,
 } from '../../ports/engine.ts';
@@ -24,6 +25,7 @@ export interface CommandVerbs
     CustomerVerbs,
     CallerRuleVerbs,
     PhoneVerbs,
+    SwitchVerbs,
     PushVerbs {}
 
 const notSimulated = (what: string): ServiceError =>
@@ -72,6 +74,10 @@ export const commandVerbs = (
       throw notSimulated('sign out phones');
     }, options),
   showIdleAtPhone: () => Promise.resolve(),
+  keepSwitch: (_name, _to, options) =>
+    command(() => {
+      throw notSimulated('night switches');
+    }, options),
   placeCall: (call, options) => command(() => world.place(call), options),
   hangup: (channel, options) => command(() => world.hangup(channel), options),
   blindTransfer: (channel, number, options) => command(() => world.blindTransfer(channel, number), options),

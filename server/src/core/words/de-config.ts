@@ -154,6 +154,10 @@ export const config: Readonly<Record<string, string>> = {
   'a shared phone has no extensions: people sign in at it':
     'ein gemeinsames Telefon hat keine Nebenstellen: Personen melden sich daran an',
   'it needs at least one, or must be shared': 'es braucht mindestens eine oder muss gemeinsam genutzt sein',
+  'it needs a number to be switched by phone':
+    'es braucht eine Nummer, um per Telefon umgeschaltet zu werden',
+  'no time condition of this name can be switched by phone':
+    'keine Zeitbedingung dieses Namens lässt sich per Telefon umschalten',
   'it is generated; null makes a new one': 'es wird erzeugt; null macht ein neues',
   'this network is {0} already': 'dieses Netz ist schon {0}',
   'phone {0} has this MAC address': 'das Telefon {0} hat diese MAC-Adresse',

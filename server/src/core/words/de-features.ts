@@ -292,6 +292,7 @@ export const features: Readonly<Record<string, string>> = {
   'too many requests for files that are not there': 'zu viele Anfragen nach Dateien, die es nicht gibt',
   'the phone {0} is not shared: nobody signs in there':
     'das Telefon {0} wird nicht gemeinsam genutzt: daran meldet sich niemand an',
+  'no phone can switch a time condition {0}': 'kein Telefon kann eine Zeitbedingung {0} umschalten',
   'not a shared phone': 'kein gemeinsames Telefon',
   'the endpoint or the event is not valid': 'der Endpunkt oder das Ereignis ist nicht gültig',
   'private_key: it cannot be read': 'private_key: er kann nicht gelesen werden',

@@ -149,6 +149,9 @@ export const config: Readonly<Record<string, string>> = {
   'a shared phone has no extensions: people sign in at it':
     'ortak bir telefonun dahilisi olmaz: kişiler orada oturum açar',
   'it needs at least one, or must be shared': 'en az bir tane gerekir ya da ortak olmalıdır',
+  'it needs a number to be switched by phone': 'telefonla değiştirilebilmesi için bir numara gerekir',
+  'no time condition of this name can be switched by phone':
+    'bu adda telefonla değiştirilebilen bir zaman koşulu yok',
   'it is generated; null makes a new one': 'kendiliğinden üretilir; null yenisini yapar',
   'this network is {0} already': 'bu ağ zaten {0}',
   'phone {0} has this MAC address': '{0} telefonunda bu MAC adresi var',

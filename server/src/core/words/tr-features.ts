@@ -277,6 +277,7 @@ export const features: Readonly<Record<string, string>> = {
   'there is nothing that this phone could be asked with': 'bu telefona gönderilebilecek bir istek yok',
   'too many requests for files that are not there': 'var olmayan dosyalar için çok fazla istek',
   'the phone {0} is not shared: nobody signs in there': '{0} telefonu ortak değil: orada kimse oturum açmaz',
+  'no phone can switch a time condition {0}': 'hiçbir telefon {0} zaman koşulunu değiştiremez',
   'not a shared phone': 'ortak bir telefon değil',
   'the endpoint or the event is not valid': 'uç nokta ya da olay geçerli değil',
   'private_key: it cannot be read': 'private_key: okunamıyor',

@@ -70,6 +70,14 @@ export const FEATURE_CODES: readonly FeatureCode[] = [
     does: { action: 'sign_out' },
   },
   {
+    id: 'night.switch',
+    patterns: ['_*28X.'],
+    title: 'Night switch',
+    about:
+      '`*28<number of a time condition>` switches it to the other side than now, and back to its hours when dialled again. Only extensions that the time condition names.',
+    does: { action: 'night_switch' },
+  },
+  {
     id: 'dnd.on',
     patterns: ['*78'],
     title: 'Do not disturb',

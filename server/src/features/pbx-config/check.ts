@@ -328,6 +328,11 @@ function* unknownCodes(model: Model, { codes }: House): Generator<Found> {
   for (const object of model.of('feature_code').values())
     if (!codes.has(object.key)) yield [object, 'id', 'the exchange has no such feature code'];
 }
+function* nightSwitches(model: Model): Generator<Found> {
+  for (const object of model.of('time_condition').values())
+    if (object.body.switched_by.length > 0 && object.body.number === null)
+      yield [object, 'number', 'it needs a number to be switched by phone'];
+}
 /** Phones with the same MAC address or without templates, and keys for missing objects. */
 function* phones(model: Model, { hasVendor }: House): Generator<Found> {
   const macs = new Map<string, string>();
@@ -356,6 +361,11 @@ function* phones(model: Model, { hasVendor }: House): Generator<Found> {
         yield [object, path, say`there is no ${wordOf(does)} ${JSON.stringify(value)}`];
       if (does === 'speed_dial' && !/^\+?[0-9*#]{1,32}$/.test(value))
         yield [object, path, 'not 1 to 32 of 0-9 * #, with or without a + in front'];
+      if (
+        does === 'night_switch' &&
+        !((model.of('time_condition').get(value)?.body.switched_by.length ?? 0) > 0)
+      )
+        yield [object, path, 'no time condition of this name can be switched by phone'];
       const slot = Number(value);
       if (does === 'parking_slot' && !lots.some((lot) => slot >= lot.first_slot && slot <= lot.last_slot))
         yield [object, path, 'no parking lot has this slot'];
@@ -380,6 +390,7 @@ export function checkModel(model: Model, house: House): readonly Finding[] {
     alike(model, house),
     unknownCodes(model, house),
     phones(model, house),
+    nightSwitches(model),
   ];
   for (const found of rules)
     for (const [object, path, said] of found)

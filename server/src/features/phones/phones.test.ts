@@ -56,6 +56,7 @@ async function rig(t: TestContext, plain: readonly string[] = []) {
         sharedEndpoint: ({ id }) => `desk_${id}`,
         person: () => ({ name: site.name, password: 'p-a-s-s', srtp: 'off' }),
         queue: () => undefined,
+        nightSwitch: () => undefined,
         offset: '+1',
         ldap: null,
         pickup: '**',

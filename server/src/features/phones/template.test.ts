@@ -69,6 +69,7 @@ test('phones - the templates of every vendor are filled with hostile names, and 
       {
         person: (e) => (e === '1009' ? undefined : { name, password: `secret-${e}`, srtp: 'off' }),
         queue: () => undefined,
+        nightSwitch: () => undefined,
         offset: '+1',
         ldap: null,
         pickup: '**',

@@ -63,6 +63,8 @@ export interface SiteValues {
     | { readonly name: string; readonly password: string; readonly srtp: 'off' | 'offered' | 'required' }
     | undefined;
   readonly queue: (name: string) => { readonly number: string; readonly title: string } | undefined;
+  /** What is dialled to switch a time condition; undefined where no phone can. */
+  readonly nightSwitch: (name: string) => { readonly code: string; readonly title: string } | undefined;
   readonly offset: string;
   /** Null where phones do not read the phonebook by LDAP. */
   readonly ldap: { readonly port: number; readonly base: string } | null;
@@ -101,6 +103,10 @@ export function valuesOf(
     if (does === 'extension') {
       const person = site.person(value);
       return person === undefined ? [] : [{ ...key, label: label ?? person.name, pickup: site.pickup }];
+    }
+    if (does === 'night_switch') {
+      const at = site.nightSwitch(value);
+      return at === undefined ? [] : [{ ...key, value: at.code, label: label ?? at.title }];
     }
     if (does !== 'queue') return [key];
     const queue = site.queue(value);

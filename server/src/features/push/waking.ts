@@ -7,11 +7,14 @@ import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { PushVerbs, WakeRequest } from '../../ports/engine.ts';
+import type { PushWakeable } from '../../ports/live.ts';
 import type { Push } from './service.ts';
 
 export interface WakingDeps {
   readonly push: Push;
   readonly engine: PushVerbs;
+  /** Reports the extensions with an app to the live model. */
+  readonly tell: (input: PushWakeable) => void;
   /** Longest time for which a call is held, in seconds. */
   readonly wait_seconds: number;
   readonly clock: Clock;
@@ -21,6 +24,8 @@ export interface WakingDeps {
 export class Waking {
   readonly #deps: WakingDeps;
   readonly #copy: EngineCopy;
+  /** Before the first connect nothing may be reported. */
+  #begun = false;
 
   constructor(deps: WakingDeps) {
     this.#deps = deps;
@@ -29,10 +34,15 @@ export class Waking {
       failed: 'extensions with an app could not be stored in the engine',
       ...deps,
     });
-    deps.push.onChange(() => this.#copy.changed());
+    deps.push.onChange(() => {
+      this.#copy.changed();
+      if (this.#begun) this.#report();
+    });
   }
   /** The engine is there again. */
   again(): void {
+    this.#begun = true;
+    this.#report();
     this.#copy.again();
   }
   /** The dialplan holds a call for an app. */
@@ -53,6 +63,10 @@ export class Waking {
     return this.#copy.close();
   }
 
+  #report(): void {
+    const { clock, push, tell } = this.#deps;
+    tell({ type: 'push.wakeable', at: clock.now(), extensions: push.wakeable() });
+  }
   /** A call that has ended meanwhile has no channel that could be answered. */
   #answer(channel: string, seconds: number | null): void {
     this.#deps.engine.answerWake(channel, seconds, { signal: this.#copy.signal }).catch((error: unknown) => {

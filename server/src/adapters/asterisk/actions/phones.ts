@@ -2,44 +2,28 @@ import { ServiceError } from '../../../core/errors.ts';
 import type { CommandOptions, PhoneVerbs, SignedIn } from '../../../ports/engine.ts';
 import { ACTION_MS } from '../ami/connection.ts';
 import type { AmiConnection } from '../ami/connection.ts';
-import { header } from '../ami/frame.ts';
-import type { Frame } from '../ami/frame.ts';
 import { AT, AWAY, IDLE, PHONES, SHARED_PHONE, atPhoneState } from '../conf/shared-phone-contexts.ts';
 import { dialled } from '../conf/text.ts';
 import type { PhoneFact } from '../events/system.ts';
+import { storeRows } from './store-rows.ts';
 
 /*
  * PJSIPNotify  Endpoint Variable(name=value, more than one joined by ,)   sent to every contact address of the endpoint
- * DBGetTree    Family    DBGetTreeResponse: Key(/family/key) Val
  * DBDel        Family Key
  * Setvar       Variable(a function) Value, without a channel
  */
 const EVENT = /^[a-z-]{1,40}(?:;[a-z]{1,20}=[a-z]{1,20})?$/;
 const ENDPOINT = /^[0-9a-z_-]{1,40}$/;
-const key = header('Key');
-const value = header('Val');
 
-async function rows(
-  ami: Pick<AmiConnection, 'list'>,
-  Family: string,
-  signal: AbortSignal | undefined,
-): Promise<Map<string, string>> {
-  const found = new Map<string, string>();
-  const row = (_event: string, frame: Frame): void => {
-    found.set((frame.get(key) ?? '').slice(Family.length + 2), frame.get(value) ?? '');
-  };
-  await ami.list('DBGetTree', { Family }, row, signal === undefined ? {} : { signal });
-  return found;
-}
 /** Who is signed in at shared phones, by endpoint. Throws `ListVoid`. */
 export async function readSigned(
   ami: Pick<AmiConnection, 'list'>,
   signal?: AbortSignal,
 ): Promise<Map<string, SignedIn>> {
-  const phones = await rows(ami, PHONES, signal);
+  const phones = await storeRows(ami, PHONES, signal);
   const signed = new Map<string, SignedIn>();
   if (phones.size === 0) return signed;
-  const at = await rows(ami, AT, signal);
+  const at = await storeRows(ami, AT, signal);
   for (const [endpoint, text] of phones) {
     const [, extension = '', since] = /^([0-9]{1,20})-([0-9]{1,16})$/.exec(text) ?? [];
     // Both keys must agree, as for the dialplan.

@@ -10,6 +10,7 @@
  * - context `pickup-group`: `Gosub(pickup-group,<extension>,1)` leaves the pick-up group of an extension that has one; extensions
  *   in `pickup-everywhere` may pick up every call. Test with `DIALPLAN_EXISTS` before;
  * - context `may-block`: the extensions that may block callers; `Gosub(block-last,s,1)` blocks the last one of the caller and leaves its digits in `GOSUB_RETVAL`;
+ * - context `switches`, where time conditions can be switched: `Gosub(switches,<number>,1)` leaves 1, nothing or `refused`;
  * - contexts `sign-in` and `sign-out`, where the site has shared phones; `OFFHOOK_TYPED` is the extension that signs in;
  * - context `keep-feature`: `Gosub(keep-feature,s,1(<key>,<value>))` keeps what the caller set for its own calls, an empty value
  *   for nothing, and tells the service.
@@ -203,6 +204,17 @@ export function codeSteps(does: CodeAction, site: Site): readonly DialplanStep[]
       return site.shared_phones.length === 0
         ? noPhone
         : [{ app: 'Gosub', data: 'sign-out,s,1' }, { app: 'Hangup' }];
+    case 'night_switch':
+      return [
+        ...checkCaller,
+        { app: 'GotoIf', data: '${DIALPLAN_EXISTS(switches,${EXTEN:3},1)}?:refused' },
+        { app: 'Gosub', data: 'switches,${EXTEN:3},1' },
+        { app: 'GotoIf', data: '$["${GOSUB_RETVAL}" = "refused"]?refused' },
+        { app: 'Answer' },
+        { app: 'Playback', data: '${IF(${LEN(${GOSUB_RETVAL})}?activated:de-activated)}' },
+        { app: 'Hangup' },
+        ...nothing,
+      ];
     case 'set': {
       const { setting } = does;
       const kept = setting === 'dnd' ? [keep(setting, '1')] : [...checkNumber, keep(setting, '${EXTEN:3}')];

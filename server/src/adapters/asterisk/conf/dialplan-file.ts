@@ -23,6 +23,7 @@ import type { RecordingSteps } from './recording-contexts.ts';
 import { languageContexts } from './language-contexts.ts';
 import { outboundInclude, trunkContexts } from './route-contexts.ts';
 import { atPhoneState, sharedPhoneContexts } from './shared-phone-contexts.ts';
+import { switchContexts, switchHints } from './switch-contexts.ts';
 import { soundGlobals, soundStep } from './sounds.ts';
 import { QUEUE_LEFT } from './cel-format.ts';
 import { conf, dialled, dialledKey, joined, pattern, slug, whole } from './text.ts';
@@ -298,12 +299,14 @@ ${numbersOf(REACH)}${outboundInclude(site)}`,
       languageContexts(site),
       selfServiceContexts,
       sharedPhoneContexts(site),
+      switchContexts(site),
       wakeContexts,
       context(conf`hints`, [
         ...patterns.map((p) => hint(p, EXTEN, KINDS, atShared)),
         ...few.map((e) => hint(e.number, e.number, e.kinds, atShared)),
         ...site.queues.map(queueHint),
         ...site.parking_lots.flatMap(slotHints),
+        ...switchHints(site),
       ]),
     ],
     '',

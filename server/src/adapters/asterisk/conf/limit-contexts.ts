@@ -11,7 +11,6 @@ import type { CallPlan } from '../../../routing/plan.ts';
 import { at, context, exten } from './dialplan-text.ts';
 import { conf, dialled, joined, outside, slug, timeZone, whole, word } from './text.ts';
 import type { ConfText } from './text.ts';
-import { openContext } from './time-contexts.ts';
 
 const nothing = conf``;
 const EXTEN = conf`$\{EXTEN}`;
@@ -186,15 +185,12 @@ const concerned = (number: ConfText, kind: ConfText): ConfText =>
 export function limitSteps(plan: CallPlan, zone: string, recorded: boolean): LimitSteps {
   const limits = plan.site.call_limits;
   if (limits.length === 0) return NONE;
-  const conditions = limits.flatMap(({ name, hours }) => {
-    if (hours === null) return [];
-    const found = plan.site.time_conditions.find((t) => t.name === hours);
-    if (found !== undefined) return [found];
-    throw new ServiceError(
-      'invalid_request',
-      `call limit ${name}: there is no time condition ${JSON.stringify(hours)}`,
-    );
-  });
+  for (const { name, hours } of limits)
+    if (hours !== null && !plan.site.time_conditions.some((t) => t.name === hours))
+      throw new ServiceError(
+        'invalid_request',
+        `call limit ${name}: there is no time condition ${JSON.stringify(hours)}`,
+      );
   const ofClass = (name: (typeof ROUTE_CLASSES)[number]): ConfText => {
     const own = limits.filter((l) => (l.classes as readonly string[]).includes(name));
     if (own.length === 0) return nothing;
@@ -229,7 +225,6 @@ export function limitSteps(plan: CallPlan, zone: string, recorded: boolean): Lim
     answered: () => conf`U(outside-answered)`,
     contexts: joined(
       [
-        ...new Set(conditions.map((t) => openContext(t, plan, zone))),
         ...limits.map((l) => limitContext(l, timeZone(zone, 'the zone'))),
         ...limits.map(countries),
         ...limits

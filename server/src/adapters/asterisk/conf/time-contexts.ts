@@ -9,6 +9,7 @@ import type { CallPlan } from '../../../routing/plan.ts';
 import type { Opening } from '../../../routing/site-time.ts';
 import { counted, destinationSteps } from './destinations.ts';
 import { at, context, exten } from './dialplan-text.ts';
+import { switchSteps, switched } from './switch-contexts.ts';
 import { clock, conf, joined, slug, timeZone, whole, word } from './text.ts';
 import type { ConfText } from './text.ts';
 
@@ -57,15 +58,29 @@ function openingSteps(
   for (const key of t.holidays)
     if (!site.holidays.some((h) => h.name === key))
       throw new ServiceError('invalid_request', `${what}: there are no holidays ${JSON.stringify(key)}`);
+  const switching = switchSteps(t, site);
+  /** The side of the configuration, and the other one where a phone switched to it. */
+  const fixed = (side: readonly ConfText[], other: readonly ConfText[]): readonly ConfText[] =>
+    switching.length === 0
+      ? side
+      : [
+          ...switching,
+          at(side === open ? conf`open` : conf`closed`, conf`NoOp()`),
+          ...side,
+          at(side === open ? conf`closed` : conf`open`, conf`NoOp()`),
+          ...other,
+        ];
   const steps: Record<TimeCondition['override'], () => readonly ConfText[]> = {
-    open: () => open,
-    closed: () => closed,
+    open: () => fixed(open, closed),
+    closed: () => fixed(closed, open),
     none: () => [
+      ...switching,
       conf`Set(OFFHOOK_CLOCK=$\{STRFTIME(${NOW},${zone},%u-%Y%m%d-%H%M)})`,
       ...t.holidays.map(
         (h) => conf`GotoIf($\{DIALPLAN_EXISTS(days-${slug(h, `${what}: holidays`)},${DATE},1)}?holiday)`,
       ),
       ...t.hours.flatMap((h) => hours(h, `${what}: hours`)),
+      ...(switching.length === 0 ? [] : [at(conf`closed`, conf`NoOp()`)]),
       ...closed,
       at(conf`open`, conf`NoOp()`),
       ...open,
@@ -89,7 +104,7 @@ function timeCondition(t: TimeCondition, plan: CallPlan, zone: ConfText): ConfTe
   return context(conf`time-${name}`, [exten(conf`s`, [...counted, ...steps])]);
 }
 /** `Gosub(open-<name>,s,1)` leaves 1 in GOSUB_RETVAL while the time condition is open, else nothing. */
-export const openContext = (t: TimeCondition, plan: CallPlan, zone: string): ConfText =>
+const openContext = (t: TimeCondition, plan: CallPlan, zone: string): ConfText =>
   context(conf`open-${slug(t.name, 'the name of a time condition')}`, [
     exten(
       conf`s`,
@@ -120,11 +135,18 @@ function holidays(h: ConfigBody<'holidays'>): ConfText {
   );
 }
 
-export const timeContexts = (plan: CallPlan, zone: string): ConfText =>
-  joined(
+export function timeContexts(plan: CallPlan, zone: string): ConfText {
+  const { call_limits } = plan.site;
+  const asked = new Set([
+    ...switched(plan.site).map(({ name }) => name),
+    ...call_limits.flatMap(({ hours: of }) => of ?? []),
+  ]);
+  return joined(
     [
       ...plan.site.time_conditions.map((t) => timeCondition(t, plan, timeZone(zone, 'the zone'))),
       ...plan.site.holidays.map(holidays),
+      ...plan.site.time_conditions.filter((t) => asked.has(t.name)).map((t) => openContext(t, plan, zone)),
     ],
     '',
   );
+}

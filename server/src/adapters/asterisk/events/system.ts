@@ -4,6 +4,7 @@ import { header } from '../ami/frame.ts';
 import { SECURITY_EVENTS, refusalOf } from './security.ts';
 import { CHANGED } from '../conf/self-service-contexts.ts';
 import { SHARED_PHONE, SIGNED, SIGNED_BY, WRONG_PIN } from '../conf/shared-phone-contexts.ts';
+import { SWITCHED } from '../conf/switch-contexts.ts';
 import { WAKE, WAKING_CHANNEL } from '../conf/wake-contexts.ts';
 
 /*
@@ -12,6 +13,7 @@ import { WAKE, WAKING_CHANNEL } from '../conf/wake-contexts.ts';
  * Reload       Module Status
  * UserEvent    UserEvent(OffhookFeatures) Extension
  * UserEvent    UserEvent(OffhookPhone) Phone Extension Since(ms) Reason     UserEvent(OffhookWrongPin) Phone Extension
+ * UserEvent    UserEvent(OffhookSwitch) Switch To By
  * UserEvent    UserEvent(OffhookWake) Extension Waits(name of the channel) Call
  *
  * Shutdown: Cleanly Uncleanly; Restart: True False. Reload's Status: 0 success, 1 queued, 2 no such module, 3 error,
@@ -28,6 +30,9 @@ const EXTENSION = /^[0-9]{1,20}$/;
 const phone = header('Phone');
 const since = header('Since');
 const reason = header('Reason');
+const switchName = header('Switch');
+const switchTo = header('To');
+const switchBy = header('By');
 type WithoutTime<T> = T extends unknown ? Omit<T, 'at'> : never;
 export type PhoneFact = WithoutTime<EngineEventOf<'phone.signed' | 'phone.pin_refused'>>;
 const CALL = /^[A-Za-z0-9.-]{1,80}$/;
@@ -43,6 +48,8 @@ export type SystemEvent =
   | { readonly type: 'features'; readonly extension: string }
   /** The dialplan signed a person in at a shared phone, or out, or refused to. */
   | { readonly type: 'phone'; readonly fact: PhoneFact }
+  /** The dialplan switched a time condition. */
+  | { readonly type: 'switch'; readonly fact: SwitchFact }
   /** The dialplan holds a call for an app. */
   | { readonly type: 'wake'; readonly request: WakeRequest };
 
@@ -70,6 +77,15 @@ function phoneFact(frame: Frame): PhoneFact | null {
   return EXTENSION.test(who) && at !== '' ? without(frame, { extension: who, since: Number(at) }) : null;
 }
 
+export type SwitchFact = WithoutTime<EngineEventOf<'night_switch.changed'>>;
+function switchFact(frame: Frame): SwitchFact | null {
+  const name = frame.get(switchName) ?? '';
+  const [to, by] = [frame.get(switchTo) ?? '', frame.get(switchBy) ?? ''];
+  if (frame.get(userEvent) !== SWITCHED || !/^[a-z0-9_-]{1,64}$/.test(name)) return null;
+  if (to !== '' && to !== 'open' && to !== 'closed') return null;
+  return { type: 'night_switch.changed', name, to: to || null, by: EXTENSION.test(by) ? by : null };
+}
+
 /** Null for any other event. */
 export const systemEvent = (name: string, frame: Frame): SystemEvent | null => {
   switch (name) {
@@ -82,6 +98,8 @@ export const systemEvent = (name: string, frame: Frame): SystemEvent | null => {
     case 'UserEvent': {
       const fact = phoneFact(frame);
       if (fact !== null) return { type: 'phone', fact };
+      const switched = switchFact(frame);
+      if (switched !== null) return { type: 'switch', fact: switched };
       const who = frame.get(extension) ?? '';
       if (!EXTENSION.test(who)) return null;
       const name = frame.get(userEvent);

@@ -1,0 +1,23 @@
+import type { AmiConnection } from '../ami/connection.ts';
+import { header } from '../ami/frame.ts';
+import type { Frame } from '../ami/frame.ts';
+
+/*
+ * DBGetTree  Family    DBGetTreeResponse: Key(/family/key) Val
+ */
+const key = header('Key');
+const value = header('Val');
+
+/** Values of one family of the engine's own store, by key. Throws `ListVoid`. */
+export async function storeRows(
+  ami: Pick<AmiConnection, 'list'>,
+  Family: string,
+  signal: AbortSignal | undefined,
+): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  const row = (_event: string, frame: Frame): void => {
+    found.set((frame.get(key) ?? '').slice(Family.length + 2), frame.get(value) ?? '');
+  };
+  await ami.list('DBGetTree', { Family }, row, signal === undefined ? {} : { signal });
+  return found;
+}

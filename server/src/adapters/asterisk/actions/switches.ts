@@ -1,0 +1,45 @@
+import { ServiceError } from '../../../core/errors.ts';
+import type { SwitchVerbs } from '../../../ports/engine.ts';
+import { ACTION_MS } from '../ami/connection.ts';
+import type { AmiConnection } from '../ami/connection.ts';
+import { LIT, SWITCHES, UNLIT, switchState } from '../conf/switch-contexts.ts';
+import { slug } from '../conf/text.ts';
+import type { SwitchFact } from '../events/system.ts';
+import { storeRows } from './store-rows.ts';
+
+/*
+ * DBPut   Family Key Val
+ * DBDel   Family Key              an error where there is no such key
+ * Setvar  Variable(a function) Value, without a channel
+ */
+/** Switched time conditions, by name. Throws `ListVoid`. */
+export async function readSwitches(
+  ami: Pick<AmiConnection, 'list'>,
+  signal?: AbortSignal,
+): Promise<Map<string, 'open' | 'closed'>> {
+  const found = new Map<string, 'open' | 'closed'>();
+  for (const [name, to] of await storeRows(ami, SWITCHES, signal))
+    if (to === 'open' || to === 'closed') found.set(name, to);
+  return found;
+}
+/** The verb for night switches. `told` receives what the store has afterwards. */
+export const switchActions = (
+  actions: () => AmiConnection,
+  told: (fact: SwitchFact) => void,
+): SwitchVerbs => ({
+  async keepSwitch(name, to, { signal } = {}) {
+    // One verb is several actions, so none of them can use the given id.
+    const options = { ms: ACTION_MS.member, ...(signal === undefined ? {} : { signal }) };
+    const of = { Family: SWITCHES, Key: slug(name, 'the name of a time condition') };
+    if (to === null) await actions().action('DBDel', of, options);
+    else await actions().action('DBPut', { ...of, Val: to }, options);
+    const Variable = `DEVICE_STATE(${switchState(of.Key)})`;
+    await actions().action('Setvar', { Variable, Value: to === null ? UNLIT : LIT }, options);
+    const now = (await readSwitches(actions(), signal)).get(name) ?? null;
+    told({ type: 'night_switch.changed', name, to: now, by: null });
+    if (now !== to)
+      throw new ServiceError('store_unavailable', 'the engine cannot write to its store; is the disk full?', {
+        retry_after_seconds: 5,
+      });
+  },
+});

@@ -1,0 +1,94 @@
+/** Night switches as the engine has them, and switching one from here. */
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import type { NightSwitch } from '@offhook/contract/night-switches.ts';
+import { ServiceError, messageOf } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import { say } from '../../core/said.ts';
+import type { Audit } from '../../ports/audit.ts';
+import type { SwitchVerbs } from '../../ports/engine.ts';
+import type { LiveView } from '../../ports/live.ts';
+import type { Actor } from '../../ports/operations.ts';
+
+export interface NightSwitchDeps {
+  /** Time conditions with what may switch them. */
+  readonly conditions: () => readonly {
+    readonly name: string;
+    readonly title: string;
+    readonly number: string | null;
+    readonly switched_by: readonly string[];
+  }[];
+  readonly engine: SwitchVerbs;
+  readonly live: Pick<LiveView, 'live' | 'switched' | 'until'>;
+  readonly audit: Audit;
+  readonly log: Log;
+}
+const CONFIRM_MS = 3_000;
+
+export class NightSwitches {
+  readonly #deps: NightSwitchDeps;
+  #work: Promise<void> = Promise.resolve();
+  constructor(deps: NightSwitchDeps) {
+    this.#deps = deps;
+  }
+  get stale(): boolean {
+    return !this.#deps.live.live;
+  }
+  list(): NightSwitch[] {
+    const { conditions, live } = this.#deps;
+    return conditions()
+      .flatMap(({ name, title, number, switched_by }) =>
+        number === null || switched_by.length === 0
+          ? []
+          : [{ name, title, number, to: live.switched.get(name) ?? null }],
+      )
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  }
+  /** Resolves once the engine has it. Throws `not_found`, and what the engine throws. */
+  async set(actor: Actor, name: string, to: NightSwitch['to']): Promise<NightSwitch> {
+    const { audit, engine, live } = this.#deps;
+    if (!this.list().some((one) => one.name === name))
+      throw new ServiceError('not_found', say`no phone can switch a time condition ${name}`);
+    const who = actor.caller.extension || actor.caller.username;
+    const line = { action: 'night_switch.set', actor: who, object: name, ip: actor.ip };
+    await audit.record({ ...line, outcome: 'ok', detail: { to: to ?? 'hours' } });
+    await engine.keepSwitch(name, to);
+    await live.until(() => (live.switched.get(name) ?? null) === to, {
+      ms: CONFIRM_MS,
+      waitingFor: 'the night switch',
+    });
+    return this.list().find((one) => one.name === name)!;
+  }
+  /** Writes the line of what a phone switched. */
+  onEvent(event: DomainEvent): void {
+    if (event.type !== 'night_switch.changed' || event.data.by === null) return;
+    const { name, to, by } = event.data;
+    this.#after(async () => {
+      const detail = { to: to ?? 'hours' };
+      await this.#deps.audit.record({
+        action: 'night_switch.set',
+        actor: by,
+        object: name,
+        outcome: 'ok',
+        ip: null,
+        detail,
+      });
+    });
+  }
+  /** To be called after a change of the configuration: what can no longer be switched follows its hours. */
+  followSite(): void {
+    const { engine, live } = this.#deps;
+    const names = new Set(this.list().map(({ name }) => name));
+    for (const name of live.switched.keys())
+      if (!names.has(name)) this.#after(() => engine.keepSwitch(name, null));
+  }
+  async close(): Promise<void> {
+    await this.#work;
+  }
+  #after(step: () => Promise<void>): void {
+    this.#work = this.#work
+      .then(step)
+      .catch((error: unknown) =>
+        this.#deps.log.warn({ error: messageOf(error) }, 'a night switch is not followed'),
+      );
+  }
+}
