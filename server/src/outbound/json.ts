@@ -1,9 +1,12 @@
-import type { OutboundRequest, OutboundResult } from './transport.ts';
+import { ATTEMPT_TIMEOUT_MS } from './transport.ts';
+import type { OutboundRequest, OutboundResult, OutboundStream } from './transport.ts';
 
 /** Bytes of an answer that are read; a longer one is not JSON any more. */
 export const MAX_ANSWER_BYTES = 2_097_152;
 /** Bytes of a request's body, which is built from values of ours and of a file. */
 const MAX_BODY_BYTES = 1_048_576;
+/** Slowest upload that is waited for, in bytes a millisecond. */
+const UPLOAD_BYTES_PER_MS = 64;
 
 export type Send = (request: OutboundRequest, signal: AbortSignal) => Promise<OutboundResult>;
 export interface JsonRequest {
@@ -13,7 +16,16 @@ export interface JsonRequest {
   /** Sent as JSON; `form` is sent as a form instead. */
   readonly body?: unknown;
   readonly form?: Readonly<Record<string, string>>;
+  /** Sent in place of both. */
+  readonly upload?: Upload;
   readonly repeatable: boolean;
+}
+/** A body with a file in it. */
+export interface Upload {
+  readonly stream: OutboundStream;
+  readonly type: string;
+  /** The body without the file, for a trace. */
+  readonly shown: string;
 }
 /** Result of one JSON request. `reason` is null only where an answer was read. */
 export interface JsonResult {
@@ -33,7 +45,9 @@ export interface JsonResult {
 export function bodyOf({
   body,
   form,
-}: Pick<JsonRequest, 'body' | 'form'>): { text: string; type: string } | null {
+  upload,
+}: Pick<JsonRequest, 'body' | 'form' | 'upload'>): { text: string; type: string } | null {
+  if (upload !== undefined) return { text: upload.shown, type: upload.type };
   if (form !== undefined)
     return { text: new URLSearchParams(form).toString(), type: 'application/x-www-form-urlencoded' };
   return body === undefined ? null : { text: JSON.stringify(body), type: 'application/json' };
@@ -41,6 +55,7 @@ export function bodyOf({
 
 /** Sends a request and reads a JSON answer; never throws, never follows a redirect. */
 export async function sendJson(send: Send, request: JsonRequest, signal: AbortSignal): Promise<JsonResult> {
+  const { upload } = request;
   const body = bodyOf(request);
   if (body && Buffer.byteLength(body.text) > MAX_BODY_BYTES)
     return {
@@ -57,7 +72,8 @@ export async function sendJson(send: Send, request: JsonRequest, signal: AbortSi
       method: request.method,
       url: request.url,
       headers: { accept: 'application/json', ...(body && { 'content-type': body.type }), ...request.headers },
-      ...(body && { body: body.text }),
+      ...(body && { body: upload?.stream ?? body.text }),
+      ...(upload && { timeout_ms: ATTEMPT_TIMEOUT_MS + upload.stream.bytes / UPLOAD_BYTES_PER_MS }),
       max_bytes: MAX_ANSWER_BYTES,
       repeatable: request.repeatable,
     },

@@ -8,7 +8,7 @@ import { until } from '../../test/support/until.ts';
 import { createGuard } from './address-guard.ts';
 import type { Address } from './address-guard.ts';
 import { ATTEMPT_TIMEOUT_MS, Transport } from './transport.ts';
-import type { OutboundRequest } from './transport.ts';
+import type { OutboundRequest, OutboundStream } from './transport.ts';
 
 interface Received {
   readonly method: string;
@@ -264,4 +264,61 @@ test('outbound - the guard judges the whole address of each request', async (t) 
     assert.match(error!, /^url: /, url);
   }
   assert.equal(server.connections, 0);
+});
+
+/** A body of many pieces, in each of which `at` may throw. */
+const streamOf = (bytes: number, at: (sent: number) => void = () => undefined): OutboundStream => ({
+  bytes,
+  async *read() {
+    for (let sent = 0; sent < bytes; sent += 65_536) {
+      at(sent);
+      yield Buffer.alloc(Math.min(65_536, bytes - sent), 'x');
+    }
+  },
+});
+
+test('outbound - a body that is read while it is sent arrives whole, also over a kept connection that was reset', async (t) => {
+  const server = await startServer(t, resetsLater());
+  const { send } = rig(t);
+  const body = streamOf(1_000_001);
+  assert.equal((await send(server.url, { method: 'POST', body })).kind, 'answered');
+  assert.equal(server.received[0]!.body.length, 1_000_001);
+  assert.equal(server.received[0]!.headers['content-length'], '1000001');
+  server.answer = ok;
+  assert.equal((await send(server.url, { method: 'PUT', body, repeatable: true })).kind, 'answered');
+  assert.equal(server.received.at(-1)!.body.length, 1_000_001);
+});
+
+test('outbound - a file that cannot be read to its end, and an answer before the end of the body', async (t) => {
+  const server = await startServer(t, ok);
+  const { send } = rig(t);
+  const broken = streamOf(500_000, (sent) => {
+    if (sent > 200_000) throw new Error('the file was deleted');
+  });
+  const lost = await send(server.url, { method: 'POST', body: broken });
+  assert.deepEqual([lost.kind, lost.error, server.received.length], ['unknown', 'the file was deleted', 0]);
+  const refuses = http.createServer((_request, response) => void response.writeHead(413).end('too large'));
+  await new Promise<void>((resolve) => refuses.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    refuses.closeAllConnections();
+    refuses.close();
+  });
+  const url = `http://127.0.0.1:${(refuses.address() as AddressInfo).port}/`;
+  let read = 0;
+  const early = await send(url, { method: 'POST', body: streamOf(500_000_000, (sent) => (read = sent)) });
+  assert.deepEqual([early.kind, early.status], ['answered', 413]);
+  assert.ok(read < 100_000_000, `${read} bytes were read`);
+});
+
+test('outbound - a request with a limit of its own waits that long', async (t) => {
+  const server = await startServer(t, () => undefined);
+  const { send, clock } = rig(t);
+  let ended = false;
+  const sent = send(server.url, { method: 'POST', body: streamOf(10), timeout_ms: 60_000 });
+  void sent.then(() => (ended = true));
+  await until('the request', () => server.received.length === 1);
+  await clock.advance(ATTEMPT_TIMEOUT_MS + 1);
+  assert.equal(ended, false);
+  await clock.advance(50_000);
+  assert.deepEqual([(await sent).kind, (await sent).error], ['unknown', 'no answer within 60 s']);
 });

@@ -3,6 +3,7 @@ import https from 'node:https';
 import dns from 'node:dns/promises';
 import net from 'node:net';
 import type { LookupFunction, Socket } from 'node:net';
+import { Readable, pipeline } from 'node:stream';
 import { messageOf } from '../core/errors.ts';
 import { Queue } from '../core/queue.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -13,11 +14,19 @@ export interface OutboundRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'PROPFIND' | 'REPORT';
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | OutboundStream;
   /** Bytes of the answer's body that are kept; a longer body is cut there and costs its connection. */
   readonly max_bytes: number;
   /** True if the target may get it twice; only then it is sent again after a kept connection was reset. */
   readonly repeatable: boolean;
+  /** Limit of the whole request; `ATTEMPT_TIMEOUT_MS` without it. */
+  readonly timeout_ms?: number;
+}
+/** A body that is read while it is sent, such as a file. */
+export interface OutboundStream {
+  readonly bytes: number;
+  /** Exactly `bytes`; each call reads from the beginning. */
+  read(): AsyncIterable<Uint8Array>;
 }
 /** Result of one request. `status` is null where no answer came; then `error` names the reason. */
 export interface OutboundResult {
@@ -48,6 +57,8 @@ export function createResolve(): Resolve {
   return (host) => queue.run(() => dns.lookup(host, { all: true }));
 }
 
+const bytesOf = (body: string | OutboundStream): number =>
+  typeof body === 'string' ? Buffer.byteLength(body) : body.bytes;
 const failed = (sent: boolean, error: string): Untimed => ({
   kind: sent ? 'unknown' : 'unsent',
   status: null,
@@ -87,7 +98,7 @@ export class Transport {
   get under_way(): number {
     return this.#underWay;
   }
-  /** Sends a request and reads its answer within `ATTEMPT_TIMEOUT_MS`; never throws. Aborting `signal` ends it. */
+  /** Sends a request and reads its answer within `timeout_ms`; never throws. Aborting `signal` ends it. */
   async send(request: OutboundRequest, signal: AbortSignal): Promise<OutboundResult> {
     const began = performance.now();
     this.#underWay += 1;
@@ -95,8 +106,9 @@ export class Transport {
     const over = (): void => stop.abort(signal.reason);
     signal.addEventListener('abort', over, { once: true });
     const waiting = new AbortController();
-    this.#clock.sleep(ATTEMPT_TIMEOUT_MS, waiting.signal).then(
-      () => stop.abort(new Error(`no answer within ${ATTEMPT_TIMEOUT_MS / 1_000} s`)),
+    const { timeout_ms = ATTEMPT_TIMEOUT_MS } = request;
+    this.#clock.sleep(timeout_ms, waiting.signal).then(
+      () => stop.abort(new Error(`no answer within ${Math.round(timeout_ms / 1_000)} s`)),
       () => undefined,
     );
     const timed = (result: Untimed): OutboundResult => ({
@@ -146,7 +158,7 @@ export class Transport {
       const request = (secure ? https : http).request(url, {
         method,
         agent: this.#agents[secure ? 'https' : 'http'],
-        headers: body === undefined ? headers : { ...headers, 'content-length': Buffer.byteLength(body) },
+        headers: body === undefined ? headers : { ...headers, 'content-length': bytesOf(body) },
         lookup: this.#lookup,
       });
       let sent = false;
@@ -192,6 +204,8 @@ export class Transport {
         response.on('error', () => undefined);
         // Whole, cut or broken off: the status was received.
         response.on('close', () => {
+          // An answer before the end of the body, such as 413.
+          if (!request.writableFinished) request.destroy();
           const result: Untimed = {
             kind: 'answered',
             status: response.statusCode ?? null,
@@ -203,7 +217,13 @@ export class Transport {
           done({ result, reset: false });
         });
       });
-      request.end(body);
+      if (typeof body !== 'object') request.end(body);
+      else {
+        const source = Readable.from(body.read(), { objectMode: false });
+        source.on('error', (error) => request.destroy(error));
+        // What goes wrong ends the request, whose events have the result.
+        pipeline(source, request, () => undefined);
+      }
     });
   }
 }
