@@ -158,7 +158,11 @@ describe('connectors: a system that acts', () => {
     await brief.ended();
     await refused.ended();
     // By the connector, and not because the ring or the caller gave up.
-    const trail = AuditPage.parse(await ask('GET', 'audit?action=calls.hangup'));
+    // The line is written once the engine confirmed, which the phones may see before.
+    const trail = await until('the line of the hang-up', async () => {
+      const page = AuditPage.parse(await ask('GET', 'audit?action=calls.hangup'));
+      return page.entries.length > 0 ? page : undefined;
+    });
     assert.deepEqual(
       trail.entries.map(({ actor, outcome }) => [actor, outcome]),
       [[`connector:${made.connector.id}`, 'ok']],
