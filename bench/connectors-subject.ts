@@ -124,6 +124,7 @@ async function openSite(folder: string, conversations: number) {
     store,
     clock: systemClock,
     audit,
+    audio: { open: () => Promise.resolve(null) },
     log: silent,
     directory,
     feed: {

@@ -100,7 +100,9 @@ export const Connector = z
     since: z.string().nullable().describe('Since when it is not ready.'),
     next_attempt_at: z.string().nullable(),
     from: z.string().describe('Conversations that began before this moment get no entry.'),
-    entries: z.record(EntryState, z.int()).describe('Number of conversations by the state of their entry.'),
+    entries: z
+      .record(EntryState, z.int())
+      .describe('Number of entries and attached recordings by their state.'),
     sync: ConnectorSync.nullable().describe('Null where it is disabled or its file lists no customers.'),
     push: ConnectorPush.nullable().describe('Null where it is disabled or its file pushes no live events.'),
     created_at: z.string(),
@@ -144,14 +146,21 @@ export const ConnectorTested = z.object({
 });
 export type ConnectorTested = z.infer<typeof ConnectorTested>;
 
-/** One conversation in the ledger of a connector. */
+/** One conversation, or one recording of it, in the ledger of a connector. */
 export const ConnectorEntry = z
   .object({
     id: z.int(),
     conversation_id: z.string(),
+    recording_id: z
+      .string()
+      .nullable()
+      .describe('Recording that is attached to the entry; null for the entry itself.'),
     state: EntryState,
     task: EntryTask.nullable().describe('What waits to be done, or is being done.'),
-    entry_id: z.string().nullable().describe('Id of the entry in that system.'),
+    entry_id: z
+      .string()
+      .nullable()
+      .describe('Id of the entry, or of the attached recording, in that system.'),
     customer_id: z.string().nullable().describe('Id of the customer in that system.'),
     attempts: z.int().describe('Attempts of the task so far.'),
     status: z.int().nullable().describe('Status of the newest answer that was no success.'),

@@ -82,6 +82,11 @@ function Row({ entry, onRetry }: RowProps): ReactNode {
         >
           {conversation_id}
         </Anchor>
+        {entry.recording_id !== null && (
+          <Text size="xs" c="dimmed">
+            {t('recording')}
+          </Text>
+        )}
       </Table.Td>
       <Table.Td maw={360}>
         <Badge color={COLOURS[state]} variant="dot" tt="none">

@@ -116,7 +116,7 @@ function createConnectorFeature(
   calls: CallControlFeature,
   customers: CustomerSources,
 ): Promise<Connectors> {
-  const { audit, clock, config, directory, history, live, log, store, webhooks } = parts;
+  const { audit, clock, config, directory, history, live, log, recordings, store, webhooks } = parts;
   return createConnectors({
     store,
     clock,
@@ -126,6 +126,7 @@ function createConnectorFeature(
     customers,
     verbs: createConnectorVerbs({ directory, live, calls, notes: history.notes }),
     feed: feedOf(parts),
+    audio: recordings.audioFiles,
     guard: webhooks.guard,
     folders: { release: CONNECTOR_FILES, own: path.join(config.data, 'connectors') },
     publicUrl: config.publicUrl,

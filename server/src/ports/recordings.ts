@@ -14,3 +14,15 @@ export interface RecordingKeeper {
   /** Stores that the recording of this leg is paused or resumed at `at` (ms since 1970). Throws `store_unavailable`. */
   paused(leg: string, on: boolean, at: number): Promise<void>;
 }
+
+/** Audio of a stored recording, a WAV file. The caller disposes of it. */
+export interface OpenAudio extends AsyncDisposable {
+  readonly bytes: number;
+  /** From the beginning at each call. */
+  read(): AsyncIterable<Uint8Array>;
+}
+/** Owner: features/recordings. */
+export interface RecordingAudio {
+  /** Null where it has no whole file (any more). Throws `store_unavailable` and errors of the file system. */
+  open(id: string): Promise<OpenAudio | null>;
+}

@@ -18,6 +18,12 @@ entry:
   once: ledger
   create: { post: /notes, body: { text: '{{ call.text }}', of: '{{ customer.id }}' }, id: '{{ string(answer.id) }}' }
   remove: { delete: '/notes/{{ entry.id }}' }
+  attach:
+    once: ledger
+    post: /files
+    body: { note: '{{ entry.id }}', name: '{{ recording.name }}', data: '{{ recording.base64 }}' }
+    id: '{{ string(answer.id) }}'
+    remove: { delete: '/files/{{ attached.id }}' }
 `;
 
 test('npm run connector - checks a file, tries it, records what was asked, and shows no secret', async (t) => {
@@ -42,7 +48,7 @@ test('npm run connector - checks a file, tries it, records what was asked, and s
   const local = ['--allow', '127.0.0.1', '--record'];
   assert.match(
     (await run(['check', file])).text,
-    /Small CRM: check, lookup, entry \(once: ledger\)\nNo recorded pairs/,
+    /Small CRM: check, lookup, entry \(once: ledger\), entry\.attach \(once: ledger\)\nNo recorded pairs/,
   );
   const found = await run(['try', file, 'lookup', '+4930901820', ...local]);
   assert.deepEqual(
@@ -51,9 +57,11 @@ test('npm run connector - checks a file, tries it, records what was asked, and s
   );
   assert.equal((await run(['try', file, 'entry', '--customer', '1', ...local])).code, 0);
   assert.deepEqual(
-    system.asked.slice(-2).map(({ method, path: asked }) => `${method} ${asked.split('?')[0]}`),
-    ['POST /notes', 'DELETE /notes/5'],
+    system.asked.slice(-4).map(({ method, path: asked }) => `${method} ${asked.split('?')[0]}`),
+    ['POST /notes', 'POST /files', 'DELETE /files/5', 'DELETE /notes/5'],
   );
+  const file_body = JSON.parse(system.asked.at(-3)!.body) as { data: string };
+  assert.equal(Buffer.from(file_body.data, 'base64').subarray(0, 4).toString(), 'RIFF');
   const refused = await run(['try', file, 'check', '--allow', '127.0.0.1']);
   assert.deepEqual([refused.code, /disconnected/.test(refused.text)], [1, true]);
   assert.match((await run(['try', file, 'check'])).text, /not a public address/);

@@ -24,17 +24,21 @@ const USAGE = `Usage:
   npm run connector -- try <file> lookup +4930901820  customers of a number
   npm run connector -- try <file> text "anna"         customers of a text
   npm run connector -- try <file> create +49… "Anna"  creates a customer
-  npm run connector -- try <file> entry               creates, finds, updates and removes an entry of a sample call
-  npm run connector -- try <file> users | sync | push.ringing | entry.create …
+  npm run connector -- try <file> entry               creates, finds, updates and removes an entry of a sample call,
+                                                      and attaches a sample recording
+  npm run connector -- try <file> users | sync | push.ringing | pop.show | entry.create …
 
 Options of try:
   --allow <host>    an address that is not public, e.g. 127.0.0.1; can be repeated
   --customer <id>   customer of the entry;  --user <id> their user;  --id <id> the entry
+  --attached <id>   the attached recording;  --pushed <id> the live call there
   --cursor <text>   where a sync goes on
   --record          adds the requests and answers to <name>.test.yaml beside the file
 
 Each setting is read from CONNECTOR_<SETTING> in the environment. Requests and answers are printed without secrets.`;
 const SHOWN = 2_000;
+/** Steps of `try … entry`, in their order. */
+const ENTRY_STEPS = ['create', 'find', 'update', 'attach', 'attach.find', 'attach.remove', 'remove'] as const;
 
 export interface ConnectorIo {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -61,7 +65,9 @@ const verbsOf = (file: ConnectorFile): string =>
     file.create && 'create',
     file.users && 'users',
     file.entry && `entry (once: ${file.document.entry?.once})`,
+    file.entry?.attach && `entry.attach (once: ${file.document.entry?.attach?.once})`,
     ...Object.keys(file.push ?? {}).map((kind) => `push.${kind}`),
+    file.server_pop && 'pop.show',
     file.sync && 'sync',
   ]
     .filter((verb) => verb !== undefined)
@@ -107,6 +113,12 @@ function print(
   if (answer !== '') io.write(`  ${cut(answer)}`);
 }
 
+/** Whether the file has the request of a step of an entry. */
+function hasStep({ entry }: ConnectorFile, step: string): boolean {
+  const [, name, part] = step.split('.');
+  const request = entry?.[name as 'attach'];
+  return part === undefined ? request !== undefined : request?.[part as 'find'] !== undefined;
+}
 /** The steps of a verb of the command line; those of `entry` use the id of the entry that was created. */
 function stepsOf(verb: string, words: readonly string[], options: Partial<Step>): Step[] {
   const [first, second] = words;
@@ -114,8 +126,7 @@ function stepsOf(verb: string, words: readonly string[], options: Partial<Step>)
   if (verb === 'text') return [{ do: verb, text: first }];
   if (verb === 'create') return [{ do: verb, number: first, name: second, user: options.user }];
   if (verb === 'sync') return [{ do: verb, cursor: options.cursor }];
-  if (verb === 'entry')
-    return ['create', 'find', 'update', 'remove'].map((part) => ({ do: `entry.${part}`, ...options }));
+  if (verb === 'entry') return ENTRY_STEPS.map((part) => ({ do: `entry.${part}`, ...options }));
   if (!(STEPS as readonly string[]).includes(verb)) throw new WrongUse(`${verb}: not a verb`);
   return [{ do: verb, ...options }];
 }
@@ -130,8 +141,8 @@ async function tryFile(
   const file = await load(name, io);
   if (file === null) return 1;
   const settings = settingsOf(file, io.env);
-  const { customer, user, id, cursor } = options;
-  const steps = stepsOf(verb, words, { customer, user, id, cursor });
+  const { customer, user, id, cursor, pushed } = options;
+  const steps = stepsOf(verb, words, { customer, user, id, cursor, pushed });
   const traced: TracedExchange[] = [];
   const transport = new Transport({
     guard: createGuard(options.allow ?? []),
@@ -149,13 +160,15 @@ async function tryFile(
   });
   const recorded: object[] = [];
   let entry = id;
+  let { attached } = options;
   try {
     for (const step of steps) {
       const given: Step = {
         ...step,
         ...(step.do !== 'entry.create' && entry !== undefined && { id: entry }),
+        ...(step.do === 'entry.attach.remove' && attached !== undefined && { attached }),
       };
-      if (verb === 'entry' && file.entry?.[step.do.slice('entry.'.length) as 'find'] === undefined) continue;
+      if (verb === 'entry' && !hasStep(file, step.do)) continue;
       traced.length = 0;
       io.write(`${step.do}:`);
       const result = await runStep(session, given, new AbortController().signal);
@@ -163,6 +176,7 @@ async function tryFile(
       recorded.push(recordStep(given, traced, result));
       if (result.kind !== 'done') return 1;
       if (step.do === 'entry.create') entry = (result.value as { readonly id: string }).id;
+      if (step.do === 'entry.attach') attached = (result.value as { readonly id: string }).id;
     }
     return 0;
   } finally {
@@ -201,6 +215,8 @@ interface TryOptions {
   readonly customer?: string | undefined;
   readonly user?: string | undefined;
   readonly id?: string | undefined;
+  readonly attached?: string | undefined;
+  readonly pushed?: string | undefined;
   readonly cursor?: string | undefined;
   readonly record?: boolean | undefined;
 }
@@ -214,6 +230,8 @@ export async function runConnectorCommand(args: readonly string[], io: Connector
         customer: { type: 'string' },
         user: { type: 'string' },
         id: { type: 'string' },
+        attached: { type: 'string' },
+        pushed: { type: 'string' },
         cursor: { type: 'string' },
         record: { type: 'boolean' },
       },

@@ -6,7 +6,7 @@ import { silent } from '../../src/core/log.ts';
 import { createAudit } from '../../src/features/audit/service.ts';
 import { createConnectors } from '../../src/features/connectors/feature.ts';
 import { createGuard } from '../../src/outbound/address-guard.ts';
-import { memoryFeed } from './connectors-rig.ts';
+import { memoryAudio, memoryFeed } from './connectors-rig.ts';
 import { crmFile } from './crm.ts';
 import { directoryFixture } from './directory-fixture.ts';
 import { openTestStore } from './test-store.ts';
@@ -39,6 +39,7 @@ const connectors = await createConnectors({
   log: silent,
   directory: directoryFixture(),
   feed,
+  audio: memoryAudio(new Map()),
   verbs: { call: nothing, note: nothing, reject: () => Promise.resolve(false) },
   customers: { store: nothing, remove: nothing, removeAll: nothing },
   guard: createGuard(['127.0.0.1']),

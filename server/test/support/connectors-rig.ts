@@ -18,6 +18,7 @@ import { phonebookOperations } from '../../src/features/phonebook/operations.ts'
 import { createPhonebook } from '../../src/features/phonebook/service.ts';
 import { addOperations } from '../../src/http/operations.ts';
 import { createGuard } from '../../src/outbound/address-guard.ts';
+import type { RecordingAudio } from '../../src/ports/recordings.ts';
 import { temporaryStore } from '../conformance/store-temp.ts';
 import { crmFile, startCrm } from './crm.ts';
 import { directoryFixture } from './directory-fixture.ts';
@@ -139,6 +140,21 @@ export function memoryFeed() {
   };
 }
 
+/** Audio of recordings in memory. */
+export const memoryAudio = (files: ReadonlyMap<string, Buffer>): RecordingAudio => ({
+  open(id) {
+    const file = files.get(id);
+    if (file === undefined) return Promise.resolve(null);
+    return Promise.resolve({
+      bytes: file.length,
+      async *read() {
+        for (let at = 0; at < file.length; at += 65_536) yield file.subarray(at, at + 65_536);
+      },
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    });
+  },
+});
+
 /** Connectors over a feed in memory, a database of their own, the virtual clock and a small CRM on the loopback. */
 export async function connectorsRig(t: TestContext, more: Partial<ConnectorsOptions> = {}) {
   const temp = await temporaryStore();
@@ -162,6 +178,8 @@ export async function connectorsRig(t: TestContext, more: Partial<ConnectorsOpti
   });
   /** Receives the events of the phonebook. */
   const hear = { each: (_some: readonly DomainEvent[]): void => undefined };
+  /** Bytes of stored recordings by id. */
+  const audio = new Map<string, Buffer>();
   /** Operations caused by messages of the systems. */
   const verbs: unknown[][] = [];
   const open = async (options: Partial<ConnectorsOptions> = {}) => {
@@ -172,6 +190,7 @@ export async function connectorsRig(t: TestContext, more: Partial<ConnectorsOpti
       log: silent,
       directory,
       feed,
+      audio: memoryAudio(audio),
       customers: phonebook.sources,
       verbs: {
         call: async (...what) => void verbs.push(['call', ...what]),
@@ -215,6 +234,7 @@ export async function connectorsRig(t: TestContext, more: Partial<ConnectorsOpti
   return {
     clock,
     crm,
+    audio,
     verbs,
     host,
     feed,

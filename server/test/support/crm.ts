@@ -8,6 +8,13 @@ export interface CrmEntry {
   readonly text: string;
   readonly user: string | null;
 }
+/** An uploaded file. */
+export interface CrmFile {
+  readonly id: string;
+  readonly entry: string;
+  readonly name: string;
+  readonly bytes: Buffer;
+}
 export interface CrmChange {
   readonly id: string;
   readonly name: string;
@@ -24,6 +31,7 @@ export type Mood = 'works' | 'lost' | 'away' | 'silent' | 'lies' | number;
 export interface Crm extends AsyncDisposable {
   readonly url: string;
   readonly entries: Map<string, CrmEntry>;
+  readonly files: Map<string, CrmFile>;
   /** Ids of customers by number in E.164. */
   readonly customers: Map<string, string>;
   /** Names of customers by id; the default is Anna Müller. */
@@ -42,11 +50,20 @@ export interface Crm extends AsyncDisposable {
   of(call: string): CrmEntry[];
 }
 
-const parsed = (text: string): unknown =>
-  text.startsWith('{') ? JSON.parse(text) : Object.fromEntries(new URLSearchParams(text));
+/** The body of a request; a file in a form as `name` and `bytes`. */
+async function parsed(body: Buffer, type: string): Promise<object> {
+  if (type.startsWith('multipart/')) {
+    const form = await new Response(new Uint8Array(body), { headers: { 'content-type': type } }).formData();
+    const file = form.get('audio') as File;
+    return { ...Object.fromEntries(form), name: file.name, bytes: Buffer.from(await file.arrayBuffer()) };
+  }
+  const text = body.toString('utf8');
+  return text.startsWith('{') ? (JSON.parse(text) as object) : Object.fromEntries(new URLSearchParams(text));
+}
 /** A small CRM on the loopback address: customers by number, and entries found by their call. */
 export async function startCrm(): Promise<Crm> {
   const entries = new Map<string, CrmEntry>();
+  const files = new Map<string, CrmFile>();
   const customers = new Map([['+4930901820', 'c1']]);
   const names = new Map<string, string>();
   const owners: (string | null)[] = [];
@@ -84,6 +101,16 @@ export async function startCrm(): Promise<Crm> {
       const found = customers.get(url.searchParams.get('phone') ?? '');
       return [200, found === undefined ? [] : [{ id: found, name: names.get(found) ?? 'Anna Müller' }]];
     }
+    if (kind === 'files') {
+      const name = url.searchParams.get('name');
+      if (method === 'GET') return [200, [...files.values()].filter((file) => file.name === name)];
+      if (method === 'DELETE') return [files.delete(id) ? 200 : 404, {}];
+      const { entry, name: given, bytes } = body as unknown as CrmFile;
+      // A PUT replaces the file of that name.
+      const file = { id: method === 'PUT' ? id : `f${(last += 1)}`, entry, name: given, bytes };
+      files.set(file.id, file);
+      return [201, { id: file.id }];
+    }
     if (kind !== 'entries') return [200, { ok: true }];
     if (method === 'GET')
       return [200, [...entries.values()].filter(({ call }) => call === url.searchParams.get('call'))];
@@ -102,7 +129,7 @@ export async function startCrm(): Promise<Crm> {
     response.on('error', () => undefined);
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
+    const answer = async (): Promise<void> => {
       const { method = '', url = '/' } = request;
       const at = new URL(url, 'http://crm');
       const name = `${method} ${at.pathname}`;
@@ -116,17 +143,19 @@ export async function startCrm(): Promise<Crm> {
       if (typeof mood === 'number')
         return void response.writeHead(mood, headers).end(JSON.stringify({ message: crm.words }));
       if (mood === 'lies') return void response.writeHead(200, headers).end('{"error":"it is locked"}');
-      const text = Buffer.concat(chunks).toString('utf8');
-      const [status, value] = work(method, at, text === '' ? {} : (parsed(text) as Partial<CrmEntry>));
+      const body = await parsed(Buffer.concat(chunks), request.headers['content-type'] ?? '');
+      const [status, value] = work(method, at, body);
       if (mood === 'lost') return void request.socket.destroy();
       if (mood === 'works') response.writeHead(status, headers).end(JSON.stringify(value));
-    });
+    };
+    request.on('end', () => void answer());
   });
   server.on('connection', (socket) => socket.on('error', () => undefined));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const crm: Crm = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     entries,
+    files,
     customers,
     names,
     owners,
@@ -155,8 +184,20 @@ sync:
   cursor: '{{ row.rev }}'
   gone: '{{ row.gone }}'
 `;
-/** The connector file of that CRM. */
-export const crmFile = (once: 'find' | 'ledger' = 'find'): string => `
+const ATTACH = {
+  find: `
+    find: { get: /files, query: { name: '{{ recording.name }}' }, id: '{{ answer[0].id }}' }
+    post: /files`,
+  ledger: `
+    post: /files`,
+  own_id: `
+    put: '/files/{{ recording.id }}'`,
+};
+/** The connector file of that CRM; `attach` sends recordings too. */
+export const crmFile = (
+  once: 'find' | 'ledger' = 'find',
+  attach: keyof typeof ATTACH | null = null,
+): string => `
 connector: 1
 name: Small CRM
 settings:
@@ -187,4 +228,16 @@ entry:
   update: { patch: '/entries/{{ entry.id }}', body: { text: '{{ call.text }}', customer: '{{ customer.id }}' } }
   remove: { delete: '/entries/{{ entry.id }}' }
 ${once === 'find' ? "  find: { get: /entries, query: { call: '{{ call.id }}' }, id: '{{ answer[0].id }}' }" : ''}
+${
+  attach === null
+    ? ''
+    : `  attach:
+    once: ${attach}
+    max_mb: 1
+    when: '{{ recording.seconds > 2 }}'${ATTACH[attach]}
+    file: audio
+    form: { entry: '{{ entry.id }}', call: '{{ call.id }}' }
+    id: '{{ answer.id }}'
+    remove: { delete: '/files/{{ attached.id }}' }`
+}
 `;

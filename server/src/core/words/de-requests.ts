@@ -256,6 +256,11 @@ export const requests: Readonly<Record<string, string>> = {
   'not the name of a header': 'ist kein Name eines Headers',
   'exactly one of get, post, put, patch and delete with its path':
     'genau eines von get, post, put, patch und delete mit seinem Pfad',
+  'not the name of a form field': 'ist kein Name eines Formularfelds',
+  'an attach is no get': 'ein attach ist kein get',
+  'file and body exclude each other': 'file und body schließen einander aus',
+  'needs `url` or `show`': 'braucht `url` oder `show`',
+  '`hide` needs `show`': '`hide` braucht `show`',
   'not a number format': 'ist kein Format für Nummern',
   '`once: find` and `find` belong together': '`once: find` und `find` gehören zusammen',
 };

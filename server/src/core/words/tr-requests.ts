@@ -252,6 +252,11 @@ export const requests: Readonly<Record<string, string>> = {
   'not the name of a header': 'bir başlık adı değil',
   'exactly one of get, post, put, patch and delete with its path':
     'get, post, put, patch ve delete içinden tam olarak biri, yoluyla birlikte',
+  'not the name of a form field': 'bir form alanının adı değil',
+  'an attach is no get': 'attach bir get olamaz',
+  'file and body exclude each other': 'file ile body birlikte kullanılamaz',
+  'needs `url` or `show`': '`url` veya `show` gerekir',
+  '`hide` needs `show`': '`hide` için `show` gerekir',
   'not a number format': 'bir numara biçimi değil',
   '`once: find` and `find` belong together': '`once: find` ile `find` birlikte yazılır',
 };

@@ -13,6 +13,7 @@ import type { CustomerSources } from '../../ports/customers.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { Gauges } from '../../ports/metrics.ts';
 import type { PersonalData } from '../../ports/privacy.ts';
+import type { RecordingAudio } from '../../ports/recordings.ts';
 import type { Store } from '../../ports/store.ts';
 import { createConnectorFolders } from './files.ts';
 import { createPeople } from './people.ts';
@@ -28,6 +29,8 @@ export interface ConnectorsOptions {
   readonly log: Log;
   readonly directory: Pick<Directory, 'byExtension'>;
   readonly feed: ConversationFeed;
+  /** Audio of stored recordings. */
+  readonly audio: RecordingAudio;
   /** Receives the customers of the systems. */
   readonly customers: CustomerSources;
   readonly verbs: ConnectorVerbs;
@@ -63,6 +66,7 @@ export async function createConnectors(options: ConnectorsOptions): Promise<Conn
   const service = new ConnectorService({
     store,
     feed,
+    audio: options.audio,
     customers: options.customers,
     verbs: options.verbs,
     clock,

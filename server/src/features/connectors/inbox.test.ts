@@ -151,7 +151,12 @@ test('connectors inbox - a token in a header, by basic sign-in, or in a form, an
 
 test('connectors inbox - Bitrix24: a number that is clicked is called by the person with the e-mail of the user, once', async (t) => {
   const source = await readFile(path.join(REPOSITORY, 'connectors/bitrix24.yaml'), 'utf8');
-  const settings = { portal: 'acme.bitrix24.com', user: '1', token: 'a1', application: SECRET };
+  const settings = {
+    portal: 'acme.bitrix24.com',
+    client: 'local.1',
+    secret: 'geheim',
+    application: SECRET,
+  };
   const { session } = openForTest(t, source, settings);
   const form = (token: string) =>
     new URLSearchParams({

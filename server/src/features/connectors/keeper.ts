@@ -1,15 +1,20 @@
 import { createHash } from 'node:crypto';
 import type { ConversationChange } from '@offhook/contract/conversation-list.ts';
+import type { Conversation } from '@offhook/contract/conversations.ts';
 import type { ConnectorState } from '@offhook/contract/connectors.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { untilDone } from '../../core/retry.ts';
 import { DeliveryLoop } from '../../outbound/delivery-loop.ts';
 import { retryDelay } from '../../outbound/schedule.ts';
+import type { Audit } from '../../ports/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ConversationFeed } from '../../ports/conversations.ts';
+import type { RecordingAudio } from '../../ports/recordings.ts';
+import { Attacher } from './attacher.ts';
 import { NO_CALL, callOf, handledBy, numberOf } from './call-of.ts';
 import type { ConnectorEntries, ConnectorSession, EntrySubject } from './format/session.ts';
+import { NO_CUSTOMER } from './format/customers.ts';
 import type { ConnectorCustomer } from './format/customers.ts';
 import type { ConnectorFailure } from './format/requests.ts';
 import * as ledger from './ledger.ts';
@@ -25,6 +30,9 @@ export interface KeeperDeps {
   readonly chance: () => number;
   readonly people: Directory;
   readonly publicUrl: string;
+  readonly audit: Required<Audit>;
+  /** Audio of stored recordings. */
+  readonly audio: RecordingAudio;
 }
 /** Why a connector sends nothing now. */
 export interface Away {
@@ -37,6 +45,7 @@ export interface Away {
 /** Current content of an entry; `words`: reason why the conversation needs none. */
 interface About {
   readonly subject: EntrySubject;
+  readonly conversation: Conversation;
   readonly change: number;
   readonly hash: string;
   readonly words: string | null;
@@ -64,6 +73,7 @@ export class EntryKeeper {
   readonly #abilities: Abilities;
   readonly #deps: KeeperDeps;
   readonly #loop: DeliveryLoop;
+  readonly #attacher: Attacher | null;
   #position: Pick<ConnectorRow, 'cursor' | 'doubt_ms'>;
   #resumed = false;
   #away: Away | null = null;
@@ -86,6 +96,19 @@ export class EntryKeeper {
       trouble: (error) => log.warn({ connector: row.id, error: messageOf(error) }, 'a connector waits'),
       clock,
     });
+    this.#attacher =
+      session.attachments &&
+      new Attacher({
+        ...deps,
+        connector: row.id,
+        attachments: session.attachments,
+        settle_seconds: entries.settle_seconds,
+        isAway: () => this.#away !== null,
+        leave: (failure) => {
+          this.#leave(failure);
+          this.#loop.wake();
+        },
+      });
   }
   get away(): Away | null {
     return this.#away;
@@ -93,14 +116,15 @@ export class EntryKeeper {
   /** Reads feed and ledger now. */
   wake(): void {
     this.#loop.wake();
+    this.#attacher?.wake();
   }
   /** Continues with waiting entries, because the system answered a test. */
   back(): void {
     this.#away = null;
     this.wake();
   }
-  close(grace: AbortSignal): Promise<void> {
-    return this.#loop.close(grace);
+  async close(grace: AbortSignal): Promise<void> {
+    await Promise.all([this.#loop.close(grace), this.#attacher?.close(grace)]);
   }
 
   async #step(): Promise<void> {
@@ -108,7 +132,7 @@ export class EntryKeeper {
     if (!this.#resumed) await this.#resume();
     await this.#follow();
     if (this.#away !== null && !(await this.#isBack(this.#away))) return;
-    const due = await store.due(this.#row.id, clock.now());
+    const due = await store.due(this.#row.id, 'entry', clock.now());
     if (this.#loop.closed) return;
     if (typeof due === 'object' && due !== null) return this.#handle(due);
     const ms = due === null ? POLL_MS : Math.min(POLL_MS, due - clock.now());
@@ -117,7 +141,7 @@ export class EntryKeeper {
   /** Marks entries in doubt whose request had no stored result when the service ended. */
   async #resume(): Promise<void> {
     const { store, clock } = this.#deps;
-    for (const { id } of await store.sending(this.#row.id))
+    for (const { id } of await store.sending(this.#row.id, 'entry'))
       await store.decide(id, (row) => ledger.interrupted(row, this.#abilities, clock.now()));
     this.#resumed = true;
   }
@@ -156,7 +180,7 @@ export class EntryKeeper {
     before: Entry | undefined,
   ): (Entry | NewEntry)[] {
     const now = this.#deps.clock.now();
-    const base = { connector: this.#row.id, conversation: id, change, doubtful: false };
+    const base = { connector: this.#row.id, conversation: id, recording: '', change, doubtful: false };
     if (conversation === null) {
       const words = merged_into === null ? 'it was merged' : `it was merged into ${merged_into}`;
       return before === undefined ? [] : [ledger.changed(before, { ...base, wants: 'none', words }, now)];
@@ -188,6 +212,7 @@ export class EntryKeeper {
     if (this.#loop.broken.aborted) return false;
     if (checked.kind === 'done') {
       this.#away = null;
+      this.#attacher?.wake();
       return true;
     }
     this.#leave(checked);
@@ -217,6 +242,7 @@ export class EntryKeeper {
     const about = await this.#about(row);
     if (this.#loop.closed) return;
     if (isFailure(about)) return this.#failed(row, about);
+    await this.#attacher?.want(row, about?.words === null ? about.conversation : null);
     if (doubt === 'find') return this.#find(row, about);
     if (about === null || about.words !== null) {
       const words = about?.words ?? 'the conversation is gone';
@@ -232,13 +258,8 @@ export class EntryKeeper {
     if (stands) await this.#put(row, (now) => ledger.unneeded(now, about.change, 'sent', null));
     else await this.#send(row, about);
   }
-  /** Stores what `decide` makes of a row that is as it was read; false where it was changed meanwhile. */
-  async #put(read: Entry, decide: (row: Entry) => Entry): Promise<Entry | null> {
-    const isSame = (row: Entry): boolean =>
-      row.state === read.state && row.wanted_change === read.wanted_change;
-    let done: Entry | null = null;
-    await this.#deps.store.decide(read.id, (row) => (done = isSame(row) ? decide(row) : null));
-    return done;
+  #put(read: Entry, decide: (row: Entry) => Entry): Promise<Entry | null> {
+    return this.#deps.store.decideAs(read, decide);
   }
   async #failed(row: Entry, failure: ConnectorFailure): Promise<void> {
     if (failure.kind === 'refused') {
@@ -281,6 +302,7 @@ export class EntryKeeper {
         }),
       { clock, log, signal: this.#loop.broken },
     );
+    this.#attacher?.wake();
     if (outcome.kind === 'done') this.#away = null;
     else if (outcome.kind !== 'refused' && !this.#loop.broken.aborted) this.#leave(outcome);
   }
@@ -324,7 +346,7 @@ export class EntryKeeper {
               ? 'not exactly one customer with this number is known there'
               : 'no customer with this number is known there'
             : null;
-    return { subject, change: conversation.change, hash: digestOf(subject), words };
+    return { subject, conversation, change: conversation.change, hash: digestOf(subject), words };
   }
   /** The customer of the entry: the one that it has, else the first with the number. */
   async #customerOf(row: Entry, number: string): Promise<ConnectorCustomer | ConnectorFailure | null> {
@@ -338,18 +360,6 @@ export class EntryKeeper {
     return { ...NO_CUSTOMER, id: row.customer_id };
   }
 }
-const NO_CUSTOMER: ConnectorCustomer = {
-  id: '',
-  kind: 'person',
-  name: '',
-  company: null,
-  numbers: [],
-  emails: [],
-  owner: null,
-  url: null,
-  blocked: false,
-  vip: false,
-};
 /** The customer of a new entry where the system has these with the number. */
 function chosenOf(
   found: readonly ConnectorCustomer[],

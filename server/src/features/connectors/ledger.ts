@@ -8,7 +8,7 @@ export type Entry = Readonly<Selectable<EntriesTable>>;
 export type NewEntry = Omit<Entry, 'id'>;
 /** How the connected system prevents a second entry of a conversation. */
 export type Once = 'own_id' | 'header' | 'find' | 'ledger';
-/** Abilities of the connector's file. */
+/** Abilities of the connector's file, for entries or for recordings. */
 export interface Abilities {
   readonly once: Once;
   readonly update: boolean;
@@ -20,6 +20,8 @@ export interface Abilities {
 export interface Change {
   readonly connector: number;
   readonly conversation: string;
+  /** Empty for the entry itself. */
+  readonly recording: string;
   readonly change: number;
   readonly wants: 'entry' | 'none';
   readonly words: string | null;
@@ -55,7 +57,7 @@ const waiting = (row: Entry, now: number): Entry => {
     ? { ...row, ...resting, state: 'not_wanted' }
     : { ...row, state: 'waiting', task, next_at: now, attempts: task === row.task ? row.attempts : 0 };
 };
-const parked = (row: Entry, words: string): Entry => ({
+export const parked = (row: Entry, words: string): Entry => ({
   ...row,
   task: row.task,
   state: 'parked',
@@ -69,6 +71,7 @@ export function opened(change: Change, now: number): NewEntry | null {
   return {
     connector: change.connector,
     conversation: change.conversation,
+    recording: change.recording,
     state: change.doubtful ? 'unknown' : 'waiting',
     task: 'create',
     wanted: 1,
@@ -185,6 +188,8 @@ function later(row: Entry, retryAfter: number | null, { now, chance }: Timing): 
   return { ...row, state: 'waiting', next_at: now + delay };
 }
 
+/** The row of a copy that was deleted with its entry. */
+export const removed = (row: Entry, now: number): Entry => afterRemoval({ ...row, words: null }, now);
 /** Next step of an entry whose create is in doubt: a search, or the same request where the system detects a repetition. */
 export function doubtOf(row: Entry, { once }: Abilities, now: number): 'find' | 'again' | 'uncertain' {
   if (once === 'find') return 'find';

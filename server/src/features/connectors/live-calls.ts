@@ -6,9 +6,11 @@ import type { PushKind } from './format/compile.ts';
 import type { CallView } from './format/session.ts';
 import { NO_CALL } from './call-of.ts';
 
+/** `rings`, `talks`, `left`: what one person does in the call, for systems that show it to them. */
+export type LiveKind = PushKind | 'rings' | 'talks' | 'left';
 /** One message about a call, for every connector that pushes. */
 export interface LiveMessage {
-  readonly kind: PushKind;
+  readonly kind: LiveKind;
   readonly at: number;
   readonly call: CallView;
   /** Extension that rings, answers or gets the call by a transfer. */
@@ -28,6 +30,8 @@ interface Followed {
   /** False until the systems were sent `ringing`. */
   announced: boolean;
   readonly ringing: Set<string>;
+  /** Extensions of the house that ring or talk, by their leg. */
+  readonly legs: Map<string, string>;
   refusal: LegDisposition | null;
 }
 
@@ -75,23 +79,24 @@ export class LiveCalls {
         call.ringing.add(leg.leg_id);
         if (call.from === '') call.from = caller.number;
         if (leg.extension !== null && call.direction === 'in') call.extension = leg.extension;
-        return this.#announced(call, event.at);
+        return [...this.#announced(call, event.at), ...this.#joined('rings', call, leg, event.at)];
       }
       case 'call.answered': {
         const { leg } = event.data;
         call.ringing.delete(leg.leg_id);
         // The other end: the exchange itself answers the caller of a queue or menu.
         const counts = call.direction === 'out' ? leg.extension === null : leg.extension !== null;
-        if (!counts || call.answered_at !== null) return [];
+        const talks = this.#joined('talks', call, leg, event.at);
+        if (!counts || call.answered_at !== null) return talks;
         if (leg.extension !== null) call.extension = leg.extension;
         const before = this.#announced(call, event.at);
         call.answered_at = event.at;
-        return [...before, ...this.#message('answered', call, event.at)];
+        return [...before, ...this.#message('answered', call, event.at), ...talks];
       }
       case 'call.left': {
         const { leg, reason } = event.data;
         if (call.ringing.delete(leg.leg_id)) call.refusal = REFUSALS[reason] ?? call.refusal;
-        return [];
+        return this.#gone(call, leg.leg_id, event.at);
       }
       case 'call.transferred': {
         call.extension = event.data.to;
@@ -103,6 +108,24 @@ export class LiveCalls {
         return [];
     }
   }
+  /** A person of the house rings or talks in a call from outside. */
+  #joined(
+    kind: 'rings' | 'talks',
+    call: Followed,
+    { leg_id, extension }: { readonly leg_id: string; readonly extension: string | null },
+    at: number,
+  ): LiveMessage[] {
+    if (extension === null || call.direction !== 'in') return [];
+    call.legs.set(leg_id, extension);
+    return this.#message(kind, { ...call, extension }, at);
+  }
+  #gone(call: Followed, leg: string, at: number): LiveMessage[] {
+    const extension = call.legs.get(leg);
+    call.legs.delete(leg);
+    // Another device of the same person may still ring.
+    if (extension === undefined || [...call.legs.values()].includes(extension)) return [];
+    return this.#message('left', { ...call, extension }, at);
+  }
   #queued({ data, at }: Extract<DomainEvent, { readonly type: 'queue.caller_joined' }>): LiveMessage[] {
     const call = this.#calls.get(data.call_id);
     if (call === undefined) return [];
@@ -112,16 +135,17 @@ export class LiveCalls {
   }
   #ended(call: Followed, { data, at }: Extract<CallEvent, { readonly type: 'call.ended' }>): LiveMessage[] {
     this.#calls.delete(data.call_id);
+    const left = [...call.legs.keys()].flatMap((leg) => this.#gone(call, leg, at));
     if (data.merged_into !== null) {
       const into = this.#calls.get(data.merged_into);
       // Where the systems have one of the two calls, it goes on under its id; where they have both, one ends.
       if (call.announced && into?.announced !== true) {
         this.#calls.set(data.merged_into, call);
-        return [];
+        return left;
       }
-      return call.announced ? this.#message('ended', call, at, endingOf(call, data)) : [];
+      return call.announced ? [...left, ...this.#message('ended', call, at, endingOf(call, data))] : left;
     }
-    return [...this.#announced(call, at), ...this.#message('ended', call, at, endingOf(call, data))];
+    return [...this.#announced(call, at), ...left, ...this.#message('ended', call, at, endingOf(call, data))];
   }
   /** The call of an event; null where it is not followed. One whose beginning was not seen was announced before a restart. */
   #followed({ type, at, data }: CallEvent): Followed | null {
@@ -144,6 +168,7 @@ export class LiveCalls {
       extension: begins ? data.leg.extension : null,
       announced: !begins,
       ringing: new Set(),
+      legs: new Map(),
       refusal: null,
     };
     this.#calls.set(data.call_id, call);
@@ -154,7 +179,7 @@ export class LiveCalls {
     call.announced = true;
     return this.#message('ringing', call, at);
   }
-  #message(kind: PushKind, call: Followed, at: number, ending: LegDisposition | '' = ''): LiveMessage[] {
+  #message(kind: LiveKind, call: Followed, at: number, ending: LegDisposition | '' = ''): LiveMessage[] {
     return isOutside(call)
       ? [{ kind, at, call: this.#view(call, at, ending), extension: call.extension }]
       : [];

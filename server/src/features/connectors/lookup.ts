@@ -31,6 +31,12 @@ export class Lookups {
     const able = all.filter(({ row, session }) => row.enabled && session?.lookup != null);
     return Promise.all(able.map(async (running) => ({ running, found: await this.#ask(running, e164) })));
   }
+  /** The first customer that one connector knows with a number in E.164; null where it knows none in time. */
+  async first(running: Running | undefined, number: string): Promise<ConnectorCustomer | null> {
+    if (running === undefined || !number.startsWith('+')) return null;
+    const [answer] = await this.find([running], number);
+    return answer?.found.kind === 'done' ? (answer.found.value[0] ?? null) : null;
+  }
   /** Number of calls of `forgetAll`: the answer to an older request is not stored. */
   get generation(): number {
     return this.#generation;

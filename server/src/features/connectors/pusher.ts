@@ -1,15 +1,19 @@
 import type { ConnectorPush } from '@offhook/contract/connectors.ts';
 import { rfc3339OrNull } from '../../core/clock.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { PushKind } from './format/compile.ts';
-import type { ConnectorSession } from './format/session.ts';
-import type { LiveMessage } from './live-calls.ts';
+import type { ConnectorCustomer } from './format/customers.ts';
+import type { ConnectorSession, ConnectorUser, EntrySubject, PersonView } from './format/session.ts';
+import type { LiveKind, LiveMessage } from './live-calls.ts';
 import type { Directory } from './people.ts';
 import { ranked } from './ranked.ts';
 
 export interface PusherDeps {
   readonly clock: Clock;
   readonly people: Pick<Directory, 'person'>;
+  /** Their user with the e-mail of a person; null where there is none. */
+  readonly userOf: (person: PersonView, signal: AbortSignal) => Promise<ConnectorUser | null>;
+  /** The customer with this number there, as far as it is known in time. */
+  readonly customerOf: (number: string) => Promise<ConnectorCustomer | null>;
   /** Rejects a call whose ring the system does not want. */
   readonly reject: (call: string) => void;
 }
@@ -19,19 +23,27 @@ const MAX_WAITING = 1_000;
 const REQUEST_MS = 5_000;
 const REPEAT_MS = 1_000;
 /** Greatest age of a message. The end of a call may be older, because without it the call rings in the system for ever. */
-const FRESH_MS: Readonly<Record<PushKind, number>> = {
+const FRESH_MS: Readonly<Record<LiveKind, number>> = {
   ringing: 20_000,
   answered: 60_000,
   transferred: 60_000,
   ended: 600_000,
+  rings: 20_000,
+  talks: 20_000,
+  left: 600_000,
 };
+/** Calls with an id there that is remembered. */
+const MAX_IDS = 10_000;
 /** How long the health check names the last message that was dropped. */
 const NAMED_MS = 600_000;
 
 /** Sends live calls to one system: those of a call in their order, those of several calls beside each other. */
 export class Pusher {
-  readonly #push: ConnectorSession['push'];
-  readonly #kinds: ReadonlySet<PushKind>;
+  readonly #session: Pick<ConnectorSession, 'push' | 'show'>;
+  readonly #kinds: ReadonlySet<LiveKind>;
+  /** Ids that the system gave to calls, and who was shown each. */
+  readonly #ids = new Map<string, string>();
+  readonly #shown = new Map<string, Set<string>>();
   readonly #deps: PusherDeps;
   /** Messages of each call that wait, in order. */
   readonly #waiting = new Map<string, LiveMessage[]>();
@@ -43,8 +55,12 @@ export class Pusher {
   #sent = 0;
   #dropped = 0;
   #last: { readonly at: number; readonly words: string } | null = null;
-  constructor(push: ConnectorSession['push'], kinds: readonly PushKind[], deps: PusherDeps) {
-    this.#push = push;
+  constructor(
+    session: Pick<ConnectorSession, 'push' | 'show'>,
+    kinds: readonly LiveKind[],
+    deps: PusherDeps,
+  ) {
+    this.#session = session;
     this.#kinds = new Set(kinds);
     this.#deps = deps;
   }
@@ -77,6 +93,7 @@ export class Pusher {
     this.#size += 1;
     const lane = this.#waiting.get(call.id);
     if (lane !== undefined) {
+      if (kind === 'left' && this.#unshown(lane, message)) return;
       lane.push(message);
       return;
     }
@@ -89,6 +106,17 @@ export class Pusher {
     await Promise.all(this.#running);
   }
 
+  /** Drops the waiting show of a person who left before it was sent; the hide is then not sent either. */
+  #unshown(queued: LiveMessage[], { extension }: LiveMessage): boolean {
+    // The first one is under way.
+    const at = queued.findIndex(
+      (one, n) => n > 0 && (one.kind === 'rings' || one.kind === 'talks') && one.extension === extension,
+    );
+    if (at < 0) return false;
+    queued.splice(at, 1);
+    this.#size -= 2;
+    return true;
+  }
   #drop(words: string): void {
     this.#dropped += 1;
     this.#last = { at: this.#deps.clock.now(), words };
@@ -112,17 +140,32 @@ export class Pusher {
   async #deliver(message: LiveMessage): Promise<boolean> {
     const { clock, people } = this.#deps;
     const person = people.person(message.extension);
-    const subject = { call: message.call, ...(person && { person }) };
+    const known =
+      person === null
+        ? null
+        : await this.#within((signal) => ranked('push', () => this.#deps.userOf(person, signal)));
+    const pushed = this.#ids.get(message.call.id);
+    const subject: EntrySubject = {
+      call: message.call,
+      // Always there, so that a file can name another user for a person without one.
+      user: known ?? { id: '', email: null, name: null },
+      ...(person && { person }),
+      ...(pushed !== undefined && { pushed }),
+    };
+    const { kind } = message;
+    if (kind === 'rings' || kind === 'talks' || kind === 'left')
+      return known === null || this.#show(message, kind, subject);
     let words = 'the system has not answered in time';
     // A time ahead of now means that the clock was set back.
     while (Math.abs(clock.now() - message.at) <= FRESH_MS[message.kind]) {
       const result = await this.#within((signal) =>
-        ranked('push', () => this.#push(message.kind, subject, signal)),
+        ranked('push', () => this.#session.push(kind, subject, signal)),
       );
       if (this.#closed.signal.aborted || result === null) return true;
       if (result.kind === 'done') {
         this.#sent += 1;
         if (result.value.reject) this.#deps.reject(message.call.id);
+        if (result.value.id !== null) this.#remember(message.call.id, result.value.id);
         return true;
       }
       ({ words } = result);
@@ -137,6 +180,37 @@ export class Pusher {
     }
     this.#drop(words);
     return false;
+  }
+  /** Shows a call to a person, or takes it away where it was shown; sent once, because it may be late. */
+  async #show(
+    { call, at, extension }: LiveMessage,
+    kind: 'rings' | 'talks' | 'left',
+    subject: EntrySubject,
+  ): Promise<true> {
+    const shown = this.#shown.get(call.id) ?? new Set();
+    const verb = kind === 'left' ? 'hide' : 'show';
+    if ((verb === 'hide') !== shown.has(extension!)) return true;
+    if (Math.abs(this.#deps.clock.now() - at) > FRESH_MS[kind]) {
+      this.#drop(`it was too late to ${verb} the call`);
+      return true;
+    }
+    const customer = verb === 'show' ? await this.#deps.customerOf(call.number) : null;
+    const result = await this.#within((signal) =>
+      ranked('push', () => this.#session.show(verb, { ...subject, ...(customer && { customer }) }, signal)),
+    );
+    if (this.#closed.signal.aborted || result === null) return true;
+    if (result.kind === 'done') this.#sent += 1;
+    else this.#drop(result.words);
+    if (verb === 'hide') shown.delete(extension!);
+    else if (result.kind === 'done' || result.kind === 'unknown') shown.add(extension!);
+    if (shown.size === 0) this.#shown.delete(call.id);
+    else this.#shown.set(call.id, shown);
+    return true;
+  }
+  #remember(call: string, id: string): void {
+    this.#ids.set(call, id);
+    const [oldest] = this.#ids.keys();
+    if (this.#ids.size > MAX_IDS && oldest !== undefined) this.#ids.delete(oldest);
   }
   async #within<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const done = new AbortController();

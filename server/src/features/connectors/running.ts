@@ -9,9 +9,11 @@ import type { TokenStore } from './format/oauth.ts';
 import { openConnector } from './format/session.ts';
 import type { ConnectorSession } from './format/session.ts';
 import type { ConnectorFolders } from './files.ts';
+import type { ConnectorCustomer } from './format/customers.ts';
 import { EntryKeeper } from './keeper.ts';
 import type { KeeperDeps } from './keeper.ts';
 import type { PushKind } from './format/compile.ts';
+import type { LiveKind } from './live-calls.ts';
 import { Pusher } from './pusher.ts';
 import type { PhonebookWriter } from './phonebook-writer.ts';
 import { budgeted } from './ranked.ts';
@@ -39,6 +41,8 @@ export interface OpenDeps extends KeeperDeps {
   readonly clock: Clock;
   readonly phonebook: PhonebookWriter;
   readonly reject: (connector: number, call: string) => void;
+  /** The customer of a system with this number, as far as it is known in time. */
+  readonly customerOf: (connector: number, number: string) => Promise<ConnectorCustomer | null>;
 }
 
 /** The file of a connector, or what is wrong with it. */
@@ -108,11 +112,15 @@ export async function openRunning(row: ConnectorRow, deps: OpenDeps): Promise<Ru
       row.enabled && session.sync !== null
         ? new CustomerSyncer(row.id, session.sync, { ...deps, log })
         : null;
-    const kinds = Object.keys(file.push ?? {}) as PushKind[];
+    const pops: LiveKind[] =
+      session.pops === null ? [] : [session.pops === 'ringing' ? 'rings' : 'talks', 'left'];
+    const kinds = [...(Object.keys(file.push ?? {}) as PushKind[]), ...pops];
     const pusher =
       row.enabled && kinds.length > 0
-        ? new Pusher((kind, subject, signal) => session.push(kind, subject, signal), kinds, {
+        ? new Pusher(session, kinds, {
             ...deps,
+            userOf: (person, signal) => deps.people.userOf(row.id, session, person, signal),
+            customerOf: (number) => deps.customerOf(row.id, number),
             reject: (call) => deps.reject(row.id, call),
           })
         : null;

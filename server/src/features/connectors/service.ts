@@ -44,7 +44,7 @@ import type { OpenDeps, Running } from './running.ts';
 import type { Also, ConnectorRow } from './store.ts';
 import { connectorOf, entryOf } from './view.ts';
 
-export interface ConnectorServiceParts extends Omit<OpenDeps, 'phonebook' | 'reject'> {
+export interface ConnectorServiceParts extends Omit<OpenDeps, 'phonebook' | 'reject' | 'customerOf'> {
   readonly audit: Required<Audit>;
   readonly guard: Guard;
   /** Country whose national numbers are read (numbers/e164.ts). */
@@ -357,6 +357,7 @@ export class ConnectorService {
       ...this.#parts,
       phonebook: this.#phonebook,
       reject: (connector, call) => this.#reject(connector, call),
+      customerOf: (connector, number) => this.#lookups.first(this.#running.get(connector), number),
     });
     if (running.words !== null)
       this.#parts.log.warn({ connector: row.id, words: running.words }, 'a connector cannot be opened');

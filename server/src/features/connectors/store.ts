@@ -34,6 +34,10 @@ const columnsOf = ({ settings, secrets, enabled, ...row }: Omit<ConnectorRow, 'i
   enabled: Number(enabled),
 });
 
+/** Rows of the ledger about entries, and about recordings attached to them. */
+export type LedgerKind = 'entry' | 'recording';
+const OF_KIND = { entry: '=', recording: '!=' } as const;
+
 type Change = <R>(work: (trx: Transaction<Tables>) => Promise<R>) => Promise<R>;
 const untyped = (trx: Transaction<Tables>): Transaction<unknown> => trx as unknown as Transaction<unknown>;
 
@@ -43,7 +47,7 @@ export async function createConnectorStore(store: Store) {
   await store.migrate('connectors', migrations);
   const db = store.db<Tables>();
   const change: Change = (work) => store.transaction(work);
-  return { ...settingsIn(db, change), ...ledgerIn(db, change) };
+  return { ...settingsIn(db, change), ...ledgerIn(db, change), ...listsIn(db) };
 }
 
 /** Connectors with their settings. */
@@ -132,6 +136,8 @@ function settingsIn(db: Kysely<Tables>, change: Change) {
 function ledgerIn(db: Kysely<Tables>, change: Change) {
   const put = (trx: Transaction<Tables>, { id, ...row }: Entry) =>
     trx.updateTable('connector_entries').set(row).where('id', '=', id).execute();
+  const set = (trx: Transaction<Tables>, row: Entry | NewEntry) =>
+    'id' in row ? put(trx, row) : trx.insertInto('connector_entries').values(row).execute();
   return {
     /** Commits what a page of the feed changes in the ledger, and the position behind it. */
     advance: (
@@ -149,11 +155,9 @@ function ledgerIn(db: Kysely<Tables>, change: Change) {
                 .selectAll()
                 .where('connector', '=', connector)
                 .where('conversation', 'in', conversations)
+                .where('recording', '=', '')
                 .execute();
-        for (const row of decide(new Map(rows.map((one) => [one.conversation, one])))) {
-          if ('id' in row) await put(trx, row);
-          else await trx.insertInto('connector_entries').values(row).execute();
-        }
+        for (const row of decide(new Map(rows.map((one) => [one.conversation, one])))) await set(trx, row);
         await trx.updateTable('connectors').set(position).where('id', '=', connector).execute();
       }),
     /** Replaces a row by the result of `decide`; null leaves it. Undefined for a deleted row. */
@@ -170,19 +174,66 @@ function ledgerIn(db: Kysely<Tables>, change: Change) {
         await also?.(untyped(trx), id);
         return next;
       }),
-    async one(connector: number, id: number): Promise<Entry | undefined> {
-      const rows = db.selectFrom('connector_entries').selectAll().where('id', '=', id);
-      return rows.where('connector', '=', connector).executeTakeFirst();
+    /** As `decide`, where the row is as it was read; null where it was changed meanwhile. */
+    decideAs: async (read: Entry, decide: (row: Entry) => Entry, also?: Also): Promise<Entry | null> => {
+      let done: Entry | null = null;
+      await change(async (trx) => {
+        const rows = trx.selectFrom('connector_entries').selectAll();
+        const row = await rows.where('id', '=', read.id).executeTakeFirst();
+        if (
+          row?.state !== read.state ||
+          row.wanted_change !== read.wanted_change ||
+          row.wanted !== read.wanted
+        )
+          return;
+        const next = decide(row);
+        await put(trx, next);
+        await also?.(untyped(trx), read.id);
+        done = next;
+      });
+      return done;
     },
-    /** The first row that is due, else the time at which the next one is; null where none waits. */
-    async due(connector: number, now: number): Promise<Entry | number | null> {
-      const waiting = db
-        .selectFrom('connector_entries')
+    /** Commits what `decide` makes of the rows of the recordings of a conversation. */
+    recordings: (
+      connector: number,
+      conversation: string,
+      decide: (rows: readonly Entry[]) => readonly (Entry | NewEntry)[],
+    ): Promise<void> =>
+      change(async (trx) => {
+        const rows = await trx
+          .selectFrom('connector_entries')
+          .selectAll()
+          .where('connector', '=', connector)
+          .where('conversation', '=', conversation)
+          .where('recording', '!=', '')
+          .execute();
+        for (const row of decide(rows)) await set(trx, row);
+      }),
+    /**
+     * The first row that is due, else the time at which the next one is; null where none waits. A recording waits for its
+     * entry without being due.
+     */
+    async due(connector: number, what: LedgerKind, now: number): Promise<Entry | number | null> {
+      let waiting = db
+        .selectFrom('connector_entries as row')
         .where('connector', '=', connector)
         .where('state', 'in', ['waiting', 'unknown'])
+        .where('recording', OF_KIND[what], '')
         .orderBy('next_at')
         .orderBy('id')
         .limit(1);
+      if (what === 'recording')
+        waiting = waiting.where((e) =>
+          e.exists(
+            e
+              .selectFrom('connector_entries as entry')
+              .select('entry.id')
+              .whereRef('entry.connector', '=', 'row.connector')
+              .whereRef('entry.conversation', '=', 'row.conversation')
+              .where('entry.recording', '=', '')
+              .where('entry.remote_id', 'is not', null),
+          ),
+        );
       const first = await waiting.selectAll().executeTakeFirst();
       if (first === undefined || first.next_at <= now) return first ?? null;
       const back = await waiting
@@ -191,13 +242,29 @@ function ledgerIn(db: Kysely<Tables>, change: Change) {
         .executeTakeFirst();
       return back ?? first.next_at;
     },
-    sending: (connector: number): Promise<Entry[]> =>
+    sending: (connector: number, what: LedgerKind): Promise<Entry[]> =>
       db
         .selectFrom('connector_entries')
         .selectAll()
         .where('connector', '=', connector)
         .where('state', '=', 'sending')
+        .where('recording', OF_KIND[what], '')
         .execute(),
+  };
+}
+
+/** Reads of the ledger. */
+function listsIn(db: Kysely<Tables>) {
+  return {
+    /** The entry of a conversation. */
+    async entry(connector: number, conversation: string): Promise<Entry | undefined> {
+      const rows = db.selectFrom('connector_entries').selectAll().where('connector', '=', connector);
+      return rows.where('conversation', '=', conversation).where('recording', '=', '').executeTakeFirst();
+    },
+    async one(connector: number, id: number): Promise<Entry | undefined> {
+      const rows = db.selectFrom('connector_entries').selectAll().where('id', '=', id);
+      return rows.where('connector', '=', connector).executeTakeFirst();
+    },
     /** Rows of all connectors that hold words, oldest first. */
     withWords: (after: number, limit: number): Promise<Entry[]> =>
       db

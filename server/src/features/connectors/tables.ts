@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Generated } from 'kysely';
 import type { EntryState, EntryTask } from '@offhook/contract/connectors.ts';
 import type { Migration } from '../../ports/store.ts';
@@ -22,11 +23,13 @@ export interface ConnectorsTable {
   /** Conversations before this moment may have an entry that the ledger lacks, because the feed or the ledger was lost. */
   doubt_ms: number;
 }
-/** The ledger: one row for each conversation that has, had or should have an entry. */
+/** The ledger: one row for each conversation that has, had or should have an entry, and for each recording attached to it. */
 export interface EntriesTable {
   id: Generated<number>;
   connector: number;
   conversation: string;
+  /** Id of the recording that is attached to the entry; empty for the entry itself. */
+  recording: string;
   state: EntryState;
   /** What is sent, or waits to be sent; null where nothing does. */
   task: EntryTask | null;
@@ -136,6 +139,48 @@ export const migrations: readonly Migration[] = [
         .addColumn('message', 'text', (c) => c.notNull())
         .addColumn('at', 'integer', (c) => c.notNull())
         .addPrimaryKeyConstraint('connector_inbox_message', ['connector', 'message'])
+        .execute();
+    },
+  },
+  {
+    // SQLite changes no constraint of a table, so the rows move into a new one.
+    id: '0143-connector-recordings',
+    async up(db) {
+      await db.schema.alterTable('connector_entries').renameTo('connector_entries_before').execute();
+      await db.schema.dropIndex('connector_entries_due').execute();
+      await db.schema
+        .createTable('connector_entries')
+        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
+        .addColumn('connector', 'integer', (c) => c.notNull())
+        .addColumn('conversation', 'text', (c) => c.notNull())
+        .addColumn('recording', 'text', (c) => c.notNull().defaultTo(''))
+        .addColumn('state', 'text', (c) => c.notNull())
+        .addColumn('task', 'text')
+        .addColumn('wanted', 'integer', (c) => c.notNull())
+        .addColumn('remote_id', 'text')
+        .addColumn('customer_id', 'text')
+        .addColumn('wanted_change', 'integer', (c) => c.notNull())
+        .addColumn('sent_change', 'integer', (c) => c.notNull())
+        .addColumn('sent_hash', 'text')
+        .addColumn('attempts', 'integer', (c) => c.notNull())
+        .addColumn('first_at', 'integer')
+        .addColumn('last_at', 'integer')
+        .addColumn('next_at', 'integer', (c) => c.notNull())
+        .addColumn('status', 'integer')
+        .addColumn('words', 'text')
+        .addUniqueConstraint('connector_entries_recording', ['connector', 'conversation', 'recording'])
+        .execute();
+      await sql`insert into connector_entries (id, connector, conversation, state, task, wanted, remote_id, customer_id,
+          wanted_change, sent_change, sent_hash, attempts, first_at, last_at, next_at, status, words)
+        select id, connector, conversation, state, task, wanted, remote_id, customer_id, wanted_change, sent_change,
+          sent_hash, attempts, first_at, last_at, next_at, status, words from connector_entries_before`.execute(
+        db,
+      );
+      await db.schema.dropTable('connector_entries_before').execute();
+      await db.schema
+        .createIndex('connector_entries_due')
+        .on('connector_entries')
+        .columns(['connector', 'state', 'next_at'])
         .execute();
     },
   },

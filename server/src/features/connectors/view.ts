@@ -46,6 +46,7 @@ const waits: ReadonlySet<EntryState> = new Set<EntryState>(['waiting', 'unknown'
 export const entryOf = (row: Entry): ConnectorEntry => ({
   id: row.id,
   conversation_id: row.conversation,
+  recording_id: row.recording === '' ? null : row.recording,
   state: row.state,
   task: row.task,
   entry_id: row.remote_id,

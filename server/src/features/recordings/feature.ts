@@ -6,7 +6,7 @@ import type { Conversations, RecordingIndex, RecordingView } from '../../ports/c
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { LiveView, ModelInput } from '../../ports/live.ts';
 import type { Gauges } from '../../ports/metrics.ts';
-import type { RecordingKeeper } from '../../ports/recordings.ts';
+import type { RecordingAudio, RecordingKeeper } from '../../ports/recordings.ts';
 import type { Store } from '../../ports/store.ts';
 import { createDisposal } from './disposal.ts';
 import { recordingFiles } from './files.ts';
@@ -36,6 +36,7 @@ export interface RecordingsDeps {
 export interface Recordings extends RecordingService, AsyncDisposable {
   readonly keeper: RecordingKeeper;
   readonly index: RecordingIndex;
+  readonly audioFiles: RecordingAudio;
   /** Accepts every committed event, in order. */
   onDomainEvent(event: DomainEvent): void;
   /** The same call records; the keeper reads each batch first, and a batch that it rejects is read again. */
@@ -89,6 +90,23 @@ export async function createRecordings(deps: RecordingsDeps): Promise<Recordings
     ...service,
     keeper,
     index,
+    audioFiles: {
+      async open(id) {
+        const row = await store.byId(id);
+        const handle = row?.state === 'stored' ? await files.open(row.file) : null;
+        if (row === undefined || handle === null) return null;
+        const { size: bytes } = await handle.stat();
+        if (bytes === 0 || (row.bytes !== null && row.bytes !== bytes)) {
+          await handle.close();
+          return null;
+        }
+        return {
+          bytes,
+          read: () => handle.createReadStream({ start: 0, end: bytes - 1, autoClose: false }),
+          [Symbol.asyncDispose]: () => handle.close(),
+        };
+      },
+    },
     onDomainEvent: (event) => keeper.onDomainEvent(event),
     watching: (records) => ({
       async *read(from, signal) {

@@ -1,6 +1,5 @@
 import { createEnvironments } from './expressions.ts';
 import type { Environments } from './expressions.ts';
-import { compileInbox } from './inbox.ts';
 import type { CompiledInbox } from './inbox.ts';
 import { METHOD_NAMES } from './file.ts';
 import type { ConnectorDocument } from './file.ts';
@@ -16,6 +15,8 @@ export interface CompiledRequest {
   readonly headers: readonly (readonly [name: string, value: Template])[];
   readonly body: Filler | undefined;
   readonly form: Filler | undefined;
+  /** Field of a multipart form that holds the audio of a recording. */
+  readonly file: string | undefined;
   readonly ok: readonly number[];
 }
 export type CustomerFields = Readonly<
@@ -31,6 +32,19 @@ export interface CompiledPush extends CompiledRequest {
   readonly when: Filler | undefined;
   /** Whether the answer rejects the call. */
   readonly reject: Filler | undefined;
+  /** Id of the call in the answer. */
+  readonly id: Filler | undefined;
+}
+export interface CompiledPop {
+  readonly at: 'ringing' | 'answered';
+  readonly show: CompiledRequest;
+  readonly hide: CompiledRequest | undefined;
+}
+export interface CompiledAttach extends CompiledRequest {
+  readonly when: Filler | undefined;
+  readonly id: Filler | undefined;
+  readonly find: (CompiledRequest & { readonly id: Filler }) | undefined;
+  readonly remove: CompiledRequest | undefined;
 }
 export const PUSH_KINDS = ['ringing', 'answered', 'ended', 'transferred'] as const;
 export type PushKind = (typeof PUSH_KINDS)[number];
@@ -56,7 +70,8 @@ export type CompiledAuth =
       readonly refresh_token: Template | undefined;
       readonly scopes: readonly string[];
       readonly params: readonly (readonly [name: string, value: Template])[];
-      readonly send_client: 'basic' | 'body';
+      readonly send_client: 'basic' | 'body' | 'query';
+      readonly send_token: { readonly query: string } | undefined;
     };
 /** A checked file with all its texts compiled. */
 export interface ConnectorFile {
@@ -92,9 +107,13 @@ export interface ConnectorFile {
         readonly update: (CompiledRequest & { readonly id: Filler | undefined }) | undefined;
         readonly remove: CompiledRequest | undefined;
         readonly find: (CompiledRequest & { readonly id: Filler }) | undefined;
+        readonly attach: CompiledAttach | undefined;
       }
     | undefined;
+  /** Address of a page. */
   readonly pop: Filler | undefined;
+  /** Requests that make the system show a call. */
+  readonly server_pop: CompiledPop | undefined;
   readonly push: Readonly<Partial<Record<PushKind, CompiledPush>>> | undefined;
   readonly inbox: CompiledInbox | undefined;
   readonly sync:
@@ -107,10 +126,10 @@ export interface ConnectorFile {
     | undefined;
 }
 export type Path = readonly (string | number)[];
-type Call = Pick<
+export type Call = Pick<
   NonNullable<ConnectorDocument['create']>,
   'get' | 'post' | 'put' | 'patch' | 'delete' | 'query' | 'headers' | 'body' | 'form' | 'ok'
->;
+> & { readonly file?: string | undefined };
 
 /** Scheme and host of an address, and what follows. */
 const ADDRESS = /^(https?:\/\/[^/?#]+|\{\{ *set\.[a-z0-9_]+ *\}\})([/?#].*|)$/;
@@ -188,6 +207,7 @@ export class Compiler {
       headers: this.headers(path, call.headers, names),
       body: this.maybe([...path, 'body'], call.body, names),
       form: this.maybe([...path, 'form'], call.form, names),
+      file: call.file,
       ok: call.ok ?? [],
     };
   }
@@ -203,165 +223,4 @@ export class Compiler {
       Object.entries(fields ?? {}).map(([name, value]) => [name, field(name, value)]),
     );
   }
-}
-
-function compileAuth(auth: ConnectorDocument['auth'], compiler: Compiler): CompiledAuth {
-  const text = (path: Path, value: string, names: readonly Name[] = ['set']) =>
-    compiler.text(['auth', ...path], value, names);
-  if (auth === undefined) return { kind: 'none' };
-  if ('basic' in auth)
-    return {
-      kind: 'basic',
-      user: text(['basic', 'user'], auth.basic.user),
-      password: text(['basic', 'password'], auth.basic.password),
-    };
-  if ('bearer' in auth)
-    return { kind: 'header', name: 'authorization', value: text(['bearer'], `Bearer ${auth.bearer}`) };
-  if ('oauth2' in auth) {
-    const { grant, scopes, send_client, params, ...texts } = auth.oauth2;
-    const maybe = (name: 'authorize' | 'client_secret' | 'refresh_token') =>
-      texts[name] === undefined ? undefined : text(['oauth2', name], texts[name]);
-    return {
-      kind: 'oauth2',
-      grant,
-      scopes,
-      send_client,
-      token: text(['oauth2', 'token'], texts.token),
-      client_id: text(['oauth2', 'client_id'], texts.client_id),
-      authorize: maybe('authorize'),
-      client_secret: maybe('client_secret'),
-      refresh_token: maybe('refresh_token'),
-      params: Object.entries(params).map(
-        ([name, value]) => [name, text(['oauth2', 'params', name], value)] as const,
-      ),
-    };
-  }
-  if ('exchange' in auth) {
-    const { exchange, header, value } = auth;
-    return {
-      kind: 'exchange',
-      request: compiler.request(['auth', 'exchange'], exchange, ['set']),
-      token: compiler.value(['auth', 'exchange', 'token'], exchange.token, ['set', 'answer']),
-      seconds: exchange.seconds,
-      header,
-      value: text(['value'], value, ['set', 'token']),
-    };
-  }
-  if ('header' in auth)
-    return { kind: 'header', name: auth.header.toLowerCase(), value: text(['value'], auth.value) };
-  return { kind: 'query', name: auth.query, value: text(['value'], auth.value) };
-}
-
-function compilePush(push: ConnectorDocument['push'], compiler: Compiler): ConnectorFile['push'] {
-  if (push === undefined) return undefined;
-  const names = ['set', 'call', 'person'] as const;
-  const whole: Partial<Record<PushKind, CompiledPush>> = {};
-  for (const kind of PUSH_KINDS) {
-    const own = push[kind];
-    if (own === undefined) continue;
-    const path = ['push', kind];
-    const { ringing: _r, answered: _a, ended: _e, transferred: _t, ...common } = push;
-    const call = { ...common, ...own };
-    if (common.body !== undefined || own.body !== undefined) call.body = { ...common.body, ...own.body };
-    if (common.form !== undefined || own.form !== undefined) call.form = { ...common.form, ...own.form };
-    whole[kind] = {
-      ...compiler.request(path, call, names),
-      when: compiler.maybe([...path, 'when'], own.when, names),
-      reject: compiler.maybe([...path, 'reply', 'reject'], 'reply' in own ? own.reply?.reject : undefined, [
-        'set',
-        'answer',
-      ]),
-    };
-  }
-  return whole;
-}
-
-function compileEntry(entry: ConnectorDocument['entry'], compiler: Compiler): ConnectorFile['entry'] {
-  if (entry === undefined) return undefined;
-  const names = ['set', 'call', 'customer', 'user', 'person'] as const;
-  const known = [...names, 'entry'] as const;
-  const { create, update, remove, find } = entry;
-  const answered = [...names, 'answer'] as const;
-  return {
-    when: compiler.maybe(['entry', 'when'], entry.when, names),
-    create: {
-      ...compiler.request(['entry', 'create'], create, names),
-      id: compiler.maybe(['entry', 'create', 'id'], create.id, answered),
-      exists: compiler.maybe(['entry', 'create', 'exists'], create.exists, answered),
-    },
-    update: update && {
-      ...compiler.request(['entry', 'update'], update, known),
-      id: compiler.maybe(['entry', 'update', 'id'], update.id, [...known, 'answer']),
-    },
-    remove: remove && compiler.request(['entry', 'remove'], remove, known),
-    find: find && {
-      ...compiler.request(['entry', 'find'], find, names),
-      id: compiler.value(['entry', 'find', 'id'], find.id, answered),
-    },
-  };
-}
-
-/** Compiles all texts of a document. */
-export function compileDocument(document: ConnectorDocument, compiler: Compiler): ConnectorFile {
-  const { users, lookup, create, sync } = document;
-  const shared = compiler.customer(['customer'], document.customer);
-  const search = (
-    path: Path,
-    found: {
-      readonly rows: string;
-      readonly when?: string | undefined;
-      readonly customer?: Readonly<Record<string, unknown>> | undefined;
-    } & Call,
-    names: readonly Name[],
-  ): CompiledSearch => ({
-    ...compiler.request(path, found, names),
-    rows: compiler.value([...path, 'rows'], found.rows, [...names, 'answer']),
-    when: compiler.maybe([...path, 'when'], found.when, [...names, 'row']),
-    customer: { ...shared, ...compiler.customer([...path, 'customer'], found.customer) },
-  });
-  const byNumber = lookup?.number;
-  return {
-    document,
-    base: compiler.text(['base'], document.base, ['set']),
-    headers: compiler.headers([], document.headers, ['set']),
-    auth: compileAuth(document.auth, compiler),
-    fails: compiler.maybe(['fails'], document.fails, ['set', 'answer']),
-    check: {
-      ...compiler.request(['check'], document.check, ['set']),
-      holds: compiler.maybe(['check', 'holds'], document.check.holds, ['set', 'answer']),
-    },
-    users: users && {
-      ...compiler.request(['users'], users, ['set']),
-      rows: compiler.value(['users', 'rows'], users.rows, ['set', 'answer']),
-      when: compiler.maybe(['users', 'when'], users.when, ['set', 'row']),
-      id: compiler.value(['users', 'id'], users.id, ['set', 'row']),
-      email: compiler.maybe(['users', 'email'], users.email, ['set', 'row']),
-      name: compiler.maybe(['users', 'name'], users.name, ['set', 'row']),
-    },
-    lookup: byNumber && {
-      ...search(['lookup', 'number'], byNumber, ['set', 'number']),
-      formats: byNumber.formats,
-      compare: byNumber.compare,
-    },
-    lookup_text: lookup?.text && search(['lookup', 'text'], lookup.text, ['set', 'text']),
-    create: create && {
-      ...compiler.request(['create'], create, ['set', 'new', 'user']),
-      row: compiler.value(['create', 'row'], create.row, ['set', 'new', 'user', 'answer']),
-      customer: { ...shared, ...compiler.customer(['create', 'customer'], create.customer) },
-    },
-    entry: compileEntry(document.entry, compiler),
-    push: compilePush(document.push, compiler),
-    pop:
-      document.pop === undefined
-        ? undefined
-        : compiler.address(['pop'], document.pop, ['set', 'customer', 'call']),
-    inbox: compileInbox(document.inbox, shared, compiler),
-    sync: sync && {
-      ...search(['sync'], sync, ['set', 'cursor', 'page']),
-      pages: sync.pages,
-      gone: compiler.maybe(['sync', 'gone'], sync.gone, ['set', 'row']),
-      page: compiler.maybe(['sync', 'page'], sync.page, ['set', 'page', 'answer']),
-      cursor: compiler.maybe(['sync', 'cursor'], sync.cursor, ['set', 'row']),
-    },
-  };
 }

@@ -15,6 +15,18 @@ export interface ConnectorCustomer {
   readonly blocked: boolean;
   readonly vip: boolean;
 }
+export const NO_CUSTOMER: ConnectorCustomer = {
+  id: '',
+  kind: 'person',
+  name: '',
+  company: null,
+  numbers: [],
+  emails: [],
+  owner: null,
+  url: null,
+  blocked: false,
+  vip: false,
+};
 const MAX_TEXT = 300;
 const MAX_ITEMS = 20;
 

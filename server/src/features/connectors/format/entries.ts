@@ -20,6 +20,8 @@ export interface EntrySubject {
   readonly customer?: ConnectorCustomer | undefined;
   readonly user?: ConnectorUser | undefined;
   readonly person?: PersonView | undefined;
+  /** Id that the system gave the live call. */
+  readonly pushed?: string | undefined;
 }
 export interface EntryDone {
   readonly id: string;
@@ -50,7 +52,7 @@ export const isDone = (answered: Answered): answered is Extract<Answered, { kind
 
 export const userScope = (user: ConnectorUser | undefined): Pick<Scope, 'user'> =>
   user === undefined ? {} : { user: { id: user.id, email: user.email ?? '', name: user.name ?? '' } };
-export function scopeOf(scope: Scope, { call, customer, user, person }: EntrySubject): Scope {
+export function scopeOf(scope: Scope, { call, customer, user, person, pushed }: EntrySubject): Scope {
   const { id = '', kind = '', name = '', company, numbers = [], emails = [], owner, url } = customer ?? {};
   return {
     ...scope,
@@ -69,6 +71,7 @@ export function scopeOf(scope: Scope, { call, customer, user, person }: EntrySub
     }),
     ...userScope(user),
     ...(person && { person }),
+    ...(pushed !== undefined && { pushed: { id: pushed } }),
   };
 }
 

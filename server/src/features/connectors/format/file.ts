@@ -79,9 +79,13 @@ const Auth = z.union([
         .default({})
         .describe('Further parameters of a token request.'),
       send_client: z
-        .enum(['basic', 'body'])
+        .enum(['basic', 'body', 'query'])
         .default('basic')
-        .describe('How client_id and client_secret are sent.'),
+        .describe('How client_id and client_secret are sent; `query`: a GET with all parameters in it.'),
+      send_token: z
+        .strictObject({ query: z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/) })
+        .optional()
+        .describe('Parameter that carries the access token, instead of the header `Authorization`.'),
     }),
   }),
 ]);
@@ -100,6 +104,7 @@ const Push = z.strictObject({
   when: Text.optional(),
 });
 const Ring = Push.extend({
+  id: Text.optional().describe('Id of the call there, `pushed.id` of later messages.'),
   reply: z
     .strictObject({ reject: Text.describe('True: the call is hung up where no person has answered it.') })
     .optional(),
@@ -152,6 +157,45 @@ const Inbox = z.strictObject({
   id: Text.optional().describe('Id of the message there; without one its bytes are compared.'),
   on: z.array(InboxOn).min(1).max(20),
 });
+
+const Pop = z
+  .strictObject({
+    url: Text.optional().describe('Address that a browser opens.'),
+    at: z
+      .enum(['ringing', 'answered'])
+      .default('ringing')
+      .describe('When `show` is sent: for each person who rings, or for who answers.'),
+    show: request({}).optional().describe('Makes the system show the call to `user`.'),
+    hide: request({}).optional().describe('Takes it away where `user` does not ring or talk any more.'),
+  })
+  .refine((pop) => pop.url !== undefined || pop.show !== undefined, 'needs `url` or `show`')
+  .refine((pop) => pop.hide === undefined || pop.show !== undefined, '`hide` needs `show`');
+const Attach = request({
+  when: Text.optional().describe('Of which recordings; all without it.'),
+  once: z
+    .enum(['own_id', 'find', 'ledger'])
+    .describe(
+      'How a second copy is prevented after an answer was lost: sent again, it replaces the first; a search; or not at all, so that it is parked as uncertain.',
+    ),
+  file: z
+    .string()
+    .regex(/^[A-Za-z0-9_.-]{1,64}$/, 'not the name of a form field')
+    .optional()
+    .describe('Field of a multipart form that holds the audio, beside the fields of `form`.'),
+  max_mb: z.int().min(1).max(500).default(50).describe('Longer recordings are not attached.'),
+  id: Text.optional().describe('Id of the copy there; that of the recording without it.'),
+  find: request({ id: Text }).optional(),
+  remove: request({}).optional().describe('Deletes the copy; without it, it is taken to go with its entry.'),
+})
+  .refine((attach) => attach.get === undefined, 'an attach is no get')
+  .refine(
+    (attach) => attach.file === undefined || attach.body === undefined,
+    'file and body exclude each other',
+  )
+  .refine(
+    (attach) => (attach.once === 'find') === (attach.find !== undefined),
+    '`once: find` and `find` belong together',
+  );
 
 /** A connector file as it is written (docs/connectors.md). */
 export const ConnectorDocument = z.strictObject({
@@ -219,15 +263,16 @@ export const ConnectorDocument = z.strictObject({
       update: request({ id: Text.optional() }).optional(),
       remove: request({}).optional(),
       find: request({ id: Text }).optional(),
+      attach: Attach.optional().describe('Sends each stored recording of the conversation.'),
     })
     .refine(
       (entry) => (entry.once === 'find') === (entry.find !== undefined),
       '`once: find` and `find` belong together',
     )
     .optional(),
-  pop: Text.optional().describe(
-    'Address that a live call of a customer opens in a browser; `url` of the customer by default.',
-  ),
+  pop: Text.or(Pop)
+    .optional()
+    .describe('What a live call of a customer opens: the `url` of the customer by default.'),
   push: z
     .strictObject({
       ...METHODS,

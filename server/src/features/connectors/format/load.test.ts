@@ -46,6 +46,37 @@ test('connector file - what is wrong is named with path, line, rule and reason',
     [`${WHOLE}pop: 'https://a.example/{{ row.id }}'\n`, /^pop:6 expression_name: .*row/],
     [`${WHOLE}headers: { "a b": x }\n`, /not the name of a header/],
     [`${WHOLE}entry: { once: find, create: { post: /x } }\n`, /belong together/],
+    [
+      `${WHOLE}entry: { once: ledger, create: { post: /x }, attach: { once: ledger, post: /f, file: f } }\n`,
+      /^entry\.attach:6 schema: needs `entry\.create\.id`/,
+    ],
+    ...(
+      [
+        ['once: ledger, get: /f', /an attach is no get/],
+        ['once: find, post: /f', /belong together/],
+        ['once: ledger, post: /f, file: f, body: {}', /file and body exclude/],
+        ['once: ledger, post: /f, file: "a b"', /not the name of a form field/],
+        ["once: ledger, post: /f, body: { a: '{{ recording.bsae64 }}' }", /expression_name: .*bsae64/],
+        ["once: ledger, post: /f, body: { a: '{{ user.id }}' }", /expression_name: .*user/],
+      ] as const
+    ).map(
+      ([attach, rule]) =>
+        [
+          `${WHOLE}entry: { once: ledger, create: { post: /x, id: a }, attach: { ${attach} } }\n`,
+          rule,
+        ] as const,
+    ),
+    [`${WHOLE}pop: { at: ringing }\n`, /^pop:6 schema: needs `url` or `show`/],
+    [`${WHOLE}pop: { url: https://a.example/, hide: { post: /x } }\n`, /`hide` needs `show`/],
+    [`${WHOLE}pop: { show: { post: '/x/{{ entry.id }}' } }\n`, /^pop\.show\.post:6 expression_name: .*entry/],
+    [
+      `${WHOLE}push: { post: /x, ringing: { body: { a: '{{ pushed.id }}' } } }\n`,
+      /^push\.ringing\.body\.a:\S+ expression_name: .*pushed/,
+    ],
+    [
+      `${WHOLE}auth: { oauth2: { grant: client_credentials, client_id: a, client_secret: b, token: 'https://{{ set.token }}.example/' } }\n`,
+      /^settings\.token:3 base: .*pattern/,
+    ],
     [`${WHOLE}auth: { basic: { user: a } }\n`, /^auth\.basic\.password:6 schema/],
     [
       'a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c]',

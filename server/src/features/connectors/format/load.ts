@@ -1,7 +1,8 @@
 import { LineCounter, isNode, isScalar, parseDocument, visit } from 'yaml';
 import type { ParsedNode } from 'yaml';
 import type { z } from 'zod';
-import { Compiler, compileDocument } from './compile.ts';
+import { compileDocument } from './compile-document.ts';
+import { Compiler } from './compile.ts';
 import type { ConnectorFile, Path } from './compile.ts';
 import { ConnectorDocument } from './file.ts';
 import { hostRules } from './page.ts';
@@ -47,6 +48,16 @@ function* issuesOf(
 const depthOf = (issues: readonly z.core.$ZodIssue[]): number =>
   Math.max(0, ...issues.map(({ path }) => path.length));
 
+/** What is wrong with the address of an OAuth2 endpoint: its host is a part of the file, or checked settings. */
+function* addressRules(
+  address: string | undefined,
+  settings: ConnectorDocument['settings'],
+): Generator<{ setting: string | null; reason: string }> {
+  if (address === undefined) return;
+  const [host] = /^(?:https:\/\/[^/?#]+|\{\{\s*set\.[a-z0-9_]+\s*\}\})/.exec(address) ?? [];
+  if (host === undefined) yield { setting: null, reason: 'begins with https:// or a setting' };
+  else yield* hostRules(host, settings);
+}
 /** Rules beyond the schema: settings in the base, and verbs that need another member. */
 function* houseRules(document: ConnectorDocument): Generator<{ path: Path; rule: string; reason: string }> {
   const { base, settings } = document;
@@ -55,8 +66,12 @@ function* houseRules(document: ConnectorDocument): Generator<{ path: Path; rule:
   if (document.auth !== undefined && 'oauth2' in document.auth) {
     const { oauth2 } = document.auth;
     for (const name of ['token', 'authorize'] as const)
-      if (oauth2[name] !== undefined && !/^(?:https:\/\/[a-z0-9]|\{\{\s*set\.)/.test(oauth2[name]))
-        yield { path: ['auth', 'oauth2', name], rule: 'base', reason: 'begins with https:// or a setting' };
+      for (const { setting, reason } of addressRules(oauth2[name], settings))
+        yield {
+          path: setting === null ? ['auth', 'oauth2', name] : ['settings', setting],
+          rule: 'base',
+          reason,
+        };
     const needed = {
       code: 'authorize',
       refresh: 'refresh_token',
@@ -76,6 +91,8 @@ function* houseRules(document: ConnectorDocument): Generator<{ path: Path; rule:
     if (on.do === 'call' && on.user !== undefined && document.users === undefined)
       yield { path, rule: 'schema', reason: 'user needs `users`' };
   }
+  if (document.entry?.attach !== undefined && document.entry.create.id === undefined)
+    yield { path: ['entry', 'attach'], rule: 'schema', reason: 'needs `entry.create.id`' };
   if ((document.lookup ?? document.create ?? document.sync) !== undefined && document.customer === undefined)
     yield {
       path: ['customer'],

@@ -46,6 +46,19 @@ export const NAMES = {
     revision: 'int',
   },
   entry: { id: 'string' },
+  recording: {
+    id: 'string',
+    name: 'string',
+    url: 'string',
+    started_at: 'string',
+    seconds: 'int',
+    bytes: 'int',
+    /** A mark in the place of the audio, which is read while the body is sent (upload.ts). */
+    base64: 'string',
+  },
+  attached: { id: 'string' },
+  /** Id that the system gave a live call. */
+  pushed: { id: 'string' },
   cursor: 'string',
   page: 'dyn',
   body: 'dyn',
@@ -76,6 +89,9 @@ export interface Scope {
   readonly person?: ObjectOf<'person'>;
   readonly call?: ObjectOf<'call'>;
   readonly entry?: ObjectOf<'entry'>;
+  readonly recording?: ObjectOf<'recording'>;
+  readonly attached?: ObjectOf<'attached'>;
+  readonly pushed?: ObjectOf<'pushed'>;
   readonly cursor?: string;
   readonly page?: unknown;
   readonly body?: unknown;

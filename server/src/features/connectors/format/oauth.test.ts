@@ -8,7 +8,7 @@ import { createVirtualClock } from '../../../adapters/memory/virtual-clock.ts';
 import { createGuard } from '../../../outbound/address-guard.ts';
 import { Transport } from '../../../outbound/transport.ts';
 import type { OutboundRequest } from '../../../outbound/transport.ts';
-import { fileOf } from '../../../../test/support/connector-rig.ts';
+import { startSystem, fileOf } from '../../../../test/support/connector-rig.ts';
 import { until } from '../../../../test/support/until.ts';
 import type { ConnectorFailure } from './requests.ts';
 import { openConnector } from './session.ts';
@@ -265,4 +265,45 @@ test('connector sign-in - an answer that is a bare token is in no words and no t
   const { kind, words } = (await session.check(signal)) as ConnectorFailure;
   assert.deepEqual([kind, words], ['disconnected', 'sign-in: the answer is not JSON']);
   assert.ok(!JSON.stringify(traced).includes('tk-9fA3'));
+});
+
+test('connector OAuth2 - Bitrix24: a token asked for and carried in the query, renewed with the newest refresh token', async (t) => {
+  let tokens = 0;
+  const asked: URL[] = [];
+  const system = await startSystem(t, ({ path: at, method, headers }) => {
+    const url = new URL(at, 'http://system');
+    asked.push(url);
+    assert.equal(headers.authorization, undefined);
+    if (!url.pathname.startsWith('/oauth')) {
+      const isValid = url.searchParams.get('auth') === `access-${tokens}`;
+      return isValid ? { json: { ok: true } } : { status: 401, json: { error: 'expired_token' } };
+    }
+    assert.equal(method, 'GET');
+    tokens += 1;
+    const token = { access_token: `access-${tokens}`, refresh_token: `refresh-${tokens}`, expires_in: 3600 };
+    return { json: token };
+  });
+  const text = fileText(
+    "grant: code, authorize: '{{ set.address }}/oauth/authorize', send_client: query, send_token: { query: auth }",
+  ).replace("'{{ set.address }}/token'", "'{{ set.address }}/oauth/token/'");
+  const { session, signal, traced, state } = open(t, text, system.url);
+  const code = 'code-4711';
+  const done = await session.connect!.redeem({ code, redirect: REDIRECT, verifier: 'v'.repeat(43) }, signal);
+  assert.equal(done.kind, 'done');
+  const [first] = asked;
+  assert.deepEqual(
+    ['grant_type', 'code', 'client_id', 'client_secret'].map((name) => first!.searchParams.get(name)),
+    ['authorization_code', code, 'offhook', SECRET],
+  );
+  assert.equal((await session.check(signal)).kind, 'done');
+  tokens += 1;
+  assert.equal((await session.check(signal)).kind, 'done', 'renewed after a 401');
+  const renewal = asked.findLast(({ pathname }) => pathname.startsWith('/oauth'))!;
+  assert.deepEqual(
+    [renewal.searchParams.get('grant_type'), renewal.searchParams.get('refresh_token')],
+    ['refresh_token', 'refresh-1'],
+  );
+  assert.equal(state.refresh, 'refresh-3');
+  for (const secret of [SECRET, code, 'refresh-1', 'access-1', 'access-3'])
+    assert.ok(!JSON.stringify(traced).includes(secret), secret);
 });

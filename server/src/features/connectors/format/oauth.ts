@@ -104,27 +104,32 @@ export class OAuth implements Auth, Connect {
   }
   async #token(form: Record<string, string>, signal: AbortSignal): Promise<Obtained | ConnectorFailure> {
     const { send, secrets, trace, clock } = this.#parts;
-    const { client_id, client_secret, params, send_client } = this.#file;
+    const { client_id, client_secret, params, send_client, send_token } = this.#file;
     const id = this.#text(client_id);
     const secret = this.#text(client_secret);
     secrets.add(secret);
-    const inBody = send_client === 'body' || secret === '';
+    const inBody = send_client !== 'basic' || secret === '';
     // RFC 6749, 2.3.1: both parts are form-encoded before they are joined.
     const pair = Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64');
     secrets.add(pair);
     const more = Object.fromEntries(params.map(([name, value]) => [name, this.#text(value)]));
     const url = this.#text(this.#file.token);
+    const fields: Record<string, string> = {
+      ...form,
+      ...more,
+      ...(inBody && { client_id: id, ...(secret !== '' && { client_secret: secret }) }),
+    };
+    const asked = new URL(url);
+    if (send_client === 'query')
+      for (const [name, value] of Object.entries(fields)) asked.searchParams.set(name, value);
+    const method = send_client === 'query' ? 'GET' : 'POST';
     const result = await sendJson(
       send,
       {
-        method: 'POST',
-        url,
+        method,
+        url: asked.href,
         headers: inBody ? {} : { authorization: `Basic ${pair}` },
-        form: {
-          ...form,
-          ...more,
-          ...(inBody && { client_id: id, ...(secret !== '' && { client_secret: secret }) }),
-        },
+        ...(method === 'POST' && { form: fields }),
         // A second use of a rotating refresh token would revoke the access.
         repeatable: false,
       },
@@ -133,7 +138,7 @@ export class OAuth implements Auth, Connect {
     const { status, reason, latency_ms } = result;
     trace({
       verb: SIGN_IN,
-      method: 'POST',
+      method,
       url: secrets.hide(url),
       body: null,
       status,
@@ -153,7 +158,10 @@ export class OAuth implements Auth, Connect {
     }
     const seconds = Number(answer['expires_in'] ?? DEFAULT_SECONDS);
     const lasts = (Number.isFinite(seconds) && seconds > 0 ? seconds : DEFAULT_SECONDS) * 1_000;
-    const signed = { headers: { authorization: `Bearer ${access}` }, query: {} };
+    const signed =
+      send_token === undefined
+        ? { headers: { authorization: `Bearer ${access}` }, query: {} }
+        : { headers: {}, query: { [send_token.query]: access } };
     return { signed, until: clock.now() + Math.max(lasts - AHEAD_MS, lasts / 2) };
   }
 }

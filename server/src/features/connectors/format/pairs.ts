@@ -22,6 +22,8 @@ const Given = z.strictObject({
   text: z.string().optional(),
   name: z.string().optional(),
   id: z.string().optional(),
+  attached: z.string().optional(),
+  pushed: z.string().optional(),
   customer: z.string().optional(),
   user: z.string().optional(),
   cursor: z.string().optional(),

@@ -6,6 +6,8 @@ import type { Scope } from './names.ts';
 import type { Secrets } from './settings.ts';
 import { partOf } from './page.ts';
 import { fillText } from './template.ts';
+import { uploadOf } from './upload.ts';
+import type { AudioOf } from './upload.ts';
 
 /** Why a verb has no result. */
 export interface ConnectorFailure {
@@ -110,6 +112,7 @@ interface Work {
   readonly scope: Scope;
   /** The system may get it twice. */
   readonly repeatable: boolean;
+  readonly audio: AudioOf | null;
 }
 /** Sends requests of one connector: signed in, bounded, each answer judged. */
 export class Requester {
@@ -127,9 +130,10 @@ export class Requester {
     scope: Scope,
     signal: AbortSignal,
     repeatable: boolean,
+    audio: AudioOf | null = null,
   ): Promise<Answered> {
     const { auth } = this.#parts;
-    const work = { verb, request, scope, repeatable };
+    const work = { verb, request, scope, repeatable, audio };
     const first = await this.#signed(verb, signal);
     if ('kind' in first) return first;
     const answered = await this.#once(work, first, signal);
@@ -155,7 +159,7 @@ export class Requester {
     return { ...failed, words: this.#parts.secrets.hide(failed.words).slice(0, MAX_WORDS) };
   }
   async #once(
-    { verb, request, scope, repeatable }: Work,
+    { verb, request, scope, repeatable, audio }: Work,
     signed: Signed,
     signal: AbortSignal,
   ): Promise<Answered> {
@@ -179,6 +183,8 @@ export class Requester {
         ...(form && { form }),
         repeatable,
       };
+      const upload = audio && uploadOf(built, request.file, audio);
+      if (upload) built = { ...built, upload };
     } catch (error) {
       return this.#hidden(failure('refused', `${verb}: ${(error as Error).message}`));
     }

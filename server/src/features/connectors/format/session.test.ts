@@ -199,7 +199,7 @@ test('connector - a push carries the event and reads the reply', async (t) => {
   };
   assert.deepEqual(await session.push('ringing', subject, signal), {
     kind: 'done',
-    value: { reject: true },
+    value: { reject: true, id: null },
   });
   assert.deepEqual(JSON.parse(system.asked[0]!.body), {
     id: SAMPLE_CALL.id,

@@ -1,5 +1,7 @@
 import type { Send } from '../../../outbound/json.ts';
 import type { Clock } from '../../../ports/clock.ts';
+import { Attachments } from './attachments.ts';
+import type { ConnectorAttachments } from './attachments.ts';
 import { createAuth } from './auth.ts';
 import { OAuth } from './oauth.ts';
 import type { Connect, TokenStore } from './oauth.ts';
@@ -17,6 +19,7 @@ import type { ConnectorResult, TracedExchange } from './requests.ts';
 import { Secrets, readSettings } from './settings.ts';
 import { fillText } from './template.ts';
 
+export type { AttachSubject, ConnectorAttachments } from './attachments.ts';
 export type {
   CallView,
   ConnectorEntries,
@@ -32,6 +35,8 @@ const MAX_ROWS = 5_000;
 
 export interface PushReply {
   readonly reject: boolean;
+  /** Id that the system gave the call; null where the file reads none. */
+  readonly id: string | null;
 }
 export interface SyncPage {
   readonly customers: readonly ConnectorCustomer[];
@@ -72,11 +77,21 @@ export interface ConnectorSession {
     | null;
   readonly users: ((signal: AbortSignal) => Promise<ConnectorResult<readonly ConnectorUser[]>>) | null;
   readonly entry: ConnectorEntries | null;
+  /** Null where the file attaches no recordings to its entries. */
+  readonly attachments: ConnectorAttachments | null;
   /** Resolves when no sign-in is under way, whose answer may hold the next refresh token. */
   idle(): Promise<void>;
   readonly inbox: ((message: InboxMessage) => InboxRead) | null;
   /** Address that a live call of the customer opens; null where the file has no `pop`, undefined without a value. */
   pop(call: CallView, customer: ConnectorCustomer): string | null | undefined;
+  /** When the system is asked to show a call to a person; null where the file has no such request. */
+  readonly pops: 'ringing' | 'answered' | null;
+  /** Shows or hides a call; null where the file has no such request. */
+  show(
+    kind: 'show' | 'hide',
+    subject: EntrySubject,
+    signal: AbortSignal,
+  ): Promise<ConnectorResult<null> | null>;
   /** Null where the file pushes nothing for this kind or this call. */
   push(
     kind: PushKind,
@@ -136,15 +151,18 @@ class Session implements ConnectorSession {
   readonly createCustomer: ConnectorSession['createCustomer'];
   readonly users: ConnectorSession['users'];
   readonly entry: ConnectorEntries | null;
+  readonly attachments: ConnectorAttachments | null;
   readonly inbox: ConnectorSession['inbox'];
   readonly sync: ConnectorSession['sync'];
   readonly connect: Connect | null;
+  readonly pops: ConnectorSession['pops'];
   constructor(file: ConnectorFile, scope: Scope, requester: Requester, connect: Connect | null) {
     this.connect = connect;
     this.#file = file;
     this.#scope = scope;
     this.#requester = requester;
     const { lookup, lookup_text, create, users, sync, inbox } = file;
+    this.pops = file.server_pop?.at ?? null;
     this.inbox = inbox ? (message) => readInbox(inbox, message, scope) : null;
     this.lookup = lookup ? (e164, signal) => this.#lookup(lookup, e164, signal) : null;
     this.lookupText = lookup_text
@@ -156,6 +174,8 @@ class Session implements ConnectorSession {
       : null;
     this.users = users ? (signal) => this.#users(users, signal) : null;
     this.entry = file.entry ? new Entries(file.entry, file.document.entry!, scope, requester) : null;
+    const [attach, written] = [file.entry?.attach, file.document.entry?.attach];
+    this.attachments = attach && written ? new Attachments(attach, written, scope, requester) : null;
     this.sync = sync ? (after, signal) => this.#sync(sync, after, signal) : null;
   }
 
@@ -261,7 +281,22 @@ class Session implements ConnectorSession {
     if (push === undefined || (push.when && push.when(scope) !== true)) return null;
     const answered = await this.#requester.ask(`push.${kind}`, push, scope, signal, false);
     if (!isDone(answered)) return failureOf(answered);
-    return done({ reject: push.reject?.({ ...this.#scope, answer: answered.value }) === true });
+    const seen = { ...this.#scope, answer: answered.value };
+    return done({ reject: push.reject?.(seen) === true, id: text(push.id?.(seen)) });
+  }
+  async show(
+    kind: 'show' | 'hide',
+    subject: EntrySubject,
+    signal: AbortSignal,
+  ): Promise<ConnectorResult<null> | null> {
+    const request = this.#file.server_pop?.[kind];
+    if (request === undefined) return null;
+    if (this.#file.push?.ringing?.id !== undefined && subject.pushed === undefined)
+      return failure('refused', 'the system has no id of this call');
+    const scope = scopeOf(this.#scope, subject);
+    // Showing it twice shows it once.
+    const answered = await this.#requester.ask(`pop.${kind}`, request, scope, signal, true);
+    return isDone(answered) ? done(null) : failureOf(answered);
   }
   async #sync(
     sync: NonNullable<ConnectorFile['sync']>,

@@ -55,6 +55,31 @@ test('connector Tryton, real - a stranger becomes a party, and each conversation
   assert.equal(valueOf(await entry.find(subject, signal))?.id, first.id);
   assert.equal((await entry.create({ call: SAMPLE_CALL }, signal)).kind, 'refused', 'no customer, no note');
 
+  // A size that is no multiple of three, in several pieces.
+  const audio = Buffer.from(Array.from({ length: 200_000 }, (_, n) => (n * 7) % 251));
+  const stream = {
+    bytes: audio.length,
+    async *read() {
+      for (let at = 0; at < audio.length; at += 65_536) yield audio.subarray(at, at + 65_536);
+    },
+  };
+  const attachments = session.attachments!;
+  const file = { id: 'r1', name: 'r1.wav', started_at: '', seconds: 1, bytes: audio.length };
+  const copy = { ...subject, entry: first.id, recording: file };
+  assert.equal(attachments.wanted(copy), false, 'recordings stay here unless the setting says yes');
+  assert.equal(valueOf(await attachments.find(copy, signal)), null);
+  const attached = valueOf(await attachments.create(copy, stream, signal));
+  assert.equal(valueOf(await attachments.find(copy, signal))?.id, attached.id);
+  const [kept] = (await tryton.ask(
+    'model.ir.attachment.read',
+    [Number(attached.id)],
+    ['resource', 'data'],
+  )) as { resource: string; data: { base64: string } }[];
+  assert.equal(kept!.resource, `party.party,${anna!.id}`);
+  assert.ok(Buffer.from(kept!.data.base64, 'base64').equals(audio));
+  valueOf(await attachments.remove(attached.id, copy, signal));
+  assert.equal(valueOf(await attachments.find(copy, signal)), null);
+
   await tryton.stop();
   assert.equal((await entry.find(subject, signal)).kind, 'unsent');
   await tryton.serve();

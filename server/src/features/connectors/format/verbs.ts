@@ -1,3 +1,4 @@
+import type { OutboundStream } from '../../../outbound/transport.ts';
 import type { ConnectorCustomer } from './customers.ts';
 import { PUSH_KINDS } from './load.ts';
 import { failure } from './requests.ts';
@@ -31,14 +32,33 @@ export const SAMPLE_CALL: CallView = {
   revision: 1n,
 };
 
+/** A WAV file of no length, 8 kHz. */
+const SAMPLE_WAV = Buffer.from('UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=', 'base64');
+const SAMPLE_AUDIO: OutboundStream = {
+  bytes: SAMPLE_WAV.length,
+  async *read() {
+    yield SAMPLE_WAV;
+  },
+};
+const SAMPLE_RECORDING = {
+  id: 'offhook-sample-recording',
+  name: 'offhook-sample-recording.wav',
+  started_at: SAMPLE_CALL.answered_at,
+  seconds: 60,
+  bytes: SAMPLE_WAV.length,
+};
+
 /** One verb of a connector with what it is given; about the sample call where it needs one. */
 export interface Step {
   readonly do: string;
   readonly number?: string | undefined;
   readonly text?: string | undefined;
   readonly name?: string | undefined;
-  /** Id of the entry. */
+  /** Id of the entry, and of a recording attached to it. */
   readonly id?: string | undefined;
+  readonly attached?: string | undefined;
+  /** Id that the system gave the live call. */
+  readonly pushed?: string | undefined;
   /** Ids of the customer and of their user. */
   readonly customer?: string | undefined;
   readonly user?: string | undefined;
@@ -54,8 +74,13 @@ export const STEPS = [
   'entry.create',
   'entry.update',
   'entry.find',
+  'entry.attach',
+  'entry.attach.find',
+  'entry.attach.remove',
   'entry.remove',
   ...PUSH_KINDS.map((kind) => `push.${kind}`),
+  'pop.show',
+  'pop.hide',
   'sync',
 ] as const;
 
@@ -90,9 +115,11 @@ export async function runStep(
   signal: AbortSignal,
 ): Promise<ConnectorResult<unknown>> {
   const lacking = failure('refused', `the file has no ${step.do}`);
-  const { entry } = session;
+  const { entry, attachments } = session;
   const subject = subjectOf(step);
   const { number = SAMPLE_CALL.number, text = '', name = 'Sample', id = '' } = step;
+  const { pushed } = step;
+  const attached = { ...subject, entry: id, recording: SAMPLE_RECORDING };
   switch (step.do) {
     case 'check':
       return await session.check(signal);
@@ -110,8 +137,20 @@ export async function runStep(
       return (await entry?.update(id, subject, signal)) ?? lacking;
     case 'entry.find':
       return (await entry?.find(subject, signal)) ?? lacking;
+    case 'entry.attach':
+      return (await attachments?.create(attached, SAMPLE_AUDIO, signal)) ?? lacking;
+    case 'entry.attach.find':
+      return (await attachments?.find(attached, signal)) ?? lacking;
+    case 'entry.attach.remove':
+      return (await attachments?.remove(step.attached ?? '', attached, signal)) ?? lacking;
     case 'entry.remove':
       return (await entry?.remove(id, subject, signal)) ?? lacking;
+    case 'pop.show':
+    case 'pop.hide':
+      return (
+        (await session.show(step.do === 'pop.show' ? 'show' : 'hide', { ...subject, pushed }, signal)) ??
+        lacking
+      );
     case 'sync':
       return (
         (await session.sync?.({ cursor: step.cursor ?? null, page: step.page ?? null }, signal)) ?? lacking

@@ -1,0 +1,251 @@
+import type { Conversation } from '@offhook/contract/conversations.ts';
+import { ServiceError, messageOf } from '../../core/errors.ts';
+import { untilDone } from '../../core/retry.ts';
+import { DeliveryLoop } from '../../outbound/delivery-loop.ts';
+import type { RecordingView } from '../../ports/conversations.ts';
+import type { OpenAudio, RecordingAudio } from '../../ports/recordings.ts';
+import { NO_CALL, callOf } from './call-of.ts';
+import { NO_CUSTOMER } from './format/customers.ts';
+import type { ConnectorFailure } from './format/requests.ts';
+import type { AttachSubject, ConnectorAttachments } from './format/session.ts';
+import * as ledger from './ledger.ts';
+import type { Abilities, Entry, NewEntry, Outcome } from './ledger.ts';
+import type { KeeperDeps } from './keeper.ts';
+
+export interface AttacherParts extends KeeperDeps {
+  readonly connector: number;
+  readonly attachments: ConnectorAttachments;
+  readonly settle_seconds: number;
+  readonly audio: RecordingAudio;
+  /** True while the entries wait for the system too. */
+  readonly isAway: () => boolean;
+  /** Makes the entries wait until the system is back. */
+  readonly leave: (failure: ConnectorFailure) => void;
+}
+/** Longest interval between reads of the ledger. */
+const POLL_MS = 60_000;
+
+/**
+ * Attaches the stored recordings of conversations to their entries in one system, each once, and removes those that were
+ * deleted. It runs beside the entries, because an upload may take minutes.
+ */
+export class Attacher {
+  readonly #parts: AttacherParts;
+  readonly #abilities: Abilities;
+  readonly #loop: DeliveryLoop;
+  #resumed = false;
+  constructor(parts: AttacherParts) {
+    const { attachments, clock, log, connector, settle_seconds } = parts;
+    this.#parts = parts;
+    this.#abilities = {
+      once: attachments.once,
+      update: false,
+      remove: attachments.removes,
+      settle_seconds,
+    };
+    this.#loop = new DeliveryLoop({
+      step: () => this.#step(),
+      trouble: (error) => log.warn({ connector, error: messageOf(error) }, 'recordings of a connector wait'),
+      clock,
+    });
+  }
+  wake(): void {
+    this.#loop.wake();
+  }
+  close(grace: AbortSignal): Promise<void> {
+    return this.#loop.close(grace);
+  }
+  /**
+   * Notes which recordings of a conversation its entry is to have: all stored ones; none without `conversation`, whose entry
+   * is not wanted.
+   */
+  async want(row: Entry, conversation: Conversation | null): Promise<void> {
+    const { store, clock, connector } = this.#parts;
+    // A conversation keeps the traces of its recordings, so one without any never had a row.
+    if (conversation?.recordings.length === 0) return;
+    const stored = new Map(
+      (conversation?.recordings ?? []).filter(({ state }) => state === 'stored').map((one) => [one.id, one]),
+    );
+    const change = conversation?.change ?? row.wanted_change;
+    await store.recordings(connector, row.conversation, (rows) => {
+      const now = clock.now();
+      const of = (recording: string, isWanted: boolean): ledger.Change => ({
+        connector,
+        conversation: row.conversation,
+        recording,
+        change,
+        wants: isWanted ? 'entry' : 'none',
+        words: isWanted ? null : 'the recording was deleted',
+        doubtful: false,
+      });
+      const known = new Set(rows.map(({ recording }) => recording));
+      const changed = rows
+        .filter(({ recording, wanted }) => (wanted === 1) !== stored.has(recording))
+        .map((one) => ledger.changed(one, of(one.recording, stored.has(one.recording)), now));
+      const fresh = [...stored.values()]
+        .filter((one) => !known.has(one.id) && this.#wants(row, conversation!, one))
+        .map((one) => ledger.opened(of(one.id, true), now))
+        .filter((one): one is NewEntry => one !== null);
+      return [...changed, ...fresh];
+    });
+    this.wake();
+  }
+  #wants(row: Entry, conversation: Conversation, recording: RecordingView): boolean {
+    return this.#parts.attachments.wanted(this.#subjectOf(row, conversation, recording));
+  }
+
+  async #step(): Promise<void> {
+    const { store, clock, connector, isAway } = this.#parts;
+    if (!this.#resumed) await this.#resume();
+    const due = isAway() ? null : await store.due(connector, 'recording', clock.now());
+    if (this.#loop.closed) return;
+    if (typeof due === 'object' && due !== null) return this.#handle(due);
+    const ms = due === null ? POLL_MS : Math.min(POLL_MS, due - clock.now());
+    await this.#loop.rest((signal) => clock.sleep(ms, signal));
+  }
+  async #resume(): Promise<void> {
+    const { store, clock, connector } = this.#parts;
+    for (const { id } of await store.sending(connector, 'recording'))
+      await store.decide(id, (row) => ledger.interrupted(row, this.#abilities, clock.now()));
+    this.#resumed = true;
+  }
+
+  async #handle(row: Entry): Promise<void> {
+    const { store, feed, clock, connector, attachments } = this.#parts;
+    const doubt = row.state === 'unknown' ? ledger.doubtOf(row, this.#abilities, clock.now()) : null;
+    if (doubt === 'uncertain') {
+      const words = row.words ?? 'the recording may be there';
+      await this.#put(row, (now) => ledger.uncertain(now, words));
+      return;
+    }
+    const entry = await store.entry(connector, row.conversation);
+    if (entry === undefined || entry.remote_id === null) return;
+    const conversation = await feed.one(row.conversation);
+    const recording = conversation?.recordings.find(({ id }) => id === row.recording);
+    const subject = this.#subjectOf(entry, conversation, recording);
+    if (this.#loop.closed) return;
+    if (doubt === 'find') return this.#find(row, subject);
+    if (row.task === 'remove') return this.#remove(row, entry, subject);
+    const stands = row.remote_id !== null;
+    const isStored = recording?.state === 'stored';
+    if (stands || !isStored) {
+      const [state, words] = stands
+        ? (['sent', null] as const)
+        : (['not_wanted', 'the recording was deleted'] as const);
+      await this.#put(row, (now) => ledger.unneeded(now, now.wanted_change, state, words));
+      return;
+    }
+    await using audio = await this.#open(row);
+    if (audio === undefined) return;
+    const words =
+      audio === null
+        ? 'the recording has no audio file'
+        : audio.bytes > attachments.max_bytes
+          ? `the recording has ${audio.bytes} bytes, more than ${attachments.max_bytes}`
+          : null;
+    if (audio === null || words !== null) {
+      await this.#put(row, (now) => ledger.unneeded(now, now.wanted_change, 'not_wanted', words));
+      return;
+    }
+    await this.#send(row, () => attachments.create(subject, audio, this.#loop.broken));
+  }
+  /** The audio of a row; null without a file, undefined where it cannot be read now and the row waits. */
+  async #open(row: Entry): Promise<OpenAudio | null | undefined> {
+    const { audio, clock, chance } = this.#parts;
+    try {
+      return await audio.open(row.recording);
+    } catch (error) {
+      if (error instanceof ServiceError) throw error;
+      const failed = { kind: 'refused', status: null, retry_after_seconds: null } as const;
+      const words = `the file cannot be read: ${messageOf(error)}`;
+      await this.#put(row, (now) =>
+        ledger.unprepared(now, { ...failed, words }, { now: clock.now(), chance: chance() }),
+      );
+      return undefined;
+    }
+  }
+  async #find(row: Entry, subject: AttachSubject): Promise<void> {
+    const { attachments, clock, leave } = this.#parts;
+    const result = await attachments.find(subject, this.#loop.broken);
+    if (this.#loop.broken.aborted) return;
+    if (result.kind === 'done')
+      await this.#put(row, (now) => ledger.found(now, result.value?.id ?? null, clock.now()));
+    else if (result.kind === 'refused')
+      await this.#put(row, (now) =>
+        ledger.uncertain(now, `the search for the recording was refused: ${result.words}`),
+      );
+    else leave(result);
+  }
+  async #remove(row: Entry, entry: Entry, subject: AttachSubject): Promise<void> {
+    const { attachments, clock } = this.#parts;
+    if (attachments.removes)
+      return this.#send(row, () => attachments.remove(row.remote_id!, subject, this.#loop.broken));
+    // It is deleted with its entry.
+    if (entry.state === 'removed') {
+      await this.#put(row, (now) => ledger.removed(now, clock.now()));
+      return;
+    }
+    const words = 'the recording was deleted, and the file has no entry.attach.remove: delete it there';
+    await this.#put(row, (now) => ledger.parked(now, words));
+  }
+  async #send(
+    read: Entry,
+    request: () => Promise<
+      ConnectorFailure | { readonly kind: 'done'; readonly value: { readonly id: string } | null }
+    >,
+  ): Promise<void> {
+    const { store, clock, log, chance, audit, connector } = this.#parts;
+    const detail = { recording: read.recording, conversation: read.conversation };
+    const action = read.task === 'remove' ? 'connector.recording_removed' : 'connector.recording_sent';
+    // The line of the trail comes first: a recording that left cannot be called back to write it.
+    const row = await this.#put(
+      read,
+      (now) => ledger.claimed(now, clock.now()),
+      (trx) =>
+        audit.recordIn(trx, {
+          action,
+          actor: null,
+          object: `connector:${connector}`,
+          outcome: 'ok',
+          ip: null,
+          detail,
+        }),
+    );
+    if (row === null) return;
+    const result = await request();
+    const outcome: Outcome =
+      result.kind === 'done' ? { kind: 'done', id: result.value?.id ?? row.remote_id } : result;
+    const sent = { change: row.wanted_change, hash: '' };
+    await untilDone(
+      'storing the result of a recording',
+      () =>
+        store.decide(row.id, (now) =>
+          ledger.settled(now, outcome, sent, this.#abilities, { now: clock.now(), chance: chance() }),
+        ),
+      { clock, log, signal: this.#loop.broken },
+    );
+    if (result.kind !== 'done' && result.kind !== 'refused' && !this.#loop.broken.aborted)
+      this.#parts.leave(result);
+  }
+  async #put(
+    read: Entry,
+    decide: (row: Entry) => Entry,
+    also?: Parameters<KeeperDeps['store']['decide']>[2],
+  ): Promise<Entry | null> {
+    return this.#parts.store.decideAs(read, decide, also);
+  }
+  #subjectOf(entry: Entry, conversation: Conversation | null, recording?: RecordingView): AttachSubject {
+    const { people, publicUrl } = this.#parts;
+    const { customer_id } = entry;
+    const { id = '', started_at = '', duration = 0, bytes = 0 } = recording ?? {};
+    return {
+      call:
+        conversation === null
+          ? { ...NO_CALL, id: entry.conversation }
+          : callOf(conversation, publicUrl, (extension) => people.person(extension)),
+      ...(customer_id !== null && { customer: { ...NO_CUSTOMER, id: customer_id } }),
+      entry: entry.remote_id ?? '',
+      recording: { id, name: `${id}.wav`, started_at, seconds: duration, bytes: bytes ?? 0 },
+    };
+  }
+}
