@@ -171,3 +171,73 @@ test('connectors - an erasure finds a number in the words of a refusal, and take
   assert.equal((await rig.entries())[0]!.words, 'phone erased-1 is no number of +49 30 901821');
   assert.deepEqual(await data.count(subject, t.signal), {});
 });
+
+test('connectors - the clock of the machine is set back by days or forth by a day: entries and lookups go on', async (t) => {
+  for (const skew of [-3 * 24 * HOUR, 24 * HOUR]) {
+    const rig = await connectorsRig(t);
+    let offset = 0;
+    const clock = {
+      now: () => rig.clock.now() + offset,
+      sleep: (ms: number, signal?: AbortSignal) => rig.clock.sleep(ms, signal),
+    };
+    await rig.restart({ clock });
+    await rig.create();
+    rig.feed.put('a:1');
+    await rig.stands('sent', 'a:1');
+    const lookup = async () => {
+      const { json } = await rig.call('GET', 'connector-lookup?number=030901820');
+      return (json as { matches: { customers: unknown[] }[] }).matches[0]!.customers.length;
+    };
+    assert.equal(await lookup(), 1);
+    // One waits for its second attempt and one for the system while the clock moves.
+    rig.crm.mood = (request) => (request === 'POST /entries' ? 409 : 'works');
+    rig.feed.put('a:2');
+    rig.connectors.service.wake();
+    await until('a refusal', async () => {
+      await rig.clock.advance(100);
+      return (await rig.entries()).some(({ status }) => status === 409);
+    });
+    rig.crm.mood = () => 'away';
+    rig.feed.put('a:3');
+    rig.connectors.service.wake();
+    await until('the connector is away', async () => {
+      await rig.clock.advance(1_000);
+      return (await rig.list())[0]!.state === 'away';
+    });
+    offset = skew;
+    rig.crm.mood = () => 'works';
+    rig.feed.put('a:4');
+    await rig.clock.advance(11 * 60_000);
+    await rig.stands('sent', 'a:3', 'a:4');
+    assert.equal(await lookup(), 1, 'the answer of before is too old or from the future');
+    const [refused] = await rig.entries('?state=parked');
+    await rig.call('POST', `connectors/1/entries/${refused!.id}/retry`, {});
+    await rig.stands('sent', 'a:2');
+    for (const id of ['a:1', 'a:2', 'a:3', 'a:4']) assert.equal(rig.crm.of(id).length, 1, id);
+  }
+});
+
+test('connectors - an entry that waits for its next attempt when the clock is set back is not late by the skew', async (t) => {
+  const rig = await connectorsRig(t);
+  let offset = 0;
+  const clock = {
+    now: () => rig.clock.now() + offset,
+    sleep: (ms: number, signal?: AbortSignal) => rig.clock.sleep(ms, signal),
+  };
+  await rig.restart({ clock });
+  await rig.create();
+  // 403 is tried again: rights may come.
+  rig.crm.mood = (request) => (request === 'POST /entries' ? 403 : 'works');
+  rig.feed.put('a:1');
+  rig.connectors.service.wake();
+  await until('the first refusal', async () => {
+    await rig.clock.advance(100);
+    return (await rig.entries()).some(({ status }) => status === 403);
+  });
+  rig.crm.mood = () => 'works';
+  offset = -3 * 24 * HOUR;
+  rig.connectors.service.wake();
+  await rig.clock.advance(60_000);
+  await rig.stands('sent', 'a:1');
+  assert.equal(rig.crm.of('a:1').length, 1);
+});

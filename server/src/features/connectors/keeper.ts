@@ -39,6 +39,8 @@ export interface Away {
   readonly state: Extract<ConnectorState, 'away' | 'disconnected'>;
   readonly words: string;
   readonly since: number;
+  /** When it failed last, and when it is asked next. */
+  readonly at: number;
   readonly until: number;
   readonly failures: number;
 }
@@ -203,8 +205,9 @@ export class EntryKeeper {
   /** Waits while the system is away, then checks it. */
   async #isBack(away: Away): Promise<boolean> {
     const { clock } = this.#deps;
-    const ms = Math.min(away.until - clock.now(), AWAY_SECONDS.at(-1)! * 1_000);
-    if (ms > 0) {
+    const ms = away.until - clock.now();
+    // A later failure than now means that the clock was set back.
+    if (ms > 0 && away.at <= clock.now()) {
       await this.#loop.rest((signal) => clock.sleep(Math.min(ms, POLL_MS), signal));
       return false;
     }
@@ -226,6 +229,7 @@ export class EntryKeeper {
       state: kind === 'disconnected' ? 'disconnected' : 'away',
       words,
       since: this.#away?.since ?? now,
+      at: now,
       until: now + retryDelay(AWAY_SECONDS, step, retry_after_seconds, this.#deps.chance())!,
       failures,
     };
