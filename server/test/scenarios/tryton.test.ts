@@ -1,11 +1,13 @@
 /** Queue calls with a real Tryton, while the service and Tryton are killed: one note for each conversation. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, describe, test } from 'node:test';
 import { ConnectorCustomerMade, ConnectorEntries, ConnectorReply } from '@offhook/contract/connectors.ts';
 import { CallsReply } from '@offhook/contract/calls.ts';
 import { ConversationReply } from '@offhook/contract/conversation-list.ts';
+import { RecordingsReply } from '@offhook/contract/recordings.ts';
 import { connect, conversationsOf, ring, talk, useStage } from '../support/conversation-stage.ts';
 import { farAddress } from '../support/far-address.ts';
 import { openFarSide } from '../support/phone.ts';
@@ -144,7 +146,7 @@ describe('connectors: Tryton', () => {
     );
   };
 
-  test('connectors - a party is known at the ring, a stranger becomes one, and each conversation has one note while both sides are killed', async () => {
+  test('connectors - a party is known at the ring, a stranger becomes one, and each conversation has one note and one copy of its recording while both sides are killed', async () => {
     const tryton = await startTryton({ after });
     const front = await startFront(tryton.settings.address.replace(/\/crm$/, ''));
     const mechanisms = [['create', [{ type: 'phone', value: KNOWN }]]];
@@ -154,7 +156,7 @@ describe('connectors: Tryton', () => {
     const made = ConnectorReply.parse(
       await call('POST', 'connectors', {
         file: 'tryton',
-        settings: { ...tryton.settings, address: `${front.url}/crm` },
+        settings: { ...tryton.settings, address: `${front.url}/crm`, recordings: 'yes' },
       }),
     );
     const path = `connectors/${made.connector.id}`;
@@ -281,6 +283,27 @@ describe('connectors: Tryton', () => {
         `notes of ${id}`,
       );
     assert.equal(all.length, PLAYED.length + 2, 'one note for each conversation, also of the first two');
+    const attached = (await tryton.ask('model.ir.attachment.search_read', [], 0, 1000, null, [
+      'name',
+      'resource',
+      'data',
+    ])) as readonly { name: string; resource: string; data: { base64: string } }[];
+    for (const { id, resource } of due) {
+      const { recordings } = RecordingsReply.parse(
+        await call('GET', `recordings?conversation=${encodeURIComponent(id)}`),
+      );
+      assert.equal(recordings.length, 1, `recordings of ${id}`);
+      const [recording] = recordings;
+      const copies = attached.filter(({ name }) => name === `${recording!.id}.wav`);
+      const sums = copies.map(({ data }) =>
+        createHash('sha256').update(Buffer.from(data.base64, 'base64')).digest('hex'),
+      );
+      assert.deepEqual(
+        copies.map((copy, n) => [copy.resource, sums[n]]),
+        [[resource, recording!.sha256]],
+        `copies of the recording of ${id}`,
+      );
+    }
     const named2 = (await tryton.ask('model.party.party.search', [], 0, 100, null)) as number[];
     assert.equal(named2.length, 2, 'no party was made twice');
   });
