@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { temporaryStore } from '../../../test/conformance/store-temp.ts';
+import { createConnectorStore } from './store.ts';
+import { migrations } from './tables.ts';
+import type { Tables } from './tables.ts';
+
+test('connectors - rows of the ledger from before recordings were attached are kept, and one more of each recording fits', async () => {
+  await using temp = await temporaryStore();
+  await temp.store.migrate(
+    'connectors',
+    migrations.filter(({ id }) => id < '0143'),
+  );
+  const before = {
+    id: 7,
+    connector: 1,
+    conversation: 'a:1',
+    state: 'uncertain',
+    task: 'create',
+    wanted: 1,
+    remote_id: null,
+    customer_id: 'c1',
+    wanted_change: 9,
+    sent_change: 3,
+    sent_hash: 'h',
+    attempts: 2,
+    first_at: 4,
+    last_at: 5,
+    next_at: 6,
+    status: 500,
+    words: 'who knows',
+  } as const;
+  // The column `recording` does not exist yet.
+  const old = temp.store.db<{ connector_entries: Omit<Tables['connector_entries'], 'recording'> }>();
+  await old.insertInto('connector_entries').values(before).execute();
+  const store = await createConnectorStore(temp.store);
+  const row = await store.one(1, 7);
+  assert.deepEqual(row, { ...before, recording: '' });
+  const { id: _id, ...copy } = { ...row!, recording: 'r1', state: 'waiting' as const };
+  await store.recordings(1, 'a:1', () => [copy]);
+  await assert.rejects(
+    store.recordings(1, 'a:1', () => [copy]),
+    'a second row of the same recording',
+  );
+  const rows = await store.entries(1, { limit: 9, before: null, state: null, conversation: null });
+  assert.deepEqual(
+    rows.map(({ id, recording }) => [id, recording]),
+    [
+      [8, 'r1'],
+      [7, ''],
+    ],
+  );
+  assert.equal(await store.due(1, 'recording', 1_000), null, 'the entry has no id yet');
+  await store.decide(7, (entry) => ({ ...entry, remote_id: 'e1' }));
+  assert.deepEqual((await store.due(1, 'recording', 1_000)) as { readonly id: number }, { ...rows[0]! });
+});
