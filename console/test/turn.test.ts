@@ -20,6 +20,8 @@ const RELAY = `{
     setConfiguration(config) { super.setConfiguration({ ...config, iceTransportPolicy: 'relay' }); }
   };
 }`;
+/** Attempts of the phone to find another path while there is none. */
+const REPAIRS = 3;
 const STATE = `window.connections.findLast((one) => one.connectionState !== 'closed')?.iceConnectionState`;
 
 describe('turn', () => {
@@ -62,6 +64,30 @@ describe('turn', () => {
     await Promise.all([talks(a, '1008'), talks(b, '1009')]);
     assert.equal(findLiving(loadInstance(site().dataDir)!)!.pid, engine, 'the engine was left alone');
     await says(a, 'In the call');
+    await button(a, 'Hang up').click();
+    await says(a, 'Call ended');
+    for (const page of [a, b]) assertNoTrouble(page);
+  });
+
+  test('turn - frozen in a call and awake again: the sound comes back over the same server', async () => {
+    const a = await phoneOf(site(), browser(), '1008', { before: RELAY });
+    const b = await phoneOf(site(), browser(), '1009');
+    await connect(a, '1009', b);
+    await Promise.all([talks(a, '1008'), talks(b, '1009')]);
+    const server = await pid();
+    let repairs = 0;
+    a.on('request', (request) => (repairs += Number(request.url().endsWith('/session/sip'))));
+    process.kill(server, 'SIGSTOP');
+    try {
+      await until('repairs that reach no server', () => repairs >= REPAIRS, { seen: () => ({ repairs }) });
+    } finally {
+      process.kill(server, 'SIGCONT');
+    }
+    await until('another path', async () => /^(connected|completed)$/.test(await stateOf(a)), {
+      seen: () => ({ repairs }),
+    });
+    await Promise.all([talks(a, '1008'), talks(b, '1009')]);
+    assert.equal(await pid(), server);
     await button(a, 'Hang up').click();
     await says(a, 'Call ended');
     for (const page of [a, b]) assertNoTrouble(page);

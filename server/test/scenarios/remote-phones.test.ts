@@ -7,7 +7,18 @@ import { SECRET, extensions, prepareCompany } from '../support/company.ts';
 import type { WebPhone } from '../support/browser.ts';
 import { registerPhone } from '../support/phone.ts';
 import type { Phone } from '../support/phone.ts';
-import { ADDRESSES, inNet, isInside, letUdpOut, noNets, runInNets } from '../support/nets/nets.ts';
+import {
+  ADDRESSES,
+  inNet,
+  isInside,
+  letUdpOut,
+  mediaPorts,
+  noNets,
+  rebindHome,
+  runInNets,
+  watchMediaPorts,
+} from '../support/nets/nets.ts';
+import { until } from '../support/until.ts';
 import { officeNetwork, pageAtHome } from '../support/nets/office.ts';
 import { remotePhone } from '../support/nets/remote-phone.ts';
 import { useBrowser, useSite } from '../support/use-site.ts';
@@ -127,6 +138,40 @@ if (isInside) {
       await desk.hangup();
       await page.ended();
       await page.close();
+    });
+
+    test('remote phones - a NAT that gives other ports in a call: sound, registration and the next call go on', async () => {
+      await using home = await remotePhone('home', {
+        server: { host: ADDRESSES.officeGateway, port: site().sip.port },
+        extension: '2004',
+        password: SECRET,
+        at: { host: ADDRESSES.home, port: 0 },
+      });
+      await using office = await phoneInOffice();
+      watchMediaPorts();
+      await home.invite('2002');
+      const incoming = await office.incoming();
+      await incoming.answer();
+      incoming.play('tone');
+      await home.answered();
+      await Promise.all([incoming.hears(HEARD), home.hears(HEARD)]);
+      const before = mediaPorts();
+
+      rebindHome();
+      await until('media from another port', () => mediaPorts().some((port) => !before.includes(port)), {
+        seen: () => ({ before, now: mediaPorts() }),
+      });
+      await Promise.all([incoming.hears(HEARD), home.hears(HEARD)]);
+      await home.renew();
+      await home.hangup();
+      await incoming.ended();
+
+      const call = await office.invite('2004');
+      call.play('tone');
+      assert.equal(await home.answer(), '2002');
+      await Promise.all([call.hears(HEARD), home.hears(HEARD)]);
+      await call.hangup();
+      await home.ended();
     });
 
     test('remote phones - a browser whose firewall drops UDP talks through TURN over TCP', async (t) => {

@@ -139,6 +139,31 @@ export function dropFormerAddress(): void {
 `,
   );
 }
+/** The router of the home forgets all flows, as after a restart: each goes on from another port. */
+export function rebindHome(): void {
+  ip('-n home-gateway link set wan down');
+  ip('-n home-gateway link set wan up');
+}
+/** Notes the ports of the home's router from which G.711 media comes to the office. */
+export const watchMediaPorts = (): string =>
+  nftIn(
+    'office-gateway',
+    ['-f', '-'],
+    `table ip media {
+  set ports { typeof udp sport; flags dynamic; size 65535; }
+  chain in {
+    type filter hook prerouting priority -300;
+    ip saddr ${ADDRESSES.homeGateway} udp length 180 add @ports { udp sport }
+  }
+}
+`,
+  );
+export function mediaPorts(): readonly number[] {
+  const { nftables } = JSON.parse(nftIn('office-gateway', ['-j', 'list', 'set', 'ip', 'media', 'ports'])) as {
+    nftables: readonly { readonly set?: { readonly elem?: readonly number[] } }[];
+  };
+  return nftables.flatMap(({ set }) => set?.elem ?? []);
+}
 /** Whether UDP leaves the home; a firewall that drops it is the usual one of hotels and offices. */
 export const letUdpOut = (allowed: boolean): void => blockAtHome(allowed ? '' : 'meta l4proto udp');
 

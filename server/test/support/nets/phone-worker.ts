@@ -18,6 +18,7 @@ const COMMANDS = {
   async register(options: PhoneOptions) {
     phone = await registerPhone(options);
   },
+  renew: () => phone!.register(),
   async invite(number: string) {
     call = await phone!.invite(number);
     call.play('tone');

@@ -8,6 +8,8 @@ import type { Net } from './nets.ts';
 import type { Command, Result } from './phone-worker.ts';
 
 export interface RemotePhone extends AsyncDisposable {
+  /** Registers again. */
+  renew(): Promise<void>;
   /** Calls and plays a tone. */
   invite(number: string): Promise<void>;
   /** Answers the next call and plays a tone; resolves with the caller's number. */
@@ -43,6 +45,7 @@ export async function remotePhone(net: Net, options: PhoneOptions): Promise<Remo
     return (await waiting.promise) as T;
   };
   const phone: RemotePhone = {
+    renew: () => ask('renew'),
     invite: (number) => ask('invite', number),
     answer: () => ask('answer'),
     answered: () => ask('answered'),
