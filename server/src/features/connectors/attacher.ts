@@ -11,6 +11,7 @@ import type { AttachSubject, ConnectorAttachments } from './format/session.ts';
 import * as ledger from './ledger.ts';
 import type { Abilities, Entry, NewEntry, Outcome } from './ledger.ts';
 import type { KeeperDeps } from './keeper.ts';
+import { ranked } from './ranked.ts';
 
 export interface AttacherParts extends KeeperDeps {
   readonly connector: number;
@@ -99,7 +100,8 @@ export class Attacher {
     if (!this.#resumed) await this.#resume();
     const due = isAway() ? null : await store.due(connector, 'recording', clock.now());
     if (this.#loop.closed) return;
-    if (typeof due === 'object' && due !== null) return this.#handle(due);
+    // Entries and live calls go first in the budget.
+    if (typeof due === 'object' && due !== null) return ranked('sync', () => this.#handle(due));
     const ms = due === null ? POLL_MS : Math.min(POLL_MS, due - clock.now());
     await this.#loop.rest((signal) => clock.sleep(ms, signal));
   }
