@@ -231,15 +231,19 @@ const compile = () => {
   }
   return [COMPILE];
 };
+/** Programs of test sites, as one file each. */
+const PROGRAMS = path.join(MODULES, '.cache', 'programs');
+const COMPILE_PROGRAMS = ['-e', "import('./node_modules/.cache/programs/service.js').catch(() => {})"];
 /**
- * The console is built once per run; tests that open it check that it is current. A complete run also compiles the service
- * once: tests kill most services they start, and a killed one does not store its compiled code.
+ * The console is built once per run; tests that open it check that it is current. A complete run also builds the programs of
+ * its sites, and compiles the service from its sources and from that build: tests kill most services they start, and a killed
+ * one does not store its compiled code.
  */
 const tests =
   (...folders) =>
   (args) => [
     BUILD,
-    ...(args.length === 0 ? [COMPILE] : []),
+    ...(args.length === 0 ? [COMPILE, ['scripts/build-service.ts', PROGRAMS], COMPILE_PROGRAMS] : []),
     ['scripts/test.ts', ...folders.map((folder) => `--else=${folder}`), ...args],
   ];
 /** Each command as one or more argument lists for Node; all are run, the worst exit code counts. */
@@ -296,6 +300,7 @@ async function main([name, ...args]) {
     // Keeps compiled code, so that a start neither strips types again nor holds the memory for it.
     NODE_COMPILE_CACHE: COMPILED,
     ...(TESTS.has(name) ? {} : LITTLE_MEMORY),
+    ...(TESTS.has(name) && args.length === 0 ? { TEST_PROGRAMS: PROGRAMS } : {}),
     ...process.env,
     PATH: `${path.dirname(node)}${path.delimiter}${process.env.PATH ?? ''}`,
   };

@@ -75,6 +75,7 @@ function clone(t: TestContext): Clone {
   write('npm-cli.cjs', NPM);
   write('server/src/programs/main.ts', MAIN);
   write('scripts/build-console.ts', '');
+  write('scripts/build-service.ts', '');
   return {
     root,
     lock: path.join(root, 'package-lock.json'),
@@ -290,6 +291,22 @@ test('launcher - the path of the service that it compiles first is right', () =>
   const text = fs.readFileSync(path.join(import.meta.dirname, 'start.mjs'), 'utf8');
   const [, service = ''] = /import\('(\.\/server\/[^']+)'\)/.exec(text) ?? [];
   assert.ok(fs.existsSync(path.join(import.meta.dirname, '..', service)), `no service is at ${service}`);
+});
+
+test('launcher - the programs of test sites are built with the paths of their sources', async (t) => {
+  const folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'offhook-programs-')));
+  t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
+  const build = spawn(process.execPath, [path.join(import.meta.dirname, 'build-service.ts'), folder]);
+  assert.deepEqual(await once(build, 'exit'), [0, null]);
+  for (const name of ['main', 'faulty-main', 'service'])
+    assert.ok(fs.existsSync(path.join(folder, `${name}.js`)), `${name}.js is missing`);
+  const text = fs
+    .readdirSync(folder)
+    .map((name) => fs.readFileSync(path.join(folder, name), 'utf8'))
+    .join('\n');
+  const own = path.resolve(import.meta.dirname, '../server/src/boot');
+  assert.ok(text.includes(`path.resolve(${JSON.stringify(own)}, "../../../phones")`));
+  assert.doesNotMatch(text, /(?:new URL\([^)]*|resolve\()import\.meta/);
 });
 
 test('launcher - an unknown command lists the known ones', async (t) => {

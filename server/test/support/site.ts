@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
@@ -73,6 +73,13 @@ export interface Site extends AsyncDisposable {
 }
 
 const MAIN = path.join(REPOSITORY, 'server/src/programs/main.ts');
+/** Folder of programs built as one file each, in a complete test run (scripts/build-service.ts). */
+const BUILT = process.env['TEST_PROGRAMS'];
+/** The built program of this source where there is one, else the source. */
+function programOf(source: string): string {
+  const built = path.join(BUILT ?? '', `${path.basename(source, '.ts')}.js`);
+  return BUILT !== undefined && existsSync(built) ? built : source;
+}
 const KEPT_LINES = 400;
 const MEDIA_PORTS = 120;
 
@@ -150,11 +157,15 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
     }
   }
   async function launch(wait: 'ready' | 'answers'): Promise<void> {
-    const started = spawn(process.execPath, [options.main ?? MAIN, ...(options.empty ? ['--empty'] : [])], {
-      cwd: REPOSITORY,
-      env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const started = spawn(
+      process.execPath,
+      [programOf(options.main ?? MAIN), ...(options.empty ? ['--empty'] : [])],
+      {
+        cwd: REPOSITORY,
+        env,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    );
     child = started;
     started.stdout.on('data', note);
     started.stderr.on('data', note);
