@@ -67,7 +67,10 @@ const EARLY_PACKET = ['sip_endpoint.c Warning: Module "', '" registered during o
 const harmless = (line: string): boolean =>
   LEG_GONE.test(line) || MUSIC_CUT.test(line) || EARLY_PACKET.every((part) => line.includes(part));
 
-export async function startTestEngine(site: Site): Promise<TestEngine> {
+export async function startTestEngine(
+  site: Site,
+  more: Pick<InstanceSettings, 'doctor_secret'> = {},
+): Promise<TestEngine> {
   const cache = process.env['OFFHOOK_CACHE'] ?? path.join(os.homedir(), '.cache', 'offhook');
   const program = await obtainAsterisk({ cache, explicit: process.env['OFFHOOK_ASTERISK'] ?? '' });
   const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-conf-'));
@@ -77,6 +80,7 @@ export async function startTestEngine(site: Site): Promise<TestEngine> {
     sip: server,
     rtp: { from: 30_000, to: 30_999 },
     zone: 'Europe/Istanbul',
+    ...more,
     tls_files: {
       certificate: path.join(tlsDir(instance), 'certificate.pem'),
       key: path.join(tlsDir(instance), 'key.pem'),

@@ -22,8 +22,9 @@ const HOLD = conf`hold`;
 export const HOLD_CONTEXT = 'held-by';
 /** Where the test call of the service to itself leads (health-call.ts). */
 export const HEALTH_CONTEXT = 'health';
-/** Account with which the doctor registers a phone of its own, and what that phone is connected with. */
+/** Accounts with which the doctor registers phones of its own, and what they are connected with. */
 export const DOCTOR = 'doctor';
+export const DOCTOR_WEB = 'doctor-web';
 export const DOCTOR_EXTEN = 'echo';
 export const healthContext: ConfText = conf`
 [health]
@@ -31,6 +32,7 @@ exten => s,1,Answer()
  same => n,Hangup()
 exten => near,1,Hangup()
 exten => echo,1,Answer()
+ same => n,Set(TIMEOUT(absolute)=30)
  same => n,Echo()
 `;
 /** Where a number that a person chose is looked for. */

@@ -271,24 +271,38 @@ password = ${password}
   };
 }
 
-/** The account of the doctor: it can register, be called and call the echo; any other number is hung up. */
+/**
+ * The accounts of the doctor, a desk phone and a browser: they can register, be called and call the echo; any other number is
+ * hung up. An address that a killed doctor left behind is gone within half a minute.
+ */
 const doctor = ({ doctor_secret }: InstanceSettings): ConfText =>
   doctor_secret === undefined
     ? nothing
-    : conf`
-[doctor](sip)
+    : joined(
+        (
+          [
+            [conf`doctor`, conf`sip`, 1],
+            [conf`doctor-web`, conf`browser`, 5],
+          ] as const
+        ).map(
+          ([name, template, contacts]) => conf`
+[${name}](${template})
 context = health
-auth = doctor
-aors = doctor
+auth = ${name}
+aors = ${name}
 
-[doctor](credentials)
-username = doctor
+[${name}](credentials)
+username = ${name}
 password = ${secret(doctor_secret, 'the secret of the doctor')}
 
-[doctor](addresses)
-max_contacts = 1
+[${name}](addresses)
+max_contacts = ${whole(contacts, 'addresses of the doctor', 1, 5)}
+minimum_expiration = 10
 qualify_frequency = 0
-`;
+`,
+        ),
+        '',
+      );
 
 /**
  * The engine reads a whole file for each type of object and does so again only when the file has changed, so each of the

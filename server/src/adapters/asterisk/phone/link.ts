@@ -1,4 +1,5 @@
-/** Transport of a phone: datagrams, or a connection by TCP or TLS. */
+/** Transport of a phone: datagrams, a connection by TCP or TLS, or a WebSocket. */
+import { randomBytes } from 'node:crypto';
 import dgram from 'node:dgram';
 import { once } from 'node:events';
 import net from 'node:net';
@@ -11,7 +12,7 @@ interface Address {
 }
 export interface Link {
   /** Name in the Via header. */
-  readonly protocol: 'UDP' | 'TCP' | 'TLS';
+  readonly protocol: 'UDP' | 'TCP' | 'TLS' | 'WS' | 'WSS';
   readonly here: string;
   send(data: Buffer): void;
   close(): Promise<void>;
@@ -86,6 +87,43 @@ export async function openStream(
       if (socket.closed) return;
       socket.destroy();
       await once(socket, 'close');
+    },
+  };
+}
+
+/** SIP over WebSocket (RFC 7118). Rejects like `openStream`; certificates are checked by the default authorities of this process. */
+export async function openWebSocket(url: string, receive: Receive, signal?: AbortSignal): Promise<Link> {
+  const socket = new WebSocket(url, 'sip');
+  socket.binaryType = 'arraybuffer';
+  const opened = Promise.withResolvers<void>();
+  const closed = Promise.withResolvers<void>();
+  const failed = (): void => opened.reject(new Error('the WebSocket was refused'));
+  socket.addEventListener('open', () => opened.resolve());
+  socket.addEventListener('error', failed);
+  socket.addEventListener('close', () => {
+    failed();
+    closed.resolve();
+  });
+  signal?.addEventListener('abort', failed);
+  socket.addEventListener('message', ({ data }) =>
+    receive(typeof data === 'string' ? Buffer.from(data) : Buffer.from(data as ArrayBuffer)),
+  );
+  try {
+    await opened.promise;
+  } catch (error) {
+    socket.close();
+    throw error;
+  }
+  return {
+    protocol: url.startsWith('wss:') ? 'WSS' : 'WS',
+    // A browser does not know its address: the engine answers over the same connection.
+    here: `${randomBytes(6).toString('hex')}.invalid`,
+    send(data) {
+      if (socket.readyState === WebSocket.OPEN) socket.send(data.toString());
+    },
+    async close() {
+      socket.close();
+      await closed.promise;
     },
   };
 }

@@ -9,7 +9,7 @@ import {
   parseMessage,
   statusOf,
 } from './message.ts';
-import { openDatagrams, openStream } from './link.ts';
+import { openDatagrams, openStream, openWebSocket } from './link.ts';
 import { nearHost } from './media.ts';
 import type { Link } from './link.ts';
 import type { SipMessage } from './message.ts';
@@ -50,7 +50,7 @@ export interface Reply {
   readonly headers?: Headers;
   readonly body?: string;
 }
-/** SIP over a UDP port on loopback or TLS: transactions, retransmission and digest; calls are in phone.ts. */
+/** SIP over a UDP port, TCP, TLS or a WebSocket: transactions, retransmission and digest; calls are in phone.ts. */
 export interface SipTransport {
   readonly contact: string;
   send(dialog: Dialog, method: string, options?: SendOptions): Sent;
@@ -82,17 +82,22 @@ export async function openTransport(options: {
   ca?: string | undefined;
   /** Instead of UDP where no `ca` is given. */
   tcp?: boolean;
-  /** Gives up a connection by TCP or TLS that is not open yet. */
+  /** Address of a WebSocket, instead of all others. */
+  web?: string | undefined;
+  /** Gives up a connection that is not open yet. */
   signal?: AbortSignal;
 }): Promise<SipTransport> {
-  const { server, username, password, ca, tcp = false } = options;
+  const { server, username, password, ca, tcp = false, web } = options;
   const { at = { host: nearHost(server.host), port: 0 } } = options;
   const receive = (data: Buffer): void => onMessage(data);
-  const link: Link = await (ca === undefined && !tcp
-    ? openDatagrams(server, at, receive)
-    : openStream(server, ca, receive, options.signal));
+  const link: Link = await (web !== undefined
+    ? openWebSocket(web, receive, options.signal)
+    : ca === undefined && !tcp
+      ? openDatagrams(server, at, receive)
+      : openStream(server, ca, receive, options.signal));
   const { here, protocol } = link;
-  const contact = `sip:${username}@${here}${protocol === 'UDP' ? '' : `;transport=${protocol.toLowerCase()}`}`;
+  const parameter = protocol.startsWith('WS') ? 'ws' : protocol.toLowerCase();
+  const contact = `sip:${username}@${here}${protocol === 'UDP' ? '' : `;transport=${parameter}`}`;
   const pending = new Map<string, Pending>();
   const replies = new Map<string, Buffer>();
   const acks = new Map<string, Buffer>();
