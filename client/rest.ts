@@ -188,6 +188,8 @@ export function createRest(request: Request) {
     phonebook: groupOf(request, 'phonebook'),
     /** Address books on other servers that the phonebook follows. */
     phonebookSources: groupOf(request, 'phonebookSources'),
+    /** For administrators: whether phones and browsers reach the engine, each way tried by a call. */
+    pathCheck: groupOf(request, 'pathCheck'),
     /** For supervisors: current state of the trunks. */
     trunks: groupOf(request, 'trunks').list,
     consoleSettings: groupOf(request, 'consoleSettings'),

@@ -239,6 +239,13 @@ export const ROUTES = {
   trunks: {
     list: 'GET /api/v1/trunks',
   },
+  pathCheck: {
+    get: 'GET /api/v1/path-check',
+    start: 'POST /api/v1/path-check',
+    pass: 'POST /api/v1/path-check/pass body',
+    phone: 'POST /api/v1/path-check/phone',
+    browser: 'POST /api/v1/path-check/browser body',
+  },
   consoleSettings: {
     get: 'GET /api/v1/settings/console',
     set: 'PUT /api/v1/settings/console body',

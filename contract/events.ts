@@ -12,9 +12,15 @@ import { ParkedCall, SlotFreed } from './parking.ts';
 import { CallbackChange } from './callbacks.ts';
 import { CallCustomer, PhonebookChange } from './phonebook.ts';
 import { NightSwitchChange } from './night-switches.ts';
+import { PathFault, PathWay } from './path-check.ts';
 import { TrunkChange } from './trunks.ts';
 import { QueueStats } from './wallboard.ts';
 
+const FailedWay = z.object({
+  way: PathWay,
+  detail: z.string().describe('One sentence, in English.'),
+  fault: PathFault,
+});
 const Party = z.object({ number: z.string(), name: z.string() });
 const CallRef = z.object({
   call_id: z.string(),
@@ -478,6 +484,18 @@ export const EVENT_DATA = {
       next_try_at: z.iso.datetime(),
     })
     .describe('The ACME server issued no certificate; the one in use stays.'),
+  'path_check.completed': z
+    .object({
+      ways: z.array(PathWay).describe('Ways that were tried.'),
+      failed: z.array(FailedWay).describe('Those of them that do not work; empty: all work.'),
+    })
+    .describe('The ways of phones and browsers to the engine were checked.'),
+  'path_check.way_failed': FailedWay.describe(
+    'A way that worked, or was not tried before, does not work. Published once until it works again.',
+  ),
+  'path_check.way_restored': z
+    .object({ way: PathWay, detail: z.string() })
+    .describe('A way that had failed works again.'),
   'engine.link_up': z
     .object({ node: z.string(), boot_id: z.string() })
     .describe('The service is connected to the engine; what is shown is fresh after `engine.resynced`.'),

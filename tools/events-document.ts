@@ -124,6 +124,21 @@ const OWN_VALUES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = 
     completed: true,
   },
   'store.gap': { from: '2026-03-02T09:02:11.000Z', to: '2026-03-02T09:04:38.000Z', writes: 12 },
+  'path_check.completed': {
+    ways: ['udp', 'tcp', 'web', 'turn'],
+    failed: [
+      { way: 'turn', detail: 'TURN at 203.0.113.7:3478 gives no relay: no answer in 5 s', fault: 'no_relay' },
+    ],
+  },
+  'path_check.way_failed': {
+    way: 'turn',
+    detail: 'TURN at 203.0.113.7:3478 gives no relay: no answer in 5 s',
+    fault: 'no_relay',
+  },
+  'path_check.way_restored': {
+    way: 'turn',
+    detail: 'registered, was called and heard itself through TURN at 203.0.113.7:3478',
+  },
   'certificate.renewed': { names: ['pbx.example.com'], valid_to: '2026-05-31T09:02:11.000Z' },
   'certificate.renewal_failed': {
     names: ['pbx.example.com'],

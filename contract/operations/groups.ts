@@ -17,6 +17,7 @@ import { callQuality, conversations } from './conversations.ts';
 import { exports } from './exports.ts';
 import { features } from './features.ts';
 import { nightSwitches } from './night-switches.ts';
+import { pathCheck } from './path-check.ts';
 import { people } from './people.ts';
 import { phonebook } from './phonebook.ts';
 import { phonebookSources } from './phonebook-sources.ts';
@@ -62,6 +63,7 @@ export interface Groups {
   readonly phonebook: typeof phonebook;
   readonly phonebookSources: typeof phonebookSources;
   readonly trunks: typeof trunks;
+  readonly pathCheck: typeof pathCheck;
   readonly consoleSettings: typeof consoleSettings;
 }
 export const GROUPS: Groups = {
@@ -93,6 +95,7 @@ export const GROUPS: Groups = {
   phonebook,
   phonebookSources,
   trunks,
+  pathCheck,
   consoleSettings,
 };
 

@@ -3,6 +3,9 @@ import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { blockNetworks, phoneAddresses } from '../adapters/asterisk/blocked-networks.ts';
+import { DOCTOR_EXTEN, DOCTOR_WEB } from '../adapters/asterisk/conf/call-contexts.ts';
+import { diagnose } from '../adapters/asterisk/doctor/doctor.ts';
+import { PASS_SECONDS, passOf } from '../adapters/asterisk/doctor/outside.ts';
 import { builtInSounds } from '../adapters/asterisk/built-in-sounds.ts';
 import { CelReader } from '../adapters/asterisk/cel/reader.ts';
 import { createAsteriskEngine } from '../adapters/asterisk/engine.ts';
@@ -20,7 +23,8 @@ import type { Clock } from '../ports/clock.ts';
 import type { EngineSite } from '../ports/engine-site.ts';
 import type { Config } from './config.ts';
 import { AsteriskExchange } from './exchange.ts';
-import { siteKey } from './site-key.ts';
+import { siteKey, siteSecret } from './site-key.ts';
+import { turnLogin } from '../features/sessions/turn.ts';
 
 export interface EngineSiteOptions {
   readonly config: Config;
@@ -57,12 +61,10 @@ export const openAsteriskSite: OpenEngineSite = async (options) => {
     clock,
     log,
   });
-  const exchange = new AsteriskExchange({
-    ...options,
-    instance,
-    certificates,
-    siteKey: await siteKey(config.data),
-  });
+  const key = await siteKey(config.data);
+  const exchange = new AsteriskExchange({ ...options, instance, certificates, siteKey: key });
+  const signIn = (user: string, seconds: number) =>
+    turnLogin(siteSecret(key, 'turn'), { user, now: clock.now(), seconds });
   // A random account that does not exist: its refusals are no attack.
   const healthAccount = `health-${randomUUID()}`;
   let engine: AsteriskEngine | undefined;
@@ -118,6 +120,15 @@ export const openAsteriskSite: OpenEngineSite = async (options) => {
       config.firewall === 'nftables' ? new Nftables({ sipPort: config.sipListen.port, clock, log }) : null,
     phoneAddresses: () => phoneAddresses(ask),
     findAddress: findAddress(config.sipListen.host),
+    paths: {
+      account: DOCTOR_WEB,
+      number: DOCTOR_EXTEN,
+      try: (given) => diagnose(instance, { ...given, clock, signIn }),
+      async pass({ host, web }) {
+        const pass = await passOf(instance, { host, web, signIn });
+        return { pass, expires_at: clock.now() + PASS_SECONDS * 1000 };
+      },
+    },
     webSipPort: () => (exchange.running() ? instance.http_port : null),
   };
 };

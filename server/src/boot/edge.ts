@@ -4,6 +4,7 @@ import { messageOf } from '../core/errors.ts';
 import { createStream } from '../delivery/stream.ts';
 import { isApiKey } from '../features/api-keys/service.ts';
 import { presenceSource } from '../features/contacts/presence.ts';
+import { withCheckPhone } from '../features/path-check/phone.ts';
 import { trunksSnapshot } from '../features/trunks/service.ts';
 import { healthOperations, listenMetrics, readiness } from '../http/health.ts';
 import { createHost } from '../http/host.ts';
@@ -19,7 +20,9 @@ import { exposures } from './exposure.ts';
 import type { Features } from './features.ts';
 import { addGauges, checksOf } from './health.ts';
 import type { Watched } from './health.ts';
+import { ownOrigin } from './origins.ts';
 import { beginRenewal, listenSecure } from './secure-edge.ts';
+import { siteSecret } from './site-key.ts';
 
 const READY_POLL_MS = 50;
 
@@ -77,7 +80,7 @@ export function createEventStream(parts: Features, stack: AsyncDisposableStack) 
 
 /** Resolves when HTTP listens. Throws `ConfigError` where the address is not available. */
 export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
-  const { apiKeys, clock, config, engineSite, features, live, log, metrics, stream } = parts;
+  const { apiKeys, clock, config, engineSite, features, live, log, metrics, pathChecks, stream } = parts;
   const { sessions, sipKey, siteConsole, store } = parts;
   const engineUp = (): boolean => live.live;
   const { exchange, renewal, firewall } = engineSite;
@@ -107,7 +110,13 @@ export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
   const commands = addOperations(app, [healthOperations(health), ...served]);
   addOperations(app, [stream.operations(app, commands)]);
   const port = (): number | null => engineSite.webSipPort();
-  sipRelayRoutes(app, { port, credentials: sessions.sip, log, metrics });
+  const checking = {
+    account: engineSite.paths?.account ?? '',
+    secret: siteSecret(sipKey, 'doctor'),
+    now: () => clock.now(),
+  };
+  const credentials = withCheckPhone(sessions.sip, checking);
+  sipRelayRoutes(app, { port, credentials, log, metrics });
   const address = await host.listen(config.listen).catch((error: unknown) => {
     const { host: name, port } = config.listen;
     throw new ConfigError(
@@ -118,6 +127,7 @@ export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
     host.drain();
     await host.close();
   });
+  pathChecks.begin(ownOrigin(address));
   const secured = await listenSecure(host, parts, stack);
   await beginRenewal(parts, stack);
   if (config.metricsListen !== null) {

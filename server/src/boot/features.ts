@@ -25,6 +25,7 @@ import { EngineCustomers } from '../features/phonebook/engine-customers.ts';
 import { createPhonebook } from '../features/phonebook/service.ts';
 import type { Phonebook } from '../features/phonebook/service.ts';
 import { createPhonebookSources } from '../features/phonebook/sync/service.ts';
+import { PathChecks } from '../features/path-check/service.ts';
 import { Presence } from '../features/presence/service.ts';
 import { ExternalAddress } from '../features/reachability/service.ts';
 import { remainsOf } from '../features/privacy/remains.ts';
@@ -38,6 +39,7 @@ import type { CustomerSources, Customers } from '../ports/customers.ts';
 import type { EngineConfig } from '../ports/engine-config.ts';
 import { DISK_FLOOR_BYTES } from './health.ts';
 import { createLdap } from './ldap.ts';
+import { doctorFile } from './origins.ts';
 import { createPhones } from './phones.ts';
 import type { RecordFeatures, RecordParts } from './records.ts';
 
@@ -334,5 +336,15 @@ export async function createConfigFeatures(
   directory.onChange(() => nightSwitches.followSite());
   stack.defer(directory.onChange(() => externalAddress.follow()));
   const ldap = await createLdap({ ...parts, phones, externalAddress });
-  return { privacy, applies, externalAddress, phones, sharedPhones, nightSwitches, ldap };
+  const pathChecks = await PathChecks.open({
+    store,
+    audit,
+    clock,
+    log,
+    publish: loop.publish,
+    probe: engineSite.paths,
+    up: () => parts.live.live,
+    file: doctorFile(config.data),
+  });
+  return { privacy, applies, externalAddress, pathChecks, phones, sharedPhones, nightSwitches, ldap };
 }

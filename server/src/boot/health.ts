@@ -4,11 +4,11 @@ import { rfc3339 } from '../core/clock.ts';
 import { descriptors, enough } from '../core/descriptors.ts';
 import type { Connectors } from '../features/connectors/feature.ts';
 import type { createDirectory } from '../features/pbx-config/directory.ts';
+import type { PathChecks } from '../features/path-check/service.ts';
 import type { PhonebookSourceService } from '../features/phonebook/sync/service.ts';
 import type { CallControlFeature } from '../features/calls/feature.ts';
 import type { History } from '../features/history/feature.ts';
 import type { Config } from './config.ts';
-import { lastDiagnosis } from './doctor-file.ts';
 import { exposures } from './exposure.ts';
 import type { ExternalAddress } from '../features/reachability/service.ts';
 import { REFUSAL_REASONS } from '../features/sip-security/service.ts';
@@ -64,6 +64,7 @@ export interface Watched {
   readonly connectors: Pick<Connectors, 'troubles'>;
   readonly phonebookSources: Pick<PhonebookSourceService, 'troubles'>;
   readonly externalAddress: Pick<ExternalAddress, 'finding'>;
+  readonly pathChecks: Pick<PathChecks, 'finding'>;
   readonly ldap: Pick<LdapServer, 'finding'>;
   readonly clock: Clock;
 }
@@ -210,7 +211,7 @@ function storeChecks({ config, loop, storeGaps, records, history }: Watched): re
     },
   ];
 }
-function machineChecks({ config, store }: Watched): readonly Check[] {
+function machineChecks({ config, pathChecks, store }: Watched): readonly Check[] {
   return [
     {
       name: 'descriptors',
@@ -220,7 +221,7 @@ function machineChecks({ config, store }: Watched): readonly Check[] {
         return { ok: enough(open), detail: `${open.used} of ${open.limit} file descriptors` };
       },
     },
-    { name: 'doctor', needed: false, run: () => lastDiagnosis(config.data) },
+    { name: 'doctor', needed: false, run: () => pathChecks.finding() },
     {
       name: 'disk',
       run: async () => {

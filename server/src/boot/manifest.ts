@@ -28,6 +28,8 @@ import { mcpOperations } from '../features/mcp/operations.ts';
 import { Mcp } from '../features/mcp/service.ts';
 import { nightSwitchOperations } from '../features/night-switches/operations.ts';
 import { phonebookOperations } from '../features/phonebook/operations.ts';
+import { pathCheckOperations } from '../features/path-check/operations.ts';
+import { turnOf } from '../features/sessions/turn.ts';
 import { phonebookSourceOperations } from '../features/phonebook/sync/operations.ts';
 import { phoneOperations } from '../features/phones/operations.ts';
 import { phoneRoutes } from '../features/phones/routes.ts';
@@ -48,6 +50,7 @@ import { GROUPS } from '@offhook/contract/operations/groups.ts';
 import type { Feature } from '../ports/feature.ts';
 import { VERSION } from './config.ts';
 import type { Features } from './features.ts';
+import { webOrigin } from './origins.ts';
 import { siteSecret } from './site-key.ts';
 
 /** Where `npm run build` writes the console. */
@@ -70,7 +73,7 @@ export function manifestOf(parts: Features): readonly Feature[] {
     clock,
     config,
   } = parts;
-  const { connectors, directory, draft, engineCustomers, exports, externalAddress } = parts;
+  const { connectors, directory, draft, engineCustomers, engineSite, exports, externalAddress } = parts;
   const {
     history,
     ldap,
@@ -80,6 +83,7 @@ export function manifestOf(parts: Features): readonly Feature[] {
     nightSwitches,
     objects,
     parking,
+    pathChecks,
     phones,
     phonebook,
     phonebookSources,
@@ -101,6 +105,11 @@ export function manifestOf(parts: Features): readonly Feature[] {
     wallboard,
     webhooks,
   } = parts;
+  const signer = {
+    network: () => directory.config().network,
+    secret: siteSecret(parts.sipKey, 'turn'),
+    now: () => clock.now(),
+  };
   return [
     {
       name: 'front-door',
@@ -117,16 +126,11 @@ export function manifestOf(parts: Features): readonly Feature[] {
     {
       name: 'sessions',
       operations() {
-        const turn = {
-          network: () => directory.config().network,
-          secret: siteSecret(parts.sipKey, 'turn'),
-          now: () => clock.now(),
-        };
         const { signIn, session } = sessionOperations({
           sessions,
           directory,
           config,
-          turn,
+          turn: signer,
           pushConfig: () => push.services.config(),
         });
         return [signIn, session, peopleOperations(sessions.others, sessions.codes)];
@@ -255,6 +259,24 @@ export function manifestOf(parts: Features): readonly Feature[] {
         if (event.type === 'engine.link_up') blocks.again();
       },
       close: () => blocks.close(),
+    },
+    {
+      name: 'path-check',
+      operations() {
+        const secret = siteSecret(parts.sipKey, 'doctor');
+        return [
+          pathCheckOperations({
+            checks: pathChecks,
+            probe: engineSite.paths,
+            secret,
+            now: () => clock.now(),
+            web: webOrigin(config),
+            relay: (host, account) => turnOf(signer, host, account),
+          }),
+        ];
+      },
+      gauges: (to) => pathChecks.gauges(to),
+      close: () => pathChecks.close(),
     },
     {
       name: 'phones',

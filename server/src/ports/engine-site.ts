@@ -1,6 +1,7 @@
 /** The engine of a site as the composition root needs it: its process, link, call records and configuration. */
 import type { NodeId } from '@offhook/contract/ids.ts';
 import type { Certificates, CertificateState, Renewal } from './certificates.ts';
+import type { PathProbe } from './paths.ts';
 import type { Speak } from './speech.ts';
 import type { CallRecords } from './call-records.ts';
 import type { EngineConfig, MailboxOwner } from './engine-config.ts';
@@ -131,6 +132,8 @@ export interface EngineSite {
   phoneAddresses(): Promise<readonly string[]>;
   /** Looks for the address by which this machine is reached from outside. */
   readonly findAddress: FindAddress;
+  /** Null where it has no ways that could be tried. */
+  readonly paths: PathProbe | null;
   /** Port on loopback at which browsers' SIP is accepted; null where there is none now. */
   webSipPort(): number | null;
 }

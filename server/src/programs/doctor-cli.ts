@@ -1,27 +1,33 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { diagnose } from '../adapters/asterisk/doctor/doctor.ts';
 import { diagnoseFrom, passOf, readPass } from '../adapters/asterisk/doctor/outside.ts';
-import type { WayFinding } from '../adapters/asterisk/doctor/way.ts';
+import type { PathFinding } from '@offhook/contract/path-check.ts';
 import { loadInstance } from '../adapters/asterisk/process/instance-file.ts';
 import { findLiving } from '../adapters/asterisk/process/living.ts';
 import { SETTINGS } from '../boot/config.ts';
-import { doctorFile } from '../boot/doctor-file.ts';
+import { doctorFile, ownOrigin, webOrigin } from '../boot/origins.ts';
 import { siteKey, siteSecret } from '../boot/site-key.ts';
 import { systemClock } from '../core/clock.ts';
 import { messageOf } from '../core/errors.ts';
+import { replaceFile } from '../core/files.ts';
 import { turnLogin } from '../features/sessions/turn.ts';
 
 /** Prints a line for each way; the exit code is 1 where one fails. */
-function report(ways: readonly WayFinding[]): number {
+function report(ways: readonly PathFinding[]): number {
   for (const { way, ok, detail } of ways) console.log(`${ok ? 'ok  ' : 'FAIL'} ${way.padEnd(5)} ${detail}`);
   return ways.every(({ ok }) => ok) ? 0 : 1;
 }
-/** Origin of the service for those outside: `OFFHOOK_PUBLIC_URL`, else the port it listens at. */
-function webOrigin(host: string): string {
-  const shown = SETTINGS.publicUrl.parse(process.env[SETTINGS.publicUrl.name] ?? '');
-  const listen = SETTINGS.listen.parse(process.env[SETTINGS.listen.name] ?? SETTINGS.listen.initial);
-  return shown || `http://${host}:${listen?.port ?? 8080}`;
+/** The settings of the service, which this command is run with too. */
+function listening() {
+  const of = ({ name, initial }: { readonly name: string; readonly initial: string }): string =>
+    process.env[name] ?? initial;
+  const { publicUrl, listen, httpsListen } = SETTINGS;
+  return {
+    publicUrl: publicUrl.parse(of(publicUrl)) ?? '',
+    listen: listen.parse(of(listen)) ?? { host: '127.0.0.1', port: 8080 },
+    httpsListen: httpsListen.parse(of(httpsListen)) ?? null,
+  };
 }
 
 /**
@@ -45,13 +51,21 @@ async function main(): Promise<number> {
   const secret = siteSecret(await siteKey(data), 'turn');
   const signIn = (user: string, seconds: number) => turnLogin(secret, { user, now: Date.now(), seconds });
   if (values.pass === true) {
-    const [host] = positionals;
-    const pass = await passOf(instance, { host, web: webOrigin, turnLogin: signIn });
+    const [host = null] = positionals;
+    const web = webOrigin(listening());
+    const pass = await passOf(instance, { host, web, signIn });
     console.log(JSON.stringify(pass, null, 2));
     return 0;
   }
-  const ways = await diagnose(instance, { clock: systemClock, turnLogin: signIn });
-  await writeFile(doctorFile(data), JSON.stringify({ at: Date.now(), ways }), { mode: 0o600 });
+  const ways: PathFinding[] = [];
+  await diagnose(instance, {
+    clock: systemClock,
+    signIn,
+    web: ownOrigin(listening().listen),
+    found: (finding) => ways.push(finding),
+    signal: new AbortController().signal,
+  });
+  await replaceFile(doctorFile(data), JSON.stringify({ at: Date.now(), ways }));
   return report(ways);
 }
 

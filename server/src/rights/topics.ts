@@ -77,6 +77,7 @@ export function topicsOf(event: DomainEvent): readonly string[] {
     case 'phone':
     case 'night_switch':
     case 'certificate':
+    case 'path_check':
       return ['system'];
     case 'engine':
     case 'store':

@@ -17,10 +17,13 @@ const SITE = ADDRESSES.officeGateway;
 const WRONG = '203.0.113.99';
 
 if (isInside) {
-  const [tlsPort, turnPort, relayPorts] = [await freePort(), await freePort(), await freeRange(40)];
+  const [tlsPort, turnPort, httpsPort] = [await freePort(), await freePort(), await freePort()];
+  const relayPorts = await freeRange(40);
+  const HTTPS = `${ADDRESSES.office}:${httpsPort}`;
   describe('doctor outside', () => {
     const site = useSite(() => ({
       host: ADDRESSES.office,
+      env: { OFFHOOK_HTTPS_LISTEN: HTTPS },
       prepare: prepareCompany({
         people: extensions(2001, 2002),
         objects: {
@@ -28,6 +31,7 @@ if (isInside) {
             {
               name: 'site',
               external_address: SITE,
+              ice_hosts: [{ local: ADDRESSES.office, external: SITE, keep_local: true }],
               local_nets: ['192.168.10.0/24', '127.0.0.0/8'],
               tls_port: tlsPort,
               turn_port: turnPort,
@@ -55,6 +59,7 @@ if (isInside) {
       const { code, text } = await run([process.execPath, DOCTOR, '--pass', ...host], {
         OFFHOOK_DATA: site().dataDir,
         OFFHOOK_LISTEN: new URL(site().base).host,
+        OFFHOOK_HTTPS_LISTEN: HTTPS,
       });
       assert.equal(code, 0, text);
       await writeFile(passFile(), text, { mode: 0o600 });
@@ -80,7 +85,7 @@ if (isInside) {
       ({ rtp } = await printPass());
     });
 
-    test('doctor outside - proves web, UDP, TCP, TLS and TURN of an office from a home, and no call is shown', async () => {
+    test('doctor outside - proves WSS, UDP, TCP, TLS and TURN of an office from a home, and no call is shown', async () => {
       const { token } = await site().person('1001');
       const poll = async (after: string) => {
         const url = `${site().base}/api/v1/events/poll?topics=calls&wait=0${after}`;
@@ -89,12 +94,11 @@ if (isInside) {
       };
       const { cursor } = await poll('');
       const { code, text } = await atHome();
-      const { sip, base } = site();
-      const [web, http] = [SITE, new URL(base).port];
+      const { sip } = site();
       const heard = `registered, called and heard itself from ${ADDRESSES.home}`;
       assert.equal(
         text,
-        `ok   web   HTTP answers, and a registration over ws://${web}:${http}/ws reaches the engine, which asks for its password\n` +
+        `ok   web   registered over wss://${SITE}:${httpsPort}/ws, called and heard itself encrypted from ${ADDRESSES.home}\n` +
           `ok   udp   ${heard}\nok   tcp   ${heard}\nok   tls   ${heard}\n` +
           `ok   turn  registered, called and heard itself through TURN at ${SITE}:${turnPort}\n`,
         `SIP port ${sip.port}`,
@@ -103,9 +107,8 @@ if (isInside) {
       assert.deepEqual((await poll(`&cursor=${cursor}`)).events, []);
     });
 
-    test('doctor outside - names the port of UDP, TCP, TLS, TURN and web that a router drops', async () => {
+    test('doctor outside - names the port of UDP, TCP, TLS, TURN, WSS and DTLS that a router drops', async () => {
       const { port } = site().sip;
-      const http = new URL(site().base).port;
       assert.deepEqual(await failing(`udp dport ${port}`), [
         `FAIL udp   SIP over UDP at ${SITE}:${port} does not answer: the port is blocked or wrong`,
       ]);
@@ -118,8 +121,12 @@ if (isInside) {
       assert.deepEqual(await failing(`udp dport ${turnPort}`), [
         `FAIL turn  TURN at ${SITE}:${turnPort} gives no relay: no answer in 5 s`,
       ]);
-      assert.deepEqual(await failing(`tcp dport ${http}`), [
-        `FAIL web   the service at http://${SITE}:${http} does not answer: TCP port ${http} is blocked or wrong`,
+      assert.deepEqual(await failing(`tcp dport ${httpsPort}`), [
+        `FAIL web   the service at https://${SITE}:${httpsPort} does not answer: TCP port ${httpsPort} is blocked or wrong`,
+      ]);
+      // A firewall that knows the handshake of DTLS by its first byte.
+      assert.deepEqual(await failing('udp length > 8 @th,64,8 22'), [
+        'FAIL web   the keys of encrypted media were not agreed (DTLS): no answer in 5 s',
       ]);
     });
 
@@ -127,7 +134,7 @@ if (isInside) {
       const sentence = `no media comes back from ${ADDRESSES.home}: UDP ports ${rtp} of ${SITE} are blocked`;
       assert.deepEqual(
         await failing(`udp dport ${rtp}`),
-        ['udp', 'tcp', 'tls'].map((way) => `FAIL ${way}   ${sentence}`),
+        ['web', 'udp', 'tcp', 'tls'].map((way) => `FAIL ${way}   ${sentence}`),
       );
     });
 

@@ -104,6 +104,7 @@ export async function openSimulatedSite({ data, clock }: SimulatedSiteOptions): 
     phoneAddresses: () => Promise.resolve([]),
     findAddress: () =>
       Promise.reject(new ServiceError('engine_unavailable', 'the simulator has no address outside')),
+    paths: null,
     webSipPort: () => null,
     certificates: null,
     renewal: null,

@@ -16,6 +16,15 @@ export const requests: Readonly<Record<string, string>> = {
   'has more than 10 attributes': 'hat mehr als 10 Attribute',
   'not an id of a source': 'ist keine Kennung einer Quelle',
   'not an id of a network': 'ist keine Kennung eines Netzes',
+  'more than ten values': 'mehr als zehn Werte',
+  'not a name or address': 'ist kein Name und keine Adresse',
+  'this engine has no ways to check': 'diese Anlage hat keine Wege, die geprüft werden könnten',
+  'the engine is not connected': 'die Anlage ist nicht verbunden',
+  'a check of the ways is under way': 'eine Prüfung der Wege läuft schon',
+  'host: name or address of the site for other machines; the network has no external_address':
+    'host: Name oder Adresse des Standorts für andere Rechner; das Netz hat keine external_address',
+  'SIP listens on {0} only, which no other machine reaches: set OFFHOOK_SIP_LISTEN':
+    'SIP lauscht nur auf {0}, was kein anderer Rechner erreicht: OFFHOOK_SIP_LISTEN setzen',
   'not an id of a rule': 'ist keine Kennung einer Regel',
   'holds a colon or a control character': 'enthält einen Doppelpunkt oder ein Steuerzeichen',
   'not an id of a customer': 'ist keine Kennung eines Kunden',

@@ -34,6 +34,7 @@ export const de: Words = {
     name_taken: 'Dieser Name ist vergeben',
     webhook_disabled: 'Dieser Webhook ist ausgeschaltet',
     wrong_entry_state: 'Der Eintrag des Konnektors ist dafür nicht im richtigen Zustand',
+    check_running: 'Eine Prüfung der Wege läuft schon',
     replay_running: 'Eine Wiederholung läuft',
     limit_reached: 'Die Höchstzahl ist erreicht',
     not_in_queue: 'Der Agent ist nicht Mitglied der Warteschlange',

@@ -16,6 +16,15 @@ export const requests: Readonly<Record<string, string>> = {
   'has more than 10 attributes': '10 öznitelikten fazla içeriyor',
   'not an id of a source': 'bir kaynak kimliği değil',
   'not an id of a network': 'bir ağ kimliği değil',
+  'more than ten values': 'ondan fazla değer',
+  'not a name or address': 'bir ad ya da adres değil',
+  'this engine has no ways to check': 'bu santralin denetlenecek yolu yok',
+  'the engine is not connected': 'santral bağlı değil',
+  'a check of the ways is under way': 'yolların denetimi sürüyor',
+  'host: name or address of the site for other machines; the network has no external_address':
+    'host: sitenin öteki makineler için adı ya da adresi; ağın external_address değeri yok',
+  'SIP listens on {0} only, which no other machine reaches: set OFFHOOK_SIP_LISTEN':
+    'SIP yalnızca {0} adresinde dinliyor, ona başka makine ulaşamaz: OFFHOOK_SIP_LISTEN ayarlayın',
   'not an id of a rule': 'bir kural kimliği değil',
   'holds a colon or a control character': 'iki nokta ya da denetim karakteri içeriyor',
   'not an id of a customer': 'bir müşteri kimliği değil',

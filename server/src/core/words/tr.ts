@@ -34,6 +34,7 @@ export const tr: Words = {
     name_taken: 'Bu ad kullanılıyor',
     webhook_disabled: 'Bu webhook kapalı',
     wrong_entry_state: 'Bağlayıcının kaydı bunun için uygun durumda değil',
+    check_running: 'Yolların denetimi sürüyor',
     replay_running: 'Bir yeniden gönderim sürüyor',
     limit_reached: 'Üst sınıra ulaşıldı',
     not_in_queue: 'Temsilci bu kuyruğun üyesi değil',

@@ -1,62 +1,75 @@
 /** One way to the engine, proven by a phone that registers, has a call and hears itself. */
 import { lookup } from 'node:dns/promises';
+import type { PathFault, PathFinding, PathWay } from '@offhook/contract/path-check.ts';
 import { messageOf } from '../../../core/errors.ts';
 import { bracketed } from '../../../core/networks.ts';
 import type { Clock } from '../../../ports/clock.ts';
-import { DOCTOR, DOCTOR_EXTEN } from '../conf/call-contexts.ts';
+import { DOCTOR, DOCTOR_EXTEN, DOCTOR_WEB } from '../conf/call-contexts.ts';
 import { openMedia } from '../phone/media.ts';
 import type { Media, MediaWire } from '../phone/media.ts';
 import { header, methodOf, statusOf, uriOf } from '../phone/message.ts';
 import type { SipMessage } from '../phone/message.ts';
 import { openTransport, randomTag } from '../phone/transport.ts';
 import type { Dialog, SipTransport } from '../phone/transport.ts';
+import { candidatesOf, openWebMedia } from '../phone/web-media.ts';
+import type { WebMedia } from '../phone/web-media.ts';
 import { openRelay } from '../turn/relay.ts';
 
-export type Way = 'udp' | 'tcp' | 'tls' | 'turn' | 'web';
-export interface WayFinding {
-  readonly way: Way;
-  readonly ok: boolean;
-  /** One sentence. */
-  readonly detail: string;
-}
 export interface Address {
   readonly host: string;
   readonly port: number;
 }
 /** Longest time of one step. */
 export const STEP_MS = 5_000;
+/** Life of a registration, which a killed doctor cannot end. */
+const REGISTERED_SECONDS = 30;
 const HEARD = 10;
 const LOOK_MS = 20;
 export const at = ({ host, port }: Address): string => `${bracketed(host)}:${port}`;
 
-/** A step that failed, as one sentence. */
-export class Blocked extends Error {}
+type Values = Readonly<Record<string, string>>;
+/** A step that failed: its sentence, and the same by a code and its parts. */
+export class Blocked extends Error {
+  readonly fault: PathFault;
+  readonly values: Values;
+  constructor(fault: PathFault, values: Values, sentence: string) {
+    super(sentence);
+    this.fault = fault;
+    this.values = values;
+  }
+}
+/** Throws `late` unless the work is done in time; any other failure of it becomes part of that sentence. */
 export async function within<T>(
   work: (signal: AbortSignal) => Promise<T>,
-  sentence: string,
+  late: Blocked,
   clock: Clock,
 ): Promise<T> {
-  const late = new AbortController();
+  const ending = new AbortController();
   const given = new AbortController();
-  const timeout = clock.sleep(STEP_MS, late.signal).then(() => {
-    throw new Blocked(sentence);
+  const timeout = clock.sleep(STEP_MS, ending.signal).then(() => {
+    throw late;
   });
   try {
     return await Promise.race([work(given.signal), timeout]);
   } catch (error) {
-    throw error instanceof Blocked ? error : new Blocked(`${sentence}: ${messageOf(error)}`);
+    if (error instanceof Blocked) throw error;
+    const reason = messageOf(error);
+    throw new Blocked(late.fault, { ...late.values, reason }, `${late.message}: ${reason}`);
   } finally {
-    late.abort();
+    ending.abort();
     given.abort();
     timeout.catch(() => undefined);
   }
 }
 /** Runs one way; a failure becomes its finding. */
-export async function findingOf(way: Way, work: () => Promise<string>): Promise<WayFinding> {
+export async function findingOf(way: PathWay, work: () => Promise<string>): Promise<PathFinding> {
   try {
-    return { way, ok: true, detail: await work() };
+    return { way, ok: true, detail: await work(), fault: null, values: {} };
   } catch (error) {
-    return { way, ok: false, detail: messageOf(error) };
+    const detail = messageOf(error);
+    return error instanceof Blocked
+      ? { way, ok: false, detail, fault: error.fault, values: error.values }
+      : { way, ok: false, detail, fault: 'failed', values: { reason: detail } };
   }
 }
 
@@ -72,11 +85,20 @@ export interface Line {
   readonly rtp?: string;
 }
 export interface Tried {
-  readonly protocol: 'UDP' | 'TCP' | 'TLS';
+  readonly protocol: 'UDP' | 'TCP' | 'TLS' | 'WebSocket';
   readonly ca?: string;
-  readonly openWire: () => Promise<MediaWire>;
+  /** Address of the WebSocket. */
+  readonly web?: string;
+  /** A browser opens its own. */
+  readonly openWire?: () => Promise<MediaWire>;
   /** The way of the media, for the sentence. */
   readonly media: string;
+}
+/** What the phone signs in as, and how its sentences name the way of its signalling. */
+interface Account {
+  readonly name: string;
+  readonly signalling: string;
+  readonly values: Values;
 }
 
 /** Answers the engine's call; `invited` resolves with its acknowledgement. */
@@ -114,19 +136,21 @@ async function callEcho(
   transport: SipTransport,
   media: Media,
   { server, clock }: Line,
-  signalling: string,
+  { name, signalling, values }: Account,
 ): Promise<{ readonly dialog: Dialog; readonly answer: SipMessage }> {
   const dialog: Dialog = {
     callId: randomTag(),
-    local: `<sip:${DOCTOR}@${at(server)}>;tag=${randomTag()}`,
+    local: `<sip:${name}@${at(server)}>;tag=${randomTag()}`,
     remote: `<sip:${DOCTOR_EXTEN}@${at(server)}>`,
     target: `sip:${DOCTOR_EXTEN}@${at(server)}`,
     cseq: 0,
   };
   const { response } = transport.send(dialog, 'INVITE', { body: media.sdp() });
-  const answer = await within(() => response, `a call over ${signalling} is not answered`, clock);
+  const late = new Blocked('call_unanswered', values, `a call over ${signalling} is not answered`);
+  const answer = await within(() => response, late, clock);
+  const status = answer.start.replace('SIP/2.0 ', '');
   if (statusOf(answer) !== 200)
-    throw new Blocked(`${signalling} refuses a call with ${answer.start.replace('SIP/2.0 ', '')}`);
+    throw new Blocked('call_refused', { ...values, status }, `${signalling} refuses a call with ${status}`);
   dialog.remote = header(answer, 'to');
   transport.ack(dialog, dialog.cseq);
   dialog.target = uriOf(header(answer, 'contact'));
@@ -140,23 +164,49 @@ function hostOf(uri: string): string {
   const [place = ''] = uri.slice(uri.indexOf(uri.includes('@') ? '@' : ':') + 1).split(';', 1);
   return place.startsWith('[') ? place.slice(1).split(']', 1)[0]! : place.split(':', 1)[0]!;
 }
-/** Sentence on an address of the engine's answer at which it is not reached; null where each fits. */
-async function wrongAddress(answer: SipMessage, server: Address, heard: boolean): Promise<string | null> {
+/** An address of the engine's answer at which it is not reached; null where each fits. */
+async function wrongAddress(answer: SipMessage, server: Address, heard: boolean): Promise<Blocked | null> {
   const { address } = await lookup(server.host);
   const reached = `it is reached at ${server.host}`;
+  const values = (shown: string): Values => ({ shown, reached: server.host });
   const media = /^c=IN IP[46] (\S+)/m.exec(answer.body)?.[1] ?? address;
   if (!heard && media !== address)
-    return `the engine gives ${media} as its address for media, but ${reached}: external_address or external_media_address of the network is wrong or missing`;
+    return new Blocked(
+      'wrong_media_address',
+      values(media),
+      `the engine gives ${media} as its address for media, but ${reached}: external_address or external_media_address of the network is wrong or missing`,
+    );
   const contact = hostOf(uriOf(header(answer, 'contact')));
   if (![address, server.host].includes(contact))
-    return `the engine gives ${contact} as its address for SIP, but ${reached}: external_address of the network is wrong or missing`;
+    return new Blocked(
+      'wrong_sip_address',
+      values(contact),
+      `the engine gives ${contact} as its address for SIP, but ${reached}: external_address of the network is wrong or missing`,
+    );
   return null;
 }
+/** The same for a browser, which takes its way from the engine's candidates. */
+async function wrongCandidates(answer: SipMessage, server: Address): Promise<Blocked | null> {
+  const { address } = await lookup(server.host);
+  const shown = candidatesOf(answer.body).map(({ host }) => host);
+  if (shown.includes(address)) return null;
+  const list = shown.join(', ') || 'none';
+  return new Blocked(
+    'wrong_ice_address',
+    { shown: list, reached: server.host },
+    `the engine gives browsers ${list} as its addresses for media, but it is reached at ${server.host}: ice_hosts of the network is wrong or missing`,
+  );
+}
 /** Waits for the own sound; false without it. Throws when the engine ends the call. */
-async function hears(media: Media, clock: Clock, ended: () => boolean, signalling: string): Promise<boolean> {
+async function hears(
+  media: Media,
+  clock: Clock,
+  ended: () => boolean,
+  { signalling, values }: Account,
+): Promise<boolean> {
   const { counts } = media;
   for (const until = clock.now() + STEP_MS; counts.heard < HEARD; await clock.sleep(LOOK_MS)) {
-    if (ended()) throw new Blocked(`a call over ${signalling} was ended by the engine`);
+    if (ended()) throw new Blocked('call_ended', values, `a call over ${signalling} was ended by the engine`);
     if (clock.now() > until) return false;
   }
   return true;
@@ -164,36 +214,105 @@ async function hears(media: Media, clock: Clock, ended: () => boolean, signallin
 
 async function connect(
   line: Line,
-  { protocol, ca }: Tried,
-  signalling: string,
+  { protocol, ca, web }: Tried,
+  { name, signalling, values }: Account,
   onRequest: (m: SipMessage) => void,
 ): Promise<SipTransport> {
   const { server, near, password, clock } = line;
+  const late =
+    web === undefined
+      ? new Blocked(
+          'no_connection',
+          values,
+          `${signalling} takes no connection: the port is blocked or wrong`,
+        )
+      : new Blocked(
+          'no_upgrade',
+          { url: web },
+          `${web} takes no SIP over WebSocket: a proxy in front does not pass upgrades of /ws`,
+        );
   return await within(
     (signal) =>
       openTransport({
         server,
-        username: DOCTOR,
+        username: name,
         password,
         ...(ca === undefined ? {} : { ca }),
         tcp: protocol === 'TCP',
+        web,
         at: { host: near, port: 0 },
         onRequest,
         signal,
       }),
-    `${signalling} takes no connection: the port is blocked or wrong`,
+    late,
     clock,
   );
 }
+/** Why a phone does not hear itself. */
+function silence(media: Media | WebMedia, tried: Tried, { server, rtp }: Line): Blocked {
+  if ('stage' in media && (media.stage === 'keys' || media.stage === 'failed')) {
+    const reason = media.stage === 'keys' ? `no answer in ${STEP_MS / 1000} s` : media.reason;
+    return new Blocked(
+      'no_keys',
+      { reason },
+      `the keys of encrypted media were not agreed (DTLS): ${reason}`,
+    );
+  }
+  return rtp === undefined
+    ? new Blocked(
+        'no_media',
+        { media: tried.media },
+        `no media comes back ${tried.media}: UDP packets are blocked or go to a wrong address`,
+      )
+    : new Blocked(
+        'no_media',
+        { media: tried.media, ports: rtp, host: server.host },
+        `no media comes back ${tried.media}: UDP ports ${rtp} of ${server.host} are blocked`,
+      );
+}
+/** A call that is up is proven by its sound. Throws `Blocked`. */
+async function proveSound(
+  line: Line,
+  tried: Tried,
+  account: Account,
+  { media, incoming, answer }: { media: Media; incoming: Incoming; answer: SipMessage | null },
+): Promise<void> {
+  const { server, clock } = line;
+  const heard = await hears(media, clock, () => incoming.ended, account);
+  // A browser finds its way by itself, as long as the engine gives it an address that leads there.
+  const lost = !heard && 'stage' in media && media.stage === 'way' && line.rtp !== undefined;
+  const wrong =
+    answer === null
+      ? null
+      : tried.web === undefined
+        ? await wrongAddress(answer, server, heard)
+        : lost
+          ? await wrongCandidates(answer, server)
+          : null;
+  if (wrong !== null) throw wrong;
+  if (!heard) throw silence(media, tried, line);
+}
+function accountOf({ server }: Line, { protocol, web }: Tried): Account {
+  const address = web ?? at(server);
+  return {
+    name: web === undefined ? DOCTOR : DOCTOR_WEB,
+    signalling: `SIP over ${protocol} at ${address}`,
+    values: { protocol, address },
+  };
+}
 /** Registers, has a call and hears what it sends. Throws `Blocked`. */
 export async function tryWay(line: Line, tried: Tried): Promise<string> {
-  const { server, clock, call, rtp } = line;
-  const signalling = `SIP over ${tried.protocol} at ${at(server)}`;
-  const media = await openMedia({ wire: await tried.openWire() });
+  const { server, clock, call, near } = line;
+  const account = accountOf(line, tried);
+  const { signalling, values } = account;
+  const media =
+    tried.openWire === undefined
+      ? await openWebMedia(near, clock.now())
+      : await openMedia({ wire: await tried.openWire() });
   const incoming = new Incoming(media);
   let transport: SipTransport | undefined;
   let registered = false;
-  const address = `<sip:${DOCTOR}@${at(server)}>`;
+  const address = `<sip:${account.name}@${at(server)}>`;
   const registration: Dialog = {
     callId: randomTag(),
     local: `${address};tag=${randomTag()}`,
@@ -205,33 +324,33 @@ export async function tryWay(line: Line, tried: Tried): Promise<string> {
     const headers = [['expires', String(seconds)]] as const;
     const { response } = phone.send(registration, 'REGISTER', { headers });
     const sentence = `${signalling} does not answer: the port is blocked or wrong`;
-    const final = await within(() => response, sentence, clock);
+    const final = await within(() => response, new Blocked('no_answer', values, sentence), clock);
+    const { start: status } = final;
     if (statusOf(final) !== 200)
-      throw new Blocked(`${signalling} refuses a registration with ${final.start}`);
+      throw new Blocked(
+        'registration_refused',
+        { ...values, status },
+        `${signalling} refuses a registration with ${status}`,
+      );
   };
   try {
-    const phone: SipTransport = await connect(line, tried, signalling, (m) => incoming.take(m, phone));
+    const phone: SipTransport = await connect(line, tried, account, (m) => incoming.take(m, phone));
     transport = phone;
-    await register(phone, 60);
+    await register(phone, REGISTERED_SECONDS);
     registered = true;
     let answer: SipMessage | null = null;
     if (call === undefined) {
-      const called = await callEcho(phone, media, line, signalling);
+      const called = await callEcho(phone, media, line, account);
       incoming.dialog = called.dialog;
       answer = called.answer;
     } else {
       await call();
-      await within(() => incoming.invited.promise, `a call over ${signalling} does not arrive`, clock);
+      const late = new Blocked('call_missing', values, `a call over ${signalling} does not arrive`);
+      await within(() => incoming.invited.promise, late, clock);
     }
-    const heard = await hears(media, clock, () => incoming.ended, signalling);
-    const wrong = answer === null ? null : await wrongAddress(answer, server, heard);
-    if (wrong !== null) throw new Blocked(wrong);
-    if (!heard)
-      throw new Blocked(
-        rtp === undefined
-          ? `no media comes back ${tried.media}: UDP packets are blocked or go to a wrong address`
-          : `no media comes back ${tried.media}: UDP ports ${rtp} of ${server.host} are blocked`,
-      );
+    await proveSound(line, tried, account, { media, incoming, answer });
+    if (tried.web !== undefined)
+      return `registered over ${tried.web}, called and heard itself encrypted ${tried.media}`;
     return `registered, ${call === undefined ? 'called' : 'was called'} and heard itself ${tried.media}`;
   } finally {
     media.close();
@@ -252,6 +371,11 @@ export async function openMediaRelay(
     const relay = await openRelay(server, login, STEP_MS);
     return { ...relay, send: (data, port, host) => relay.send(data, port, reached(host, relay.host)) };
   } catch (error) {
-    throw new Blocked(`TURN at ${at(server)} gives no relay: ${messageOf(error)}`);
+    const reason = messageOf(error);
+    throw new Blocked(
+      'no_relay',
+      { address: at(server), reason },
+      `TURN at ${at(server)} gives no relay: ${reason}`,
+    );
   }
 }

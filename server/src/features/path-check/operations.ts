@@ -1,0 +1,59 @@
+import { pathCheck as operations } from '@offhook/contract/operations/path-check.ts';
+import { rfc3339 } from '../../core/clock.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { Served } from '../../ports/operations.ts';
+import type { PathProbe } from '../../ports/paths.ts';
+import { browserPassword } from './phone.ts';
+import type { PathChecks } from './service.ts';
+
+export interface PathCheckParts {
+  readonly checks: PathChecks;
+  readonly probe: PathProbe | null;
+  /** Password of the doctor's accounts at the engine. */
+  readonly secret: string;
+  readonly now: () => number;
+  /** Origin of the service for those who reach the site as `host`. */
+  readonly web: (host: string) => string;
+  /** A login at the TURN server as clients at `host` use it; null for none. */
+  readonly relay: (
+    host: string,
+    account: string,
+  ) => { username: string; credential: string; urls: string[] } | null;
+}
+/** The check of the ways, for administrators. */
+export function pathCheckOperations(parts: PathCheckParts): Served<typeof operations> {
+  const { checks, secret, now, web, relay } = parts;
+  const probe = (): PathProbe => {
+    if (parts.probe !== null) return parts.probe;
+    throw new ServiceError('engine_unavailable', 'this engine has no ways to check');
+  };
+  return {
+    operations,
+    handlers: {
+      get: () => checks.state(),
+      start: (actor) => checks.start(actor),
+      async pass({ caller, ip }, { body }) {
+        const { pass, expires_at } = await probe().pass({ host: body.host ?? null, web });
+        await checks.record({ caller, ip }, 'path_check.pass', { host: String(pass['host']) });
+        return { success: true, pass, expires_at: rfc3339(expires_at) };
+      },
+      async phone({ caller, ip, request }) {
+        const { account, number } = probe();
+        const { hostname, host, protocol } = new URL(request.ownOrigin());
+        await checks.record({ caller, ip }, 'path_check.phone');
+        return {
+          success: true,
+          phone: {
+            username: account,
+            password: browserPassword({ account, secret, now }),
+            number,
+            domain: hostname,
+            ws_url: `${protocol === 'https:' ? 'wss' : 'ws'}://${host}/ws`,
+            turn: relay(hostname, account),
+          },
+        };
+      },
+      browser: ({ caller, ip }, { body }) => checks.takeBrowser({ caller, ip }, body),
+    },
+  };
+}

@@ -1,0 +1,26 @@
+/** The ways of phones and browsers to the engine, as the doctor tries them. */
+import type { PathFinding } from '@offhook/contract/path-check.ts';
+
+export interface PathProbe {
+  /** Account of browsers' tries at the engine. */
+  readonly account: string;
+  /** Number that it may call: it hears itself. */
+  readonly number: string;
+  /**
+   * Tries every way that the site has against its own addresses. `web`: origin of the service here. `found` receives each
+   * finding at once. Throws `engine_unavailable`.
+   */
+  try(options: {
+    readonly web: string;
+    readonly found: (finding: PathFinding) => void;
+    readonly signal: AbortSignal;
+  }): Promise<void>;
+  /**
+   * What another machine needs to try them. `host`: name or address of the site there; null for the external address of the
+   * network. Throws `invalid_request` where no other machine reaches the site.
+   */
+  pass(options: {
+    readonly host: string | null;
+    readonly web: (host: string) => string;
+  }): Promise<{ readonly pass: Readonly<Record<string, unknown>>; readonly expires_at: number }>;
+}
