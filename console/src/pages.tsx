@@ -14,6 +14,7 @@ import {
   ListTree,
   PhoneMissed,
   Rocket,
+  Route,
   ScrollText,
   SlidersHorizontal,
   Settings,
@@ -84,6 +85,7 @@ export const PAGES: Readonly<Record<PageName, PageRow>> = {
   connector: page('admin', connectors, 'ConnectorPage'),
   audit: page('admin', people, 'AuditPage'),
   health: page('admin', people, 'HealthPage'),
+  path_check: page('admin', people, 'PathCheckPage'),
   settings: page('admin', people, 'SettingsPage'),
   api: { ...page('user', () => import('./api/page.tsx'), 'ApiPage'), open: true },
 };
@@ -120,6 +122,7 @@ export const NAVIGATION: readonly NavigationItem[] = [
   item(PAGE_PATHS.connectors, 'connectors', 'admin', 'admin', Cable),
   item(PAGE_PATHS.audit, 'audit', 'admin', 'admin', ScrollText),
   item(PAGE_PATHS.health, 'health', 'admin', 'admin', Activity),
+  item(PAGE_PATHS.path_check, 'path_check', 'admin', 'admin', Route),
   item(PAGE_PATHS.settings, 'settings', 'admin', 'admin', Settings),
   item(PAGE_PATHS.api, 'api', 'user', 'work', Braces),
 ];

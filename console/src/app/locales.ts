@@ -23,6 +23,7 @@ import type exports from '../../locales/en/exports.json';
 import type extras from '../../locales/en/extras.json';
 import type fields from '../../locales/en/fields.json';
 import type history from '../../locales/en/history.json';
+import type paths from '../../locales/en/paths.json';
 import type people from '../../locales/en/people.json';
 import type phone from '../../locales/en/phone.json';
 import type player from '../../locales/en/player.json';
@@ -59,6 +60,7 @@ export interface Areas {
   readonly extras: typeof extras;
   readonly fields: typeof fields;
   readonly history: typeof history;
+  readonly paths: typeof paths;
   readonly people: typeof people;
   readonly phone: typeof phone;
   readonly player: typeof player;

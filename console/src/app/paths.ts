@@ -31,6 +31,7 @@ export const PAGE_PATHS = {
   connector: '/admin/connectors/:connector',
   audit: '/admin/audit',
   health: '/admin/health',
+  path_check: '/admin/path-check',
   settings: '/admin/settings',
   api: '/docs',
 } as const;

@@ -1,6 +1,7 @@
 export { ApiKeysPage } from './api-keys.tsx';
 export { AuditPage } from './audit.tsx';
 export { HealthPage } from './health.tsx';
+export { PathCheckPage } from './path-check.tsx';
 export { PeoplePage } from './people.tsx';
 export { PersonPage } from './person.tsx';
 export { SettingsPage } from './settings.tsx';

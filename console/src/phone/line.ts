@@ -50,7 +50,7 @@ async function sdpWithCandidate(peer: RTCPeerConnection | undefined): Promise<st
   });
 }
 
-class SoundHandler extends Web.SessionDescriptionHandler {
+export class SoundHandler extends Web.SessionDescriptionHandler {
   /**
    * An offer without an ICE candidate is not sent: the exchange's answer would end the call. A machine under load may need longer than
    * the usual limit for its first one.

@@ -1,0 +1,229 @@
+import { useEffect, useState } from 'react';
+import type { ReactNode } from 'react';
+import { Alert, Box, Button, Code, CopyButton, Group, Stack, Text, TextInput } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Check, Copy, Download, MonitorCheck, Route } from 'lucide-react';
+import { BROWSER_WAYS } from '@offhook/contract/path-check.ts';
+import type { PathCheckReply, PathResult } from '@offhook/contract/path-check.ts';
+import { saveFile } from '../admin/save-file.ts';
+import { formatDateTime, formatNumber } from '../app/format.ts';
+import { useOnce } from '../app/once.ts';
+import { Ago, Mark, PageHead, Section, useChange } from '../app/page-parts.tsx';
+import { useClient } from '../app/session.tsx';
+import { Empty, Failure, Loading } from '../app/states.tsx';
+import { tellFailure } from '../app/tell.ts';
+import { wordsOf } from '../app/words.ts';
+
+const t = wordsOf('paths');
+const KEY = 'path-check';
+/** Only while a check runs: its progress is in no event. */
+const FOLLOW_MS = 1_000;
+const COMMAND = 'npm run doctor -- --from pass.json';
+
+/** The last results, read again after each check. */
+function usePaths() {
+  const client = useClient();
+  const queries = useQueryClient();
+  useEffect(() => {
+    const stream = client.stream({ topics: ['system'] });
+    void (async () => {
+      for await (const item of stream)
+        if (item.type === 'path_check.completed') void queries.invalidateQueries({ queryKey: [KEY] });
+    })().catch(() => undefined);
+    return () => stream.close();
+  }, [client, queries]);
+  return useQuery({
+    queryKey: [KEY],
+    queryFn: ({ signal }) => client.pathCheck.get(signal),
+    refetchInterval: ({ state }) => (state.data?.running ? FOLLOW_MS : false),
+  });
+}
+/** What was found, in the words of the reader; a fault without words stays as the service wrote it. */
+function Result({ ok, fault, values, detail, since }: PathResult): ReactNode {
+  if (ok) return <Text size="sm">{t('fine')}</Text>;
+  const [what, remedy] = [`fault_${fault}`, `remedy_${fault}`];
+  return (
+    <Stack gap={2}>
+      <Text size="sm" fw={500}>
+        {t.has(what) ? t(what, values) : detail}
+      </Text>
+      {t.has(remedy) && <Text size="sm">{t(remedy)}</Text>}
+      <Text size="xs" c="dimmed">
+        {t('since', { time: formatDateTime(since) })}
+      </Text>
+    </Stack>
+  );
+}
+/** A list and no table: on a narrow page the sentence is what has to be read. */
+function Ways({
+  ways,
+  caption,
+}: {
+  readonly ways: readonly PathResult[];
+  readonly caption: string;
+}): ReactNode {
+  if (ways.length === 0) return <Empty title={t('not_checked')}>{t('not_checked_text')}</Empty>;
+  return (
+    <Stack component="ul" gap={0} m={0} p={0} aria-label={caption} style={{ listStyle: 'none' }}>
+      {ways.map((result) => (
+        <Box
+          component="li"
+          key={result.way}
+          py="sm"
+          style={{ borderTop: '1px solid var(--offhook-line)', overflowWrap: 'anywhere' }}
+        >
+          <Group justify="space-between" gap="xs" mb={2}>
+            <Text fw={600} flex="1 1 12rem">
+              {t(`way_${result.way}`)}
+            </Text>
+            <Group gap="md" wrap="nowrap">
+              <Mark ok={result.ok} yes={t('works')} no={t('fails')} />
+              <Ago time={result.checked_at} never="–" />
+            </Group>
+          </Group>
+          <Result {...result} />
+        </Box>
+      ))}
+    </Stack>
+  );
+}
+const ofBrowser = ({ way }: PathResult): boolean => BROWSER_WAYS.some((one) => one === way);
+
+function FromService({ state }: { readonly state: PathCheckReply }): ReactNode {
+  const client = useClient();
+  const { running, failed, ways } = state;
+  const start = useChange<PathCheckReply, void>(() => client.pathCheck.start(), { renews: [KEY] });
+  return (
+    <Section
+      title={t('service')}
+      text={t('service_text')}
+      actions={
+        <Button
+          leftSection={<Route size={16} aria-hidden />}
+          loading={start.isPending || running !== null}
+          onClick={() => void start.mutateAsync().catch(tellFailure)}
+        >
+          {t('check_now')}
+        </Button>
+      }
+    >
+      <Text size="sm" role="status" mb={running === null ? 0 : 'sm'}>
+        {running === null ? '' : t('checking', { n: formatNumber(running.done.length) })}
+      </Text>
+      {failed !== null && (
+        <Alert color="red" variant="light" mb="sm">
+          {t('could_not_run', { why: failed })}
+        </Alert>
+      )}
+      <Ways ways={ways.filter((one) => !ofBrowser(one))} caption={t('service')} />
+    </Section>
+  );
+}
+function FromBrowser({ state }: { readonly state: PathCheckReply }): ReactNode {
+  const client = useClient();
+  const check = useChange<void, void>(async () => (await import('./browser-path.ts')).checkBrowser(client), {
+    renews: [KEY],
+  });
+  return (
+    <Section
+      title={t('browser')}
+      text={t('browser_text')}
+      actions={
+        <Button
+          variant="default"
+          leftSection={<MonitorCheck size={16} aria-hidden />}
+          loading={check.isPending}
+          onClick={() => void check.mutateAsync().catch(tellFailure)}
+        >
+          {t('check_browser')}
+        </Button>
+      }
+    >
+      <Ways ways={state.ways.filter(ofBrowser)} caption={t('browser')} />
+    </Section>
+  );
+}
+const Command = ({ text }: { readonly text: string }): ReactNode => (
+  <Group gap="xs" wrap="nowrap">
+    <Code block flex={1} style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
+      {text}
+    </Code>
+    <CopyButton value={text}>
+      {({ copied, copy }) => (
+        <Button
+          variant="default"
+          leftSection={copied ? <Check size={16} aria-hidden /> : <Copy size={16} aria-hidden />}
+          onClick={copy}
+        >
+          {t(copied ? 'copied' : 'copy')}
+        </Button>
+      )}
+    </CopyButton>
+  </Group>
+);
+function FromElsewhere(): ReactNode {
+  const client = useClient();
+  const [host, setHost] = useState('');
+  const create = useOnce({
+    mutationFn: (name: string) => client.pathCheck.pass({ host: name === '' ? null : name }),
+    onSuccess: ({ pass }) => saveFile('pass.json', 'application/json', JSON.stringify(pass, null, 2)),
+  });
+  return (
+    <Section title={t('elsewhere')} text={t('elsewhere_text')}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          create.mutate(host.trim());
+        }}
+      >
+        <Group align="flex-end" gap="sm">
+          <TextInput
+            label={t('host')}
+            description={t('host_hint')}
+            value={host}
+            maxLength={253}
+            flex="1 1 16rem"
+            maw={420}
+            onChange={(event) => setHost(event.currentTarget.value)}
+          />
+          <Button
+            type="submit"
+            variant="default"
+            leftSection={<Download size={16} aria-hidden />}
+            loading={create.isPending}
+          >
+            {t('create_pass')}
+          </Button>
+        </Group>
+      </form>
+      {create.isError && <Failure error={create.error} />}
+      {create.isSuccess && create.data !== undefined && (
+        <Stack gap="xs" mt="md" role="status">
+          <Text size="sm">{t('pass_made')}</Text>
+          <Command text={COMMAND} />
+          <Text size="sm" c="dimmed">
+            {t('pass_secret', { time: formatDateTime(create.data.expires_at) })}
+          </Text>
+        </Stack>
+      )}
+    </Section>
+  );
+}
+/** Whether phones and browsers reach the exchange, each way tried by a call. */
+export function PathCheckPage(): ReactNode {
+  const read = usePaths();
+  return (
+    <>
+      <PageHead title={t('title')} lead={t('lead')} />
+      {read.isPending && <Loading />}
+      {read.isError && <Failure error={read.error} onRetry={() => void read.refetch()} />}
+      {read.isSuccess && (
+        <>
+          <FromService state={read.data} />
+          <FromBrowser state={read.data} />
+        </>
+      )}
+      <FromElsewhere />
+    </>
+  );
+}
