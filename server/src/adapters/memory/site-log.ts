@@ -1,0 +1,73 @@
+import { checkOf, firstCheck } from '../../core/row-check.ts';
+import type { JournalRow } from '../../ports/journal-store.ts';
+import type { LogHolder, LogState, SiteLog } from '../../ports/site-log.ts';
+
+/** What a log in memory holds; several writers may share one, as processes share a database. */
+export interface MemoryLogPlace {
+  state: LogState | null;
+  rows: JournalRow[];
+  holder: LogHolder | null;
+  /** End of the holder's time, in ms of `now`. */
+  until: number;
+}
+export const memoryLogPlace = (): MemoryLogPlace => ({ state: null, rows: [], holder: null, until: 0 });
+
+/** A log that ends with the process: for tests and benches. */
+export function openMemorySiteLog(place = memoryLogPlace(), now = (): number => performance.now()): SiteLog {
+  const ours = (term: number): LogState | null => (place.state?.term === term ? place.state : null);
+  return {
+    state: async () => place.state,
+    async begin(start) {
+      if (place.state !== null) return false;
+      place.state = { ...start, tail: start.head + 1, term: 0 };
+      return true;
+    },
+    async take(holder, seconds) {
+      if (place.state === null) throw new Error('take() before begin()');
+      const { holder: by, until } = place;
+      if (by !== null && by.id !== holder.id && until >= now())
+        return { taken: false, by, seconds: (until - now()) / 1000 };
+      place.state = { ...place.state, term: place.state.term + 1 };
+      Object.assign(place, { holder, until: now() + seconds * 1000 });
+      return { taken: true, state: place.state };
+    },
+    async renew(term, seconds) {
+      if (ours(term) === null) return false;
+      place.until = now() + seconds * 1000;
+      return true;
+    },
+    async append(term, after, rows) {
+      const state = ours(term);
+      if (state === null) return 'deposed';
+      if (state.head < after) return 'behind';
+      const there = state.head - after;
+      if (there > rows.length || (there > 0 && state.check !== checkOf(rows[there - 1]!.json)))
+        return 'other';
+      const added = rows.slice(there);
+      place.rows.push(...added);
+      place.state = {
+        ...state,
+        head: state.head + added.length,
+        check: checkOf(added.at(-1)?.json ?? '') || state.check,
+      };
+      return 'appended';
+    },
+    async read(after, limit) {
+      return place.rows.filter((row) => row.seq > after).slice(0, limit);
+    },
+    async trim(term, below) {
+      const state = ours(term);
+      if (state === null) return;
+      const tail = Math.max(state.tail, Math.min(below, state.head + 1));
+      place.state = { ...state, tail };
+      place.rows = place.rows.filter((row) => row.seq >= tail);
+    },
+    async restart(term, { epoch, began }) {
+      const state = ours(term);
+      if (state === null || state.head >= began) return false;
+      place.state = { ...state, epoch, began, head: began - 1, check: firstCheck(epoch) };
+      return true;
+    },
+    close: async () => {},
+  };
+}

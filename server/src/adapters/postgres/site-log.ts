@@ -1,0 +1,189 @@
+import { Client } from 'pg';
+import { firstCheck, checkOf } from '../../core/row-check.ts';
+import type { JournalRow } from '../../ports/journal-store.ts';
+import type { LogState, SiteLog } from '../../ports/site-log.ts';
+import { unavailable } from './errors.ts';
+import { ANSWER_MS, applicationName, clientConfig, placeOf } from './settings.ts';
+
+const SCHEMA = `
+create table if not exists offhook_log (
+  one integer primary key check (one = 1), epoch text not null, began bigint not null, head bigint not null, tail bigint not null,
+  sum text not null, term bigint not null, holder text, place text, until timestamptz not null
+);
+create table if not exists offhook_journal (
+  seq bigint primary key, type text not null, subject text not null, at bigint not null, topics text not null, json text not null
+);`;
+const STATE = 'epoch, began, head, tail, sum as "check", term';
+/** Seq, rows and fence in one statement. No row is inserted where another writer or an earlier call moved the head. */
+const APPEND = `with moved as (
+    update offhook_log set head = head + cardinality($3::bigint[]), sum = $9 where term = $1 and head = $2 returning head
+  )
+  insert into offhook_journal (seq, type, subject, at, topics, json)
+  select r.* from unnest($3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[]) r
+  where exists (select 1 from moved)`;
+/** Rows deleted by one statement. */
+const TRIM_ROWS = 5_000;
+
+interface Holding {
+  readonly holder: string;
+  readonly place: string;
+  readonly seconds: number;
+}
+
+/** Text without the characters that PostgreSQL's text cannot hold, and back: quoted as in JSON. */
+const quoted = (text: string): string => JSON.stringify(text).slice(1, -1);
+const plain = (text: string): string => (text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text);
+
+/** One session, opened when it is needed and again after it was lost; its statements take turns. */
+class LogSession {
+  readonly #url: string;
+  readonly #place: string;
+  readonly #name = applicationName();
+  #client: Promise<Client> | null = null;
+  constructor(url: string) {
+    this.#url = url;
+    this.#place = placeOf(url);
+  }
+  async ask<R extends object>(
+    text: string,
+    values?: readonly unknown[],
+  ): Promise<{ readonly rows: readonly R[]; readonly count: number }> {
+    const opening = (this.#client ??= this.#open());
+    let client: Client | undefined;
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      client = await opening;
+      // Ending a session during a statement closes its connection.
+      timer = setTimeout(() => this.#drop(opening), ANSWER_MS);
+      const { rows, rowCount } = await client.query<R>(text, values?.slice());
+      return { rows, count: rowCount ?? 0 };
+    } catch (error) {
+      this.#drop(opening);
+      throw unavailable(error, this.#place);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+  async close(): Promise<void> {
+    const opened = await this.#client?.catch(() => null);
+    this.#client = null;
+    await opened?.end();
+  }
+  async #open(): Promise<Client> {
+    const client = new Client(clientConfig(this.#url, this.#name, 'writing'));
+    client.on('error', () => {});
+    const timer = setTimeout(() => void client.end().catch(() => {}), ANSWER_MS);
+    try {
+      await client.connect();
+      await client.query(SCHEMA);
+      return client;
+    } catch (error) {
+      void client.end().catch(() => {});
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+  #drop(opening: Promise<Client>): void {
+    if (this.#client === opening) this.#client = null;
+    void opening.then((client) => client.end()).catch(() => {});
+  }
+}
+
+/** The log in the schema of a PostgreSQL database. Opens nothing before the first call. */
+export function openPostgresSiteLog(url: string): SiteLog {
+  const session = new LogSession(url);
+  const state = async (): Promise<LogState | null> =>
+    (await session.ask<LogState>(`select ${STATE} from offhook_log`)).rows[0] ?? null;
+
+  async function append(
+    term: number,
+    after: number,
+    rows: readonly JournalRow[],
+  ): ReturnType<SiteLog['append']> {
+    const sum = checkOf(rows.at(-1)?.json ?? '');
+    const { count } = await session.ask(APPEND, [
+      term,
+      after,
+      rows.map((row) => row.seq),
+      rows.map((row) => row.type),
+      rows.map((row) => quoted(row.subject)),
+      rows.map((row) => row.at),
+      rows.map((row) => quoted(row.topics)),
+      rows.map((row) => row.json),
+      sum,
+    ]);
+    if (count === rows.length) return 'appended';
+    const now = await state();
+    if (now === null || now.head < after) return now?.term === term ? 'behind' : 'deposed';
+    if (now.term !== term) return 'deposed';
+    // An earlier call with the first of these rows may have come through.
+    const there = now.head - after;
+    if (there > rows.length || (there > 0 && now.check !== checkOf(rows[there - 1]!.json))) return 'other';
+    return there === rows.length ? 'appended' : append(term, now.head, rows.slice(there));
+  }
+  return {
+    state,
+    async begin({ epoch, began, head, check }) {
+      const { count } = await session.ask(
+        `insert into offhook_log (one, epoch, began, head, tail, sum, term, until)
+          values (1, $1, $2, $3, $3::bigint + 1, $4, 0, now()) on conflict do nothing`,
+        [epoch, began, head, check],
+      );
+      return count === 1;
+    },
+    async take({ id, place }, seconds) {
+      const taken = await session.ask<LogState>(
+        `update offhook_log set term = term + 1, holder = $1, place = $2, until = now() + make_interval(secs => $3)
+          where holder is null or holder = $1 or until < now() returning ${STATE}`,
+        [id, place, seconds],
+      );
+      if (taken.rows[0] !== undefined) return { taken: true, state: taken.rows[0] };
+      const [other] = (
+        await session.ask<Holding>(
+          'select holder, place, extract(epoch from until - now()) as seconds from offhook_log',
+        )
+      ).rows;
+      if (other === undefined) throw new Error('take() before begin()');
+      const { holder, ...more } = other;
+      return { taken: false, by: { id: holder, place: more.place }, seconds: Math.max(0, more.seconds) };
+    },
+    async renew(term, seconds) {
+      const { count } = await session.ask(
+        'update offhook_log set until = now() + make_interval(secs => $2) where term = $1',
+        [term, seconds],
+      );
+      return count === 1;
+    },
+    append,
+    async read(after, limit) {
+      const { rows } = await session.ask<JournalRow>(
+        'select seq, type, subject, at, topics, json from offhook_journal where seq > $1 order by seq limit $2',
+        [after, limit],
+      );
+      return rows.map((row) => ({ ...row, subject: plain(row.subject), topics: plain(row.topics) }));
+    },
+    async trim(term, below) {
+      const { count } = await session.ask(
+        'update offhook_log set tail = greatest(tail, least($2, head + 1)) where term = $1',
+        [term, below],
+      );
+      for (let deleted = count === 1 ? TRIM_ROWS : 0; deleted === TRIM_ROWS;) {
+        const gone = await session.ask(
+          `delete from offhook_journal where seq in (
+            select seq from offhook_journal where seq < (select tail from offhook_log where term = $1) order by seq limit $2)`,
+          [term, TRIM_ROWS],
+        );
+        deleted = gone.count;
+      }
+    },
+    async restart(term, { epoch, began }) {
+      const { count } = await session.ask(
+        `update offhook_log set epoch = $2, began = $3, head = $3::bigint - 1, sum = $4 where term = $1 and head < $3`,
+        [term, epoch, began, firstCheck(epoch)],
+      );
+      return count === 1;
+    },
+    close: () => session.close(),
+  };
+}
