@@ -123,7 +123,7 @@ const wallboard = await Wallboard.open({
 });
 const stream = createStream({
   journal,
-  settled: () => loop.settled(),
+  positions: { position: () => loop.position(), meet: () => loop.meet() },
   sources: {
     presence: presenceSource({ directory, live: live.view, clock }),
     calls: withConsole ? liveCalls : nothing,

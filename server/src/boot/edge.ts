@@ -39,7 +39,7 @@ export function createEventStream(parts: Features, stack: AsyncDisposableStack) 
   const metrics = createMetrics();
   const stream = createStream({
     journal,
-    settled: loop.settled,
+    positions: loop,
     sources: {
       presence: presenceSource({ directory, live, clock }),
       calls: liveCalls,

@@ -13,14 +13,14 @@ import type { Parts } from './connection.ts';
 import { Hub } from './hub.ts';
 import { pollHandler } from './poll.ts';
 import { createSnapshots } from './snapshots.ts';
+import type { Positions } from './snapshots.ts';
 import { sseHandler } from './sse.ts';
 import { createTickets } from './tickets.ts';
 import { webSocketHandler } from './websocket.ts';
 
 export interface StreamOptions {
   readonly journal: Journal;
-  /** True when the model shows the state at the journal's head. */
-  readonly settled: () => boolean;
+  readonly positions: Positions;
   readonly sources: TopicSources;
   readonly directory: Directory;
   readonly credentials: Credentials;
@@ -45,13 +45,13 @@ const COME_BACK = { least: 200, most: 30_000, perClient: 0.5, spread: 1_000 };
 
 /** The event stream: one hub over the journal, served as WebSocket, SSE and long poll. */
 export function createStream(options: StreamOptions): Stream {
-  const { journal, settled, sources, directory, credentials, clock, heartbeatSeconds, perPerson } = options;
+  const { journal, positions, sources, directory, credentials, clock, heartbeatSeconds, perPerson } = options;
   const log = options.log.child({ part: 'stream' });
   const { maxBehind } = options;
   const hub = new Hub({ journal, log, maxBehind });
   const heartbeatMs = heartbeatSeconds * 1000;
   const clients = new Clients({ hub, directory, credentials, clock, heartbeatMs, perPerson });
-  const snapshots = createSnapshots({ sources, settled, head: () => journal.head });
+  const snapshots = createSnapshots({ sources, positions, head: () => journal.head });
   const tickets = createTickets({ clock, credentials });
   let closing = false;
 
@@ -72,7 +72,10 @@ export function createStream(options: StreamOptions): Stream {
     clients.hurry();
   };
   return {
-    committed: () => hub.committed(),
+    committed() {
+      hub.committed();
+      snapshots.committed();
+    },
     operations(app, commands) {
       const parts: Parts = { hub, clients, snapshots, journal, commands, heartbeatSeconds, log };
       app.addHook('preClose', (done) => {

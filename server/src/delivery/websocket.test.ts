@@ -63,7 +63,7 @@ test('stream - hello, then a snapshot and every event after it, each naming the 
 
 test('stream - a snapshot waits until everything that happened is committed', async (t) => {
   const rig = await streamRig(t);
-  rig.settled = false;
+  rig.held = null;
   const client = await rig.open('user');
   client.send({ op: 'subscribe', id: 1, topics: ['presence'], snapshot: true });
   client.send({ op: 'ping', id: 'p' });
@@ -74,9 +74,49 @@ test('stream - a snapshot waits until everything that happened is committed', as
     client.frames.map((frame) => frame.op),
     ['hello', 'pong'],
   );
-  rig.settled = true;
+  rig.held = [];
   assert.equal((await client.next('subscribed')).cursor, 1);
   assert.deepEqual((await client.next('snapshot')).data, Object.fromEntries(rig.states));
+});
+
+test('stream - a snapshot is given where commits never end, as of an event, and the next ones follow', async (t) => {
+  const rig = await streamRig(t);
+  const noteOf = new Map<number, string>();
+  let happened = 0;
+  const happen = (count: number): void => {
+    for (let i = 0; i < count; i += 1) {
+      noteOf.set((happened += 1), `note ${happened}`);
+      rig.happen(presence('1005', `note ${happened}`));
+    }
+  };
+  happen(3);
+  // Two of three are committed: events are held at every moment.
+  const load = setInterval(() => {
+    happen(2);
+    rig.commitHeld(2);
+    assert.ok((rig.held?.length ?? 0) > 0);
+  }, 2);
+  t.after(() => clearInterval(load));
+  for (let n = 0; n < 5; n += 1) {
+    const client = await rig.open('user');
+    client.send({ op: 'subscribe', id: 1, topics: ['presence'], snapshot: true });
+    const { cursor } = await client.next('subscribed');
+    const snapshot = await client.next('snapshot');
+    assert.equal(snapshot.cursor, cursor);
+    const shown = snapshot.data as Record<string, { summary: string }>;
+    assert.equal(shown['presence/1005']?.summary, noteOf.get(cursor));
+    await until('ten events', () => client.seqs().length >= 10);
+    assert.deepEqual(
+      client.seqs().slice(0, 10),
+      Array.from({ length: 10 }, (_, i) => cursor + 1 + i),
+    );
+    // Again on the same connection, which has everything up to some event.
+    client.send({ op: 'subscribe', id: 2, topics: ['presence'], snapshot: true });
+    const again = await client.next('subscribed');
+    const later = (await client.next('snapshot')).data as typeof shown;
+    assert.equal(later['presence/1005']?.summary, noteOf.get(again.cursor));
+    client.socket.destroy();
+  }
 });
 
 test('stream - a cursor gets the missed events, once and in order, then resumed, then new ones', async (t) => {

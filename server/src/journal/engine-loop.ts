@@ -52,6 +52,13 @@ export interface EngineLoop {
   readonly publish: (events: readonly DomainEvent[]) => void;
   /** True when every event is committed: the model then shows the state at the journal's head. */
   readonly settled: () => boolean;
+  /**
+   * Seq of the newest event that the model's state contains, committed or not, and how often the model was restored to the
+   * journal's state; null while held events were dropped and the model's state has no place in the journal.
+   */
+  readonly position: () => { readonly seq: number; readonly restored: number } | null;
+  /** Ends a group at the present position, so that the journal's head is there when `onCommitted` is called. */
+  readonly meet: () => void;
 }
 export interface EngineLoopOptions {
   readonly engine: Pick<Engine, 'events' | 'resync'>;
@@ -74,7 +81,8 @@ export interface LoopStart {
 /**
  * The one serial loop of an engine: facts → model → journal. While the journal rejects writes (disk full, lock), facts still
  * enter the model, and their events are held in order and retried; nothing is lost or doubled up to `MAX_HELD`. Beyond it the
- * model returns to the committed state and a snapshot of the engine yields the differences.
+ * model returns to the committed state and a snapshot of the engine yields the differences. Where the journal commits by a
+ * promise, one group is under way at a time; its events are held until it is committed, and a retry begins with them.
  */
 class SerialLoop implements EngineLoop {
   readonly #options: EngineLoopOptions;
@@ -89,6 +97,15 @@ class SerialLoop implements EngineLoop {
   #retryTimer: NodeJS.Timeout | undefined;
   #overflowed = false;
   #flushing = false;
+  /** Seq of the newest row committed by this loop, or of the journal at its start. */
+  #at = 0;
+  #restored = 0;
+  /** Seq at which a group ends. */
+  #meetAt = 0;
+  /** The group under way; null for none. */
+  #underWay: Promise<void> | null = null;
+  /** Number of the first held events that the journal may have, because the outcome of their group is open. */
+  #offered = 0;
   #dropped = 0;
   #failed = 0;
   #lastResync = -Infinity;
@@ -102,11 +119,7 @@ class SerialLoop implements EngineLoop {
     this.#start = start;
     this.#site = start.site;
     this.#restore();
-    this.closed = this.#run(start)
-      .catch((cause: unknown) => {
-        if (!start.signal.aborted) throw cause;
-      })
-      .finally(() => this.#finish());
+    this.closed = this.#live(start);
   }
   lag(): JournalLag {
     const held = this.#held.length;
@@ -131,10 +144,25 @@ class SerialLoop implements EngineLoop {
     this.#drain();
   };
   readonly settled = (): boolean => this.#held.length === 0 && !this.#overflowed;
+  readonly position = (): { readonly seq: number; readonly restored: number } | null =>
+    this.#overflowed ? null : { seq: this.#at + this.#held.length, restored: this.#restored };
+
+  readonly meet = (): void => {
+    this.#meetAt = this.#at + this.#held.length;
+  };
 
   #begun(): LoopStart {
     if (this.#start === null) throw new Error('the engine loop has not begun');
     return this.#start;
+  }
+  async #live(start: LoopStart): Promise<void> {
+    try {
+      await this.#run(start);
+    } catch (cause) {
+      if (!start.signal.aborted) throw cause;
+    } finally {
+      await this.#finish();
+    }
   }
   async #run({ signal, onStepped }: LoopStart): Promise<void> {
     for await (const batch of this.#options.engine.events(signal)) {
@@ -144,12 +172,17 @@ class SerialLoop implements EngineLoop {
       }
       onStepped?.();
       // The events exceed one turn, and the journal accepts them: other work runs in between.
-      while (!this.#flush() && this.#error === null) await turn();
+      while (!this.#flush() && this.#error === null && this.#underWay === null) await turn();
     }
   }
-  #finish(): void {
+  async #finish(): Promise<void> {
     clearTimeout(this.#retryTimer);
-    while (!this.#flush(true) && this.#error === null);
+    await this.#underWay;
+    for (let written = false; !written;) {
+      written = this.#flush(true);
+      await this.#underWay;
+      if (this.#error !== null) break;
+    }
     clearTimeout(this.#retryTimer);
     const held = this.#held.length;
     if (held > 0)
@@ -162,6 +195,8 @@ class SerialLoop implements EngineLoop {
 
   #restore(): void {
     const { model, journal, log } = this.#options;
+    this.#at = journal.head;
+    this.#restored += 1;
     try {
       const kept = journal.checkpoint();
       model.restore(kept?.text ?? null, eventsAfter(journal, kept?.seq ?? journal.tail - 1));
@@ -203,10 +238,11 @@ class SerialLoop implements EngineLoop {
     if (this.#held.length === 0) this.#heldSince = performance.now();
     for (const made of events) this.#held.push(made);
     const { maxHeld = MAX_HELD, log } = this.#options;
-    if (this.#error === null || this.#held.length <= maxHeld) return;
+    if ((this.#error === null && this.#underWay === null) || this.#held.length <= maxHeld) return;
     this.#overflowed = true;
-    this.#dropped += this.#held.length;
-    this.#held = [];
+    this.#dropped += this.#held.length - this.#offered;
+    // The journal may have the offered ones: they stay until it is known.
+    this.#held = this.#held.slice(0, this.#offered);
     log.error(
       { dropped: this.#dropped },
       'the journal rejected writes for too long; held events were dropped, a snapshot will replace them',
@@ -218,6 +254,7 @@ class SerialLoop implements EngineLoop {
    * costs a rollback.
    */
   #flush(isRetry = false): boolean {
+    if (this.#underWay !== null) return false;
     if (this.#error !== null && !isRetry) return this.#held.length === 0;
     // A reader publishes while it is notified: the flush under way writes the event after all readers were notified.
     if (this.#flushing) return false;
@@ -229,31 +266,65 @@ class SerialLoop implements EngineLoop {
     }
   }
   #write(): boolean {
-    const { journal, model } = this.#options;
+    const { journal } = this.#options;
     const until = performance.now() + TURN_MS;
     while (this.#held.length > 0) {
-      const group = this.#held.length <= GROUP_ROWS ? this.#held : this.#held.slice(0, GROUP_ROWS);
-      let rows: readonly JournalRow[];
+      const most = this.#meetAt > this.#at ? Math.min(GROUP_ROWS, this.#meetAt - this.#at) : GROUP_ROWS;
+      const group = this.#held.length <= most ? this.#held : this.#held.slice(0, most);
+      let rows: ReturnType<Journal['append']>;
       try {
         rows = journal.append(group);
       } catch (cause) {
         this.#rejected(cause);
         return false;
       }
-      this.#accepted();
-      this.#held = group === this.#held ? [] : this.#held.slice(group.length);
-      model.committed(group);
-      this.#sinceCheckpoint += group.length;
-      this.#notify(rows, group);
-      if (this.#held.length > 0) this.#heldSince = performance.now();
+      if (rows instanceof Promise) {
+        this.#follow(rows, group);
+        return false;
+      }
+      this.#committed(rows, group);
       if (performance.now() > until) break;
     }
     if (this.#sinceCheckpoint >= this.#checkpointAfter) this.#saveCheckpoint();
     return this.#held.length === 0;
   }
+  #committed(rows: readonly JournalRow[], group: readonly DomainEvent[]): void {
+    this.#accepted();
+    this.#held = group.length === this.#held.length ? [] : this.#held.slice(group.length);
+    this.#at = rows.at(-1)?.seq ?? this.#at;
+    this.#options.model.committed(group);
+    this.#sinceCheckpoint += group.length;
+    this.#notify(rows, group);
+    if (this.#held.length > 0) this.#heldSince = performance.now();
+  }
+  /** The group is under way: it ends in a later turn, and what was held meanwhile is the next group. */
+  #follow(rows: Promise<readonly JournalRow[]>, events: readonly DomainEvent[]): void {
+    const group = events.slice();
+    this.#offered = group.length;
+    this.#underWay = rows.then(
+      (committed) => {
+        this.#underWay = null;
+        this.#offered = 0;
+        // What a reader publishes while it is notified belongs to the next group.
+        this.#flushing = true;
+        try {
+          this.#committed(committed, group);
+        } finally {
+          this.#flushing = false;
+        }
+        if (this.#overflowed) this.#recover();
+        if (this.#sinceCheckpoint >= this.#checkpointAfter) this.#saveCheckpoint();
+        this.#drain();
+      },
+      (cause: unknown) => {
+        this.#underWay = null;
+        this.#rejected(cause);
+      },
+    );
+  }
   /** Writes the rest in later turns of the event loop, while no batch of facts waits. */
   #drain(): void {
-    if (!this.#flush() && this.#error === null) setImmediate(() => this.#drain());
+    if (!this.#flush() && this.#error === null && this.#underWay === null) setImmediate(() => this.#drain());
   }
   #notify(rows: readonly JournalRow[], events: readonly DomainEvent[]): void {
     try {
@@ -270,7 +341,7 @@ class SerialLoop implements EngineLoop {
     this.#error = message;
     this.#retryTimer ??= setTimeout(() => {
       this.#retryTimer = undefined;
-      if (this.#overflowed) this.#recover();
+      if (this.#overflowed && this.#offered === 0) this.#recover();
       if (!this.#flush(true)) this.#drain();
     }, this.#backoff.next());
   }

@@ -32,10 +32,11 @@ export interface Journal {
   /** Oldest seq still kept. */
   readonly tail: number;
   /**
-   * Commits all events or none and returns their rows. Throws `ServiceError('store_unavailable')`, with
-   * nothing written, if the disk or a lock refuses the write.
+   * Commits all events or none and returns their rows; at once where the record is the disk, as a promise where it is a server.
+   * Throws or rejects with `ServiceError('store_unavailable')` if the record refuses the write. A rejected promise leaves the
+   * outcome open: the next call must begin with the same events, and then none is lost or doubled. One call at a time.
    */
-  append(events: readonly DomainEvent[]): readonly JournalRow[];
+  append(events: readonly DomainEvent[]): readonly JournalRow[] | Promise<readonly JournalRow[]>;
   /** Up to `limit` rows with seq > `after`, in order. */
   read(after: number, limit: number): readonly JournalRow[];
   /** Deletes every row with seq < `below`; readers behind it get a gap. */
@@ -55,8 +56,31 @@ export interface Journal {
   close(): void;
 }
 
-export function openJournal(options: { store: JournalStore; node: NodeId }): Journal {
-  const { store, node } = options;
+/** A journal whose record is its own store. */
+export interface LocalJournal extends Journal {
+  append(events: readonly DomainEvent[]): readonly JournalRow[];
+}
+/** Where the rows of a site are recorded before its own copy gets them. */
+export interface RowRecord {
+  /** Rejects as `Journal.append`. */
+  append(rows: readonly JournalRow[]): Promise<void>;
+  /** Deletes every row with seq < `below`, at some time. */
+  trim(below: number): void;
+}
+
+/** The journal on `store`. With a `record`, `store` is its copy: it gets each row once the record has it. */
+export function openJournal(options: { store: JournalStore; node: NodeId }): LocalJournal;
+export function openJournal(options: {
+  store: JournalStore;
+  node: NodeId;
+  record: RowRecord | null;
+}): Journal;
+export function openJournal(options: {
+  store: JournalStore;
+  node: NodeId;
+  record?: RowRecord | null;
+}): Journal {
+  const { store, node, record = null } = options;
   let recent: JournalRow[] = [];
   const waiting = new Set<() => void>();
 
@@ -80,6 +104,16 @@ export function openJournal(options: { store: JournalStore; node: NodeId }): Jou
       }
     }
   };
+  const keep = (rows: readonly JournalRow[]): readonly JournalRow[] => {
+    store.append(rows);
+    recent.push(...rows);
+    // Trimmed only at twice the size, so that many appends share its cost.
+    if (recent.length > 2 * RECENT) recent = recent.slice(-RECENT);
+    const wake = [...waiting];
+    waiting.clear();
+    for (const resolve of wake) resolve();
+    return rows;
+  };
   return {
     epoch: store.epoch,
     began: store.began,
@@ -98,18 +132,12 @@ export function openJournal(options: { store: JournalStore; node: NodeId }): Jou
         check = checkOf(row.json);
         return row;
       });
-      store.append(rows);
-      recent.push(...rows);
-      // Trimmed only at twice the size, so that many appends share its cost.
-      if (recent.length > 2 * RECENT) recent = recent.slice(-RECENT);
-      const wake = [...waiting];
-      waiting.clear();
-      for (const resolve of wake) resolve();
-      return rows;
+      return record === null ? keep(rows) : record.append(rows).then(() => keep(rows));
     },
     read,
     trim(below) {
       store.trim(below);
+      record?.trim(below);
       if ((recent[0]?.seq ?? below) < below) recent = recent.filter((row) => row.seq >= below);
     },
     get bytes() {

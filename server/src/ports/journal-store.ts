@@ -26,6 +26,30 @@ export interface FollowableJournal extends JournalReader {
   /** Resolves once `seq` is committed; rejects with the signal's reason. */
   waitFor(seq: number, signal?: AbortSignal): Promise<void>;
 }
+/** Where a copy of a log begins: the rows after `seq` follow. `check` is that of the row `seq`, empty where it is not known. */
+export interface CopyStart {
+  readonly epoch: string;
+  readonly began: number;
+  readonly after: { readonly seq: number; readonly check: string };
+}
+/** A copy of a log as the process before left it. */
+export interface KeptCopy extends Disposable {
+  readonly epoch: string;
+  readonly began: number;
+  readonly head: number;
+  /** Check of a row that is kept; null of another one. */
+  checkAt(seq: number): string | null;
+  read(after: number, limit: number): readonly JournalRow[];
+}
+/** The place of a copy on this machine. */
+export interface CopyPlace {
+  /** Null where there is none, or none of this site. */
+  kept(): KeptCopy | null;
+  /** Moves the copy aside; the reason becomes part of its name. */
+  discard(why: string): void;
+  /** Opens the copy, an empty one at `start` where there is none. */
+  open(start: CopyStart): JournalStore;
+}
 /**
  * Storage of the journal. Appends are synchronous and atomic; `seq` has no gaps within an epoch and survives restarts. Within
  * an epoch each seq is used once: opening the log must prove that it is the one last read from, up to the newest row any reader

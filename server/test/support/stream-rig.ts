@@ -9,7 +9,7 @@ import { createStream } from '../../src/delivery/stream.ts';
 import type { Stream, StreamOptions } from '../../src/delivery/stream.ts';
 import type { HostOptions } from '../../src/http/host.ts';
 import { openJournal } from '../../src/journal/journal.ts';
-import type { Journal } from '../../src/journal/journal.ts';
+import type { LocalJournal } from '../../src/journal/journal.ts';
 import type { JournalStore } from '../../src/ports/journal-store.ts';
 import type { Commands } from '../../src/ports/operations.ts';
 import type { TopicSource } from '../../src/ports/stream.ts';
@@ -25,13 +25,17 @@ import { loggedOut } from '../../src/pbx/agent-state.ts';
 export interface StreamRig {
   readonly port: number;
   readonly base: string;
-  readonly journal: Journal;
+  readonly journal: LocalJournal;
   readonly store: JournalStore;
   readonly stream: Stream;
   readonly directory: DirectoryFixture;
   readonly clock: ManualClock;
-  /** True if a snapshot can be taken now. */
-  settled: boolean;
+  /** Events that happened and are not committed yet; null while the state has no place in the journal. */
+  held: readonly DomainEvent[] | null;
+  /** An event happens: the sources show it, and it is held. */
+  happen(...events: readonly DomainEvent[]): void;
+  /** Commits the oldest `count` held events, fewer where a commit has to end at a position. */
+  commitHeld(count: number): void;
   /** State of the sources: the newest data of each subject, from its events. */
   readonly states: Map<string, unknown>;
   /** Commits events and notifies the stream, as the engine loop does. */
@@ -104,6 +108,8 @@ export async function streamRig(t: Pick<TestContext, 'after'>, options: RigOptio
   const states = new Map<string, unknown>();
   const figures = new Map<string, () => number>();
   let taken = 0;
+  let meetAt = 0;
+  const restored = 0;
   const source = (noun: string): TopicSource => ({
     snapshot: (objects) => {
       taken += 1;
@@ -117,7 +123,10 @@ export async function streamRig(t: Pick<TestContext, 'after'>, options: RigOptio
   });
   const stream = createStream({
     journal,
-    settled: () => rig.settled,
+    positions: {
+      position: () => rig.held && { seq: journal.head + rig.held.length, restored },
+      meet: () => void (meetAt = journal.head + (rig.held?.length ?? 0)),
+    },
     sources: {
       presence: source('presence'),
       calls: source('calls'),
@@ -167,7 +176,18 @@ export async function streamRig(t: Pick<TestContext, 'after'>, options: RigOptio
     stream,
     directory,
     clock,
-    settled: true,
+    held: [],
+    happen(...events) {
+      for (const event of events) states.set(event.subject, event.data);
+      rig.held = [...(rig.held ?? []), ...events];
+    },
+    commitHeld(count) {
+      const most = meetAt > journal.head ? Math.min(count, meetAt - journal.head) : count;
+      const group = rig.held?.slice(0, most) ?? [];
+      rig.held = rig.held?.slice(most) ?? null;
+      journal.append(group);
+      stream.committed();
+    },
     states,
     commit(...events) {
       for (const event of events) states.set(event.subject, event.data);

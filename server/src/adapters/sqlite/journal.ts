@@ -8,7 +8,7 @@ import { isForeign, openEpoch } from '../../core/epoch.ts';
 import type { Seal } from '../../core/epoch.ts';
 import { silent } from '../../core/log.ts';
 import { checkOf, firstCheck, newestDamaged } from '../../core/row-check.ts';
-import type { JournalRow, JournalStore } from '../../ports/journal-store.ts';
+import type { CopyStart, JournalRow, JournalStore } from '../../ports/journal-store.ts';
 import { Connection, DamagedDatabaseError, checkDatabase, unavailable } from './database.ts';
 import { openSeal } from './seal.ts';
 import type { SealFile } from './seal.ts';
@@ -32,11 +32,15 @@ const CHECKED_AT_ONCE = 1_000;
  * assigned again. So the log takes a new epoch after the machine went down without a clean close, and whenever the seal
  * beside it (`seal.ts`) does not prove that this is the log that was read last, up to the read position: after a restore,
  * a cut, a copy, an exchange (ADR 0017). A damaged file, one of another `site` and one of a newer version are moved aside
- * and named in the log, and a new log with a new epoch begins, so that the service can start. Throws `store_unavailable`
- * if the file cannot be opened now.
+ * and named in the log, and a new log with a new epoch begins, so that the service can start. `copyOf`: the file is the copy of a
+ * log elsewhere, which decides on the epoch; an empty one begins there. Throws `store_unavailable` if the file cannot be opened
+ * now.
  */
-export function openSqliteJournal(file: string, options: { log?: Log; site?: string } = {}): JournalStore {
-  const { log = silent, site } = options;
+export function openSqliteJournal(
+  file: string,
+  options: { log?: Log; site?: string; copyOf?: CopyStart } = {},
+): JournalStore {
+  const { log = silent, site, copyOf } = options;
   fs.mkdirSync(path.dirname(file), { recursive: true });
   try {
     checkDatabase(file);
@@ -51,18 +55,18 @@ export function openSqliteJournal(file: string, options: { log?: Log; site?: str
   let db: Connection | undefined;
   try {
     seal = openSeal(`${file}.seal`);
-    db = open(file);
+    db = openJournalFile(file);
     const why = unusable(db, seal.kept, site);
     if (why !== null) {
       db.close();
       db = undefined;
       log.error({ file, kept: moveAside(file, why) }, `${UNUSABLE[why]}; a new one begins`);
-      db = open(file);
+      db = openJournalFile(file);
     }
     if (site !== undefined) {
       db.run('insert into meta (key, value) values (?, ?) on conflict (key) do nothing', ['site', site]);
     }
-    const store = new SqliteJournal(db, file, seal, log);
+    const store = new SqliteJournal(db, file, seal, log, copyOf);
     db.exec('pragma busy_timeout=0');
     return store;
   } catch (error) {
@@ -72,7 +76,7 @@ export function openSqliteJournal(file: string, options: { log?: Log; site?: str
   }
 }
 
-function open(file: string): Connection {
+export function openJournalFile(file: string): Connection {
   // Nothing else runs yet, so waiting for a lock is harmless; afterwards the caller waits.
   const db = new Connection(file, { lockWaitMs: 2_000 });
   try {
@@ -88,7 +92,7 @@ function open(file: string): Connection {
     throw error;
   }
 }
-const metaOf = (db: Connection): ReadonlyMap<string, string> =>
+export const metaOf = (db: Connection): ReadonlyMap<string, string> =>
   new Map(
     db
       .run('select key, value from meta', [])
@@ -126,7 +130,7 @@ const putMeta = (db: Connection) =>
     'insert into meta (key, value) values (?, ?) on conflict (key) do update set value = excluded.value',
   );
 /** The check of a row, of the newest trimmed row too; null for an unknown one. */
-const checksOf = (db: Connection) => {
+export const checksOf = (db: Connection) => {
   const row = db.prepare('select at, json from journal where seq = ?');
   return {
     at: (seq: number): number => number(row.get(seq)?.['at']),
@@ -139,7 +143,7 @@ const checksOf = (db: Connection) => {
 };
 
 /** Decides on the epoch and marks the log as open on this machine. */
-function openLog(db: Connection, file: string, seal: SealFile, log: Log): Opened {
+function openLog(db: Connection, file: string, seal: SealFile, log: Log, copyOf?: CopyStart): Opened {
   const machine = bootOfMachine();
   const meta = metaOf(db);
   const inode = String(fs.statSync(file).ino);
@@ -148,10 +152,13 @@ function openLog(db: Connection, file: string, seal: SealFile, log: Log): Opened
   const edge = db.run('select min(seq) as first, max(seq) as last from journal', []).rows[0];
   const [first, last] = [number(edge?.['first']), number(edge?.['last'])];
   const rows = checksOf(db);
-  const trimmed = { seq: Number(meta.get('trimmed') ?? 0), check: meta.get('trimmed_check') ?? '' };
   const before = meta.get('epoch') ?? null;
+  const trimmed =
+    before === null && copyOf !== undefined
+      ? copyOf.after
+      : { seq: Number(meta.get('trimmed') ?? 0), check: meta.get('trimmed_check') ?? '' };
   const id = meta.get('id') ?? randomBytes(9, 'journal').toString('base64url');
-  const began = Number(meta.get('began') ?? 1);
+  const began = copyOf?.began ?? Number(meta.get('began') ?? 1);
   const doubt = lost
     ? 'the machine went down before the log was closed'
     : replaced
@@ -166,7 +173,10 @@ function openLog(db: Connection, file: string, seal: SealFile, log: Log): Opened
     newestAt: rows.at(last),
     doubt,
   };
-  const opened = openEpoch(kept, seal.kept, Date.now());
+  const opened =
+    copyOf === undefined
+      ? openEpoch(kept, seal.kept, Date.now())
+      : { epoch: copyOf.epoch, began, head: kept.head, why: null };
   if ((before !== null || seal.kept !== null) && opened.why !== null) {
     log.warn(
       { file, epoch: opened.epoch, before, head: kept.head, seq: opened.began, why: opened.why },
@@ -179,6 +189,10 @@ function openLog(db: Connection, file: string, seal: SealFile, log: Log): Opened
   put.run('id', id);
   put.run('began', String(opened.began));
   put.run('inode', inode);
+  if (before === null && copyOf !== undefined) {
+    put.run('trimmed', String(trimmed.seq));
+    put.run('trimmed_check', trimmed.check);
+  }
   if (machine !== null) put.run('open_on', machine);
   db.exec('commit');
   // After the mark is on the disk; if a lost tail could not be detected, every group stays flushed.
@@ -204,8 +218,8 @@ class SqliteJournal implements JournalStore {
   #tail: number;
   #check: string;
 
-  constructor(db: Connection, file: string, seal: SealFile, log: Log) {
-    const { id, epoch, began, head, first, last, trimmed } = openLog(db, file, seal, log);
+  constructor(db: Connection, file: string, seal: SealFile, log: Log, copyOf?: CopyStart) {
+    const { id, epoch, began, head, first, last, trimmed } = openLog(db, file, seal, log, copyOf);
     this.#db = db;
     this.#file = file;
     this.#seal = seal;
@@ -374,7 +388,7 @@ function bootOfMachine(): string | null {
   }
 }
 
-function moveAside(file: string, why: 'damaged' | keyof typeof UNUSABLE): string {
+export function moveAside(file: string, why: string): string {
   const kept = `${file}.${why}-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
   for (const part of ['', '-wal', '-shm']) {
     if (fs.existsSync(file + part)) fs.renameSync(file + part, kept + part);

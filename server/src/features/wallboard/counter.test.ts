@@ -12,7 +12,7 @@ import { openTestStore } from '../../../test/support/test-store.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { silent } from '../../core/log.ts';
 import { eventOf, openJournal } from '../../journal/journal.ts';
-import type { Journal } from '../../journal/journal.ts';
+import type { LocalJournal as Journal } from '../../journal/journal.ts';
 import type { JournalStore } from '../../ports/journal-store.ts';
 import type { Store } from '../../ports/store.ts';
 import { manualClock } from '../../../test/support/sessions-fixture.ts';

@@ -1,0 +1,87 @@
+import { randomBytes } from '../core/chance.ts';
+import { ServiceError } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
+import { checkOf } from '../core/row-check.ts';
+import type { CopyPlace, JournalStore, KeptCopy } from '../ports/journal-store.ts';
+import type { LogState, SiteLog } from '../ports/site-log.ts';
+
+const PAGE = 500;
+
+/**
+ * Brings the copy of a site's log on this machine to the state of the log, which this process has taken (`state`), and opens it.
+ * Rows that the log lost are put back from the copy under their seqs. Where both hold different rows under one seq, or the log is
+ * of before the copy's epoch, clients may have seen either: the log gets a new epoch.
+ */
+export async function attachCopy(options: {
+  readonly siteLog: SiteLog;
+  readonly state: LogState;
+  readonly place: CopyPlace;
+  readonly log: Log;
+}): Promise<JournalStore> {
+  const { siteLog, place, log } = options;
+  let { state } = options;
+  const compared = await withKept(place, async (kept) => {
+    const found = await compare(siteLog, state, kept);
+    if (found === 'behind') {
+      log.error({ head: state.head, kept: kept.head }, 'the log lost its newest events; they are put back');
+      await putBack(siteLog, state, kept);
+    } else if (found === 'differs') {
+      state = await newEpoch(siteLog, state, kept.head);
+      log.error(
+        { epoch: state.epoch, began: state.began },
+        'the log of this site is another one than clients have read; it has a new epoch',
+      );
+    }
+    return found;
+  });
+  if (compared === 'differs' || compared === 'outdated') place.discard(compared);
+  const { epoch, began, head, tail } = state;
+  const seq = Math.max(tail, began) - 1;
+  const copy = place.open({ epoch, began, after: { seq, check: seq === head ? state.check : '' } });
+  for (;;) {
+    const rows = await siteLog.read(copy.head(), PAGE);
+    if (rows.length === 0) return copy;
+    copy.append(rows);
+  }
+}
+async function withKept<R>(place: CopyPlace, work: (kept: KeptCopy) => Promise<R>): Promise<R | null> {
+  using kept = place.kept();
+  return kept === null ? null : await work(kept);
+}
+
+/** `outdated`: the log no longer has what would follow the copy. `behind`: the log lost what the copy has. */
+async function compare(
+  siteLog: SiteLog,
+  state: LogState,
+  kept: KeptCopy,
+): Promise<'same' | 'behind' | 'outdated' | 'differs'> {
+  if (kept.epoch !== state.epoch) return kept.began < state.began ? 'outdated' : 'differs';
+  if (kept.head > state.head) {
+    const known = state.head < state.began || kept.checkAt(state.head) === state.check;
+    return known && kept.read(state.head, 1)[0]?.seq === state.head + 1 ? 'behind' : 'differs';
+  }
+  if (kept.head + 1 < state.tail) return 'outdated';
+  const own = kept.checkAt(kept.head);
+  if (kept.head === state.head) return own === null || own === state.check ? 'same' : 'differs';
+  const row = kept.head < state.tail ? undefined : (await siteLog.read(kept.head - 1, 1))[0];
+  return row === undefined || checkOf(row.json) === own ? 'same' : 'differs';
+}
+async function putBack(siteLog: SiteLog, state: LogState, kept: KeptCopy): Promise<void> {
+  for (let at = state.head; at < kept.head;) {
+    const rows = kept.read(at, PAGE);
+    const outcome = await siteLog.append(state.term, at, rows);
+    if (outcome !== 'appended') throw taken(outcome);
+    at = rows.at(-1)!.seq;
+  }
+}
+async function newEpoch(siteLog: SiteLog, state: LogState, known: number): Promise<LogState> {
+  const epoch = randomBytes(9, 'epoch').toString('base64url');
+  // One number is left out: who names the newest of before is not taken for somebody who begins now.
+  const began = Math.max(known, state.head) + 2;
+  if (!(await siteLog.restart(state.term, { epoch, began }))) throw taken('deposed');
+  const after = await siteLog.state();
+  if (after === null) throw taken('deposed');
+  return after;
+}
+const taken = (outcome: string): ServiceError =>
+  new ServiceError('store_unavailable', `another process took the log of this site (${outcome})`);

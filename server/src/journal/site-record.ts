@@ -1,0 +1,77 @@
+import { ServiceError, messageOf } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
+import { checkOf } from '../core/row-check.ts';
+import type { JournalRow, JournalStore } from '../ports/journal-store.ts';
+import type { SiteLog } from '../ports/site-log.ts';
+import type { RowRecord } from './journal.ts';
+
+/** Rows put back by one append. */
+const PAGE = 500;
+
+export interface SiteRecordOptions {
+  readonly siteLog: SiteLog;
+  readonly term: number;
+  /** Holds every row that the log had, as far as they are kept. */
+  readonly copy: Pick<JournalStore, 'read' | 'head'>;
+  readonly log: Log;
+  /** Called once, when this process may append no more: it has to end, and its next start finds out what the log is now. */
+  readonly lost: (why: string) => void;
+}
+
+/** The record of a journal whose store is the copy of a site's log. */
+export function createSiteRecord(options: SiteRecordOptions): RowRecord {
+  const { siteLog, term, copy, log, lost } = options;
+  let over: ServiceError | null = null;
+  let trimming: Promise<void> | null = null;
+  let trimBelow = 0;
+
+  function end(why: string): ServiceError {
+    if (over === null) {
+      over = new ServiceError('store_unavailable', why);
+      log.error({ term }, why);
+      lost(why);
+    }
+    return over;
+  }
+  /** The log ends before what it confirmed: a standby without its tail took over, or a backup was restored. */
+  async function putBack(): Promise<void> {
+    const state = await siteLog.state();
+    if (state === null || state.term !== term) throw end('the log of this site is another one');
+    const known = copy.read(state.head - 1, 1)[0];
+    if (known?.seq !== state.head || checkOf(known.json) !== state.check)
+      throw end('the log of this site holds other events than it confirmed');
+    log.error({ head: state.head, lost: copy.head() - state.head }, 'the log lost its newest events');
+    for (let at = state.head; at < copy.head();) {
+      const rows = copy.read(at, PAGE);
+      const outcome = await siteLog.append(term, at, rows);
+      if (outcome !== 'appended') throw end(refusalOf(outcome));
+      at = rows.at(-1)!.seq;
+    }
+    log.warn({ head: copy.head() }, 'the lost events were put back from the copy');
+  }
+  return {
+    async append(rows: readonly JournalRow[]): Promise<void> {
+      if (over !== null) throw over;
+      const after = rows[0]!.seq - 1;
+      for (;;) {
+        const outcome = await siteLog.append(term, after, rows);
+        if (outcome === 'appended') return;
+        if (outcome !== 'behind') throw end(refusalOf(outcome));
+        await putBack();
+      }
+    },
+    trim(below) {
+      trimBelow = Math.max(trimBelow, below);
+      trimming ??= siteLog
+        .trim(term, trimBelow)
+        .catch((error: unknown) => {
+          log.warn({ error: messageOf(error) }, 'old events stay in the log until the next deletion');
+        })
+        .finally(() => (trimming = null));
+    },
+  };
+}
+const refusalOf = (outcome: 'deposed' | 'other' | 'behind'): string =>
+  outcome === 'deposed'
+    ? 'another process took the log of this site'
+    : 'the log of this site holds other events than it confirmed';
