@@ -1,6 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { sql } from 'kysely';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../core/errors.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -65,7 +64,7 @@ const migrations: readonly Migration[] = [
         .addColumn('created_at', 'integer', (c) => c.notNull())
         .addColumn('status', 'integer')
         .addColumn('content_type', 'text')
-        .addColumn('body', sql`blob`)
+        .addColumn('body', 'blob')
         .execute();
       await db.schema
         .createIndex('http_idempotency_person')

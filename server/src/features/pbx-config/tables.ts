@@ -1,5 +1,4 @@
-import { sql } from 'kysely';
-import type { Generated } from 'kysely';
+import type { Generated, Transaction } from 'kysely';
 import type { Migration } from '../../ports/store.ts';
 
 export interface ObjectTables {
@@ -32,6 +31,39 @@ export interface ObjectTables {
     author: string;
     at: number;
   };
+}
+
+type Body = Readonly<Record<string, unknown>>;
+const absent = (body: Body, member: string, value: unknown): Body =>
+  member in body ? body : { ...body, [member]: value };
+/** Changes the bodies of all objects of these kinds, in every version and in the draft. */
+async function fill(
+  db: Transaction<unknown>,
+  kinds: readonly string[],
+  change: (body: Body) => Body,
+): Promise<void> {
+  const trx = db as unknown as Transaction<
+    Record<'config_objects' | 'config_draft', { kind: string; body: string | null }>
+  >;
+  for (const table of ['config_objects', 'config_draft'] as const) {
+    const bodies = await trx
+      .selectFrom(table)
+      .select(['kind', 'body'])
+      .distinct()
+      .where('kind', 'in', kinds)
+      .where('body', 'is not', null)
+      .execute();
+    for (const { kind, body } of bodies) {
+      const changed = JSON.stringify(change(JSON.parse(body!) as Body));
+      if (changed === body) continue;
+      await trx
+        .updateTable(table)
+        .set({ body: changed })
+        .where('kind', '=', kind)
+        .where('body', '=', body)
+        .execute();
+    }
+  }
 }
 
 export const migrations: readonly Migration[] = [
@@ -101,22 +133,15 @@ export const migrations: readonly Migration[] = [
   {
     id: '0101-pbx-config-srtp',
     async up(db) {
-      for (const table of ['config_objects', 'config_draft'])
-        await sql`update ${sql.table(table)} set body = json_set(body, '$.srtp', 'off')
-          where kind in ('extension', 'trunk') and body is not null`.execute(db);
+      await fill(db, ['extension', 'trunk'], (body) => ({ ...body, srtp: 'off' }));
     },
   },
   {
     id: '0200-pbx-config-languages',
     async up(db) {
-      for (const table of ['config_objects', 'config_draft']) {
-        await sql`update ${sql.table(table)} set body = json_insert(body, '$.language', null)
-          where kind in ('extension', 'trunk', 'inbound_route') and body is not null`.execute(db);
-        await sql`update ${sql.table(table)} set body = json_insert(body, '$.owner_seconds', null)
-          where kind = 'inbound_route' and body is not null`.execute(db);
-        await sql`update ${sql.table(table)} set body = json_insert(body, '$.language', 'en')
-          where kind = 'settings' and body is not null`.execute(db);
-      }
+      await fill(db, ['extension', 'trunk', 'inbound_route'], (body) => absent(body, 'language', null));
+      await fill(db, ['inbound_route'], (body) => absent(body, 'owner_seconds', null));
+      await fill(db, ['settings'], (body) => absent(body, 'language', 'en'));
     },
   },
 ];

@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import type { Generated, Kysely, Selectable, Transaction } from 'kysely';
 import { ServiceError } from '../../core/errors.ts';
 import type { Migration, Store } from '../../ports/store.ts';
@@ -103,9 +102,16 @@ async function addToken(
   trx: Kysely<SessionTables>,
   token: Pick<TokenRow, 'hash' | 'session_id' | 'parent' | 'confirmed' | 'created_at'>,
 ): Promise<string[]> {
+  const { newest } = await trx
+    .selectFrom('session_tokens')
+    .select((e) => e.fn.max('created_at').as('newest'))
+    .where('session_id', '=', token.session_id)
+    .executeTakeFirstOrThrow();
+  // Tokens of one millisecond keep their order too.
+  const created_at = Math.max(token.created_at, Number(newest ?? 0) + 1);
   await trx
     .insertInto('session_tokens')
-    .values({ ...token, retired_at: null })
+    .values({ ...token, created_at, retired_at: null })
     .execute();
   const all = await trx
     .selectFrom('session_tokens')
@@ -113,7 +119,6 @@ async function addToken(
     .where('session_id', '=', token.session_id)
     .where('hash', 'not in', [token.hash, token.parent ?? ''])
     .orderBy('created_at', 'desc')
-    .orderBy(sql`rowid`, 'desc')
     .execute();
   const dropped = all.slice(MAX_TOKENS - 2).map((row) => row.hash);
   if (dropped.length > 0) await trx.deleteFrom('session_tokens').where('hash', 'in', dropped).execute();

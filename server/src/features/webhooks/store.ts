@@ -190,8 +190,9 @@ async function saveGroup(trx: Transaction<Tables>, { id, settings, progress, lin
     .execute();
   for (const line of lines) {
     await trx
-      .replaceInto('webhook_deliveries')
+      .insertInto('webhook_deliveries')
       .values({ ...line, webhook_id: id })
+      .onConflict((c) => c.columns(['webhook_id', 'number']).doUpdateSet(line))
       .execute();
   }
   const newest = lines.at(-1)?.number;
@@ -210,7 +211,7 @@ async function saveGroup(trx: Transaction<Tables>, { id, settings, progress, lin
     .where('state', '=', 'parked')
     .orderBy('number', 'desc')
     .offset(KEPT_LINES)
-    .limit(-1);
+    .limit(Number.MAX_SAFE_INTEGER);
   await trx
     .deleteFrom('webhook_deliveries')
     .where('webhook_id', '=', id)
