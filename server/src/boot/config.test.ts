@@ -23,6 +23,7 @@ test('settings - each wrong value is named with what was expected, all at once',
     OFFHOOK_LISTEN: ['nonsense', '127.0.0.1', '127.0.0.1:99999', ':8080', 'a b:1'],
     OFFHOOK_DATA: ['', 'a\0b'],
     OFFHOOK_DATABASE_URL: ['db.example.com', 'mysql://a/b', 'postgres://host', 'postgres://u:p@host/a/b'],
+    OFFHOOK_SITE_STORE: ['mysql', ''],
     OFFHOOK_SIP_LISTEN: ['127.0.0.1:0', 'sip'],
     OFFHOOK_RTP_PORTS: ['10000', '10010-10000', '80-90', '10000-70000'],
     OFFHOOK_CORS_ORIGINS: ['example.com', 'https://example.com/path', '*'],
@@ -42,6 +43,10 @@ test('settings - each wrong value is named with what was expected, all at once',
   }
   const both = wrong({ OFFHOOK_LISTEN: 'x', OFFHOOK_LOG_LEVEL: 'y' });
   assert.match(both, /OFFHOOK_LISTEN[^]*OFFHOOK_LOG_LEVEL/);
+});
+
+test('settings - a site in PostgreSQL needs its database', () => {
+  assert.match(wrong({ OFFHOOK_SITE_STORE: 'postgres' }), /needs OFFHOOK_DATABASE_URL/);
 });
 
 test('settings - a secret is not shown, not even a wrong one', () => {

@@ -133,9 +133,17 @@ export const SETTINGS = {
     expects: 'postgres://user:password@host:port/database, or empty',
     initial: '',
     about:
-      'PostgreSQL for the records: history, recordings, exports. Everything else stays in the data folder (docs/postgresql.md).',
+      'PostgreSQL for the records: history, recordings, exports, or for the whole site (`OFFHOOK_SITE_STORE`). Everything else stays in the data folder (docs/postgresql.md).',
     secret: true,
     parse: database,
+  }),
+  siteStore: setting({
+    name: 'OFFHOOK_SITE_STORE',
+    expects: 'sqlite or postgres',
+    initial: 'sqlite',
+    about:
+      'Where the site is kept: in the data folder, or with its events in the PostgreSQL of `OFFHOOK_DATABASE_URL` (docs/postgresql.md).',
+    parse: oneOf('sqlite', 'postgres'),
   }),
   sipListen: setting({
     name: 'OFFHOOK_SIP_LISTEN',
@@ -528,6 +536,8 @@ export function readConfig(
     wrong.push('OFFHOOK_TLS_CERTIFICATE and OFFHOOK_TLS_KEY: give both or none');
   if ((env['OFFHOOK_SIP_LISTEN_IPV6'] ?? '') !== '' && env['OFFHOOK_SIP_LISTEN']?.startsWith('[') === true)
     wrong.push('OFFHOOK_SIP_LISTEN_IPV6: OFFHOOK_SIP_LISTEN is IPv6 already; give it an IPv4 address');
+  if (env['OFFHOOK_SITE_STORE'] === 'postgres' && (env['OFFHOOK_DATABASE_URL'] ?? '') === '')
+    wrong.push('OFFHOOK_SITE_STORE=postgres needs OFFHOOK_DATABASE_URL');
   wrong.push(...acmeFaults((name) => env[name] ?? ''));
   for (const arg of args) if (arg !== '--empty') wrong.push(`${arg} is not an option; there is --empty`);
   if (wrong.length > 0) throw new ConfigError(wrong.join('\n'));

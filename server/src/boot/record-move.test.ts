@@ -12,7 +12,7 @@ import { until } from '../../test/support/until.ts';
 import { openPostgresStore } from '../adapters/postgres/store.ts';
 import { lockFolder } from '../core/folder-lock.ts';
 import type { Tables } from '../features/history/store/tables.ts';
-import { RECORDS } from './record-move.ts';
+import { RECORDS } from './site-tables.ts';
 
 let server: TestPostgres;
 before(async () => {

@@ -1,17 +1,12 @@
-/** Moves the records of a stopped site from its SQLite file into PostgreSQL. */
+/** Moves tables of a stopped site from its SQLite file into PostgreSQL. */
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Kysely, TableMetadata, Transaction } from 'kysely';
 import { refuseOlder } from '../adapters/sqlite/database.ts';
 import { readTables } from '../adapters/sqlite/tables.ts';
 import type { TableReader } from '../adapters/sqlite/tables.ts';
-import { migrations as exports } from '../features/exports/store.ts';
-import { migrations as history } from '../features/history/store/migrations.ts';
-import { migrations as recordings } from '../features/recordings/tables.ts';
 import type { Migration, Store } from '../ports/store.ts';
-
-/** The features whose records move. */
-export const RECORDS: Readonly<Record<string, readonly Migration[]>> = { history, recordings, exports };
+import type { FeatureTables } from './site-tables.ts';
 
 export class MoveError extends Error {}
 export interface MovedTable {
@@ -22,8 +17,8 @@ export interface MovedTable {
   /** Hash of all rows, independent of their order. */
   readonly hash: string;
 }
-type Rows = Record<string, unknown>;
-interface Tables {
+export type Rows = Record<string, unknown>;
+export interface Tables {
   offhook_move: { name: string; after: number; rows: number; done: number };
   [table: string]: Rows;
 }
@@ -45,17 +40,19 @@ const MOST_ROWS = 500;
 const MOST_VALUES = 20_000;
 
 /**
- * Moves all records, or continues an interrupted move; then compares both sides. `file` is only read. Throws `MoveError` where
- * the move may not begin, or where the sides differ.
+ * Moves the tables of `features`, or continues an interrupted move; then compares both sides. `file` is only read. `last` runs
+ * before the database counts as moved. Throws `MoveError` where the move may not begin, or where the sides differ.
  */
-export async function moveRecords(
+export async function moveTables(
   file: string,
   target: Store,
+  features: FeatureTables,
   report: (line: string) => void,
+  last: () => Promise<void> = async () => {},
 ): Promise<readonly MovedTable[]> {
   refuseOlder(file);
   using source = readTables(file);
-  for (const [feature, migrations] of Object.entries(RECORDS)) {
+  for (const [feature, migrations] of Object.entries(features)) {
     const have = source.steps(feature);
     if (have.length !== migrations.length || have.some((id, i) => id !== migrations[i]!.id)) {
       throw new MoveError(
@@ -68,7 +65,7 @@ export async function moveRecords(
   const begun = before.some((table) => table.name === 'offhook_move');
   if (!begun) await refuseForeign(db, before);
   await target.migrate('move', [steps]);
-  for (const [feature, migrations] of Object.entries(RECORDS)) await target.migrate(feature, migrations);
+  for (const [feature, migrations] of Object.entries(features)) await target.migrate(feature, migrations);
   const known = new Map(
     (await db.selectFrom('offhook_move').selectAll().execute()).map((row) => [row.name, row]),
   );
@@ -76,14 +73,20 @@ export async function moveRecords(
   const tables = (await tablesOf(db)).filter((table) => !table.name.startsWith('offhook_'));
   for (const table of tables) await copy(source, target, table, known.get(table.name), report);
   const moved = await compare(source, db, tables);
+  await last();
   await target.transaction<Tables, void>(async (trx) => {
     for (const table of tables) await takeUpNumbers(trx, table, source.lastNumber(table.name));
     await note(trx, WHOLE, { after: 0, rows: 0, done: 1 });
   });
   return moved;
 }
+/** The site of this database moved away: no service may begin on it. */
+export async function markMovedAway(store: Store): Promise<void> {
+  await store.migrate('move', [steps]);
+  await store.transaction<Tables, void>((trx) => note(trx, WHOLE, { after: 0, rows: 0, done: 0 }));
+}
 
-async function tablesOf(db: Kysely<Tables>): Promise<readonly TableMetadata[]> {
+export async function tablesOf(db: Kysely<Tables>): Promise<readonly TableMetadata[]> {
   const { rows } = await sql<{ name: string }>`select current_schema() as name`.execute(db);
   const all = await db.introspection.getTables();
   return all.filter((table) => table.schema === rows[0]?.name && !table.isView);
@@ -151,7 +154,7 @@ const plain = (value: unknown): unknown => {
   if (typeof value === 'string') return value.replaceAll('\0', '\uFFFD');
   return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value;
 };
-function createSum(names: readonly string[]) {
+export function createSum(names: readonly string[]) {
   let [rows, sum, hash] = [0, 0n, 0n];
   return {
     add(row: Rows): void {

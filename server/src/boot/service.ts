@@ -19,6 +19,7 @@ import { manifestOf } from './manifest.ts';
 import { createRecordFeatures } from './records.ts';
 import { createSiteFeatures } from './site.ts';
 import { openStores } from './stores.ts';
+import type { StoresOptions } from './stores.ts';
 
 const LIVE_POLL_MS = 50;
 
@@ -36,23 +37,24 @@ export interface Ground {
 }
 export interface Service extends AsyncDisposable {
   readonly address: { readonly host: string; readonly port: number };
-  /** Resolves once the service was asked to stop. */
+  /** Resolves once the service was asked to stop, or may not go on. */
   readonly closed: Promise<void>;
+  /** Why it may not go on; null where it was asked to stop. */
+  readonly failure: string | null;
   /** Leaves the engine and its calls to the next service at the stop. */
   keepEngine(): void;
 }
 
 /** Creates every feature and starts none. */
 async function createFeatures(
-  config: Config,
-  say: (line: string) => void,
+  options: Pick<StoresOptions, 'config' | 'say' | 'signal' | 'end'>,
   ground: Ground,
   stack: AsyncDisposableStack,
 ): Promise<Features> {
   const { clock = systemClock, openEngineSite = openAsteriskSite, flusher } = ground;
   const base = {
-    ...(await openStores({ config, clock, openEngineSite, say, flusher }, stack)),
-    say,
+    ...(await openStores({ ...options, clock, openEngineSite, flusher }, stack)),
+    say: options.say,
     company: ground.company,
     passwordCost: ground.passwordCost,
   };
@@ -161,7 +163,14 @@ export async function startService(
   const began = performance.now();
   await using stack = new AsyncDisposableStack();
   let keepEngine = false;
-  const parts = await createFeatures(config, (line) => print(`  ${line}\n`), ground, stack);
+  const stopped = Promise.withResolvers<void>();
+  let failure: string | null = null;
+  const say = (line: string): void => print(`  ${line}\n`);
+  const end = (why: string): void => {
+    failure ??= why;
+    stopped.resolve();
+  };
+  const parts = await createFeatures({ config, say, signal, end }, ground, stack);
   ground.onCreated?.(parts);
   const { log } = parts;
   beginExchange(parts, () => keepEngine, stack);
@@ -173,13 +182,15 @@ export async function startService(
   const { address, secured, checks } = await listen(edge, stack);
   announce(edge, { address, secured, checks, began, print, signal }, stack);
 
-  const stopped = Promise.withResolvers<void>();
   if (signal.aborted) stopped.resolve();
   else signal.addEventListener('abort', () => stopped.resolve(), { once: true });
   const held = stack.move();
   return {
     address,
     closed: stopped.promise,
+    get failure() {
+      return failure;
+    },
     keepEngine() {
       keepEngine = true;
     },

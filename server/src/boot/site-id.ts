@@ -2,12 +2,13 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { randomBytes } from '../core/chance.ts';
 import { StartError } from '../core/errors.ts';
+import { replaceFile, textOf } from '../core/files.ts';
 import type { Migration, Store } from '../ports/store.ts';
 
 interface Tables {
   site: { id: string };
 }
-const migrations: readonly Migration[] = [
+export const migrations: readonly Migration[] = [
   {
     id: '0100-site',
     async up(db) {
@@ -37,9 +38,19 @@ export function storeFile(data: string): string {
   if (!fs.existsSync(file) && fs.existsSync(journal)) {
     throw new StartError(
       'store_missing',
-      `${file} is missing, and ${journal} shows that there was one: restore a backup in its place, or move journal.db away too to ` +
-        'begin with an empty site.',
+      `${file} is missing, and ${journal} shows that there was one: give OFFHOOK_SITE_STORE=postgres if the site is in PostgreSQL, ` +
+        'restore a backup in its place, or move journal.db away too to begin with an empty site.',
     );
   }
   return file;
+}
+
+/** Random name of the data folder, created once: the next process on it may take a log that this one held. */
+export async function folderId(data: string): Promise<string> {
+  const file = path.join(data, 'folder.id');
+  const kept = (await textOf(file))?.trim() ?? '';
+  if (/^[\w-]{12}$/.test(kept)) return kept;
+  const id = randomBytes(9, 'folder').toString('base64url');
+  await replaceFile(file, `${id}\n`);
+  return id;
 }

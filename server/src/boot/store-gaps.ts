@@ -20,7 +20,11 @@ export interface StoreGaps {
   /** Epoch of a feed kept in the store: a gap voids its positions, because they are assigned again. */
   feedEpoch(epoch: string): string;
 }
-export function createStoreGaps(store: SqliteStore, clock: Pick<Clock, 'now'>, log: Log): StoreGaps {
+export function createStoreGaps(
+  store: Pick<SqliteStore, 'gaps' | 'gapTold'>,
+  clock: Pick<Clock, 'now'>,
+  log: Log,
+): StoreGaps {
   const newest = store.gaps.at(-1);
   return {
     check: {
@@ -49,6 +53,17 @@ export function createStoreGaps(store: SqliteStore, clock: Pick<Clock, 'now'>, l
     feedEpoch: (epoch) => (newest === undefined ? epoch : `${epoch}.${newest.id}`),
   };
 }
+/** A database server keeps what it confirmed, or its own log says what it lost. */
+export const noStoreGaps: StoreGaps = {
+  check: {
+    name: 'store',
+    needed: false,
+    run: () => Promise.resolve({ ok: true, detail: 'PostgreSQL answers for its writes' }),
+  },
+  events: () => [],
+  onDomainEvent() {},
+  feedEpoch: (epoch) => epoch,
+};
 const eventOf = ({ id, from, to, writes, found }: StoreGap): DomainEvent => ({
   type: 'store.gap',
   subject: 'store',

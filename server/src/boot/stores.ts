@@ -9,13 +9,14 @@ import { messageOf } from '../core/errors.ts';
 import { lockFolder } from '../core/folder-lock.ts';
 import { makeFolder } from '../core/folders.ts';
 import { openLog } from '../core/log-file.ts';
+import type { Log } from '../core/log.ts';
 import { openJournal } from '../journal/journal.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { OpenEngineSite } from './asterisk-site.ts';
 import { ConfigError, VERSION } from './config.ts';
 import type { Config } from './config.ts';
-
-import { RECORDS } from './record-move.ts';
+import { openOnServer } from './server-site.ts';
+import { RECORDS } from './site-tables.ts';
 import { siteId, storeFile } from './site-id.ts';
 import { createStoreGaps } from './store-gaps.ts';
 
@@ -45,18 +46,18 @@ export interface StoresOptions {
   readonly say: (line: string) => void;
   /** Flushes the store to the disk; for a site whose data need not survive its process. */
   readonly flusher?: Flusher | undefined;
+  /** Ends the wait for a database that does not answer. */
+  readonly signal: AbortSignal;
+  /** Called when this process may no longer write the site's journal and has to end. */
+  readonly end: (why: string) => void;
 }
-/** Opens the stores and the journal of the site, and the place of its engine. */
-export async function openStores(options: StoresOptions, stack: AsyncDisposableStack) {
-  const { config, clock, say } = options;
-  refuseOlder(path.join(config.data, 'offhook.db'));
-  const { log } = openFolder(config, stack);
+/** Everything that belongs to the site, in files of the data folder. */
+async function openLocal({ config, clock, flusher }: StoresOptions, log: Log, stack: AsyncDisposableStack) {
   const store = await openSqliteStore(storeFile(config.data), {
     log,
-    ...(options.flusher !== undefined && { flusher: options.flusher }),
+    ...(flusher !== undefined && { flusher }),
   });
   stack.defer(() => store.close());
-  const storeGaps = createStoreGaps(store, clock, log);
   // Live work needs no records: while their database is away, calls, agents and sign-in continue.
   const features = Object.keys(RECORDS);
   const records =
@@ -64,9 +65,20 @@ export async function openStores(options: StoresOptions, stack: AsyncDisposableS
   stack.defer(() => records.close());
   const site = await siteId(store);
   const journalStore = openSqliteJournal(path.join(config.data, 'journal.db'), { log, site });
+  return { store, storeGaps: createStoreGaps(store, clock, log), records, journalStore, record: null };
+}
+/** Opens the stores and the journal of the site, and the place of its engine. */
+export async function openStores(options: StoresOptions, stack: AsyncDisposableStack) {
+  const { config, clock, say } = options;
+  refuseOlder(path.join(config.data, 'offhook.db'));
+  const { log } = openFolder(config, stack);
+  const { store, storeGaps, records, journalStore, record } =
+    config.siteStore === 'postgres'
+      ? await openOnServer({ ...options, log }, stack)
+      : await openLocal(options, log, stack);
   const engineSite = await options.openEngineSite({ config, log, clock, say });
   const { node } = engineSite;
-  const journal = openJournal({ store: journalStore, node });
+  const journal = openJournal({ store: journalStore, node, record });
   stack.defer(() => journal.close());
   return { config, log, clock, store, storeGaps, records, engineSite, node, journal };
 }

@@ -52,7 +52,7 @@ interface Tables {
     body: Uint8Array | null;
   };
 }
-const migrations: readonly Migration[] = [
+export const migrations: readonly Migration[] = [
   {
     id: '0100-idempotency',
     async up(db) {

@@ -38,10 +38,15 @@ export async function attachCopy(options: {
   const { epoch, began, head, tail } = state;
   const seq = Math.max(tail, began) - 1;
   const copy = place.open({ epoch, began, after: { seq, check: seq === head ? state.check : '' } });
-  for (;;) {
-    const rows = await siteLog.read(copy.head(), PAGE);
-    if (rows.length === 0) return copy;
-    copy.append(rows);
+  try {
+    for (;;) {
+      const rows = await siteLog.read(copy.head(), PAGE);
+      if (rows.length === 0) return copy;
+      copy.append(rows);
+    }
+  } catch (error) {
+    copy.close();
+    throw error;
   }
 }
 async function withKept<R>(place: CopyPlace, work: (kept: KeptCopy) => Promise<R>): Promise<R | null> {

@@ -33,7 +33,12 @@ try {
   const service = await startService(config, stopping.signal);
   await service.closed;
   // After an internal error too: the calls continue, and the next service adopts the engine.
-  if (stopping.signal.reason === 'SIGUSR2' || stopping.signal.reason === 'fault') service.keepEngine();
+  if (stopping.signal.reason === 'SIGUSR2' || stopping.signal.reason === 'fault' || service.failure !== null)
+    service.keepEngine();
+  if (service.failure !== null) {
+    process.exitCode = 1;
+    process.stderr.write(`Offhook ends: ${service.failure}\n`);
+  }
   await service[Symbol.asyncDispose]();
   process.stdout.write('  Stopped.\n');
 } catch (error) {

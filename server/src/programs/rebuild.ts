@@ -39,14 +39,16 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
   }
   const config = readConfig(process.env);
   const file = path.join(config.data, 'offhook.db');
-  if (!fs.existsSync(file)) throw new Error(`there is no site in ${config.data}`);
+  const url = config.databaseUrl;
+  const onServer = config.siteStore === 'postgres' && url !== null;
+  if (!onServer && !fs.existsSync(file)) throw new Error(`there is no site in ${config.data}`);
   await using stack = new AsyncDisposableStack();
   const lock = lockFolder(config.data);
   stack.defer(() => lock.release());
-  const local = await openSqliteStore(file);
+  const local = onServer ? openPostgresStore(url) : await openSqliteStore(file);
   stack.defer(() => local.close());
   await local.migrate('pbx-config', pbxConfigMigrations);
-  const store = config.databaseUrl === null ? local : openPostgresStore(config.databaseUrl);
+  const store = onServer || url === null ? local : openPostgresStore(url);
   stack.defer(() => store.close());
   await store.migrate('history', migrations);
   const began = performance.now();

@@ -62,8 +62,8 @@ export interface Site extends AsyncDisposable {
   kill(signal: NodeJS.Signals): Promise<void>;
   /** Ends the service as Ctrl-C does. */
   stop(): Promise<void>;
-  /** Starts the service again on the same data and ports. */
-  start(wait?: 'ready' | 'answers'): Promise<void>;
+  /** Starts the service again on the same data and ports; `settings` are added from now on, empty ones are taken out. */
+  start(wait?: 'ready' | 'answers', settings?: Readonly<Record<string, string>>): Promise<void>;
   ready(ms?: number): Promise<void>;
   readonly pid: number | null;
   /** Exit code of the service; null while it runs, or after a signal. */
@@ -100,7 +100,7 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
   const inherited = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('OFFHOOK_') || name === 'OFFHOOK_CACHE' || name === 'OFFHOOK_ASTERISK',
   );
-  const env = {
+  let env: Readonly<Record<string, string | undefined>> = {
     ...Object.fromEntries(inherited),
     OFFHOOK_DATA: dataDir,
     OFFHOOK_LISTEN: `${host}:${http}`,
@@ -214,7 +214,10 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
     enginePid: () => engine()?.living.pid ?? null,
     kill: end,
     stop: () => end('SIGINT'),
-    start: (wait = 'ready') => launch(wait),
+    start(wait = 'ready', settings = {}) {
+      env = Object.fromEntries(Object.entries({ ...env, ...settings }).filter(([, value]) => value !== ''));
+      return launch(wait);
+    },
     ready: (ms = PATIENCE_MS) => waitFor('ready', ms),
     get pid() {
       return running() ? (child?.pid ?? null) : null;

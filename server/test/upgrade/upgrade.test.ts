@@ -10,7 +10,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { openPostgresStore } from '../../src/adapters/postgres/store.ts';
-import { RECORDS } from '../../src/boot/record-move.ts';
+import { RECORDS } from '../../src/boot/site-tables.ts';
 import { startPostgres } from '../support/postgres.ts';
 import type { TestPostgres } from '../support/postgres.ts';
 import { postgresSchema, sqliteSchema, textOf } from '../support/schema.ts';

@@ -130,6 +130,6 @@ test('postgres store - a transaction that continued after a failed statement sto
 test('postgres store - a feature unknown to the move may not store anything', async () => {
   const store = openPostgresStore(await server.createDatabase(), { features: ['history'] });
   await store.migrate('history', [item]);
-  await assert.rejects(store.migrate('guests', [item]), /guests is not in RECORDS/);
+  await assert.rejects(store.migrate('guests', [item]), /guests is not in boot\/site-tables/);
   await store.close();
 });

@@ -61,9 +61,7 @@ export function openPostgresStore(
       inTransaction(db, async (trx) => await work(trx as unknown as Transaction<T>)),
     async migrate(feature, migrations) {
       if (options.features?.includes(feature) === false) {
-        throw new Error(
-          `${feature} is not in RECORDS (boot/record-move.ts): a move would leave its tables behind`,
-        );
+        throw new Error(`${feature} is not in boot/site-tables.ts: a move would leave its tables behind`);
       }
       const steps = { feature, migrations };
       waiting.push(steps);

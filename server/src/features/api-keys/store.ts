@@ -19,7 +19,7 @@ interface Tables {
     last_used_at: number | null;
   };
 }
-const migrations: readonly Migration[] = [
+export const migrations: readonly Migration[] = [
   {
     id: '0100-api-keys',
     async up(db) {

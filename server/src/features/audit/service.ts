@@ -15,7 +15,7 @@ import { auditData } from './personal-data.ts';
 import type { Tables } from './personal-data.ts';
 import { createRefusals } from './refusals.ts';
 
-const migrations: readonly Migration[] = [
+export const migrations: readonly Migration[] = [
   {
     id: '0100-audit',
     async up(db) {

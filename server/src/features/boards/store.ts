@@ -16,7 +16,7 @@ interface Tables {
     version: number;
   };
 }
-const migrations: readonly Migration[] = [
+export const migrations: readonly Migration[] = [
   {
     id: '0100-boards',
     async up(db) {

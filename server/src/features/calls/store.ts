@@ -7,7 +7,7 @@ interface Tables {
   /** Calls placed by one person on one day of the site's zone. */
   call_usage: { who: string; day: string; calls: number; countries: string };
 }
-const migrations: readonly Migration[] = [
+export const migrations: readonly Migration[] = [
   {
     id: '0100-calls',
     async up(db) {

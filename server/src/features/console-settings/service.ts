@@ -7,7 +7,7 @@ import type { Migration, Store } from '../../ports/store.ts';
 interface Tables {
   console_settings: { id: number; value: string };
 }
-const migrations: readonly Migration[] = [
+export const migrations: readonly Migration[] = [
   {
     id: '0100-console-settings',
     async up(db) {

@@ -21,7 +21,7 @@ interface Tables {
   phone_pairings: Pairing;
   phone_fetches: Fetch;
 }
-const migrations: readonly Migration[] = [
+export const migrations: readonly Migration[] = [
   {
     id: '0100-phones',
     async up({ schema }) {

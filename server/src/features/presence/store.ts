@@ -16,7 +16,7 @@ interface Tables {
     expires_at: number | null;
   };
 }
-const migrations: readonly Migration[] = [
+export const migrations: readonly Migration[] = [
   {
     id: '0100-personal-presence',
     async up(db) {

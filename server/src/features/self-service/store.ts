@@ -15,7 +15,7 @@ interface Row {
 interface Tables {
   extension_features: Row;
 }
-const migrations: readonly Migration[] = [
+export const migrations: readonly Migration[] = [
   {
     id: '0100-extension-features',
     async up(db) {

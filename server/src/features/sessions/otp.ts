@@ -18,7 +18,7 @@ interface Tables {
   };
   otp_recovery: { person_id: number; hash: string };
 }
-const migrations: readonly Migration[] = [
+export const migrations: readonly Migration[] = [
   {
     id: '0100-otp',
     async up(db) {

@@ -47,7 +47,7 @@ export interface NewSession {
   readonly proven: string;
 }
 
-const migrations: readonly Migration[] = [
+export const migrations: readonly Migration[] = [
   {
     id: '0100-sessions',
     async up(db) {

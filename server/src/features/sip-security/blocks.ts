@@ -26,7 +26,7 @@ interface Row {
 interface Tables {
   sip_blocked_networks: Row;
 }
-const migrations: readonly Migration[] = [
+export const migrations: readonly Migration[] = [
   {
     id: '0100-sip-blocked-networks',
     async up(db) {

@@ -22,7 +22,7 @@ interface Tables {
     flow_outs: string;
   };
 }
-const migrations: readonly Migration[] = [
+export const migrations: readonly Migration[] = [
   {
     id: '0100-wallboard',
     async up(db) {

@@ -8,7 +8,7 @@ import type { Allow } from '../../outbound/address-guard.ts';
 interface Tables {
   webhook_settings: { id: number; value: string };
 }
-const migrations: readonly Migration[] = [
+export const migrations: readonly Migration[] = [
   {
     id: '0100-webhook-settings',
     async up(db) {

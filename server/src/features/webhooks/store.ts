@@ -46,7 +46,7 @@ interface Tables {
     row: string | null;
   };
 }
-const migrations: readonly Migration[] = [
+export const migrations: readonly Migration[] = [
   {
     id: '0100-webhooks',
     async up(db) {

@@ -23,7 +23,7 @@ interface Tables {
   /** One row for each entry of a source that was read; an empty tag is read again. */
   phonebook_source_entries: { source: number; entry: string; tag: string };
 }
-const migrations: readonly Migration[] = [
+export const migrations: readonly Migration[] = [
   {
     id: '0170-phonebook-sources',
     async up(db) {

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, describe, test } from 'node:test';
+import { EVERYONE } from '../../src/rights/topics.ts';
+import type { Person } from '../support/api.ts';
+import { startPostgres } from '../support/postgres.ts';
+import type { TestPostgres } from '../support/postgres.ts';
+import { REPOSITORY } from '../support/sources.ts';
+import { finishedCalls, gist, statusIs } from '../support/steps.ts';
+import { useSite } from '../support/use-site.ts';
+import { openWs } from '../support/ws-client.ts';
+
+const PROGRAM = path.join(REPOSITORY, 'server/src/programs/migrate.ts');
+
+describe('site move', () => {
+  let server: TestPostgres;
+  let url = '';
+  before(async () => {
+    server = await startPostgres();
+    url = await server.createDatabase();
+  });
+  const site = useSite();
+  after(() => server[Symbol.asyncDispose]());
+
+  /** Runs `npm run migrate`; killed at the line whose number is given. */
+  async function migrate(args: readonly string[], killAt = Infinity) {
+    const child = spawn(process.execPath, [PROGRAM, ...args], {
+      env: {
+        PATH: process.env['PATH'],
+        OFFHOOK_DATA: site().dataDir,
+        OFFHOOK_DATABASE_URL: url,
+        OFFHOOK_SITE_STORE: 'postgres',
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let said = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => {
+        said += chunk.toString();
+        if (said.split('\n').length > killAt) child.kill('SIGKILL');
+      });
+    const [code] = (await once(child, 'close')) as [number | null];
+    return { code, said };
+  }
+  /** A client with a cursor, which it keeps over the moves. */
+  async function client(person: Person) {
+    const port = Number(new URL(site().base).port);
+    const seqs: number[] = [];
+    let epoch = '';
+    let cursor: number | undefined;
+    return {
+      seqs,
+      async listen(work: () => Promise<void>): Promise<void> {
+        await using ws = await openWs({ port, token: person.token });
+        const hello = await ws.next('hello');
+        if (cursor !== undefined) assert.equal(hello.epoch, epoch, 'the epoch stayed');
+        epoch = hello.epoch;
+        const from = cursor === undefined ? {} : { cursor, epoch };
+        ws.send({ op: 'subscribe', id: 1, topics: ['agents', 'calls'], ...from });
+        const subscribed = await ws.next('subscribed');
+        if (cursor !== undefined) await ws.next('resumed');
+        cursor ??= subscribed.cursor;
+        await work();
+        ws.send({ op: 'ping', id: 'end' });
+        await ws.next('pong');
+        assert.ok(!ws.frames.some((frame) => frame.op === 'gap'), 'nothing was lost');
+        seqs.push(...ws.seqs());
+        cursor = seqs.at(-1) ?? cursor;
+      },
+    };
+  }
+  /** Seq of every event that the client must have. */
+  function heard(after: number): number[] {
+    const db = new DatabaseSync(path.join(site().dataDir, 'journal.db'), { readOnly: true });
+    try {
+      return db
+        .prepare('select seq, topics from journal where seq > ? order by seq')
+        .all(after)
+        .filter(({ topics }) =>
+          String(topics)
+            .split(' ')
+            .some((name) => ['agents', 'calls', EVERYONE].includes(name)),
+        )
+        .map(({ seq }) => Number(seq));
+    } finally {
+      db.close();
+    }
+  }
+  const talk = async (): Promise<void> => {
+    await using a = await site().phone('1007');
+    await using b = await site().phone('1008');
+    const call = await a.invite('1008');
+    const incoming = await b.incoming();
+    incoming.ring();
+    await incoming.answer();
+    await call.answered();
+    await call.hangup();
+  };
+
+  test('site move - into PostgreSQL and back: people stay signed in, agents and history stay, cursors go on', async () => {
+    const [hanako, agent] = [await site().person('1007'), await site().person('1003')];
+    await agent.agent('login');
+    await agent.agent('pause', { reason: 'break' });
+    const listener = await client(await site().person('1002'));
+    await listener.listen(async () => {
+      await talk();
+      await finishedCalls(hanako, 1);
+    });
+    const refused = await migrate([]);
+    assert.equal(refused.code, 1);
+    assert.match(refused.said, /another Offhook \(process \d+\) uses/);
+
+    await site().kill('SIGUSR2');
+    for (const line of [3, 20]) assert.equal((await migrate([], line)).code, null, 'it was killed');
+    assert.ok(existsSync(path.join(site().dataDir, 'offhook.db')));
+    const there = await migrate([]);
+    assert.equal(there.code, 0, there.said);
+    assert.match(there.said, /the cursors of clients go on/);
+
+    await site().start('ready', { OFFHOOK_SITE_STORE: 'postgres', OFFHOOK_DATABASE_URL: url });
+    await listener.listen(async () => {
+      await talk();
+      await finishedCalls(hanako, 2);
+    });
+    await statusIs(agent, 'PAUSED', 'break');
+    await agent.agent('unpause');
+    assert.match((await migrate(['--back'])).said, /another Offhook \(process \d+\) uses/);
+
+    await site().kill('SIGUSR2');
+    const without = await migrate([]);
+    assert.match(without.said, /offhook\.db is not there/);
+    const back = await migrate(['--back']);
+    assert.equal(back.code, 0, back.said);
+    await assert.rejects(site().start(), /holds a site that is not in PostgreSQL/);
+    await site().start('ready', { OFFHOOK_SITE_STORE: '', OFFHOOK_DATABASE_URL: '' });
+    await listener.listen(async () => {
+      await talk();
+      const calls = await finishedCalls(hanako, 3);
+      assert.deepEqual(calls.map(gist), Array(3).fill('out 1008 ANSWERED -'));
+    });
+    const [first = 0, last = 0] = [listener.seqs[0], listener.seqs.at(-1)];
+    assert.deepEqual(
+      listener.seqs,
+      heard(first - 1).filter((seq) => seq <= last),
+      'each event once, in order',
+    );
+    assert.ok(listener.seqs.length > 10, `${listener.seqs.length} events`);
+    await agent.agent('pause', { reason: 'break' });
+    await statusIs(agent, 'PAUSED', 'break');
+  });
+});
