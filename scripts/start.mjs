@@ -262,6 +262,7 @@ const COMMANDS = {
   simulator: one('server/src/programs/simulator.ts'),
   rebuild: one('server/src/programs/rebuild.ts'),
   bench: one('bench/run.ts'),
+  faults: (args) => [BUILD, ...compile(), ['server/test/faults/run.ts', ...args]],
   house: one('scripts/house.ts'),
   docs: one('tools/docs.ts'),
   // Runs whatever TypeScript file is given, for which the machine's own Node may be too old.

@@ -1,0 +1,61 @@
+/**
+ * `npm run faults -- --seeds 20 --minutes 30 [--from 1]`: a site in PostgreSQL for each seed, its service and its database killed,
+ * frozen and restarted by chance of the seed; each seed gets an equal part of the time. Prints what happened, and ends with 1 where
+ * something was lost or doubled.
+ */
+import { parseArgs } from 'node:util';
+import { messageOf } from '../../src/core/errors.ts';
+import { startPostgres } from '../support/postgres.ts';
+import { runServerFaults } from '../support/server-faults.ts';
+import type { FaultCounts } from '../support/server-faults.ts';
+import { startSite } from '../support/site.ts';
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '5' },
+    minutes: { type: 'string', default: '5' },
+    from: { type: 'string', default: '1' },
+  },
+});
+const number = (name: keyof typeof values): number => {
+  const value = Number(values[name]);
+  if (!Number.isSafeInteger(value) || value < 1) throw new Error(`--${name}: expected a number from 1`);
+  return value;
+};
+const [seeds, minutes, from] = [number('seeds'), number('minutes'), number('from')];
+const total: Record<keyof FaultCounts, number> = {
+  kills: 0,
+  freezes: 0,
+  stops: 0,
+  confirmed: 0,
+  refused: 0,
+  calls: 0,
+  events: 0,
+};
+const failed: number[] = [];
+
+for (let seed = from; seed < from + seeds; seed += 1) {
+  await using server = await startPostgres();
+  const url = await server.createDatabase();
+  await using site = await startSite({
+    env: { OFFHOOK_DATABASE_URL: url, OFFHOOK_SITE_STORE: 'postgres' },
+  });
+  for (const extension of ['1003', '1004', '1005']) await (await site.person(extension)).agent('login');
+  const until = performance.now() + (minutes * 60_000) / seeds;
+  const over = (): boolean => performance.now() > until;
+  try {
+    const counts = await runServerFaults({ site, server, url, seed, over });
+    for (const name of Object.keys(total) as (keyof FaultCounts)[]) total[name] += counts[name];
+    console.log(`seed ${seed}: ${JSON.stringify(counts)}`);
+  } catch (error) {
+    failed.push(seed);
+    console.log(`seed ${seed} FAILED: ${messageOf(error)}\n${site.tail()}`);
+  }
+}
+const { kills, freezes, stops, confirmed, refused, calls, events } = total;
+console.log(
+  `${seeds} seeds from ${from}: ${kills} kills, ${freezes} freezes, ${stops} restarts; ${events} events, ${calls} calls, ` +
+    `${confirmed} confirmed changes, ${refused} refused ones. ` +
+    (failed.length === 0 ? 'Nothing lost, nothing doubled.' : `Failed seeds: ${failed.join(', ')}.`),
+);
+process.exitCode = failed.length === 0 ? 0 : 1;
