@@ -1,18 +1,12 @@
 /** The tests of the features whose records may live in PostgreSQL, over PostgreSQL. */
 import { after } from 'node:test';
 import { openPostgresStore } from '../../src/adapters/postgres/store.ts';
-import { RECORDS } from '../../src/boot/record-move.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { runTestsOver } from '../support/test-store.ts';
 
 const server = await startPostgres();
 after(() => server[Symbol.asyncDispose]());
-// Each test would spend most of its time on the same tables.
-const migrated = await server.createDatabase();
-const store = openPostgresStore(migrated);
-for (const [feature, migrations] of Object.entries(RECORDS)) await store.migrate(feature, migrations);
-await store.close();
-runTestsOver(async () => openPostgresStore(await server.createDatabase(migrated)));
+runTestsOver(async () => openPostgresStore(await server.createDatabase()));
 
 await import('../../src/features/history/ingest/ingest.test.ts');
 await import('../../src/features/history/query/routes.test.ts');

@@ -19,8 +19,8 @@ while kill -0 $server; do sleep 0.05; done; rm -rf "$1"`;
 
 /** A real server for a test, on a free loopback port, removed with the test. */
 export interface TestPostgres extends AsyncDisposable {
-  /** Creates a database, empty or as the one at the address `like`, which has no session; returns its address with the password. */
-  createDatabase(like?: string): Promise<string>;
+  /** Creates an empty database; returns its address with the password. */
+  createDatabase(): Promise<string>;
   /** Command of the server's own client. */
   readonly psql: readonly string[];
   /** Runs one statement as the owner of the database at that address. */
@@ -105,11 +105,9 @@ export async function startPostgres(): Promise<TestPostgres> {
   }
   await start();
   return {
-    async createDatabase(like) {
+    async createDatabase() {
       const name = `site_${++databases}`;
-      const template = like === undefined ? 'template1' : new URL(like).pathname.slice(1);
-      // Copied files need half the work of copied pages, which PostgreSQL logs one by one.
-      await run(urlOf('postgres'), `create database ${name} template ${template} strategy file_copy`);
+      await run(urlOf('postgres'), `create database ${name}`);
       return urlOf(name);
     },
     psql: program.psql,
