@@ -595,6 +595,12 @@ export const SettingsConfig = z
     language: Language.default('en').describe(
       'Of prompts, where neither the route, the trunk nor the person has another one.',
     ),
+    customer_languages: z
+      .array(Language)
+      .max(20)
+      .refine((d) => new Set(d).size === d.length, 'one of them twice')
+      .default([])
+      .describe('Further languages of customers of the phonebook, so that the engine has their prompts.'),
     sign_out_hours: z
       .int()
       .min(1)

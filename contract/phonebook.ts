@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Outside } from './config-objects.ts';
+import { Language, Outside } from './config-objects.ts';
 import { PAGE_FIELDS } from './paging.ts';
 
 /** Limit of customers per site, personal ones included, and of the personal ones of each person. */
@@ -46,6 +46,11 @@ const FIELDS = {
     .nullable()
     .default(null)
     .describe('Extension of the person who looks after this customer.'),
+  language: Language.nullable()
+    .default(null)
+    .describe(
+      'Of prompts in calls from this customer over a trunk, where it is shared, before the languages of the route and the trunk.',
+    ),
   vip: z.boolean().default(false),
   blocked: z
     .boolean()
@@ -86,13 +91,14 @@ export const Customer = z
     emails: z.array(z.string()),
     note: z.string().nullable(),
     owner: z.string().nullable().describe('Extension of the person who looks after this customer.'),
+    language: z.string().nullable().describe('Of prompts in calls from this customer.'),
     vip: z.boolean(),
     blocked: z.boolean(),
     shared: z.boolean().describe('False: only the caller sees this customer.'),
     source: z
       .string()
       .describe(
-        'Origin: `manual` for one created by request, `import` for one of a file, `connector:<id>` for one of a connected system, `source:<id>` for one of an address book on another server. Of the last two, only note and owner are changed here.',
+        'Origin: `manual` for one created by request, `import` for one of a file, `connector:<id>` for one of a connected system, `source:<id>` for one of an address book on another server. Of the last two, only note, owner and language are changed here.',
       ),
     url: z.string().nullable().describe('Page of the customer in its connected system.'),
     updated_at: z.string(),

@@ -204,7 +204,7 @@ export const LAYOUTS: Readonly<Record<ConfigKind, Layout>> = {
   },
   settings: {
     groups: [
-      ['announcements', 'language', 'recording_announcement'],
+      ['announcements', 'language', 'customer_languages', 'recording_announcement'],
       ['shared_phones', 'sign_out_hours'],
     ],
     columns: ['recording_announcement'],

@@ -21,7 +21,7 @@ import { ChangeForm } from '../app/change-form.tsx';
 import { useChange } from '../app/page-parts.tsx';
 import { contactsQuery } from '../app/queries.ts';
 import { useClient, useMay } from '../app/session.tsx';
-import { wordsOf } from '../app/words.ts';
+import { language as spoken, wordsOf } from '../app/words.ts';
 import { CUSTOMERS } from '../app/queries.ts';
 import styles from './customers.module.css';
 
@@ -125,6 +125,54 @@ function OwnerSelect({ value, onChange }: OwnerProps): ReactNode {
 
 /** The text of a field, null where nothing was entered. */
 const textOf = (value: string): string | null => value.trim() || null;
+/** Languages with prompts of the engine, and those of the console; another one of the customer stays. */
+const LANGUAGES = ['de', 'en', 'es', 'fr', 'it', 'ru', 'tr'];
+function LanguageSelect({
+  value,
+  onChange,
+}: {
+  readonly value: string;
+  readonly onChange: (language: string) => void;
+}): ReactNode {
+  const names = new Intl.DisplayNames([spoken()], { type: 'language' });
+  return (
+    <Select
+      label={marks('language')}
+      placeholder={marks('language_default')}
+      clearable
+      data={[...new Set([...LANGUAGES, ...(value === '' ? [] : [value])])].map((code) => ({
+        value: code,
+        label: names.of(code.replace('_', '-')) ?? code,
+      }))}
+      value={value === '' ? null : value}
+      onChange={(language) => onChange(language ?? '')}
+    />
+  );
+}
+function Flags({
+  fields,
+  onChange,
+}: {
+  readonly fields: { readonly vip: boolean; readonly blocked: boolean };
+  readonly onChange: (more: { readonly vip?: boolean; readonly blocked?: boolean }) => void;
+}): ReactNode {
+  return (
+    <>
+      <Checkbox
+        label={marks('vip')}
+        description={t('vip_hint')}
+        checked={fields.vip}
+        onChange={(event) => onChange({ vip: event.currentTarget.checked })}
+      />
+      <Checkbox
+        label={marks('blocked')}
+        description={t('blocked_hint')}
+        checked={fields.blocked}
+        onChange={(event) => onChange({ blocked: event.currentTarget.checked })}
+      />
+    </>
+  );
+}
 interface FormProps {
   /** Null creates a customer. */
   readonly customer: Customer | null;
@@ -143,6 +191,7 @@ export function CustomerForm({ customer, number = '', name = '', onClose }: Form
     emails: customer?.emails ?? [],
     note: customer?.note ?? '',
     owner: customer?.owner ?? null,
+    language: customer?.language ?? '',
     vip: customer?.vip ?? false,
     blocked: customer?.blocked ?? false,
     shared: customer?.shared ?? maySupervise,
@@ -161,6 +210,7 @@ export function CustomerForm({ customer, number = '', name = '', onClose }: Form
         // A company has no field for it, and keeps a value given by a program or connected system.
         company: fields.kind === 'company' && customer?.kind !== 'company' ? null : textOf(fields.company),
         note: textOf(fields.note),
+        language: textOf(fields.language),
         numbers: numbers
           .filter((row) => row.number.trim() !== '')
           .map((row) => ({ number: row.number.trim(), label: textOf(row.label) })),
@@ -218,6 +268,7 @@ export function CustomerForm({ customer, number = '', name = '', onClose }: Form
           inputMode="email"
         />
         <OwnerSelect value={fields.owner} onChange={(owner) => set({ owner })} />
+        <LanguageSelect value={fields.language} onChange={(language) => set({ language })} />
         <Textarea
           label={t('note')}
           value={fields.note}
@@ -227,18 +278,7 @@ export function CustomerForm({ customer, number = '', name = '', onClose }: Form
           maxRows={8}
           autosize
         />
-        <Checkbox
-          label={marks('vip')}
-          description={t('vip_hint')}
-          checked={fields.vip}
-          onChange={(event) => set({ vip: event.currentTarget.checked })}
-        />
-        <Checkbox
-          label={marks('blocked')}
-          description={t('blocked_hint')}
-          checked={fields.blocked}
-          onChange={(event) => set({ blocked: event.currentTarget.checked })}
-        />
+        <Flags fields={fields} onChange={set} />
         {maySupervise && (
           <Checkbox
             label={t('shared')}

@@ -560,6 +560,8 @@ export interface StoredCustomer {
   readonly name: string;
   /** Extension of the person who looks after the customer. */
   readonly owner: string | null;
+  /** Of prompts in its calls; absent for that of the route. */
+  readonly language?: string;
   /** Calls of this customer are rejected. */
   readonly blocked: boolean;
 }

@@ -285,7 +285,9 @@ describe('trunks', () => {
     await using owner = await site().phone('1007');
     await using next = await site().phone('1008');
     await until('the engine to know owner and customer', async () =>
-      /\+4915112345678 *: -+1007Anna Müller/.test(await site().engineCli('database show offhook-customers')),
+      /\+4915112345678 *: -+1007-+Anna Müller/.test(
+        await site().engineCli('database show offhook-customers'),
+      ),
     );
     await shows(await site().person('1001'), '1007', 'online', 'idle');
     await site().kill('SIGKILL');

@@ -42,6 +42,9 @@ const FIELDS: Readonly<Record<string, FieldName | 'uid' | 'given' | 'family'>> =
   notiz: 'note',
   bemerkung: 'note',
   owner: 'owner',
+  language: 'language',
+  sprache: 'language',
+  dil: 'language',
   vip: 'vip',
   blocked: 'blocked',
 };
@@ -216,6 +219,7 @@ export function csvWriter(most: { readonly numbers: number; readonly emails: num
     ...range(most.emails).map((i) => `email_${i + 1}`),
     'note',
     'owner',
+    'language',
     'vip',
     'blocked',
   ];
@@ -234,6 +238,7 @@ export function csvWriter(most: { readonly numbers: number; readonly emails: num
         ...range(most.emails).map((i) => one.emails[i]),
         one.note,
         one.owner,
+        one.language,
         String(one.vip),
         String(one.blocked),
       ];

@@ -37,16 +37,25 @@ export interface EngineCustomersOptions {
 /** What extensions are made of: other owners have no phone. */
 const EXTENSION = /^[1-9][0-9]{1,9}$/;
 /** Null for a customer with a name that the engine cannot be given: the phone then shows the number alone. */
-function storedOf({ name, owner, blocked }: CustomerRow): StoredCustomer | null {
+function storedOf({ name, owner, blocked, language }: CustomerRow): StoredCustomer | null {
   if (UNFIT.test(name)) return null;
   const cut = name
     .slice(0, MAX_LETTERS)
     .replace(/[\uD800-\uDBFF]$/, '')
     .trim();
-  return { name: cut, owner: owner !== null && EXTENSION.test(owner) ? owner : null, blocked };
+  return {
+    name: cut,
+    owner: owner !== null && EXTENSION.test(owner) ? owner : null,
+    blocked,
+    ...(language === null ? {} : { language }),
+  };
 }
 const isSame = (a: StoredCustomer | undefined, b: StoredCustomer | null): boolean =>
-  a !== undefined && a.name === b?.name && a.owner === b.owner && a.blocked === b.blocked;
+  a !== undefined &&
+  a.name === b?.name &&
+  a.owner === b.owner &&
+  a.blocked === b.blocked &&
+  a.language === b.language;
 
 /**
  * Keeps names, owners and marks of shared customers in the engine's own store as the phonebook has them, so that phones show names

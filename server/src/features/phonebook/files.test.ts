@@ -228,7 +228,14 @@ test('phonebook files - cards of both versions are read: groups, types, folded l
 
 test('phonebook files - what is exported is imported again without a change, and no cell is a formula', async (t) => {
   const { create, load, download, names, audit } = await rig(t);
-  await create({ shared: true, name: '=1+2', note: 'a\n"b"', emails: ['a@b.example'], vip: true });
+  await create({
+    shared: true,
+    name: '=1+2',
+    note: 'a\n"b"',
+    emails: ['a@b.example'],
+    vip: true,
+    language: 'pt_BR',
+  });
   await create({
     shared: true,
     kind: 'company',
@@ -249,6 +256,7 @@ test('phonebook files - what is exported is imported again without a change, and
     assert.deepEqual([file.status, file.type], [200, `${type}; charset=utf-8`]);
     assert.doesNotMatch(file.text, /Own/);
     if (format === 'csv') assert.doesNotMatch(file.text, /(?:^|[,"\n])[=+@-]/m);
+    assert.equal(/pt[-_]BR/.test(file.text), format !== 'vcard', format);
     assert.deepEqual(
       figures(await load(file.text, 'list=shared', type)),
       { ...FIGURES, unchanged: 2 },

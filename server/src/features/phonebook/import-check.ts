@@ -13,7 +13,16 @@ export type Given = Pick<CustomerRow, 'name' | 'numbers'> &
   Partial<
     Pick<
       CustomerRow,
-      'kind' | 'company' | 'note' | 'owner' | 'vip' | 'blocked' | 'emails' | 'external_id' | 'url'
+      | 'kind'
+      | 'company'
+      | 'note'
+      | 'owner'
+      | 'language'
+      | 'vip'
+      | 'blocked'
+      | 'emails'
+      | 'external_id'
+      | 'url'
     >
   >;
 
@@ -115,7 +124,7 @@ export function checkLine(line: Line, deps: Checks): Given | null {
   const owner = fields.owner === '' ? null : fields.owner;
   const isOwned = owner === undefined || owner === null || deps.isPerson(owner);
   if (!isOwned) find('owner', 'unknown_owner');
-  const written = (field: 'company' | 'note') =>
+  const written = (field: 'company' | 'note' | 'language') =>
     fields[field] === undefined
       ? undefined
       : read(field, FIELDS[field], fields[field] === '' ? null : fields[field]);
@@ -130,6 +139,7 @@ export function checkLine(line: Line, deps: Checks): Given | null {
     company: isNameless ? null : written('company'),
     note: written('note'),
     owner: isOwned ? owner : undefined,
+    language: written('language'),
     vip: flag('vip'),
     blocked: flag('blocked'),
     emails: [...emails],

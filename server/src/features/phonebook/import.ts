@@ -68,7 +68,7 @@ export function merged(
   { now, ...origin }: Pick<CustomerRow, 'person_id' | 'source'> & { readonly now: number },
 ): CustomerRow | null {
   if (known === undefined) {
-    const empty = { kind: 'person', company: null, note: null, owner: null } as const;
+    const empty = { kind: 'person', company: null, note: null, owner: null, language: null } as const;
     const own = { ...origin, id: 0, updated_at: now, version: 1, external_id: null, url: null };
     return { ...empty, vip: false, blocked: false, emails: [], ...own, ...given };
   }

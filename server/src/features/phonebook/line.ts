@@ -15,7 +15,7 @@ export interface Line {
   /** Properties that cannot be read; `whole`: without this one the card has to be left out. */
   readonly unreadable: readonly { readonly field: string; readonly whole: boolean }[];
 }
-export type FieldName = 'kind' | 'name' | 'company' | 'note' | 'owner' | 'vip' | 'blocked';
+export type FieldName = 'kind' | 'name' | 'company' | 'note' | 'owner' | 'language' | 'vip' | 'blocked';
 export interface Value {
   readonly value: string;
   readonly label: string | null;

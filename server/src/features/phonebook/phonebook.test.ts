@@ -15,7 +15,13 @@ const rowsOf = async (store: Store) => (await createPhonebookStore(store)).after
 
 test('phonebook - a customer is stored as it was given, over a restart, with its numbers in E.164', async (t) => {
   const { create, call, open } = await rig(t);
-  const made = await create({ emails: ['anna@acme.example'], note: 'a\nb', owner: '1003', vip: true });
+  const made = await create({
+    emails: ['anna@acme.example'],
+    note: 'a\nb',
+    owner: '1003',
+    language: 'pt_BR',
+    vip: true,
+  });
   const { id, version, updated_at, ...fields } = made;
   assert.deepEqual(fields, {
     kind: 'person',
@@ -25,6 +31,7 @@ test('phonebook - a customer is stored as it was given, over a restart, with its
     emails: ['anna@acme.example'],
     note: 'a\nb',
     owner: '1003',
+    language: 'pt_BR',
     vip: true,
     blocked: false,
     shared: false,

@@ -20,6 +20,7 @@ export interface CustomersTable {
   emails: string;
   note: string | null;
   owner: string | null;
+  language: string | null;
   vip: number;
   blocked: number;
   source: string;
@@ -104,6 +105,12 @@ export const migrations: readonly Migration[] = [
         .columns(['person_id', 'id'])
         .where(sql<boolean>`blocked = 1`)
         .execute();
+    },
+  },
+  {
+    id: '0250-phonebook-language',
+    async up(db) {
+      await db.schema.alterTable('customers').addColumn('language', 'text').execute();
     },
   },
 ];

@@ -5,7 +5,7 @@ import type { FieldName, Line, Lines, Value } from './line.ts';
 
 /** Properties that are read; skipping photos saves most of a file. */
 const WANTED =
-  /^(?:[a-z0-9-]{1,64}\.)?(?:version|fn|n|org|tel|email|note|uid|kind|x-abshowas|x-ablabel)[;:]/i;
+  /^(?:[a-z0-9-]{1,64}\.)?(?:version|fn|n|org|tel|email|note|uid|kind|lang|x-abshowas|x-ablabel)[;:]/i;
 const MAX_PROPERTY = 16_384;
 const MAX_PROPERTIES = 200;
 
@@ -102,11 +102,13 @@ function lineOf({ line, properties, isWhole }: Card): Line {
   const [family, given] = first('n');
   const [organization] = first('org');
   const [kind] = first('kind');
+  const lang = first('lang').find((one) => /^[a-z]{2}(?:-[A-Z]{2})?$/.test(one));
   const isCompany = kind?.toLowerCase() === 'org' || first('x-abshowas')[0]?.toUpperCase() === 'COMPANY';
   const name = [first('fn')[0], [given, family].filter(isFull).join(' '), organization].find(isFull);
   const fields: Partial<Record<FieldName, string>> = {
     kind: isCompany ? 'company' : 'person',
     note: first('note')[0] ?? '',
+    ...(lang === undefined ? {} : { language: lang.replace('-', '_') }),
     company: isCompany ? '' : (organization ?? ''),
     ...(name === undefined ? {} : { name }),
   };
@@ -164,5 +166,7 @@ export function vcardOf(one: CustomerRow, version: '3.0' | '4.0'): string {
   }
   for (const email of one.emails) properties.push(['email', {}, 'text', email]);
   if (one.note !== null) properties.push(['note', {}, 'text', one.note]);
+  if (one.language !== null && version === '4.0')
+    properties.push(['lang', {}, 'language-tag', one.language.replace('_', '-')]);
   return ICAL.stringify(['vcard', properties, []] as never);
 }

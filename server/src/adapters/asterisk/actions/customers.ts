@@ -20,13 +20,14 @@ import {
   BLOCKED,
   CALLERS,
   CUSTOMERS,
+  LANGUAGE_LENGTH,
   LAST,
   NO_RULE,
   OWNER_LENGTH,
 } from '../conf/customer-contexts.ts';
 import { WAKE_OVER, WAKE_SECONDS, WAKING_CHANNEL } from '../conf/wake-contexts.ts';
 import { WAKEABLE } from '../conf/waking-part.ts';
-import { dialled } from '../conf/text.ts';
+import { dialled, language } from '../conf/text.ts';
 import type { ConfText } from '../conf/text.ts';
 
 /*
@@ -51,16 +52,26 @@ const AT_ONCE = 16;
 /** Reading a full store takes a second. */
 const ALL_MS = 60_000;
 
-/** Mark and owner, filled up to a fixed length, and name: the dialplan takes them apart by length. */
-function valueOf({ name, owner, blocked }: StoredCustomer): string {
+/** Mark, owner and language, filled up to a fixed length, and name: the dialplan takes them apart by length. */
+function valueOf({ name, owner, blocked, language: spoken }: StoredCustomer): string {
   const extension = owner === null ? '' : dialled(owner, 'the owner of a customer');
-  return `${blocked ? BLOCKED : NONE_HERE}${extension.padStart(OWNER_LENGTH, NONE_HERE)}${name}`;
+  const of = spoken === undefined ? '' : language(spoken, 'the language of a customer');
+  return `${blocked ? BLOCKED : NONE_HERE}${extension.padStart(OWNER_LENGTH, NONE_HERE)}${of.padEnd(LANGUAGE_LENGTH, NONE_HERE)}${name}`;
 }
-const HEAD = new RegExp(`^([-${BLOCKED}])-{0,10}([0-9]{0,10})$`);
+const HEAD_LENGTH = 1 + OWNER_LENGTH + LANGUAGE_LENGTH;
+/** A value of an earlier version has no language, and is none. */
+const HEAD = new RegExp(
+  `^(?=.{${HEAD_LENGTH}}$)([-${BLOCKED}])-{0,10}([0-9]{0,10})(?:([a-z]{2}(?:_[A-Z]{2})?)-{0,3}|-{5})$`,
+);
 function customerOf(value: string): StoredCustomer | null {
-  const head = HEAD.exec(value.slice(0, OWNER_LENGTH + 1));
-  if (head === null || value.length <= OWNER_LENGTH + 1) return null;
-  return { name: value.slice(OWNER_LENGTH + 1), owner: head[2] || null, blocked: head[1] === BLOCKED };
+  const head = HEAD.exec(value.slice(0, HEAD_LENGTH));
+  if (head === null || value.length <= HEAD_LENGTH) return null;
+  return {
+    name: value.slice(HEAD_LENGTH),
+    owner: head[2] || null,
+    blocked: head[1] === BLOCKED,
+    ...(head[3] === undefined ? {} : { language: head[3] }),
+  };
 }
 
 const ACTIONS: Readonly<Record<RuleAction, string>> = { block: BLOCKED, allow: ALLOWED };

@@ -17,8 +17,12 @@ import { conf, joined, whole } from './text.ts';
 import type { ConfText } from './text.ts';
 
 export const CUSTOMERS = conf`offhook-customers`;
-/** A value begins with `BLOCKED` or a hyphen, then the owner: digits, and hyphens in front. The rest is the name. */
+/**
+ * A value begins with `BLOCKED` or a hyphen, then the owner: digits, and hyphens in front, then the language, and hyphens behind.
+ * The rest is the name.
+ */
 export const OWNER_LENGTH = 10;
+export const LANGUAGE_LENGTH = 5;
 export const BLOCKED = conf`x`;
 export const CALLERS = conf`offhook-callers`;
 export const ALLOWED = conf`a`;
@@ -27,6 +31,7 @@ export const ANONYMOUS = conf`anonymous`;
 /** Number outside that a phone of an extension was last rung for, as it arrived. */
 export const LAST = conf`offhook-last`;
 const OWNER_END = whole(OWNER_LENGTH + 1, 'the end of an owner', 1, 20);
+const HEAD_END = whole(OWNER_LENGTH + LANGUAGE_LENGTH + 1, 'the end of a language', 1, 30);
 const nothing = conf``;
 const value = (number: ConfText): ConfText => conf`DB(${CUSTOMERS}/${number})`;
 const CUSTOMER = value(conf`$\{OFFHOOK_CUSTOMER}`);
@@ -115,12 +120,15 @@ const NAME = context(conf`name-customer`, [
   exten(conf`s`, [
     REMEMBER,
     conf`GotoIf($\{LEN($\{OFFHOOK_CUSTOMER})}?:unknown)`,
-    conf`Set(CONNECTEDLINE(name,i)=$\{${CUSTOMER}:${OWNER_END}})`,
+    conf`Set(CONNECTEDLINE(name,i)=$\{${CUSTOMER}:${HEAD_END}})`,
     at(conf`unknown`, conf`Return()`),
   ]),
 ]);
 /** Option of every Dial of a phone but the one that watches for a forward, which goes on there by itself. */
 export const namingCustomer = conf`b(name-customer^s^1)`;
+
+/** The language of the calling customer; empty where the phonebook has none. */
+export const CUSTOMER_LANGUAGE = conf`$\{FILTER(a-zA-Z_,$\{${CUSTOMER}:${OWNER_END}:${whole(LANGUAGE_LENGTH, 'the length of a language', 1, 9)}})}`;
 
 const OWNER = conf`$\{OFFHOOK_OWNER}`;
 /**

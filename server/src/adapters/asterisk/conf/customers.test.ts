@@ -179,7 +179,12 @@ test('conf/customers - the store is read back whole, and what it has not taken i
   const all = new Map(
     HOSTILE.map((name, i) => [
       `+49301000${i}`,
-      { name, owner: i % 2 === 0 ? null : '1005', blocked: i % 3 === 0 },
+      {
+        name,
+        owner: i % 2 === 0 ? null : '1005',
+        blocked: i % 3 === 0,
+        ...(i % 2 === 0 ? { language: i % 4 === 0 ? 'fr' : 'pt_BR' } : {}),
+      },
     ]),
   );
   await customers.keepCustomers(all);

@@ -1,8 +1,10 @@
 /** No value that a caller chooses reaches an application of the rendered dialplan before it was filtered. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { SettingsConfig } from '@offhook/contract/config-objects.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
 import {
+  PASSWORD,
   company,
   conference,
   extension,
@@ -21,6 +23,7 @@ const hang_up = { kind: 'hang_up', reason: 'busy', play: null } as const;
 const dialplan = (): string =>
   renderCompany(
     company({
+      settings: SettingsConfig.parse({ language: 'fr' }),
       feature_codes: FEATURE_CODES.map((code) =>
         code.id === 'pickup.extension' ? { ...code, moved: { from: '**', to: '#7' } } : code,
       ),
@@ -64,9 +67,13 @@ const dialplan = (): string =>
           name: 'office',
           number: '810',
           hours: [{ days: ['mon'], from: '08:00', to: '18:00' }],
+          switched_by: ['1001'],
           when_open: { kind: 'menu', key: 'main' },
           when_closed: hang_up,
         }),
+      ],
+      shared_phones: [
+        { name: 'lobby', endpoint: 'desk_1', title: 'Lobby', sip_password: PASSWORD, srtp: 'off' },
       ],
       conferences: [conference({ name: 'room', number: '820', pin: '4711', leader_pin: '4712' })],
       mailboxes: [{ number: '4000', title: 'Box', pin: '4711' }],
@@ -169,6 +176,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'Set(LOCAL(D)=${PJSIP_DIAL_CONTACTS(${EXTEN})})',
     'ExecIf($[$[${LEN(${FILTER(!#-[]-~,${D})})} = ${LEN(${D})}] & ${REGEX("^(PJSIP/${EXTEN}/sips?:[]A-Za-z0-9@:\\;=._~%+*!/?[-]+(&|$))*$" ${D})}]?NoOp():Set(LOCAL(D)=PJSIP/${EXTEN}))',
     'Return(${D}',
+    // The address of a shared phone, filtered in the same way.
+    'Set(LOCAL(FOUND)=${PJSIP_DIAL_CONTACTS(${PHONE})})',
   ],
   // The number of addresses, not their text.
   'own-devices': ['GotoIf(${LEN(${PJSIP_DIAL_CONTACTS(${EXTEN})})}?found)'],
@@ -193,7 +202,18 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'GotoIf($["${FILTER(x,${DB(offhook-customers/${OFFHOOK_CUSTOMER}):0:1})}" = "x"]?customer)',
   ],
   // The name alone, of the engine's own store; what a Set writes is not read as dialplan.
-  'name-customer': ['Set(CONNECTEDLINE(name,i)=${DB(offhook-customers/${OFFHOOK_CUSTOMER}):11})'],
+  'name-customer': ['Set(CONNECTEDLINE(name,i)=${DB(offhook-customers/${OFFHOOK_CUSTOMER}):16})'],
+  // Letters, compared with the languages of the site.
+  'customer-language': [
+    'Set(LOCAL(SPOKEN)=${FILTER(a-zA-Z_,${DB(offhook-customers/${OFFHOOK_CUSTOMER}):11:5})})',
+  ],
+  // Of the configuration.
+  'be-person': [
+    'Set(CALLERID(all)=${PJSIP_ENDPOINT(${OFFHOOK_EXTENSION},callerid)})',
+    'Set(CHANNEL(language)=${PJSIP_ENDPOINT(',
+    'Set(CHANNEL(namedcallgroup)=${PJSIP_ENDPOINT(',
+    'Set(CHANNEL(namedpickupgroup)=${PJSIP_ENDPOINT(',
+  ],
   'owner-first': ['Set(OFFHOOK_OWNER=${FILTER(0-9,${DB(offhook-customers/${OFFHOOK_CUSTOMER}):1:10})})'],
   'numbers-1-trunk-north': ['GotoIf(${REGEX("^[+]49" ${CALLERID(num)})}?route-vip,'],
 };

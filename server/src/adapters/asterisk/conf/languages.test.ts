@@ -19,6 +19,7 @@ import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
 import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
 import { until } from '../../../../test/support/until.ts';
 import type { Site } from '../../../ports/site.ts';
+import { storeActions } from '../actions/customers.ts';
 import { findLiving } from '../process/living.ts';
 import { linkLanguage } from '../sounds/data-folder.ts';
 import { Languages } from '../sounds/languages.ts';
@@ -114,6 +115,28 @@ test('conf/languages - callers hear the language of their route, else of the tru
   );
 });
 
+test('conf/languages - a customer of the phonebook hears their own language before that of the route', async () => {
+  const ami = await engine.ami();
+  try {
+    const store = storeActions(
+      () => ami,
+      (work) => work(ami),
+    );
+    const speaks = (language: string): Promise<void> =>
+      store.keepCustomers(new Map([['+49301', { name: 'Ada', owner: '1001', blocked: false, language }]]));
+    await speaks('fr');
+    assert.equal(await voice(north, '3'), 'fr_CA_f_June', 'before an English route');
+    await speaks('tr');
+    assert.equal(await voice(north, '2'), 'fr_CA_f_June', 'the route where the engine has no such prompts');
+    await speaks('en');
+    assert.equal(await voice(west, '2'), 'en_US_f_Allison', 'before a French route and trunk');
+    await store.keepCustomers(new Map([['+49301', null]]));
+    assert.equal(await voice(west, '1'), 'fr_CA_f_June');
+  } finally {
+    ami.close();
+  }
+});
+
 test('conf/languages - a person hears their own language in calls they make', async () => {
   const heard: string[] = [];
   for (const number of ['1001', '1002']) {
@@ -132,6 +155,7 @@ test('conf/languages - files name every language of the site once, and none wher
   const settings = {
     name: 'site',
     sign_out_hours: null,
+    customer_languages: [] as string[],
     language: 'pt_BR',
     recording_announcement: null,
   } as const;

@@ -31,6 +31,7 @@ before(async () => {
     settings: {
       name: 'site',
       sign_out_hours: null,
+      customer_languages: [],
       language: 'en',
       recording_announcement: { built_in: 'conf-now-recording' },
     },

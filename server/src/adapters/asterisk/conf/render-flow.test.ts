@@ -79,7 +79,13 @@ const everything = (): Site =>
     parking_lots: [parkingLot({ name: 'shop', music_class: 'calm' })],
     music_classes: [{ name: 'calm', title: 'Calm', prompts: ['welcome'], order: 'random' }],
     prompts: [{ name: 'welcome', title: 'Welcome', sound: 'ab'.repeat(32) }],
-    settings: { name: 'site', sign_out_hours: null, language: 'en', recording_announcement: prompt },
+    settings: {
+      name: 'site',
+      sign_out_hours: null,
+      customer_languages: [],
+      language: 'en',
+      recording_announcement: prompt,
+    },
   });
 const MINE = [
   'queues',

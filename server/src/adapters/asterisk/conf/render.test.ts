@@ -251,6 +251,7 @@ const CASES: readonly Case[] = [
           settings: {
             name: 'site',
             sign_out_hours: null,
+            customer_languages: [],
             language: 'en',
             recording_announcement: { built_in },
           },

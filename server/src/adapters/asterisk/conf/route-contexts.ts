@@ -268,7 +268,7 @@ const routeContext = (route: SiteInboundRoute): ConfText => conf`route-${slug(ro
 const inbound = (route: SiteInboundRoute, plan: CallPlan): ConfText =>
   context(routeContext(route), [
     exten(ANY_NUMBER, [
-      ...routeLanguage(route.language, `inbound route ${route.name}`),
+      ...routeLanguage(route.language, plan.site, `inbound route ${route.name}`),
       ...ownerFirst(route.owner_seconds, `inbound route ${route.name}`),
       ...destinationSteps(route.to, plan, `inbound route ${route.name}`, true),
     ]),
