@@ -380,6 +380,14 @@ export const SETTINGS = {
       'Targets of webhooks that may be called although their addresses are not public, beside those an administrator allows.',
     parse: targets,
   }),
+  speech: setting({
+    name: 'OFFHOOK_SPEECH',
+    expects: 'the path of a file, or empty',
+    initial: '',
+    about:
+      'File that describes the voice service for texts that are spoken (docs/sounds.md); empty: eSpeak NG alone.',
+    parse: (text) => (text === '' ? '' : folder(text)),
+  }),
   pushWaitSeconds: setting({
     name: 'OFFHOOK_PUSH_WAIT_SECONDS',
     expects: 'whole seconds from 1 to 25',

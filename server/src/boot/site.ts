@@ -24,6 +24,7 @@ import type { PasswordCost } from '../features/sessions/password.ts';
 import { Sessions } from '../features/sessions/service.ts';
 import { LanguageSets } from '../features/sounds/language-sets.ts';
 import { Sounds } from '../features/sounds/service.ts';
+import { createVoiceService } from '../features/sounds/voice-service.ts';
 import { SETTINGS, VERSION } from './config.ts';
 import type { Config } from './config.ts';
 import { giveCredentials, keepCredentials, newPassword } from './credentials.ts';
@@ -105,6 +106,11 @@ export async function createSiteFeatures(parts: SiteParts, stack: AsyncDisposabl
   stack.defer(() => push.close());
   await giveCredentials(config.data, directory, sessions, parts.passwordCost);
   stack.defer(await keepCredentials(config.data, { directory, sessions, log }));
+  const voices =
+    config.speech === ''
+      ? null
+      : createVoiceService({ file: config.speech, guard: webhooks.guard, clock, other: engineSite.speak });
+  stack.defer(() => voices?.close());
   const sounds = await Sounds.open({
     audit,
     clock,
@@ -113,7 +119,7 @@ export async function createSiteFeatures(parts: SiteParts, stack: AsyncDisposabl
     budget: config.soundMegabytes * 1_048_576,
     diskFloor: DISK_FLOOR_BYTES,
     usedSounds: () => usedSounds(store),
-    speak: engineSite.speak,
+    speak: voices?.speak ?? engineSite.speak,
     builtIn: () => engineSite.builtInSounds(),
   });
   stack.defer(() => sounds.close());

@@ -158,6 +158,16 @@ export const config: Readonly<Record<string, string>> = {
     'es braucht eine Nummer, um per Telefon umgeschaltet zu werden',
   'no time condition of this name can be switched by phone':
     'keine Zeitbedingung dieses Namens lässt sich per Telefon umschalten',
+  'the voice service answered without a whole sound':
+    'der Sprachdienst hat ohne vollständigen Ton geantwortet',
+  'the file of OFFHOOK_SPEECH cannot be used: {0}':
+    'die Datei von OFFHOOK_SPEECH ist nicht zu verwenden: {0}',
+  'the voice service did not answer: {0}': 'der Sprachdienst hat nicht geantwortet: {0}',
+  'the voice service refused the text with status {0}':
+    'der Sprachdienst hat den Text mit Status {0} abgelehnt',
+  'the field {0} in the file of OFFHOOK_SPEECH cannot be used':
+    'das Feld {0} in der Datei von OFFHOOK_SPEECH ist nicht zu verwenden',
+  'no JSON': 'kein JSON',
   'it is generated; null makes a new one': 'es wird erzeugt; null macht ein neues',
   'this network is {0} already': 'dieses Netz ist schon {0}',
   'phone {0} has this MAC address': 'das Telefon {0} hat diese MAC-Adresse',

@@ -152,6 +152,13 @@ export const config: Readonly<Record<string, string>> = {
   'it needs a number to be switched by phone': 'telefonla değiştirilebilmesi için bir numara gerekir',
   'no time condition of this name can be switched by phone':
     'bu adda telefonla değiştirilebilen bir zaman koşulu yok',
+  'the voice service answered without a whole sound': 'ses hizmeti eksiksiz bir ses olmadan yanıt verdi',
+  'the file of OFFHOOK_SPEECH cannot be used: {0}': 'OFFHOOK_SPEECH dosyası kullanılamıyor: {0}',
+  'the voice service did not answer: {0}': 'ses hizmeti yanıt vermedi: {0}',
+  'the voice service refused the text with status {0}': 'ses hizmeti metni {0} durumuyla reddetti',
+  'the field {0} in the file of OFFHOOK_SPEECH cannot be used':
+    'OFFHOOK_SPEECH dosyasındaki {0} alanı kullanılamıyor',
+  'no JSON': 'JSON değil',
   'it is generated; null makes a new one': 'kendiliğinden üretilir; null yenisini yapar',
   'this network is {0} already': 'bu ağ zaten {0}',
   'phone {0} has this MAC address': '{0} telefonunda bu MAC adresi var',
