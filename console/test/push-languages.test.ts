@@ -112,6 +112,7 @@ describe('push services and languages', () => {
     await row.getByText('Not used').waitFor();
     await row.locator('summary').click();
     await row.getByText(/vm-nobodyavail/).waitFor();
+    assert.equal(await row.getByText(/vm-goodbye/).count(), 0, 'what was uploaded is not lacking');
     await assertAccessible(page);
     if (process.env['PICTURES'] !== undefined)
       await page.screenshot({ path: `${process.env['PICTURES']}/languages.png`, fullPage: true });

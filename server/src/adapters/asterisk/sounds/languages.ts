@@ -69,11 +69,16 @@ export class Languages {
   }
   /** Those of the `needed` prompts that English has and the language lacks. */
   async lacking(language: string, needed: readonly string[]): Promise<readonly string[]> {
-    const { instance } = this.#options;
     const [english, own] = await Promise.all(
-      [BUILT_IN, language].map(async (one) => new Set(await promptNames(languageFolder(instance, one)))),
+      [BUILT_IN, language].map(async (one) => new Set(await promptNames(await this.#folder(one)))),
     );
     return needed.filter((name) => english!.has(name) && !own!.has(name));
+  }
+  /** Where the prompts of a language are; a set that nothing uses yet is not among the sounds of the engine. */
+  async #folder(language: string): Promise<string> {
+    const { instance } = this.#options;
+    const used = languageFolder(instance, language);
+    return (await isFilled(used)) ? used : languageSetDir(instance, language);
   }
   /** Null where the sounds are there now, else the reason. */
   async #get(language: string, signal?: AbortSignal): Promise<string | null> {
