@@ -106,7 +106,7 @@ describe('night switches', () => {
     assert.equal((await apply(site())).state, 'applied');
     await leads(other, open);
     await until('the engine to forget the switch', async () =>
-      /^0 results/m.test(await site().engineCli('database show offhook-switch')),
+      /^0 results/m.test(await site().engineCli('database show offhook/switch')),
     );
   });
 });

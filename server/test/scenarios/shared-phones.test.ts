@@ -176,7 +176,7 @@ describe('shared phones', () => {
       told('phone.signed_out').some(([extension, reason]) => extension === '1008' && reason !== 'code'),
     );
     await until('the engine to forget it', async () =>
-      /^0 results/m.test(await site().engineCli('database show offhook-at')),
+      /^0 results/m.test(await site().engineCli('database show offhook/at')),
     );
   });
 });

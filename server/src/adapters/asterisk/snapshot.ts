@@ -23,9 +23,7 @@ import { bornAt, channelState, describeChannel } from './events/names.ts';
 import { parkedRow } from './events/parking.ts';
 import { memberRow } from './events/queue-member.ts';
 import { contactRow, isTrunk, registrationRow } from './events/trunk.ts';
-import { readSigned } from './actions/phones.ts';
-import { readSwitches } from './actions/switches.ts';
-import { readFeatures } from './actions/features-store.ts';
+import { readHouse } from './actions/features-store.ts';
 
 /*
  * Ping               Response: Success, Ping: Pong, Timestamp
@@ -231,9 +229,7 @@ export const readSnapshot = async (
     devices.map(({ endpoint }) => endpoint),
     signal,
   );
-  const features = await readFeatures(ami, null, signal);
-  const signed = await readSigned(ami, signal);
-  const switches = await readSwitches(ami, signal);
+  const house = await readHouse(ami, signal);
 
   return {
     began_at,
@@ -249,9 +245,7 @@ export const readSnapshot = async (
       queues: Array.from(queues, ([name, q]) => ({ name, ...q })),
       devices,
       trunks,
-      features,
-      signed,
-      switches,
+      ...house,
     },
   };
 };

@@ -1,9 +1,12 @@
-import type { ExtensionFeatures, RingingDevices } from '../../../ports/engine.ts';
+import type { EngineSnapshot, ExtensionFeatures, RingingDevices } from '../../../ports/engine.ts';
 import { FEATURES_OFF, KIND_PAIRS } from '../../../ports/engine.ts';
 import type { AmiConnection } from '../ami/connection.ts';
 import { header } from '../ami/frame.ts';
 import type { Frame } from '../ami/frame.ts';
 import { KEYS, STORE } from '../conf/self-service-contexts.ts';
+import { signedIn } from './phones.ts';
+import { storeRows } from './store-rows.ts';
+import { switchesIn } from './switches.ts';
 
 /*
  * DBGetTree  Family Key    DBGetTreeResponse: Key(/family/extension/key) Val
@@ -32,14 +35,20 @@ function take(draft: Draft, name: string, text: string): void {
   else if (name === KEYS.changed_at) draft.changed_at = whole;
 }
 
+type Found = Map<string, Draft>;
+function into(found: Found, who: string, name: string, text: string): void {
+  let draft = found.get(who);
+  if (draft === undefined) found.set(who, (draft = { ...FEATURES_OFF }));
+  take(draft, name, text);
+}
 type Row = (extension: string, name: string, text: string) => void;
 async function eachRow(
   ami: Pick<AmiConnection, 'list'>,
-  extension: string | null,
+  extension: string,
   signal: AbortSignal | undefined,
   row: Row,
 ): Promise<void> {
-  const fields = { Family: STORE, Key: extension ?? undefined };
+  const fields = { Family: STORE, Key: extension };
   const each = (_event: string, frame: Frame): void => {
     const [, who, name] = ROW.exec(frame.get(key) ?? '') ?? [];
     if (who !== undefined && name !== undefined) row(who, name, frame.get(value) ?? '');
@@ -56,17 +65,34 @@ export async function storedKeys(
   await eachRow(ami, extension, signal, (_who, name) => names.add(name));
   return names;
 }
-/** Stored settings of one extension or of all. Throws `ListVoid`. */
+/** Stored settings of one extension. Throws `ListVoid`. */
 export async function readFeatures(
   ami: Pick<AmiConnection, 'list'>,
-  extension: string | null,
+  extension: string,
   signal?: AbortSignal,
 ): Promise<Map<string, ExtensionFeatures>> {
-  const found = new Map<string, Draft>();
-  await eachRow(ami, extension, signal, (who, name, text) => {
-    let draft = found.get(who);
-    if (draft === undefined) found.set(who, (draft = { ...FEATURES_OFF }));
-    take(draft, name, text);
-  });
+  const found: Found = new Map();
+  await eachRow(ami, extension, signal, (who, name, text) => into(found, who, name, text));
   return found;
+}
+
+/** What people and phones keep in the engine's own store: call settings, shared phones and night switches, in one list. Throws `ListVoid`. */
+export async function readHouse(
+  ami: Pick<AmiConnection, 'list'>,
+  signal: AbortSignal,
+): Promise<Required<Pick<EngineSnapshot, 'features' | 'signed' | 'switches'>>> {
+  const features: Found = new Map();
+  const parts = {
+    phone: new Map<string, string>(),
+    at: new Map<string, string>(),
+    switch: new Map<string, string>(),
+  };
+  for (const [name, text] of await storeRows(ami, STORE, signal)) {
+    const [, part, rest] = /^(phone|at|switch)\/(.{1,64})$/.exec(name) ?? [];
+    if (part !== undefined && rest !== undefined) parts[part as keyof typeof parts].set(rest, text);
+    const [, who, setting] = ROW.exec(`/${STORE}/${name}`) ?? [];
+    if (who === undefined || setting === undefined) continue;
+    into(features, who, setting, text);
+  }
+  return { features, signed: signedIn(parts.phone, parts.at), switches: switchesIn(parts.switch) };
 }

@@ -6,6 +6,7 @@ import { AT, AWAY, IDLE, PHONES, SHARED_PHONE, atPhoneState } from '../conf/shar
 import { dialled } from '../conf/text.ts';
 import type { PhoneFact } from '../events/system.ts';
 import { storeRows } from './store-rows.ts';
+import type { StoreRows } from './store-rows.ts';
 
 /*
  * PJSIPNotify  Endpoint Variable(name=value, more than one joined by ,)   sent to every contact address of the endpoint
@@ -15,22 +16,21 @@ import { storeRows } from './store-rows.ts';
 const EVENT = /^[a-z-]{1,40}(?:;[a-z]{1,20}=[a-z]{1,20})?$/;
 const ENDPOINT = /^[0-9a-z_-]{1,40}$/;
 
-/** Who is signed in at shared phones, by endpoint. Throws `ListVoid`. */
-export async function readSigned(
-  ami: Pick<AmiConnection, 'list'>,
-  signal?: AbortSignal,
-): Promise<Map<string, SignedIn>> {
-  const phones = await storeRows(ami, PHONES, signal);
+/** Who is signed in at shared phones, by endpoint; both keys must agree, as for the dialplan. */
+export function signedIn(phones: StoreRows, at: StoreRows): Map<string, SignedIn> {
   const signed = new Map<string, SignedIn>();
-  if (phones.size === 0) return signed;
-  const at = await storeRows(ami, AT, signal);
   for (const [endpoint, text] of phones) {
     const [, extension = '', since] = /^([0-9]{1,20})-([0-9]{1,16})$/.exec(text) ?? [];
-    // Both keys must agree, as for the dialplan.
     if (SHARED_PHONE.test(endpoint) && at.get(extension) === endpoint)
       signed.set(endpoint, { extension, since: Number(since) });
   }
   return signed;
+}
+async function readSigned(
+  ami: Pick<AmiConnection, 'list'>,
+  signal: AbortSignal | undefined,
+): Promise<Map<string, SignedIn>> {
+  return signedIn(await storeRows(ami, PHONES, signal), await storeRows(ami, AT, signal));
 }
 
 /** The verbs for desk phones. `told` receives what the store has after a sign-out. */

@@ -8,6 +8,9 @@ import type { Frame } from '../ami/frame.ts';
 const key = header('Key');
 const value = header('Val');
 
+/** Values by key. */
+export type StoreRows = ReadonlyMap<string, string>;
+
 /** Values of one family of the engine's own store, by key. Throws `ListVoid`. */
 export async function storeRows(
   ami: Pick<AmiConnection, 'list'>,

@@ -6,20 +6,17 @@ import { LIT, SWITCHES, UNLIT, switchState } from '../conf/switch-contexts.ts';
 import { slug } from '../conf/text.ts';
 import type { SwitchFact } from '../events/system.ts';
 import { storeRows } from './store-rows.ts';
+import type { StoreRows } from './store-rows.ts';
 
 /*
  * DBPut   Family Key Val
  * DBDel   Family Key              an error where there is no such key
  * Setvar  Variable(a function) Value, without a channel
  */
-/** Switched time conditions, by name. Throws `ListVoid`. */
-export async function readSwitches(
-  ami: Pick<AmiConnection, 'list'>,
-  signal?: AbortSignal,
-): Promise<Map<string, 'open' | 'closed'>> {
+/** Switched time conditions, by name. */
+export function switchesIn(rows: StoreRows): Map<string, 'open' | 'closed'> {
   const found = new Map<string, 'open' | 'closed'>();
-  for (const [name, to] of await storeRows(ami, SWITCHES, signal))
-    if (to === 'open' || to === 'closed') found.set(name, to);
+  for (const [name, to] of rows) if (to === 'open' || to === 'closed') found.set(name, to);
   return found;
 }
 /** The verb for night switches. `told` receives what the store has afterwards. */
@@ -35,7 +32,7 @@ export const switchActions = (
     else await actions().action('DBPut', { ...of, Val: to }, options);
     const Variable = `DEVICE_STATE(${switchState(of.Key)})`;
     await actions().action('Setvar', { Variable, Value: to === null ? UNLIT : LIT }, options);
-    const now = (await readSwitches(actions(), signal)).get(name) ?? null;
+    const now = switchesIn(await storeRows(actions(), SWITCHES, signal)).get(name) ?? null;
     told({ type: 'night_switch.changed', name, to: now, by: null });
     if (now !== to)
       throw new ServiceError('store_unavailable', 'the engine cannot write to its store; is the disk full?', {

@@ -1,6 +1,6 @@
 /**
  * Shared desk phones. A phone registers at an endpoint of its own; who is signed in at it is in the engine's own store, so that it
- * holds while the service is down: `offhook-phone/<endpoint>` is `<extension>-<ms since 1970>`, and `offhook-at/<extension>` the
+ * holds while the service is down: `offhook/phone/<endpoint>` is `<extension>-<ms since 1970>`, and `offhook/at/<extension>` the
  * endpoint. Both must agree: a person who signs in elsewhere, or another person at the same phone, ends the former by one write.
  *
  * Calls of the person ring it as a device of the extension, with the extension's endpoint and the address of the phone, so they
@@ -9,6 +9,7 @@
 import type { Site } from '../../../ports/site.ts';
 import { dialledPatterns, isEmergency } from '../../../routing/plan.ts';
 import { at, context, exten, hangUp, madeOf } from './dialplan-text.ts';
+import { STORE } from './self-service-contexts.ts';
 import { encryption } from './secure-media.ts';
 import {
   conf,
@@ -23,8 +24,9 @@ import {
 } from './text.ts';
 import type { ConfText } from './text.ts';
 
-export const PHONES = conf`offhook-phone`;
-export const AT = conf`offhook-at`;
+/** Beside the call settings of people, so that one list of the engine has all of them. */
+export const PHONES = conf`${STORE}/phone`;
+export const AT = conf`${STORE}/at`;
 /** Wrong PINs of an extension, and at a phone: `<number>-<first of them, seconds since 1970>`. */
 const WRONG = conf`offhook-wrong`;
 const MOST_WRONG = { extension: conf`5`, phone: conf`10` };

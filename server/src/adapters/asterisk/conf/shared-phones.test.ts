@@ -243,10 +243,10 @@ test('shared phones - a sign-in outlives the engine and ends after its hours', a
   await call.hangup();
   await incoming.ended();
   const since = Date.now() - 12 * 3_600_000 - 60_000;
-  await engine.cli(`database put offhook-phone ${LOBBY} 1001-${since}`);
+  await engine.cli(`database put offhook/phone ${LOBBY} 1001-${since}`);
   const late = await lobby.invite('1003');
   await late.ended();
   assert.equal(colleague.waiting, 0);
   await shows('1001', 'UNAVAILABLE');
-  assert.doesNotMatch(await engine.cli('database show offhook-at'), /1001/);
+  assert.doesNotMatch(await engine.cli('database show offhook/at'), /1001/);
 });

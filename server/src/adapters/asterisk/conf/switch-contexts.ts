@@ -1,14 +1,15 @@
 /**
  * Night switches: a phone leads a time condition to the other side than its hours do, until it is switched back. The engine's own
- * store has it, so that it holds while the service is down: `offhook-switch/<time condition>` is `open` or `closed`.
+ * store has it, so that it holds while the service is down: `offhook/switch/<time condition>` is `open` or `closed`.
  */
 import type { Site } from '../../../ports/site.ts';
 import { dialledPatterns } from '../../../routing/plan.ts';
+import { STORE } from './self-service-contexts.ts';
 import { at, context, exten } from './dialplan-text.ts';
 import { conf, dialled, joined, pattern, slug } from './text.ts';
 import type { ConfText } from './text.ts';
 
-export const SWITCHES = conf`offhook-switch`;
+export const SWITCHES = conf`${STORE}/switch`;
 /** Name of the event that reports a switch. */
 export const SWITCHED = conf`OffhookSwitch`;
 export const switchState = (name: ConfText): ConfText => conf`Custom:switch-${name}`;
