@@ -30,10 +30,14 @@ before(async () => {
   engine = await startTestEngine(
     company({
       extensions: extensions.map((e) =>
-        extension(e.extension, { voicemail: false, forward_outside: e.extension === '1003' }),
+        extension(e.extension, { voicemail: false, forward_outside: ['1003', '1009'].includes(e.extension) }),
       ),
       trunks: [trunk({ name: 'north', ...at, max_calls: null })],
-      inbound_routes: [inboundRoute({ name: 'three', number: '+493055503', to: to('1003') })],
+      inbound_routes: [
+        inboundRoute({ name: 'three', number: '+493055503', to: to('1003') }),
+        inboundRoute({ name: 'eight', number: '+493055508', to: to('1008') }),
+        inboundRoute({ name: 'ten', number: '+493055510', to: to('1010') }),
+      ],
       outbound_routes: [
         outboundRoute({
           name: 'abroad',
@@ -61,6 +65,8 @@ before(async () => {
           calls_per_day: 2,
           countries: ['+44'],
         }),
+        callLimit({ name: 'last-link', extensions: ['1008', '1009'], calls_per_day: 1 }),
+        callLimit({ name: 'consults', extensions: ['1010'], calls_per_day: 1 }),
         callLimit({
           name: 'at-once',
           extensions: ['1004', '1005'],
@@ -166,6 +172,52 @@ test('conf/limits - a forward and a transfer abroad count for the extension that
   assert.equal(there.seen, spent, 'nothing more went out');
   await called.hangup();
   await second.ended();
+});
+
+test('conf/limits - a chain of forwards abroad counts for its last extension, which a phone in between cannot spend', async () => {
+  await using there = await far();
+  await using eight = await phone('1008');
+  await using nine = await phone('1009');
+  /** 1008 forwards to 1009, which forwards abroad. */
+  async function forwarded(): Promise<PhoneCall> {
+    const call = await there.invite('+493055508');
+    (await eight.incoming()).redirect('1009');
+    (await nine.incoming()).redirect(ABROAD);
+    return call;
+  }
+  const first = await forwarded();
+  const out = await there.incoming();
+  await out.answer();
+  await first.answered();
+  assert.match(await counter('last-link', '1009'), /^1-/);
+  assert.equal(await counter('last-link', '1008'), '');
+  await first.hangup();
+  await out.ended();
+  const spent = there.seen;
+  await (await forwarded()).ended();
+  assert.equal(there.seen, spent, 'nothing more went out');
+});
+
+test('conf/limits - a consulted call abroad that is joined to another counts once for who consulted', async () => {
+  await using there = await far();
+  await using ten = await phone('1010');
+  const called = await there.invite('+493055510');
+  const talk = await ten.incoming();
+  await talk.answer();
+  await called.answered();
+  await talk.hold();
+  const consult = await ten.invite(ABROAD);
+  const out = await there.incoming(consult);
+  await out.answer();
+  await consult.answered();
+  await talk.join(consult);
+  assert.match(await counter('consults', '1010'), /^1-/);
+  const spent = there.seen;
+  assert.equal(await status(ten, ABROAD), 403, 'while the joined call still runs');
+  await called.hangup();
+  await out.ended();
+  assert.equal(await status(ten, ABROAD), 403);
+  assert.equal(there.seen, spent, 'nothing more went out');
 });
 
 test('conf/limits - other countries, hours and too many calls at once are refused, each with its reason', async () => {

@@ -22,14 +22,29 @@ const EVENT_PAYLOAD = 101;
 /** The engine discards frames that are later than this. */
 const MOST_LATE_MS = 80;
 const SILENCE = Buffer.alloc(SAMPLES, 0xff);
-/** One second of 440 Hz, cut into frames. */
-const TONE = Array.from({ length: 50 }, (_, frame) =>
+/** A tenth of a second of 440 Hz, which is 44 waves, cut into frames. */
+const TONE = Array.from({ length: 5 }, (_, frame) =>
   Buffer.from(
     Array.from({ length: SAMPLES }, (_unused, i) =>
       encodeUlaw(Math.round(8000 * Math.sin((2 * Math.PI * 440 * (frame * SAMPLES + i)) / 8000))),
     ),
   ),
 );
+/** Bytes that tell the frames of the tone apart. */
+const HEAD = 8;
+const headOf = (frame: Buffer): string => frame.toString('latin1', 0, HEAD);
+const PLACES = new Map(TONE.map((frame, i) => [headOf(frame), i]));
+/** Takes the payloads of one call; returns how many frames of a tone were missing before each. */
+function toneFollower(): (payload: Buffer) => number {
+  let expected: number | undefined;
+  return (payload) => {
+    const place = PLACES.get(headOf(payload));
+    const missing =
+      place === undefined || expected === undefined ? 0 : (place - expected + TONE.length) % TONE.length;
+    expected = place === undefined ? undefined : (place + 1) % TONE.length;
+    return missing;
+  };
+}
 const DIGITS = '0123456789*#';
 
 export interface MediaCounts {
@@ -37,6 +52,8 @@ export interface MediaCounts {
   readonly received: number;
   /** Received packets with the mean amplitude of sound, not of silence or comfort noise. */
   readonly heard: number;
+  /** Frames missing in the received tone of another such phone; five in a row are not seen. */
+  readonly missing: number;
   /** Received packets encrypted with the other side's key; others are not counted as received. */
   readonly decrypted: number;
   /** The last second of received audio, 8,000 samples; fewer at the start. */
@@ -90,7 +107,8 @@ export async function openMedia({
   const { host: shown, port } = socket;
   const family = isIPv6(shown) ? 'IP6' : 'IP4';
   const sound: number[] = [];
-  const counts = { sent: 0, received: 0, heard: 0, decrypted: 0, sound };
+  const counts = { sent: 0, received: 0, heard: 0, missing: 0, decrypted: 0, sound };
+  const follow = toneFollower();
   const inline = srtp ? newInline() : null;
   const sending = inline === null ? null : new SrtpStream(inline);
   let receiving: SrtpStream | null = null;
@@ -137,6 +155,7 @@ export async function openMedia({
     }
     counts.received += 1;
     if ((data[1]! & 0x7f) !== 0) return;
+    counts.missing += follow(data.subarray(12));
     let sum = 0;
     for (let i = 12; i < data.length; i += 1) {
       const sample = decodeUlaw(data[i]!);
