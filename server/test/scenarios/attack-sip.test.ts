@@ -1,5 +1,7 @@
 /** Attacks over SIP on a whole site, and the reports of health, metrics and the audit trail. */
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { describe, test } from 'node:test';
 import { registerPhone } from '../support/phone.ts';
 import { statusOf } from '../../src/adapters/asterisk/phone/message.ts';
@@ -83,6 +85,16 @@ describe('attacks over SIP', () => {
     const events = (await ask('1001', '/metrics')).text;
     assert.match(events, /^offhook_engine_sip_ok 1$/m);
     assert.match(events, /^offhook_engine_unknown \d+$/m);
+  });
+
+  test('attacks over SIP - the service’s own proofs that SIP works are counted as no attack', async () => {
+    const log = path.join(site().dataDir, 'engine', 'log', 'console.log');
+    // The first one of an address is not reported, and the event of one comes before the next.
+    await until('three refused proofs', async () => {
+      const lines = (await readFile(log, 'utf8')).split('\n');
+      return lines.filter((line) => /<sip:health-.* - No matching endpoint found/.test(line)).length >= 3;
+    });
+    assert.match((await ask('1001', '/metrics')).text, /^offhook_sip_refused_account 0$/m);
   });
 
   test('attacks over SIP - **1&s and similar numbers pick up no supervisor and no call', async () => {
