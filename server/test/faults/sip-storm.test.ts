@@ -170,9 +170,12 @@ describe('storms over SIP', () => {
     const call = await good.invite('600');
     await call.answered();
     await call.hangup();
-    assert.deepEqual(
-      (await blocked()).filter(({ network }) => network === '127.7.7.0/24'),
-      [],
-    );
+    // Blocks are decided in turn: that of the scanner comes after the office was looked at.
+    await send({ method: 'REGISTER', from: ['127.6.6.6'], count: 10, perSecond: 100 });
+    const networks = await until('a scanner to be blocked after it', async () => {
+      const found = (await blocked()).map(({ network }) => network);
+      return found.includes('127.6.6.0/24') && found;
+    });
+    assert.ok(!networks.includes('127.7.7.0/24'), networks.join(' '));
   });
 });
