@@ -9,6 +9,8 @@ export interface SourceCustomer {
   readonly name: string;
   readonly company: string | null;
   readonly numbers: readonly string[];
+  /** Whether a known customer keeps the numbers that these do not name; by default these are all. */
+  readonly adds_numbers?: boolean;
   readonly emails: readonly string[];
   readonly vip: boolean;
   readonly blocked: boolean;

@@ -81,7 +81,7 @@ export class CustomerCreator {
   ): Promise<Made> {
     const made = { outcome, customer: shown(customer), status: null };
     try {
-      await this.#deps.phonebook.store(connector, [customer], e164);
+      await this.#deps.phonebook.store(connector, [customer], { by: e164 });
       return { ...made, words: null };
     } catch (error) {
       this.#deps.log.warn(

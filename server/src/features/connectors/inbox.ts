@@ -88,7 +88,7 @@ export class Inbox {
         return verbs.note(`connector:${row.id}`, wish.call, wish.text, ip);
       case 'customer.changed':
         changed(row.id);
-        return phonebook.store(row.id, [wish.customer], null);
+        return phonebook.store(row.id, [wish.customer]);
       case 'customer.gone':
         changed(row.id);
         return phonebook.remove(row.id, [wish.id]);

@@ -13,11 +13,29 @@ export class PhonebookWriter {
     this.#customers = customers;
     this.#e164 = e164;
   }
-  /** `by`: the number that was looked up; stored also where the file reads no numbers. */
-  store(connector: number, customers: readonly ConnectorCustomer[], by: string | null): Promise<void> {
+  /**
+   * `by`: the number that was looked up; stored also where the file reads no numbers. `earlier`: ids of those that keep the
+   * numbers they have.
+   */
+  store(
+    connector: number,
+    customers: readonly ConnectorCustomer[],
+    { by, earlier }: { readonly by?: string; readonly earlier?: ReadonlySet<string> } = {},
+  ): Promise<void> {
     const given = customers.map(({ id, kind, name, company, numbers, emails, vip, blocked, url }) => {
-      const all = by === null || numbers.some((one) => this.#e164(one) === by) ? numbers : [by, ...numbers];
-      return { external_id: id, kind, name, company, numbers: all, emails, vip, blocked, url };
+      const isBy = by === undefined || numbers.some((one) => this.#e164(one) === by);
+      return {
+        external_id: id,
+        kind,
+        name,
+        company,
+        numbers: isBy ? numbers : [by, ...numbers],
+        adds_numbers: earlier?.has(id) === true,
+        emails,
+        vip,
+        blocked,
+        url,
+      };
     });
     return this.#run(this.#customers.store(sourceOf(connector), given));
   }

@@ -166,7 +166,7 @@ export class ConnectorService {
         this.#running.get(running.row.id) === running &&
         this.#lookups.generation === generation
       )
-        await this.#phonebook.store(running.row.id, found.value, e164);
+        await this.#phonebook.store(running.row.id, found.value, { by: e164 });
   }
   list(): Promise<Connector[]> {
     return Promise.all(this.running.map((one) => this.#shown(one)));

@@ -4,8 +4,6 @@ import type { Log } from '../../core/log.ts';
 import { SyncFailure, SyncSchedule } from '../../outbound/sync-schedule.ts';
 import type { SyncStop } from '../../outbound/sync-schedule.ts';
 import type { Clock } from '../../ports/clock.ts';
-import { joinedNumbers } from './format/customers.ts';
-import type { ConnectorCustomer } from './format/customers.ts';
 import { laterCursor } from './format/session.ts';
 import type { ConnectorSession } from './format/session.ts';
 import type { PhonebookWriter } from './phonebook-writer.ts';
@@ -55,7 +53,7 @@ export class CustomerSyncer {
   async #run(before: SyncRow, stop: SyncStop): Promise<SyncRow | null> {
     const { clock, phonebook, store } = this.#deps;
     const at = clock.now();
-    const seen = new Map<string, readonly string[]>();
+    const seen = new Set<string>();
     let { cursor } = before;
     let page: unknown = null;
     for (let pages = 0; ; pages += 1) {
@@ -67,11 +65,10 @@ export class CustomerSyncer {
       if (signal.aborted) return null;
       if (read.kind !== 'done') throw new SyncFailure(read.words, read.retry_after_seconds);
       const { customers, gone } = read.value;
-      await phonebook.store(
-        this.#connector,
-        customers.map((one) => withEarlier(one, seen)),
-        null,
-      );
+      // Some systems list numbers instead of customers: one of an earlier page gets further numbers.
+      const earlier = new Set(customers.flatMap(({ id }) => (seen.has(id) ? [id] : [])));
+      await phonebook.store(this.#connector, customers, { earlier });
+      for (const { id } of customers) seen.add(id);
       await phonebook.remove(this.#connector, gone);
       if (read.value.cursor !== null) cursor = laterCursor(cursor, read.value.cursor);
       const next = read.value.page;
@@ -86,10 +83,4 @@ export class CustomerSyncer {
     await store.putSync(this.#connector, last);
     return last;
   }
-}
-/** Adds the numbers of its rows on earlier pages: some systems list numbers instead of customers. */
-function withEarlier(one: ConnectorCustomer, seen: Map<string, readonly string[]>): ConnectorCustomer {
-  const numbers = joinedNumbers(seen.get(one.id) ?? [], one.numbers);
-  seen.set(one.id, numbers);
-  return { ...one, numbers };
 }

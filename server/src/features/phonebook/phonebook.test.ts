@@ -4,6 +4,7 @@ import { MAX_NUMBERS } from '@offhook/contract/phonebook.ts';
 import type { Customer, PhonebookChange } from '@offhook/contract/phonebook.ts';
 import { extensionSubject, numberSubject } from '../../numbers/subject.ts';
 import { topicsOf } from '../../rights/topics.ts';
+import type { SourceCustomer } from '../../ports/customers.ts';
 import type { Store } from '../../ports/store.ts';
 import { createPhonebookStore } from './store.ts';
 import { authenticatorWithKeys } from '../../../test/support/host-fixture.ts';
@@ -11,7 +12,7 @@ import { ANNA, phonebookRig as rig } from '../../../test/support/phonebook-rig.t
 
 const answer = ({ status, json }: { status: number; json: { code?: string } }) => [status, json.code];
 
-const rowsOf = async (store: Store) => (await createPhonebookStore(store)).after(0, 500);
+const rowsOf = async (store: Store) => (await createPhonebookStore(store)).after(0, 1_000);
 
 test('phonebook - a customer is stored as it was given, over a restart, with its numbers in E.164', async (t) => {
   const { create, call, open } = await rig(t);
@@ -219,6 +220,54 @@ test('phonebook - a customer of a system outside whose name is cut inside an emo
   for (const _ of [1, 2]) await phonebook.sources.store('connector:1', [sourced]);
   const [row] = await rowsOf(temp.store);
   assert.deepEqual([row!.version, row!.name, row!.company], [1, 'x'.repeat(119), 'y'.repeat(119)]);
+});
+
+test('phonebook - a source stores many customers in parts: new ones, changed ones and further numbers', async (t) => {
+  const { phonebook, temp, lookup, names } = await rig(t);
+  const many = 600;
+  const one = (n: number, more: Partial<SourceCustomer> = {}): SourceCustomer => ({
+    external_id: `c${n}`,
+    kind: 'person',
+    name: `Person ${n}`,
+    company: null,
+    numbers: [`+4930${5_000_000 + n}`, `030 ${5_000_000 + n}`],
+    emails: [],
+    vip: false,
+    blocked: false,
+    url: null,
+    ...more,
+  });
+  const all = Array.from({ length: many }, (_, n) => one(n));
+  await phonebook.sources.store('connector:1', all.slice(0, 300));
+  // A connector and a file may use the same ids.
+  await phonebook.sources.store('connector:2', [one(7, { name: 'Other' })]);
+  await phonebook.sources.store(
+    'connector:1',
+    all.map((of, n) =>
+      n % 3 === 0 ? { ...of, numbers: [`+4940${5_000_000 + n}`], adds_numbers: n % 2 === 0 } : of,
+    ),
+  );
+  const rows = (await rowsOf(temp.store)).filter(({ source }) => source === 'connector:1');
+  assert.equal(rows.length, many);
+  for (const row of rows) {
+    const n = Number(row.external_id!.slice(1));
+    const [berlin, hamburg] = [`+4930${5_000_000 + n}`, `+4940${5_000_000 + n}`];
+    const isAdded = n % 2 === 0 && n < 300;
+    const wanted = n % 3 !== 0 ? [berlin] : isAdded ? [berlin, hamburg] : [hamburg];
+    assert.deepEqual(
+      row.numbers.map(({ number }) => number),
+      wanted,
+      row.name,
+    );
+    assert.equal(row.version, n % 3 === 0 && n < 300 ? 2 : 1, row.name);
+  }
+  assert.deepEqual(await lookup(`+4940${5_000_297}`), ['Person 297']);
+  assert.deepEqual(await lookup(`+4930${5_000_297}`), []);
+  assert.deepEqual(await lookup(`+4930${5_000_294}`), ['Person 294']);
+  assert.deepEqual(await names('?q=Person%20597'), ['Person 597']);
+  await phonebook.sources.removeAll('connector:1', (id) => id !== 'c294');
+  assert.deepEqual((await rowsOf(temp.store)).map(({ name }) => name).toSorted(), ['Other', 'Person 294']);
+  assert.deepEqual(await lookup(`+4940${5_000_297}`), []);
 });
 
 test('phonebook - every change is published to those who see the customer, without name and number', async (t) => {

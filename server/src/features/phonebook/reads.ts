@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import { NEWEST, isNamed, rowOf, seenBy } from './rows.ts';
 import type { CustomerRow } from './rows.ts';
+import { EVERYONE } from './tables.ts';
 import type { Tables } from './tables.ts';
 
 /** A part of a list, newest first. */
@@ -33,21 +34,7 @@ export function readsIn(db: Kysely<Tables>) {
       return row === undefined ? undefined : rowOf(row);
     },
     /** Customers that this person sees, newest first. */
-    async page(person: number, before: number | null, limit: number): Promise<Page> {
-      // One after the other by its own index: together, both would be sorted.
-      const found: CustomerRow[] = [];
-      for (const id of seenBy(person)) {
-        const rows = await customers()
-          .where('person_id', '=', id)
-          .where('id', '<', before ?? NEWEST)
-          .orderBy('id', 'desc')
-          .limit(limit + 1)
-          .execute();
-        found.push(...rows.map(rowOf));
-      }
-      const rows = found.sort((a, b) => b.id - a.id).slice(0, limit);
-      return { rows, next: found.length > limit ? rows.at(-1)!.id : null };
-    },
+    page: (person: number, before: number | null, limit: number) => pageOf(db, person, before, limit),
     /** Blocked customers of exactly this person, newest first. */
     async blocked(person: number, before: number | null, limit: number): Promise<Page> {
       const rows = await customers()
@@ -128,7 +115,39 @@ export function readsIn(db: Kysely<Tables>) {
     },
     /** Of each key that a customer has, the one that `withKey` lists first and how many there are, by one query. */
     newestWith: (person: number, keys: readonly string[]) => newestWith(db, person, keys),
+    /** Origin of the shared customers, oldest first. */
+    origins: (after: number, limit: number) =>
+      db
+        .selectFrom('customers')
+        .select(['id', 'source', 'external_id', 'updated_at'])
+        .where('person_id', '=', EVERYONE)
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(limit)
+        .execute(),
   };
+}
+async function pageOf(
+  db: Kysely<Tables>,
+  person: number,
+  before: number | null,
+  limit: number,
+): Promise<Page> {
+  // One after the other by its own index: together, both would be sorted.
+  const found: CustomerRow[] = [];
+  for (const id of seenBy(person)) {
+    const rows = await db
+      .selectFrom('customers')
+      .selectAll()
+      .where('person_id', '=', id)
+      .where('id', '<', before ?? NEWEST)
+      .orderBy('id', 'desc')
+      .limit(limit + 1)
+      .execute();
+    found.push(...rows.map(rowOf));
+  }
+  const rows = found.sort((a, b) => b.id - a.id).slice(0, limit);
+  return { rows, next: found.length > limit ? rows.at(-1)!.id : null };
 }
 async function newestWith(
   db: Kysely<Tables>,

@@ -8,12 +8,15 @@ import type { Checks, Given } from './import-check.ts';
 import type { Line } from './line.ts';
 import { merged } from './import.ts';
 import type { Room } from './room.ts';
+import { keyOf } from './rows.ts';
 import type { CustomerRow } from './rows.ts';
 import type { PhonebookStore } from './store.ts';
 import { EVERYONE } from './tables.ts';
 
 /** Customers stored, or deleted, in one transaction. */
-const AT_ONCE = 200;
+const AT_ONCE = 256;
+/** Customers whose origin is compared with a list in one turn of the event loop. */
+const ORIGINS_AT_ONCE = 2_000;
 const MAX_NAME = 120;
 
 /** The first field of a connector's customer that a request would change; null for one that changes only note and owner. */
@@ -59,8 +62,15 @@ function givenOf(line: Line, checks: Omit<Checks, 'report'>): Given | null {
   return given?.external_id == null ? null : given;
 }
 
+type Sourced = Given & Pick<SourceCustomer, 'adds_numbers'>;
+/** The numbers of a customer with further ones, at most as many as a customer may have. */
+function withNumbers(known: CustomerRow | undefined, more: CustomerRow['numbers']): CustomerRow['numbers'] {
+  const byKey = new Map([...(known?.numbers ?? []), ...more].map((one) => [keyOf(one), one]));
+  return [...byKey.values()].slice(0, MAX_NUMBERS);
+}
+
 export interface SourcesOptions extends Omit<Checks, 'report'> {
-  readonly store: Pick<PhonebookStore, 'ofPerson' | 'removeAll' | 'storeAll' | 'withExternalIds'>;
+  readonly store: Pick<PhonebookStore, 'origins' | 'removeAll' | 'storeAll' | 'withExternalIds'>;
   readonly clock: Clock;
   readonly changes: Pick<Changes, 'imported' | 'removed'>;
   readonly room: Room;
@@ -80,14 +90,17 @@ export function createSources(options: SourcesOptions): LineSources {
     const rows = await store.withExternalIds(EVERYONE, ids, ids.length * AT_ONCE);
     return rows.filter((row) => row.source === source);
   };
-  async function removeRows(rows: readonly CustomerRow[]): Promise<void> {
+  async function removeRows(rows: readonly { readonly id: number }[]): Promise<void> {
     if (rows.length === 0) return;
     const ids = rows.map(({ id }) => id);
     await store.removeAll(ids);
     room.count(EVERYONE, -ids.length);
     changes.removed(EVERYONE, ids);
   }
-  async function storeSome(source: string, some: readonly Given[]): Promise<void> {
+  async function storeSome(source: string, all: readonly (Sourced | null)[]): Promise<void> {
+    const byId = new Map<string, Sourced>();
+    for (const one of all) if (one !== null) byId.set(one.external_id!, one);
+    const some = [...byId.values()];
     const known = new Map(
       (
         await knownOf(
@@ -97,7 +110,11 @@ export function createSources(options: SourcesOptions): LineSources {
       ).map((row) => [row.external_id, row]),
     );
     const fresh = { person_id: EVERYONE, source, now: clock.now() };
-    const next = some.map((given) => merged(given, known.get(given.external_id!), fresh));
+    const next = some.map(({ adds_numbers, ...given }) => {
+      const before = known.get(given.external_id!);
+      const numbers = adds_numbers === true ? withNumbers(before, given.numbers) : given.numbers;
+      return merged({ ...given, numbers }, before, fresh);
+    });
     const changed = next.filter((row) => row !== null);
     if (changed.length > 0) {
       const more = changed.filter(({ id }) => id === 0).length;
@@ -107,30 +124,28 @@ export function createSources(options: SourcesOptions): LineSources {
       changes.imported(EVERYONE, ids);
     }
   }
+  /** Other work of the service runs between the parts. */
   async function inParts<T>(all: readonly T[], work: (some: readonly T[]) => Promise<void>): Promise<void> {
     for (let i = 0; i < all.length; i += AT_ONCE) await writes.run(() => work(all.slice(i, i + AT_ONCE)));
   }
-  async function storeAll(source: string, all: readonly (Given | null)[]): Promise<void> {
-    const given = new Map<string, Given>();
-    for (const one of all) if (one !== null) given.set(one.external_id!, one);
-    await inParts([...given.values()], (some) => storeSome(source, some));
-  }
-  const read = (one: SourceCustomer): Given | null => {
+  const read = (one: SourceCustomer): Sourced | null => {
     const given = givenOf(lineOf(one), options);
-    return given && { ...given, url: one.url };
+    return given && { ...given, url: one.url, adds_numbers: one.adds_numbers === true };
   };
   return {
     storeLines: (source, lines) =>
-      storeAll(
-        source,
-        lines.map((line) => givenOf(line, options)),
+      inParts(lines, (some) =>
+        storeSome(
+          source,
+          some.map((line) => givenOf(line, options)),
+        ),
       ),
-    store: (source, customers) => storeAll(source, customers.map(read)),
+    store: (source, customers) => inParts(customers, (some) => storeSome(source, some.map(read))),
     remove: (source, ids) => inParts(ids, async (some) => removeRows(await knownOf(source, some))),
     async removeAll(source, isGone = () => true) {
       for (let after: number | null = 0; after !== null;)
         after = await writes.run(async (): Promise<number | null> => {
-          const rows = await store.ofPerson(EVERYONE, after!, AT_ONCE);
+          const rows = await store.origins(after!, ORIGINS_AT_ONCE);
           await removeRows(
             rows.filter((row) => row.source === source && isGone(row.external_id ?? '', row.updated_at)),
           );

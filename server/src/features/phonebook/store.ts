@@ -9,6 +9,8 @@ import type { Tables } from './tables.ts';
 
 /** A write in the same transaction as a change. */
 export type Also = (trx: Transaction<unknown>, id: number) => Promise<void>;
+/** Rows of one statement. */
+const MOST_ROWS = 256;
 /** Every method throws `store_unavailable` when the database refuses. */
 export type PhonebookStore = Awaited<ReturnType<typeof createPhonebookStore>>;
 
@@ -50,26 +52,29 @@ function writesIn(store: Store) {
     remove: (id: number, also: Also): Promise<void> =>
       change(also, async (db) => {
         await db.trx.deleteFrom('customers').where('id', '=', id).execute();
-        await unindex(db, id);
+        await unindex(db, [id]);
         return [id, undefined];
       }),
     /** Stores all of them or none; `id` 0 is a new one. Returns their ids. */
     storeAll: (rows: readonly CustomerRow[]): Promise<readonly number[]> =>
       write(async (db) => {
-        const stored: number[] = [];
-        for (const row of rows) {
-          if (row.id === 0) stored.push((await insert(db, row)).id);
-          else {
-            await update(db, row);
-            stored.push(row.id);
-          }
-        }
-        return stored;
+        const known = rows.filter(({ id }) => id !== 0);
+        for (const { id, ...row } of known)
+          await db.trx.updateTable('customers').set(columnsOf(row)).where('id', '=', id).execute();
+        await unindex(db, ids(known));
+        const added = await insertAll(
+          db,
+          rows.filter(({ id }) => id === 0),
+        );
+        // Last and together: the text index writes what it holds to the file before each further statement.
+        await index(db, [...known, ...added]);
+        return ids([...known, ...added]);
       }),
-    removeAll: (ids: readonly number[]): Promise<void> =>
+    removeAll: (gone: readonly number[]): Promise<void> =>
       write(async (db) => {
-        await db.trx.deleteFrom('customers').where('id', 'in', ids).execute();
-        for (const id of ids) await unindex(db, id);
+        for (const some of inStatements(gone))
+          await db.trx.deleteFrom('customers').where('id', 'in', some).execute();
+        await unindex(db, gone);
       }),
   };
 }
@@ -84,33 +89,56 @@ async function insert(db: Writing, row: Omit<CustomerRow, 'id'>): Promise<Custom
     .values(columnsOf(row))
     .returning('id')
     .executeTakeFirstOrThrow();
-  await index(db, { ...row, id });
+  await index(db, [{ ...row, id }]);
   return { ...row, id };
 }
 async function update(db: Writing, row: CustomerRow): Promise<void> {
   await db.trx.updateTable('customers').set(columnsOf(row)).where('id', '=', row.id).execute();
-  await unindex(db, row.id);
-  await index(db, row);
+  await unindex(db, [row.id]);
+  await index(db, [row]);
 }
-async function index({ trx, keys }: Writing, row: CustomerRow): Promise<void> {
-  const own = new Set(row.numbers.map(keyOf));
-  if (own.size > 0)
-    await trx
-      .insertInto('customer_numbers')
-      .values([...own].map((key) => ({ key, customer_id: row.id })))
+/** Inserts rows without indexing them. */
+async function insertAll({ trx }: Writing, rows: readonly CustomerRow[]): Promise<readonly CustomerRow[]> {
+  // A statement returns its rows in any order, so each is recognised by the id at its source.
+  const byId = new Map(rows.flatMap((row) => (row.external_id === null ? [] : [[row.external_id, row]])));
+  const added: CustomerRow[] = [];
+  for (const some of inStatements([...byId.values()])) {
+    const stored = await trx
+      .insertInto('customers')
+      .values(some.map(columnsOf))
+      .returning(['id', 'external_id'])
       .execute();
-  for (const key of own) keys.add(key);
-  await trx
-    .insertInto('customer_texts')
-    .values({ id: row.id, text: textOf(row) })
-    .execute();
+    for (const { id, external_id } of stored) added.push({ ...byId.get(external_id!)!, id });
+  }
+  for (const row of rows) {
+    if (row.external_id !== null && byId.get(row.external_id) === row) continue;
+    const values = columnsOf(row);
+    const { id } = await trx.insertInto('customers').values(values).returning('id').executeTakeFirstOrThrow();
+    added.push({ ...row, id });
+  }
+  return added;
 }
-async function unindex({ trx, keys }: Writing, id: number): Promise<void> {
-  const gone = await trx
-    .deleteFrom('customer_numbers')
-    .where('customer_id', '=', id)
-    .returning('key')
-    .execute();
-  for (const { key } of gone) keys.add(key);
-  await trx.deleteFrom('customer_texts').where('id', '=', id).execute();
+async function index({ trx, keys }: Writing, rows: readonly CustomerRow[]): Promise<void> {
+  const numbers = rows.flatMap(({ id, numbers: own }) =>
+    [...new Set(own.map(keyOf))].map((key) => ({ key, customer_id: id })),
+  );
+  for (const some of inStatements(numbers)) await trx.insertInto('customer_numbers').values(some).execute();
+  for (const { key } of numbers) keys.add(key);
+  const texts = rows.map((row) => ({ id: row.id, text: textOf(row) }));
+  for (const some of inStatements(texts)) await trx.insertInto('customer_texts').values(some).execute();
+}
+async function unindex({ trx, keys }: Writing, gone: readonly number[]): Promise<void> {
+  for (const some of inStatements(gone)) {
+    const numbers = trx.deleteFrom('customer_numbers').where('customer_id', 'in', some);
+    for (const { key } of await numbers.returning('key').execute()) keys.add(key);
+    await trx.deleteFrom('customer_texts').where('id', 'in', some).execute();
+  }
+}
+const ids = (rows: readonly CustomerRow[]): number[] => rows.map(({ id }) => id);
+/** Parts for one statement each, of powers of two rows, so that the database keeps few statements prepared. */
+function* inStatements<T>(all: readonly T[]): Generator<readonly T[]> {
+  for (let at = 0, rows = MOST_ROWS; at < all.length; at += rows) {
+    while (rows > all.length - at) rows /= 2;
+    yield all.slice(at, at + rows);
+  }
 }
