@@ -106,7 +106,8 @@ export class Budget {
       const now = this.#clock.now();
       const wait = this.#wait(now);
       if (wait > 0) return this.#fillAfter(wait);
-      this.#begun = [...this.#begun, now].slice(-this.#limits.requests);
+      this.#begun.push(now);
+      if (this.#begun.length > this.#limits.requests) this.#begun.shift();
       this.#ofDay += 1;
       this.#underWay += 1;
       this.#waiting[rank].shift()!.start();
