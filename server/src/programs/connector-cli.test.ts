@@ -17,6 +17,7 @@ lookup: { number: { get: /people, query: { phone: '{{ number }}' }, formats: [e1
 entry:
   once: ledger
   create: { post: /notes, body: { text: '{{ call.text }}', of: '{{ customer.id }}' }, id: '{{ string(answer.id) }}' }
+  update: { put: '/notes/{{ entry.id }}', body: { text: '{{ call.text }}' }, id: '{{ string(answer.id) }}' }
   remove: { delete: '/notes/{{ entry.id }}' }
   attach:
     once: ledger
@@ -31,7 +32,8 @@ test('npm run connector - checks a file, tries it, records what was asked, and s
   t.after(() => fs.rm(folder, { recursive: true }));
   const file = path.join(folder, 'small.yaml');
   await fs.writeFile(file, FILE);
-  let answer = (method: string): unknown => (method === 'POST' ? { id: 5 } : [{ id: 1, name: 'Anna' }]);
+  let answer = (method: string): unknown =>
+    ({ POST: { id: 5 }, PUT: { id: 6 } })[method] ?? [{ id: 1, name: 'Anna' }];
   const system = await startSystem(t, ({ method, path: asked }) =>
     asked.startsWith('/me')
       ? { status: 401, json: { message: `bad key very-secret` } }
@@ -57,8 +59,8 @@ test('npm run connector - checks a file, tries it, records what was asked, and s
   );
   assert.equal((await run(['try', file, 'entry', '--customer', '1', ...local])).code, 0);
   assert.deepEqual(
-    system.asked.slice(-4).map(({ method, path: asked }) => `${method} ${asked.split('?')[0]}`),
-    ['POST /notes', 'POST /files', 'DELETE /files/5', 'DELETE /notes/5'],
+    system.asked.slice(-5).map(({ method, path: asked }) => `${method} ${asked.split('?')[0]}`),
+    ['POST /notes', 'PUT /notes/5', 'POST /files', 'DELETE /files/5', 'DELETE /notes/6'],
   );
   const file_body = JSON.parse(system.asked.at(-3)!.body) as { data: string };
   assert.equal(Buffer.from(file_body.data, 'base64').subarray(0, 4).toString(), 'RIFF');

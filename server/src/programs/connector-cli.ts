@@ -119,7 +119,7 @@ function hasStep({ entry }: ConnectorFile, step: string): boolean {
   const request = entry?.[name as 'attach'];
   return part === undefined ? request !== undefined : request?.[part as 'find'] !== undefined;
 }
-/** The steps of a verb of the command line; those of `entry` use the id of the entry that was created. */
+/** The steps of a verb of the command line; those of `entry` use the id that the entry got last. */
 function stepsOf(verb: string, words: readonly string[], options: Partial<Step>): Step[] {
   const [first, second] = words;
   if (verb === 'lookup') return [{ do: verb, number: first }];
@@ -175,7 +175,8 @@ async function tryFile(
       io.write(`= ${cut(JSON.stringify(result))}`);
       recorded.push(recordStep(given, traced, result));
       if (result.kind !== 'done') return 1;
-      if (step.do === 'entry.create') entry = (result.value as { readonly id: string }).id;
+      if (step.do === 'entry.create' || step.do === 'entry.update')
+        entry = (result.value as { readonly id: string }).id;
       if (step.do === 'entry.attach') attached = (result.value as { readonly id: string }).id;
     }
     return 0;

@@ -56,8 +56,13 @@ test('connectors - the whole file of docs/connectors.md is right, and has less t
   for (const name of Object.keys(NAMES.call)) assert.ok(text.includes(`\`${name}\``), name);
 });
 
-test('connectors - the example of docs/connectors.md for json-server is right and has the stated number of lines', async () => {
-  const text = await fs.readFile(path.join(REPOSITORY, 'docs/connector-json-server.yaml'), 'utf8');
-  fileOf(text);
-  assert.equal(text.trimEnd().split('\n').length, 57);
+test('connectors - the examples of docs/connectors.md for servers of npm are right and have the stated number of lines', async () => {
+  for (const [name, lines] of [
+    ['json-server', 57],
+    ['pouchdb', 51],
+  ] as const) {
+    const text = await fs.readFile(path.join(REPOSITORY, `docs/connector-${name}.yaml`), 'utf8');
+    fileOf(text);
+    assert.equal(text.trimEnd().split('\n').length, lines, name);
+  }
 });
