@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { DatabaseSync } from 'node:sqlite';
 import { openSqliteStore } from '../server/src/adapters/sqlite/store.ts';
 import { systemClock } from '../server/src/core/clock.ts';
@@ -161,7 +162,10 @@ async function openSite(folder: string, conversations: number) {
 const LIMITS = `limits: { requests: 10000, per_seconds: 1, at_once: ${AT_ONCE} }`;
 const fileWith = (more: string): string => `${crmFile('ledger').replace(/limits: .*/, LIMITS)}${more}`;
 
-/** Entries of a second through one connector, and by a loop of `fetch` with as many requests at once. */
+/**
+ * Entries of a second through one connector, by a loop of `fetch` with the same requests and as many at once, and by one that
+ * only creates the entries.
+ */
 async function entries(folder: string): Promise<void> {
   const system = await startSystem();
   const { store, connectors } = await openSite(folder, size);
@@ -177,18 +181,26 @@ async function entries(folder: string): Promise<void> {
   const ours = (size * 1_000) / (performance.now() - began);
   await connectors.close();
   await store.close();
-  let next = 0;
-  const bareBegan = performance.now();
-  const loop = async (): Promise<void> => {
-    while (next < size) {
-      next += 1;
-      const body = JSON.stringify({ call: `k${next}`, customer: 'c1', text: 'Incoming call, 60 s' });
-      const headers = { 'content-type': 'application/json', authorization: 'Bearer secret' };
-      await (await fetch(`${system.url}/entries`, { method: 'POST', headers, body })).json();
-    }
+  const bare = async (looksUp: boolean): Promise<number> => {
+    let next = 0;
+    const headers = { 'content-type': 'application/json', authorization: 'Bearer secret' };
+    const loop = async (): Promise<void> => {
+      while (next < size) {
+        next += 1;
+        let customer = 'c1';
+        if (looksUp) {
+          const found = await fetch(`${system.url}/customers?phone=%2B4930901820`, { headers });
+          customer = ((await found.json()) as { id: string }[])[0]!.id;
+        }
+        const body = JSON.stringify({ call: `k${next}`, customer, text: 'Incoming call, 60 s' });
+        await (await fetch(`${system.url}/entries`, { method: 'POST', headers, body })).json();
+      }
+    };
+    const began = performance.now();
+    await Promise.all(Array.from({ length: AT_ONCE }, loop));
+    return (size * 1_000) / (performance.now() - began);
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, loop));
-  print({ ours, bare: (size * 1_000) / (performance.now() - bareBegan) });
+  print({ ours, same: await bare(true), creates: await bare(false) });
   system.close();
 }
 
@@ -198,7 +210,10 @@ async function sync(folder: string): Promise<void> {
   const { store, connectors } = await openSite(folder, 0);
   const settings = { address: system.url, token: 'secret' };
   const before = peak();
+  const held = monitorEventLoopDelay({ resolution: 1 });
+  const cpu = process.cpuUsage();
   const began = performance.now();
+  held.enable();
   await connectors.service.create(admin, { source: fileWith(CRM_SYNC), settings, enabled: true });
   for (;;) {
     const [{ sync: state } = { sync: null }] = (await connectors.service.list()) as readonly {
@@ -208,6 +223,8 @@ async function sync(folder: string): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   const seconds = (performance.now() - began) / 1_000;
+  const { user, system: kernel } = process.cpuUsage(cpu);
+  const held_ms = held.percentile(99) / 1e6;
   const mb = peak() - before;
   await connectors.close();
   await store.close();
@@ -225,7 +242,7 @@ async function sync(folder: string): Promise<void> {
     db.exec('commit');
     page = answer.next;
   }
-  print({ seconds, mb, bare: (performance.now() - bareBegan) / 1_000 });
+  print({ seconds, cpu: (user + kernel) / 1e6, held_ms, mb, bare: (performance.now() - bareBegan) / 1_000 });
   db.close();
   system.close();
 }
