@@ -11,20 +11,26 @@ export class DeliveryLoop {
   readonly #step: () => Promise<void>;
   readonly #trouble: (error: unknown) => void;
   readonly #clock: Clock;
+  readonly #end: () => Promise<void>;
   #closed = false;
   #pause = new AbortController();
   readonly #broken = new AbortController();
   readonly #running: Promise<void>;
 
-  /** `trouble` reports what a step threw; the step is repeated after a second. */
+  /**
+   * `trouble` reports what a step threw; the step is repeated after a second. `end` runs after the last step and waits for what
+   * the steps began.
+   */
   constructor(parts: {
     readonly step: () => Promise<void>;
     readonly trouble: (error: unknown) => void;
     readonly clock: Clock;
+    readonly end?: () => Promise<void>;
   }) {
     this.#step = parts.step;
     this.#trouble = parts.trouble;
     this.#clock = parts.clock;
+    this.#end = parts.end ?? (() => Promise.resolve());
     this.#running = this.#run();
   }
 
@@ -71,5 +77,6 @@ export class DeliveryLoop {
         await this.rest((signal) => this.#clock.sleep(AFTER_TROUBLE_MS, signal));
       }
     }
+    await this.#end();
   }
 }

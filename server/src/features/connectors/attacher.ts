@@ -98,11 +98,12 @@ export class Attacher {
   async #step(): Promise<void> {
     const { store, clock, connector, isAway } = this.#parts;
     if (!this.#resumed) await this.#resume();
-    const due = isAway() ? null : await store.due(connector, 'recording', clock.now());
+    const due = isAway() ? null : await store.due(connector, 'recording', clock.now(), 1);
     if (this.#loop.closed) return;
+    const [row] = due?.rows ?? [];
     // Entries and live calls go first in the budget.
-    if (typeof due === 'object' && due !== null) return ranked('sync', () => this.#handle(due));
-    const ms = due === null ? POLL_MS : Math.min(POLL_MS, due - clock.now());
+    if (row !== undefined) return ranked('sync', () => this.#handle(row));
+    const ms = Math.min(POLL_MS, (due?.next_at ?? Infinity) - clock.now());
     await this.#loop.rest((signal) => clock.sleep(ms, signal));
   }
   async #resume(): Promise<void> {

@@ -241,3 +241,50 @@ test('connectors - an entry that waits for its next attempt when the clock is se
   await rig.stands('sent', 'a:1');
   assert.equal(rig.crm.of('a:1').length, 1);
 });
+
+test('connectors - several entries are under way together, and room stays for a lookup of a live call', async (t) => {
+  const rig = await connectorsRig(t);
+  rig.crm.customers.set('+4930555', 'c2');
+  let held = 0;
+  rig.crm.mood = (request) => {
+    if (request !== 'POST /entries' || held === 0) return 'works';
+    held += 1;
+    return 'silent';
+  };
+  for (const id of ids(10)) rig.feed.put(id);
+  await rig.create();
+  await rig.stands('sent', ...ids(10));
+  held = 1;
+  for (const n of [1, 2, 3, 4, 5]) rig.feed.put(`b:${n}`);
+  rig.connectors.service.wake();
+  await until('three that wait for their answer', () => held === 4);
+  const found = await rig.call('GET', 'connector-lookup?number=%2B4930555', undefined, 'token-user');
+  assert.equal(found.status, 200, JSON.stringify(found.json));
+  assert.match(JSON.stringify(found.json), /"c2"/);
+  assert.equal(held, 4, 'a fourth request would leave no room');
+});
+
+test('connectors - once: ledger: an outage leaves as many doubts as were under way, then one after each check', async (t) => {
+  const rig = await connectorsRig(t);
+  for (const id of ids(10)) rig.feed.put(id);
+  await rig.create('ledger');
+  await rig.stands('sent', ...ids(10));
+  rig.crm.mood = (request) => (request === 'POST /entries' ? 500 : 'works');
+  for (let n = 0; n < 20; n += 1) rig.feed.put(`b:${n}`);
+  rig.connectors.service.wake();
+  const doubts = async (): Promise<number> => (await rig.list())[0]!.entries.uncertain ?? 0;
+  await until('doubts', async () => {
+    await rig.clock.advance(10);
+    return (await doubts()) > 0;
+  });
+  await rig.clock.advance(1_000);
+  const first = await doubts();
+  assert.ok(first <= 3, `${first} entries in doubt`);
+  for (let check = 1; check <= 4; check += 1) {
+    await until('one more', async () => {
+      await rig.clock.advance(500);
+      return (await doubts()) > first + check - 1;
+    });
+    assert.equal(await doubts(), first + check);
+  }
+});

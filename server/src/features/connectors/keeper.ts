@@ -1,6 +1,4 @@
-import { createHash } from 'node:crypto';
 import type { ConversationChange } from '@offhook/contract/conversation-list.ts';
-import type { Conversation } from '@offhook/contract/conversations.ts';
 import type { ConnectorState } from '@offhook/contract/connectors.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
@@ -12,10 +10,9 @@ import type { Clock } from '../../ports/clock.ts';
 import type { ConversationFeed } from '../../ports/conversations.ts';
 import type { RecordingAudio } from '../../ports/recordings.ts';
 import { Attacher } from './attacher.ts';
-import { NO_CALL, callOf, handledBy, numberOf } from './call-of.ts';
+import { aboutOf, emptySubject } from './entry-about.ts';
+import type { About, AboutParts } from './entry-about.ts';
 import type { ConnectorEntries, ConnectorSession, EntrySubject } from './format/session.ts';
-import { NO_CUSTOMER } from './format/customers.ts';
-import type { ConnectorCustomer } from './format/customers.ts';
 import type { ConnectorFailure } from './format/requests.ts';
 import * as ledger from './ledger.ts';
 import type { Abilities, Change, Entry, NewEntry, Outcome } from './ledger.ts';
@@ -34,6 +31,10 @@ export interface KeeperDeps {
   /** Audio of stored recordings. */
   readonly audio: RecordingAudio;
 }
+export interface KeeperOptions extends KeeperDeps {
+  /** Limit of requests under way of the connector's file. */
+  readonly at_once: number;
+}
 /** Why a connector sends nothing now. */
 export interface Away {
   readonly state: Extract<ConnectorState, 'away' | 'disconnected'>;
@@ -44,45 +45,44 @@ export interface Away {
   readonly until: number;
   readonly failures: number;
 }
-/** Current content of an entry; `words`: reason why the conversation needs none. */
-interface About {
-  readonly subject: EntrySubject;
-  readonly conversation: Conversation;
-  readonly change: number;
-  readonly hash: string;
-  readonly words: string | null;
-}
-
 /** Seconds between checks of a system that is away; the last one repeats. */
 const AWAY_SECONDS = [5, 30, 120, 600] as const;
 /** Longest interval between reads of the feed, for changes without an event. */
 const POLL_MS = 60_000;
 
-const digestOf = (subject: EntrySubject): string =>
-  createHash('sha256')
-    .update(
-      JSON.stringify(subject, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
-    )
-    .digest('base64url');
 const isFailure = (value: About | ConnectorFailure | null): value is ConnectorFailure =>
   value !== null && 'kind' in value;
 
-/** Brings the entries of one connector to what the feed of changes says, one request at a time, until `close`. */
+/**
+ * Brings the entries of one connector to what the feed of changes says, until `close`. Several entries are under way while the
+ * system takes them, one after the start and after a failure, so that an outage leaves few of them in doubt.
+ */
 export class EntryKeeper {
   readonly #row: ConnectorRow;
   readonly #session: ConnectorSession;
+  readonly #about: AboutParts;
   readonly #entries: ConnectorEntries;
   readonly #abilities: Abilities;
   readonly #deps: KeeperDeps;
   readonly #loop: DeliveryLoop;
   readonly #attacher: Attacher | null;
+  /** Most entries under way; a request of another rank always has room. */
+  readonly #most: number;
   #position: Pick<ConnectorRow, 'cursor' | 'doubt_ms'>;
   #resumed = false;
+  /** When the feed has to be read next. */
+  #readAt = 0;
   #away: Away | null = null;
+  /** Entries that may be under way now. */
+  #room = 1;
+  readonly #underWay = new Map<number, Promise<void>>();
+  /** What an entry under way threw, for the loop. */
+  #thrown: { readonly error: unknown } | null = null;
 
-  constructor(row: ConnectorRow, session: ConnectorSession, entries: ConnectorEntries, deps: KeeperDeps) {
+  constructor(row: ConnectorRow, session: ConnectorSession, entries: ConnectorEntries, deps: KeeperOptions) {
     this.#row = row;
     this.#session = session;
+    this.#about = { ...deps, connector: row.id, session, entries };
     this.#entries = entries;
     this.#abilities = {
       once: entries.once,
@@ -91,10 +91,13 @@ export class EntryKeeper {
       settle_seconds: entries.settle_seconds,
     };
     this.#deps = deps;
+    // One upload of a recording is under way beside the entries.
+    this.#most = Math.max(1, deps.at_once - (session.attachments === null ? 1 : 2));
     this.#position = { cursor: row.cursor, doubt_ms: row.doubt_ms };
     const { clock, log } = deps;
     this.#loop = new DeliveryLoop({
       step: () => this.#step(),
+      end: async () => void (await Promise.all(this.#underWay.values())),
       trouble: (error) => log.warn({ connector: row.id, error: messageOf(error) }, 'a connector waits'),
       clock,
     });
@@ -117,6 +120,7 @@ export class EntryKeeper {
   }
   /** Reads feed and ledger now. */
   wake(): void {
+    this.#readAt = 0;
     this.#loop.wake();
     this.#attacher?.wake();
   }
@@ -131,14 +135,42 @@ export class EntryKeeper {
 
   async #step(): Promise<void> {
     const { store, clock } = this.#deps;
+    if (this.#thrown !== null) {
+      const { error } = this.#thrown;
+      this.#thrown = null;
+      throw error;
+    }
     if (!this.#resumed) await this.#resume();
-    await this.#follow();
+    const now = clock.now();
+    // A later time than the longest interval means that the clock was set back.
+    if (now >= this.#readAt || this.#readAt - now > POLL_MS) {
+      this.#readAt = now + POLL_MS;
+      await this.#follow().catch((error: unknown) => {
+        this.#readAt = 0;
+        throw error;
+      });
+    }
     if (this.#away !== null && !(await this.#isBack(this.#away))) return;
-    const due = await store.due(this.#row.id, 'entry', clock.now());
+    const underWay = this.#underWay.size;
+    const due =
+      underWay < this.#room
+        ? await store.due(this.#row.id, 'entry', clock.now(), underWay + this.#room)
+        : null;
     if (this.#loop.closed) return;
-    if (typeof due === 'object' && due !== null) return this.#handle(due);
-    const ms = due === null ? POLL_MS : Math.min(POLL_MS, due - clock.now());
-    await this.#loop.rest((signal) => clock.sleep(ms, signal));
+    for (const row of due?.rows ?? []) if (this.#underWay.size < this.#room) this.#begin(row);
+    const next = Math.min(this.#readAt, due?.next_at ?? Infinity);
+    await this.#loop.rest((signal) => clock.sleep(Math.max(0, next - clock.now()), signal));
+  }
+  /** Begins with an entry; its end wakes the loop. */
+  #begin(row: Entry): void {
+    if (this.#underWay.has(row.id)) return;
+    const work = this.#handle(row)
+      .catch((error: unknown) => void (this.#thrown = { error }))
+      .then(() => {
+        this.#underWay.delete(row.id);
+        this.#loop.wake();
+      });
+    this.#underWay.set(row.id, work);
   }
   /** Marks entries in doubt whose request had no stored result when the service ended. */
   async #resume(): Promise<void> {
@@ -218,10 +250,15 @@ export class EntryKeeper {
       this.#attacher?.wake();
       return true;
     }
-    this.#leave(checked);
+    this.#stayAway(checked);
     return false;
   }
-  #leave({ kind, words, retry_after_seconds }: ConnectorFailure): void {
+  /** Of several entries under way the first failure decides. */
+  #leave(failure: ConnectorFailure): void {
+    this.#room = 1;
+    if (this.#away === null) this.#stayAway(failure);
+  }
+  #stayAway({ kind, words, retry_after_seconds }: ConnectorFailure): void {
     const now = this.#deps.clock.now();
     const failures = (this.#away?.failures ?? 0) + 1;
     const step = Math.min(failures, AWAY_SECONDS.length);
@@ -243,7 +280,7 @@ export class EntryKeeper {
       await this.#put(row, (now) => ledger.uncertain(now, words));
       return;
     }
-    const about = await this.#about(row);
+    const about = await aboutOf(row, this.#about, this.#loop.broken);
     if (this.#loop.closed) return;
     if (isFailure(about)) return this.#failed(row, about);
     await this.#attacher?.want(row, about?.words === null ? about.conversation : null);
@@ -307,8 +344,9 @@ export class EntryKeeper {
       { clock, log, signal: this.#loop.broken },
     );
     this.#attacher?.wake();
-    if (outcome.kind === 'done') this.#away = null;
-    else if (outcome.kind !== 'refused' && !this.#loop.broken.aborted) this.#leave(outcome);
+    if (outcome.kind === 'done') {
+      if (this.#away === null) this.#room = this.#most;
+    } else if (outcome.kind !== 'refused' && !this.#loop.broken.aborted) this.#leave(outcome);
   }
   async #request({ task, remote_id }: Entry, subject: EntrySubject): Promise<Outcome> {
     const signal = this.#loop.broken;
@@ -322,61 +360,4 @@ export class EntryKeeper {
         : await this.#entries.update(remote_id!, subject, signal);
     return result.kind === 'done' ? { kind: 'done', id: result.value?.id ?? remote_id } : result;
   }
-
-  /** What the entry is about now; null where the conversation is gone or was merged. */
-  async #about(row: Entry): Promise<About | ConnectorFailure | null> {
-    const { feed, people, publicUrl } = this.#deps;
-    const conversation = await feed.one(row.conversation);
-    if (conversation === null || conversation.id !== row.conversation) return null;
-    const call = callOf(conversation, publicUrl, (extension) => people.person(extension));
-    const customer = await this.#customerOf(row, numberOf(conversation));
-    if (customer !== null && 'words' in customer) return customer;
-    const person = people.person(handledBy(conversation, this.#entries.handled_by));
-    const user =
-      person === null ? null : await people.userOf(this.#row.id, this.#session, person, this.#loop.broken);
-    const subject: EntrySubject = {
-      call,
-      ...(customer && { customer }),
-      ...(user && { user }),
-      ...(person && { person }),
-    };
-    const words =
-      row.wanted === 0
-        ? (row.words ?? 'it needs no entry')
-        : !this.#entries.wanted(subject)
-          ? 'the file makes no entry of such a call'
-          : customer === null && this.#session.lookup !== null
-            ? this.#entries.matches === 'none'
-              ? 'not exactly one customer with this number is known there'
-              : 'no customer with this number is known there'
-            : null;
-    return { subject, conversation, change: conversation.change, hash: digestOf(subject), words };
-  }
-  /** The customer of the entry: the one that it has, else the first with the number. */
-  async #customerOf(row: Entry, number: string): Promise<ConnectorCustomer | ConnectorFailure | null> {
-    const { lookup } = this.#session;
-    if (lookup === null || !number.startsWith('+')) return null;
-    const found = await lookup(number, this.#loop.broken);
-    if (found.kind !== 'done') return found;
-    const known = found.value.find(({ id }) => id === row.customer_id);
-    if (known !== undefined) return known;
-    if (row.customer_id === null) return chosenOf(found.value, this.#entries.matches);
-    return { ...NO_CUSTOMER, id: row.customer_id };
-  }
-}
-/** The customer of a new entry where the system has these with the number. */
-function chosenOf(
-  found: readonly ConnectorCustomer[],
-  rule: ConnectorEntries['matches'],
-): ConnectorCustomer | null {
-  if (rule === 'none' && found.length > 1) return null;
-  const company = rule === 'company' ? found.find(({ kind }) => kind === 'company') : undefined;
-  return company ?? found[0] ?? null;
-}
-/** For a deleted conversation, whose entry can still be removed or searched for. */
-function emptySubject({ conversation, customer_id }: Entry): EntrySubject {
-  return {
-    call: { ...NO_CALL, id: conversation },
-    ...(customer_id !== null && { customer: { ...NO_CUSTOMER, id: customer_id } }),
-  };
 }

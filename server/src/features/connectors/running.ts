@@ -106,7 +106,7 @@ export async function openRunning(row: ConnectorRow, deps: OpenDeps): Promise<Ru
     );
     const keeper =
       row.enabled && session.entry !== null
-        ? new EntryKeeper(row, session, session.entry, { ...deps, log })
+        ? new EntryKeeper(row, session, session.entry, { ...deps, log, at_once: limits.at_once })
         : null;
     const syncer =
       row.enabled && session.sync !== null

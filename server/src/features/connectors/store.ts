@@ -1,6 +1,7 @@
 import type { Insertable, Kysely, Selectable, Transaction } from 'kysely';
 import type { EntryState } from '@offhook/contract/connectors.ts';
 import type { Store } from '../../ports/store.ts';
+import { batched } from './batched.ts';
 import type { Entry, NewEntry } from './ledger.ts';
 import { migrations } from './tables.ts';
 import type { ConnectorsTable, Tables } from './tables.ts';
@@ -132,10 +133,78 @@ function settingsIn(db: Kysely<Tables>, change: Change) {
   };
 }
 
+type Decide = (row: Entry) => Entry | null;
+interface Decision {
+  readonly id: number;
+  readonly decide: Decide;
+}
+const put = (trx: Transaction<Tables>, { id, ...row }: Entry) =>
+  trx.updateTable('connector_entries').set(row).where('id', '=', id).execute();
+/** Stores what becomes of rows, in order; what each is then, undefined for a deleted one, and whether it was changed. */
+async function decideAll(
+  trx: Transaction<Tables>,
+  all: readonly Decision[],
+): Promise<{ readonly row: Entry | undefined; readonly changed: boolean }[]> {
+  const ids = all.map(({ id }) => id);
+  const found = await trx.selectFrom('connector_entries').selectAll().where('id', 'in', ids).execute();
+  const rows = new Map<number, Entry>(found.map((row) => [row.id, row]));
+  const decided: { row: Entry | undefined; changed: boolean }[] = [];
+  for (const { id, decide } of all) {
+    const row = rows.get(id);
+    const next = row === undefined ? null : decide(row);
+    if (next !== null) {
+      await put(trx, next);
+      rows.set(id, next);
+    }
+    decided.push({ row: next ?? row, changed: next !== null });
+  }
+  return decided;
+}
+/** Rows of one state, those that are due first, first. */
+function rowsIn(
+  db: Kysely<Tables>,
+  connector: number,
+  what: LedgerKind,
+  state: EntryState,
+  after: number,
+  limit: number,
+): Promise<Entry[]> {
+  let rows = db
+    .selectFrom('connector_entries as row')
+    .where('connector', '=', connector)
+    .where('state', '=', state)
+    .where('next_at', '>', after)
+    .where('recording', OF_KIND[what], '')
+    .orderBy('next_at')
+    .orderBy('id')
+    .limit(limit);
+  if (what === 'recording')
+    rows = rows.where((e) =>
+      e.exists(
+        e
+          .selectFrom('connector_entries as entry')
+          .select('entry.id')
+          .whereRef('entry.connector', '=', 'row.connector')
+          .whereRef('entry.conversation', '=', 'row.conversation')
+          .where('entry.recording', '=', '')
+          .where('entry.remote_id', 'is not', null),
+      ),
+    );
+  return rows.selectAll().execute();
+}
 /** The rows of the ledger. */
 function ledgerIn(db: Kysely<Tables>, change: Change) {
-  const put = (trx: Transaction<Tables>, { id, ...row }: Entry) =>
-    trx.updateTable('connector_entries').set(row).where('id', '=', id).execute();
+  const together = batched((all: readonly Decision[]) =>
+    change(async (trx) => (await decideAll(trx, all)).map(({ row }) => row)),
+  );
+  const decideRow = (id: number, decide: Decide, also?: Also): Promise<Entry | undefined> =>
+    also === undefined
+      ? together({ id, decide })
+      : change(async (trx) => {
+          const [entry] = await decideAll(trx, [{ id, decide }]);
+          if (entry?.changed) await also(untyped(trx), id);
+          return entry?.row;
+        });
   const set = (trx: Transaction<Tables>, row: Entry | NewEntry) =>
     'id' in row ? put(trx, row) : trx.insertInto('connector_entries').values(row).execute();
   return {
@@ -161,36 +230,13 @@ function ledgerIn(db: Kysely<Tables>, change: Change) {
         await trx.updateTable('connectors').set(position).where('id', '=', connector).execute();
       }),
     /** Replaces a row by the result of `decide`; null leaves it. Undefined for a deleted row. */
-    decide: (id: number, decide: (row: Entry) => Entry | null, also?: Also): Promise<Entry | undefined> =>
-      change(async (trx) => {
-        const row = await trx
-          .selectFrom('connector_entries')
-          .selectAll()
-          .where('id', '=', id)
-          .executeTakeFirst();
-        const next = row === undefined ? null : decide(row);
-        if (next === null) return row;
-        await put(trx, next);
-        await also?.(untyped(trx), id);
-        return next;
-      }),
+    decide: decideRow,
     /** As `decide`, where the row is as it was read; null where it was changed meanwhile. */
     decideAs: async (read: Entry, decide: (row: Entry) => Entry, also?: Also): Promise<Entry | null> => {
       let done: Entry | null = null;
-      await change(async (trx) => {
-        const rows = trx.selectFrom('connector_entries').selectAll();
-        const row = await rows.where('id', '=', read.id).executeTakeFirst();
-        if (
-          row?.state !== read.state ||
-          row.wanted_change !== read.wanted_change ||
-          row.wanted !== read.wanted
-        )
-          return;
-        const next = decide(row);
-        await put(trx, next);
-        await also?.(untyped(trx), read.id);
-        done = next;
-      });
+      const isSame = (row: Entry): boolean =>
+        row.state === read.state && row.wanted_change === read.wanted_change && row.wanted === read.wanted;
+      await decideRow(read.id, (row) => (done = isSame(row) ? decide(row) : null), also);
       return done;
     },
     /** Commits what `decide` makes of the rows of the recordings of a conversation. */
@@ -210,37 +256,28 @@ function ledgerIn(db: Kysely<Tables>, change: Change) {
         for (const row of decide(rows)) await set(trx, row);
       }),
     /**
-     * The first row that is due, else the time at which the next one is; null where none waits. A recording waits for its
-     * entry without being due.
+     * The first rows that are due, at most `most`. `next_at`: when the one after them is due; null where none waits or `rows`
+     * are as many as `most`. A recording waits for its entry without being due.
      */
-    async due(connector: number, what: LedgerKind, now: number): Promise<Entry | number | null> {
-      let waiting = db
-        .selectFrom('connector_entries as row')
-        .where('connector', '=', connector)
-        .where('state', 'in', ['waiting', 'unknown'])
-        .where('recording', OF_KIND[what], '')
-        .orderBy('next_at')
-        .orderBy('id')
-        .limit(1);
-      if (what === 'recording')
-        waiting = waiting.where((e) =>
-          e.exists(
-            e
-              .selectFrom('connector_entries as entry')
-              .select('entry.id')
-              .whereRef('entry.connector', '=', 'row.connector')
-              .whereRef('entry.conversation', '=', 'row.conversation')
-              .where('entry.recording', '=', '')
-              .where('entry.remote_id', 'is not', null),
-          ),
-        );
-      const first = await waiting.selectAll().executeTakeFirst();
-      if (first === undefined || first.next_at <= now) return first ?? null;
-      const back = await waiting
-        .selectAll()
-        .where('next_at', '>', now + CLOCK_BACK_MS)
-        .executeTakeFirst();
-      return back ?? first.next_at;
+    async due(
+      connector: number,
+      what: LedgerKind,
+      now: number,
+      most: number,
+    ): Promise<{ readonly rows: readonly Entry[]; readonly next_at: number | null }> {
+      // One state after the other by its index: together they would be sorted, all of a backlog.
+      const found = async (after: number, limit: number): Promise<Entry[]> => {
+        const waiting = await rowsIn(db, connector, what, 'waiting', after, limit);
+        const unknown = await rowsIn(db, connector, what, 'unknown', after, limit);
+        return [...waiting, ...unknown]
+          .toSorted((a, b) => a.next_at - b.next_at || a.id - b.id)
+          .slice(0, limit);
+      };
+      const first = await found(-1, most);
+      const rows = first.filter(({ next_at }) => next_at <= now);
+      const next_at = first.find((row) => row.next_at > now)?.next_at ?? null;
+      if (rows.length > 0 || next_at === null) return { rows, next_at };
+      return { rows: await found(now + CLOCK_BACK_MS, most), next_at };
     },
     sending: (connector: number, what: LedgerKind): Promise<Entry[]> =>
       db

@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto';
+import type { Conversation } from '@offhook/contract/conversations.ts';
+import type { ConversationFeed } from '../../ports/conversations.ts';
+import { NO_CALL, callOf, handledBy, numberOf } from './call-of.ts';
+import { NO_CUSTOMER } from './format/customers.ts';
+import type { ConnectorCustomer } from './format/customers.ts';
+import type { ConnectorFailure } from './format/requests.ts';
+import type { ConnectorEntries, ConnectorSession, EntrySubject } from './format/session.ts';
+import type { Entry } from './ledger.ts';
+import type { Directory } from './people.ts';
+
+/** Current content of an entry; `words`: reason why the conversation needs none. */
+export interface About {
+  readonly subject: EntrySubject;
+  readonly conversation: Conversation;
+  readonly change: number;
+  readonly hash: string;
+  readonly words: string | null;
+}
+export interface AboutParts {
+  readonly connector: number;
+  readonly session: ConnectorSession;
+  readonly entries: ConnectorEntries;
+  readonly feed: Pick<ConversationFeed, 'one'>;
+  readonly people: Directory;
+  readonly publicUrl: string;
+}
+
+const digestOf = (subject: EntrySubject): string =>
+  createHash('sha256')
+    .update(
+      JSON.stringify(subject, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
+    )
+    .digest('base64url');
+
+/** What an entry is about now; null where the conversation is gone or was merged. */
+export async function aboutOf(
+  row: Entry,
+  parts: AboutParts,
+  signal: AbortSignal,
+): Promise<About | ConnectorFailure | null> {
+  const { connector, session, entries, feed, people, publicUrl } = parts;
+  const conversation = await feed.one(row.conversation);
+  if (conversation === null || conversation.id !== row.conversation) return null;
+  const call = callOf(conversation, publicUrl, (extension) => people.person(extension));
+  const customer = await customerOf(row, numberOf(conversation), parts, signal);
+  if (customer !== null && 'words' in customer) return customer;
+  const person = people.person(handledBy(conversation, entries.handled_by));
+  const user = person === null ? null : await people.userOf(connector, session, person, signal);
+  const subject: EntrySubject = {
+    call,
+    ...(customer && { customer }),
+    ...(user && { user }),
+    ...(person && { person }),
+  };
+  const words =
+    row.wanted === 0
+      ? (row.words ?? 'it needs no entry')
+      : !entries.wanted(subject)
+        ? 'the file makes no entry of such a call'
+        : customer === null && session.lookup !== null
+          ? entries.matches === 'none'
+            ? 'not exactly one customer with this number is known there'
+            : 'no customer with this number is known there'
+          : null;
+  return { subject, conversation, change: conversation.change, hash: digestOf(subject), words };
+}
+/** The customer of the entry: the one that it has, else the first with the number. */
+async function customerOf(
+  row: Entry,
+  number: string,
+  { session: { lookup }, entries }: AboutParts,
+  signal: AbortSignal,
+): Promise<ConnectorCustomer | ConnectorFailure | null> {
+  if (lookup === null || !number.startsWith('+')) return null;
+  const found = await lookup(number, signal);
+  if (found.kind !== 'done') return found;
+  const known = found.value.find(({ id }) => id === row.customer_id);
+  if (known !== undefined) return known;
+  if (row.customer_id === null) return chosenOf(found.value, entries.matches);
+  return { ...NO_CUSTOMER, id: row.customer_id };
+}
+/** The customer of a new entry where the system has these with the number. */
+function chosenOf(
+  found: readonly ConnectorCustomer[],
+  rule: ConnectorEntries['matches'],
+): ConnectorCustomer | null {
+  if (rule === 'none' && found.length > 1) return null;
+  const company = rule === 'company' ? found.find(({ kind }) => kind === 'company') : undefined;
+  return company ?? found[0] ?? null;
+}
+/** For a deleted conversation, whose entry can still be removed or searched for. */
+export function emptySubject({ conversation, customer_id }: Entry): EntrySubject {
+  return {
+    call: { ...NO_CALL, id: conversation },
+    ...(customer_id !== null && { customer: { ...NO_CUSTOMER, id: customer_id } }),
+  };
+}
