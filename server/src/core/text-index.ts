@@ -105,11 +105,6 @@ async function contains<T>(
       where text like ${likeLiteral(text)} escape '\\' ${within} limit ${limit}`.execute(db),
   );
 }
-/** The first `limit` of these ids below `before`, newest first. */
-export function newestOf(all: readonly number[], before: number, limit: number): Block {
-  const below = all.filter((id) => id < before).toSorted((a, b) => b - a);
-  return { ids: below.slice(0, limit), next: below.length > limit ? below[limit - 1]! : null };
-}
 /** A part of a search; `next` is the id below which it continues, null at its end. */
 export interface Block {
   readonly ids: readonly number[];

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { digitsOf, fold } from '@offhook/contract/search.ts';
-import { isSqlite, newestOf, newestWith } from '../../core/text-index.ts';
+import { isSqlite, newestWith } from '../../core/text-index.ts';
 import type { Block } from '../../core/text-index.ts';
 import type { Page } from './reads.ts';
 import { NEWEST, rowOf, seenBy } from './rows.ts';
@@ -11,8 +11,8 @@ import type { Tables } from './tables.ts';
 const AT_ONCE = 256;
 /** The beginning of a number in E.164. */
 const BEGINNING = /^\+\d{3,32}$/;
-/** Limit of matches of a beginning that are all read and sorted; with more of them the text index finds the newest quickly. */
-const FEW = 256;
+/** Limit of matches of a beginning that are all sorted; with more of them the text index finds the newest quickly. */
+const FEW = 8_192;
 /** Limit of reads per page of a search. */
 const MOST_READS = 8;
 
@@ -37,35 +37,46 @@ export function searchIn(db: Kysely<Tables>) {
       .execute();
     return rows.map(rowOf);
   }
-  /**
-   * Ids of all customers with a number that begins so; null where they are many. The text index would walk every number of
-   * the country, because each has the first three characters.
-   */
-  async function beginningWith(digits: string): Promise<readonly number[] | null> {
-    if (!isSqlite(db)) return null;
-    const rows = await db
+  const begins = (digits: string) =>
+    db
       .selectFrom('customer_numbers')
-      .select('customer_id')
       .where('key', '>=', digits)
       // The character after the digits.
-      .where('key', '<', `${digits}:`)
-      .limit(FEW)
+      .where('key', '<', `${digits}:`);
+  /**
+   * Whether few enough numbers begin so that all of them are sorted for a page. The text index would walk the numbers of the
+   * country from the newest until it has a page, because each has the first three characters.
+   */
+  async function isRare(digits: string): Promise<boolean> {
+    if (!isSqlite(db)) return false;
+    const beyond = begins(digits).select('customer_id').orderBy('key').limit(1).offset(FEW);
+    return (await beyond.executeTakeFirst()) === undefined;
+  }
+  /** Ids below `before` of customers with a number that begins so, newest first, at most `most`. */
+  async function beginningWith(digits: string, before: number, most: number): Promise<Block> {
+    const rows = await begins(digits)
+      .select('customer_id')
+      .distinct()
+      .where('customer_id', '<', before)
+      .orderBy('customer_id', 'desc')
+      .limit(most)
       .execute();
-    return rows.length === FEW ? null : [...new Set(rows.map(({ customer_id }) => customer_id))];
+    const ids = rows.map(({ customer_id }) => customer_id);
+    return { ids, next: ids.length < most ? null : ids.at(-1)! };
   }
   return {
     /** Customers that this person sees with every word of `q`, newest first. A page may be short before the end. */
     async search(person: number, q: string, before: number | null, limit: number): Promise<Page> {
       const words = wordsOf(q);
-      const few = words.length === 1 && BEGINNING.test(words[0]!) ? await beginningWith(words[0]!) : null;
+      const [first = ''] = words;
+      const isNumber = words.length === 1 && BEGINNING.test(first) && (await isRare(first));
       const rows: CustomerRow[] = [];
       let next: number | null = before ?? NEWEST;
       for (let reads = 0; next !== null && reads < MOST_READS && rows.length <= limit; reads += 1) {
         const most = reads === 0 ? limit + 1 : AT_ONCE;
-        const block: Block =
-          few === null
-            ? await newestWith(db, 'customer_texts', words, next, most)
-            : newestOf(few, next, most);
+        const block: Block = isNumber
+          ? await beginningWith(first, next, most)
+          : await newestWith(db, 'customer_texts', words, next, most);
         rows.push(...(await read(block.ids, person)));
         next = block.next;
       }
