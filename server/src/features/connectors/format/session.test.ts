@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openForTest, startSystem } from '../../../../test/support/connector-rig.ts';
+import { fileOf, openForTest, startSystem } from '../../../../test/support/connector-rig.ts';
 import type { AskedOfSystem, SystemAnswer } from '../../../../test/support/connector-rig.ts';
-import { laterCursor } from './session.ts';
+import { systemClock } from '../../../core/clock.ts';
+import { laterCursor, openConnector } from './session.ts';
 import { SAMPLE_CALL } from './verbs.ts';
 
 const FILE = `
@@ -232,6 +233,39 @@ test('connector - a sync reads page after page with those that are gone', async 
     system.asked.map(({ path }) => path),
     ['/people', '/people?since=2026-01-01&page=2'],
   );
+});
+
+test('connector - a page of 5,000 rows that lack most fields leaves other work its turns', async () => {
+  const people = Array.from({ length: 5_000 }, (_, id) => ({ id, name: `Person ${id}` }));
+  const body = Buffer.from(JSON.stringify({ people }));
+  const session = openConnector(
+    fileOf(FILE),
+    { address: 'https://crm.example', token: SECRET },
+    {
+      send: () =>
+        Promise.resolve({
+          kind: 'answered',
+          status: 200,
+          error: null,
+          body,
+          whole: true,
+          retry_after_seconds: null,
+          latency_ms: 0,
+        }),
+      clock: systemClock,
+    },
+  );
+  let turns = 0;
+  let over = false;
+  const count = (): void => {
+    turns += 1;
+    if (!over) setImmediate(count);
+  };
+  setImmediate(count);
+  const read = await session.sync!({ cursor: null, page: null }, new AbortController().signal);
+  over = true;
+  assert.ok(read.kind === 'done' && read.value.customers.length === 5_000);
+  assert.ok(turns >= 30, `${turns} turns`);
 });
 
 test('connector - each kind of failure: lies, limits, HTML, redirects, 50 MB, silence', async (t) => {

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Send } from '../../../outbound/json.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { Attachments } from './attachments.ts';
@@ -32,6 +33,8 @@ export type {
 /** Limits of rows that are read of one answer. */
 const MAX_FOUND = 50;
 const MAX_ROWS = 5_000;
+/** Rows that are read in one turn of the event loop. */
+const ROWS_AT_ONCE = 250;
 
 export interface PushReply {
   readonly reject: boolean;
@@ -115,6 +118,14 @@ export function laterCursor(a: string | null, b: string): string {
 }
 const rowsOf = (value: unknown, most: number): readonly unknown[] =>
   Array.isArray(value) ? value.slice(0, most) : [];
+
+/** The rows, with other work of the service between some of them: a field that a row lacks costs 10 microseconds. */
+async function* inTurns(rows: readonly unknown[]): AsyncGenerator<unknown, void, void> {
+  for (const [at, row] of rows.entries()) {
+    if (at % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) await turn();
+    yield row;
+  }
+}
 
 /** Opens a connector; throws where a setting is missing or the base is no address. */
 export function openConnector(
@@ -216,13 +227,16 @@ class Session implements ConnectorSession {
   ): Promise<ConnectorResult<readonly ConnectorCustomer[]>> {
     const answered = await this.#requester.ask(verb, search, scope, signal, true);
     if (!isDone(answered)) return failureOf(answered);
-    return done(
-      this.#customers(search, rowsOf(search.rows({ ...scope, answer: answered.value }), MAX_FOUND), scope),
-    );
+    const rows = rowsOf(search.rows({ ...scope, answer: answered.value }), MAX_FOUND);
+    return done(await this.#customers(search, rows, scope));
   }
-  #customers(search: CompiledSearch, rows: readonly unknown[], scope: Scope): ConnectorCustomer[] {
+  async #customers(
+    search: CompiledSearch,
+    rows: readonly unknown[],
+    scope: Scope,
+  ): Promise<ConnectorCustomer[]> {
     const byId = new Map<string, ConnectorCustomer>();
-    for (const row of rows) {
+    for await (const row of inTurns(rows)) {
       if (search.when && search.when({ ...scope, row }) !== true) continue;
       const customer = customerOf(search.customer, row, scope);
       if (customer === null) continue;
@@ -258,14 +272,14 @@ class Session implements ConnectorSession {
     const answered = await this.#requester.ask('users', users, this.#scope, signal, true);
     if (!isDone(answered)) return failureOf(answered);
     const rows = rowsOf(users.rows({ ...this.#scope, answer: answered.value }), MAX_ROWS);
-    return done(
-      rows.flatMap((row) => {
-        const of = { ...this.#scope, row };
-        const id = text(users.id(of));
-        if (id === null || (users.when && users.when(of) !== true)) return [];
-        return [{ id, email: text(users.email?.(of)), name: text(users.name?.(of)) }];
-      }),
-    );
+    const listed: ConnectorUser[] = [];
+    for await (const row of inTurns(rows)) {
+      const of = { ...this.#scope, row };
+      const id = text(users.id(of));
+      if (id === null || (users.when && users.when(of) !== true)) continue;
+      listed.push({ id, email: text(users.email?.(of)), name: text(users.name?.(of)) });
+    }
+    return done(listed);
   }
   pop(call: CallView, customer: ConnectorCustomer): string | null | undefined {
     const { pop } = this.#file;
@@ -311,22 +325,29 @@ class Session implements ConnectorSession {
     const answered = await this.#requester.ask('sync', sync, scope, signal, true);
     if (!isDone(answered)) return failureOf(answered);
     const rows = rowsOf(sync.rows({ ...scope, answer: answered.value }), MAX_ROWS);
-    const isGone = (row: unknown): boolean => sync.gone?.({ ...scope, row }) === true;
     const nextPage = (): unknown => {
       const { page, pages } = sync;
       if (pages === undefined) return page?.({ ...scope, answer: answered.value }) ?? null;
       return rows.length < pages.full ? null : Number(scope.page) + pages.step;
     };
-    const cursors = rows.flatMap((row) => text(sync.cursor?.({ ...scope, row })) ?? []);
+    const kept: unknown[] = [];
+    const gone: string[] = [];
+    let cursor: string | null = null;
+    for await (const row of inTurns(rows)) {
+      const of = { ...scope, row };
+      const at = text(sync.cursor?.(of));
+      if (at !== null) cursor = laterCursor(cursor, at);
+      if (sync.gone?.(of) !== true) kept.push(row);
+      else {
+        const id = text(sync.customer.id?.(of));
+        if (id !== null) gone.push(id);
+      }
+    }
     return done({
-      customers: this.#customers(
-        sync,
-        rows.filter((row) => !isGone(row)),
-        scope,
-      ),
-      gone: rows.filter(isGone).flatMap((row) => text(sync.customer.id?.({ ...scope, row })) ?? []),
+      customers: await this.#customers(sync, kept, scope),
+      gone,
       page: nextPage(),
-      cursor: cursors.reduce<string | null>((last, one) => laterCursor(last, one), null),
+      cursor,
     });
   }
 }
