@@ -174,8 +174,11 @@ export function settled(
     return { ...told, state: 'waiting', attempts: row.attempts - 1, next_at: now };
   if (outcome.kind === 'unsent') return later(told, outcome.retry_after_seconds, { now, chance });
   if (task !== 'create') return later(told, null, { now, chance });
-  const settle = Math.max(abilities.settle_seconds, ENTRY_RETRY_SECONDS[0]) * 1_000;
-  return inDoubt(told, abilities.once, outcome.words, now + settle);
+  const { once, settle_seconds } = abilities;
+  const settle = Math.max(settle_seconds, ENTRY_RETRY_SECONDS[0]) * 1_000;
+  if (once === 'find') return inDoubt(told, once, outcome.words, now + settle);
+  const delay = retryDelay(ENTRY_RETRY_SECONDS, row.attempts, null, chance);
+  return inDoubt(told, delay === null ? 'ledger' : once, outcome.words, now + Math.max(settle, delay ?? 0));
 }
 const afterRemoval = (row: Entry, now: number): Entry =>
   row.wanted === 1

@@ -44,6 +44,9 @@ export interface ConnectorEntries {
   /** The entry of a conversation after its create had an unknown result; null where there is none. */
   find(subject: EntrySubject, signal: AbortSignal): Promise<ConnectorResult<EntryDone | null>>;
 }
+/** Longest id of an entry that is kept, as the one that a person names. */
+const MAX_ID = 300;
+const TOO_LONG = `the id of the entry has more than ${MAX_ID} characters`;
 export const text = (value: unknown): string | null =>
   (typeof value === 'string' && value !== '') || typeof value === 'number' ? String(value) : null;
 export const done = <T>(value: T): { readonly kind: 'done'; readonly value: T } => ({ kind: 'done', value });
@@ -117,9 +120,8 @@ export class Entries implements ConnectorEntries {
     }
     const id = text(create.id?.({ ...scope, answer: answered.value }));
     // An entry without an id can never be updated, so it must be found, or checked by a person.
-    return id === null
-      ? failure('unknown', 'the answer holds no id of the entry')
-      : done({ id, existed: false });
+    if (id === null) return failure('unknown', 'the answer holds no id of the entry');
+    return id.length > MAX_ID ? failure('unknown', TOO_LONG) : done({ id, existed: false });
   }
   async update(id: string, subject: EntrySubject, signal: AbortSignal): Promise<ConnectorResult<EntryDone>> {
     const { update } = this.#entry;
@@ -127,7 +129,8 @@ export class Entries implements ConnectorEntries {
     const scope = { ...scopeOf(this.#scope, subject), entry: { id } };
     const answered = await this.#requester.ask('entry.update', update, scope, signal, true);
     if (!isDone(answered)) return failureOf(answered);
-    return done({ id: text(update.id?.({ ...scope, answer: answered.value })) ?? id, existed: true });
+    const next = text(update.id?.({ ...scope, answer: answered.value })) ?? id;
+    return next.length > MAX_ID ? failure('refused', TOO_LONG) : done({ id: next, existed: true });
   }
   async remove(id: string, subject: EntrySubject, signal: AbortSignal): Promise<ConnectorResult<null>> {
     const { remove } = this.#entry;
@@ -147,6 +150,7 @@ export class Entries implements ConnectorEntries {
     const answered = await this.#ask('entry.find', find, scope, signal);
     if (!isDone(answered)) return failureOf(answered);
     const id = text(find.id({ ...scope, answer: answered.value }));
+    if (id !== null && id.length > MAX_ID) return failure('refused', TOO_LONG);
     return done(id === null ? null : { id, existed: true });
   }
   #ask(verb: string, request: CompiledRequest, scope: Scope, signal: AbortSignal): Promise<Answered> {

@@ -46,6 +46,18 @@ sync:
 `;
 const SECRET = 'very-secret-token';
 const ANNA = { id: 7, name: 'Anna', phones: [{ number: '030 / 901820 ext. 4' }], owner: { id: 3 } };
+const CUSTOMER = {
+  id: '7',
+  kind: 'person',
+  name: 'Anna',
+  company: null,
+  numbers: [],
+  emails: [],
+  owner: null,
+  url: null,
+  blocked: false,
+  vip: false,
+} as const;
 async function rig(
   t: Parameters<typeof openForTest>[0],
   answer: (asked: AskedOfSystem) => SystemAnswer | null,
@@ -156,19 +168,7 @@ test('connector - an entry is made, updated, found and removed', async (t) => {
     return method === 'DELETE' ? { status: 404, json: {} } : { status: 204 };
   });
   const entry = session.entry!;
-  const customer = {
-    id: '7',
-    kind: 'person',
-    name: 'Anna',
-    company: null,
-    numbers: [],
-    emails: [],
-    owner: null,
-    url: null,
-    blocked: false,
-    vip: false,
-  } as const;
-  const subject = { call: SAMPLE_CALL, customer };
+  const subject = { call: SAMPLE_CALL, customer: CUSTOMER };
   assert.equal(entry.wanted(subject), true);
   assert.equal(entry.wanted({ call: { ...SAMPLE_CALL, direction: 'internal' } }), false);
   assert.deepEqual(await entry.create(subject, signal), {
@@ -190,6 +190,18 @@ test('connector - an entry is made, updated, found and removed', async (t) => {
     assert.equal((await entry.remove(id, subject, signal)).kind, 'refused', id);
   await entry.remove('a/../../x?y', subject, signal);
   assert.equal(system.asked.at(-1)!.path, '/notes/a%2F..%2F..%2Fx%3Fy');
+});
+
+test('connector - an id of an entry that is too long to be kept is a doubt, and no reason to send it again', async (t) => {
+  const id = 'x'.repeat(400);
+  const { session, signal } = await rig(t, () => ({ json: { id, notes: [{ id }] } }));
+  const subject = { call: SAMPLE_CALL, customer: CUSTOMER };
+  const words = 'the id of the entry has more than 300 characters';
+  for (const [result, kind] of [
+    [await session.entry!.create(subject, signal), 'unknown'],
+    [await session.entry!.find(subject, signal), 'refused'],
+  ] as const)
+    assert.deepEqual([result.kind, result.kind !== 'done' && result.words], [kind, words]);
 });
 
 test('connector - a push carries the event and reads the reply', async (t) => {

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ENTRY_RETRY_SECONDS, claimed, doubtOf, opened, settled } from './ledger.ts';
+import type { Entry } from './ledger.ts';
+
+test('connectors - a create that the system never answers well is sent later each time, and uncertain in the end', () => {
+  const change = {
+    connector: 1,
+    conversation: 'a:1',
+    recording: '',
+    change: 1,
+    wants: 'entry',
+    words: null,
+    doubtful: false,
+  } as const;
+  const abilities = { once: 'own_id', update: true, remove: true, settle_seconds: 0 } as const;
+  const outcome = { kind: 'unknown', status: 500, words: 'it broke', retry_after_seconds: null } as const;
+  let now = 1_000_000;
+  let row: Entry = { ...opened(change, now)!, id: 1 };
+  const delays: number[] = [];
+  while (row.state !== 'uncertain' && delays.length < 100) {
+    assert.ok(row.state === 'waiting' || doubtOf(row, abilities, now) === 'again', row.state);
+    row = settled(claimed(row, now), outcome, { change: 1, hash: '' }, abilities, { now, chance: 0.5 });
+    delays.push(row.next_at - now);
+    now = row.next_at;
+  }
+  assert.equal(delays.length, ENTRY_RETRY_SECONDS.length + 1);
+  assert.ok(
+    delays.every((ms, at) => at === 0 || ms > delays[at - 1]!),
+    delays.join(),
+  );
+  assert.match(row.words!, /it broke; look there before/);
+});
