@@ -36,7 +36,7 @@ export type PathFault = z.infer<typeof PathFault>;
 
 /** Parts of the sentence on a fault, for readers in other languages. */
 const Values = z
-  .record(z.string().regex(/^[a-z_]{1,20}$/), z.string().max(300))
+  .record(z.string().regex(/^[a-z_]{1,20}$/, 'not 1 to 20 of a-z _'), z.string().max(300))
   .refine((values) => Object.keys(values).length <= 10, 'more than ten values');
 export const PathFinding = z.object({
   way: PathWay,

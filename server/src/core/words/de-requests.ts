@@ -50,6 +50,7 @@ export const requests: Readonly<Record<string, string>> = {
   'not 12 hexadecimal digits': 'sind nicht 12 hexadezimale Ziffern',
   'not a language such as en, fr or pt_BR': 'ist keine Sprache wie en, fr oder pt_BR',
   'not 43 of A-Z a-z 0-9 _ -': 'sind nicht 43 Zeichen aus A-Z a-z 0-9 _ -',
+  'not 1 to 20 of a-z _': 'sind nicht 1 bis 20 Zeichen aus a-z _',
   'not 1 to 40 of 0-9 + * # a-z _ -': 'sind nicht 1 bis 40 Zeichen aus 0-9 + * # a-z _ -',
   'not 1 to 32 of 0-9 * #, with or without a + in front':
     'sind nicht 1 bis 32 Zeichen aus 0-9 * #, mit oder ohne + davor',

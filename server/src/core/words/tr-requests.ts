@@ -50,6 +50,7 @@ export const requests: Readonly<Record<string, string>> = {
   'not 12 hexadecimal digits': '12 onaltılık basamak değil',
   'not a language such as en, fr or pt_BR': 'en, fr veya pt_BR gibi bir dil değil',
   'not 43 of A-Z a-z 0-9 _ -': 'A-Z a-z 0-9 _ - karakterlerinden 43 tane değil',
+  'not 1 to 20 of a-z _': 'a-z _ arasından 1 ila 20 karakter değil',
   'not 1 to 40 of 0-9 + * # a-z _ -': '0-9 + * # a-z _ - karakterlerinden 1 ile 40 tane değil',
   'not 1 to 32 of 0-9 * #, with or without a + in front':
     'başında + olsun olmasın 0-9 * # karakterlerinden 1 ile 32 tane değil',
