@@ -51,6 +51,7 @@ async function rig(t: { after(work: () => Promise<void>): void }) {
     number: 'echo',
     try: ({ found, signal }) =>
       new Promise((resolve, reject) => {
+        if (signal.aborted) return resolve();
         signal.addEventListener('abort', () => resolve());
         runs.push({ found, signal, end: (error) => (error === undefined ? resolve() : reject(error)) });
       }),
