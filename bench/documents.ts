@@ -24,6 +24,10 @@ const TOPICS: Readonly<Record<string, { readonly title: string; readonly rows: r
     rows: ['P3', 'P4', 'P5', 'P6', 'P12', 'P13', 'P17', 'P21', 'LATENCY'],
   },
   api: { title: 'The API', rows: ['P7', 'P8', 'P11', 'P19'] },
+  edge: {
+    title: 'The edge: call limits, provisioning',
+    rows: ['P29', 'P30'],
+  },
   history: { title: 'The call history', rows: ['P9', 'P10', 'P14'] },
   integration: {
     title: 'Webhooks, phonebook, connectors, simulator',

@@ -35,11 +35,22 @@ export interface Exchange extends AsyncDisposable {
   stop(signal: 'SIGINT' | 'SIGUSR2'): Promise<void>;
   start(): Promise<void>;
 }
+export interface MoreOfSite {
+  /** Further settings. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Changes the data folder before the first start. */
+  readonly prepare?: (data: string) => Promise<void>;
+}
 /** `size` is the site's; by default the demo company. `spread` leaves the processes to the system's scheduler. */
-export async function startExchange(size?: SiteSize, spread = false): Promise<Exchange> {
+export async function startExchange(
+  size?: SiteSize,
+  spread = false,
+  { env: more = {}, prepare }: MoreOfSite = {},
+): Promise<Exchange> {
   const folder = temporaryFolder();
   const data = folder.path;
   if (size !== undefined) await fillSite(data, size);
+  await prepare?.(data);
   const [http, sip, rtp] = [await freePort(), await freePort(), await freeRange(MEDIA_PORTS)];
   const own = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('OFFHOOK_') || name === 'OFFHOOK_CACHE' || name === 'OFFHOOK_ASTERISK',
@@ -54,6 +65,7 @@ export async function startExchange(size?: SiteSize, spread = false): Promise<Ex
     OFFHOOK_SIP_LISTEN: `127.0.0.1:${sip}`,
     OFFHOOK_RTP_PORTS: `${rtp}-${rtp + MEDIA_PORTS - 1}`,
     OFFHOOK_SITE_ZONE: 'UTC',
+    ...more,
   };
   const base = `http://127.0.0.1:${http}`;
   let child: ChildProcess | undefined;

@@ -48,6 +48,8 @@ const ROWS: Readonly<Record<string, () => Promise<Row>>> = {
   P25: async () => (await import('./rows/connectors.ts')).p25(),
   P26: async () => (await import('./rows/connectors.ts')).p26(),
   P27: async () => (await import('./rows/simulator.ts')).p27(),
+  P29: async () => (await import('./rows/guard.ts')).p29(),
+  P30: async () => (await import('./rows/provisioning.ts')).p30(),
   C1: async () => (await import('./rows/console.ts')).c1(),
   C2: async () => (await import('./rows/console.ts')).c2(),
   C3: async () => (await import('./rows/console.ts')).c3(),

@@ -71,8 +71,11 @@ export async function fillSite(data: string, size: SiteSize): Promise<void> {
     const known = (await openObjects(store)).applied().of('extension');
     const ids = people.map((p) => known.get(p.extension)!.id);
     await store.transaction<SessionTables, void>(async (trx) => {
-      // The administrator of the empty site has id 1.
-      const everybody = [1, ...ids].map((person_id) => ({ person_id, password, changed_at: at }));
+      const everybody = [known.get('1001')!.id, ...ids].map((person_id) => ({
+        person_id,
+        password,
+        changed_at: at,
+      }));
       for (const rows of slices(everybody)) await trx.insertInto('credentials').values(rows).execute();
       const sessions = Array.from({ length: size.sessions ?? 0 }, (_, n) => ({
         id: n + 1,
