@@ -1,6 +1,6 @@
 /**
  * The client's side of DTLS 1.2 (RFC 6347) as far as the media keys of a call need it (RFC 5764): one suite and curve, both sides
- * prove a certificate that their SDP names by its fingerprint. It carries no data (docs/adr/0032).
+ * prove a certificate that their SDP names by its fingerprint. It carries no data (docs/adr/0033).
  */
 // The library of certificates needs this polyfill to be loaded before it.
 import 'reflect-metadata';
