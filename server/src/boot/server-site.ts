@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { openPostgresSiteLog } from '../adapters/postgres/site-log.ts';
 import { openPostgresStore } from '../adapters/postgres/store.ts';
-import { sqliteCopyPlace } from '../adapters/sqlite/journal-copy.ts';
+import { sqliteCopyFile } from '../adapters/sqlite/journal-copy.ts';
 import { randomBytes } from '../core/chance.ts';
 import { ServiceError, StartError, messageOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
@@ -57,10 +57,10 @@ export async function openOnServer(options: ServerSiteOptions, stack: AsyncDispo
   const state = begun ?? (await whenReachable(options, () => beginLog(siteLog, config.data)));
   const lease = keepLease(siteLog, state.term, options);
   stack.defer(() => lease.close());
-  const place = sqliteCopyPlace(path.join(config.data, 'journal.db'), { log, site });
+  const copyFile = sqliteCopyFile(path.join(config.data, 'journal.db'), { log, site });
   const journalStore = await whenReachable(options, async () => {
     const now = await siteLog.state();
-    return attachCopy({ siteLog, state: now?.term === state.term ? now : state, place, log });
+    return attachCopy({ siteLog, state: now?.term === state.term ? now : state, copyFile, log });
   });
   const record = createSiteRecord({ siteLog, term: state.term, copy: journalStore, log, lost: options.end });
   return { store, storeGaps: noStoreGaps, records: store, journalStore, record };
@@ -114,11 +114,11 @@ async function beginLog(siteLog: SiteLog, data: string): Promise<LogState> {
 }
 /** Takes the log for this data folder. Throws where another one has it. */
 export async function takeLog(siteLog: SiteLog, data: string): Promise<LogState> {
-  const holder = { id: await folderId(data), place: `${os.hostname()}:${path.resolve(data)}` };
+  const holder = { id: await folderId(data), location: `${os.hostname()}:${path.resolve(data)}` };
   const found = await siteLog.take(holder, LEASE_SECONDS);
   if (found.taken) return found.state;
   throw new Error(
-    `another Offhook (${found.by.place}) runs the site of this database; stop it, or give this one another database`,
+    `another Offhook (${found.by.location}) runs the site of this database; stop it, or give this one another database`,
   );
 }
 

@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import { openPostgresSiteLog } from '../adapters/postgres/site-log.ts';
 import { openPostgresStore } from '../adapters/postgres/store.ts';
-import { sqliteCopyPlace } from '../adapters/sqlite/journal-copy.ts';
+import { sqliteCopyFile } from '../adapters/sqlite/journal-copy.ts';
 import { openSqliteJournal } from '../adapters/sqlite/journal.ts';
 import { openSqliteStore } from '../adapters/sqlite/store.ts';
 import { silent } from '../core/log.ts';
@@ -75,8 +75,8 @@ async function moveJournal(
     try {
       for (let at = state.head; at < journal.head();) {
         const rows = journal.read(at, PAGE);
-        const outcome = await siteLog.append(state.term, at, rows);
-        if (outcome !== 'appended') throw new MoveError(`the journal cannot be moved: ${outcome}`);
+        const answer = await siteLog.append(state.term, at, rows);
+        if (answer !== 'appended') throw new MoveError(`the journal cannot be moved: ${answer}`);
         at = rows.at(-1)!.seq;
         report(`journal: seq ${at} of ${journal.head()}`);
       }
@@ -102,8 +102,11 @@ export async function moveToFolder({ data, url, report }: SiteMove): Promise<Mov
   const state = await takeLog(siteLog, data);
   const lease = keepLease(siteLog, state.term, { log: silent, end: lostLease });
   try {
-    const place = sqliteCopyPlace(path.join(data, 'journal.db'), { log: silent, site: await siteId(source) });
-    const journal = await attachCopy({ siteLog, state, place, log: silent });
+    const copyFile = sqliteCopyFile(path.join(data, 'journal.db'), {
+      log: silent,
+      site: await siteId(source),
+    });
+    const journal = await attachCopy({ siteLog, state, copyFile, log: silent });
     const [epoch, head] = [journal.epoch, journal.head()];
     journal.close();
     report(`journal: seq ${head}`);

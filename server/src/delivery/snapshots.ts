@@ -18,7 +18,7 @@ export interface Snapshots {
   committed(): void;
   close(): void;
 }
-/** Place in the journal of the state that the sources show. */
+/** Position in the journal of the state that the sources show. */
 export interface Position {
   /** Seq of the newest event that the state contains, committed or not. */
   readonly seq: number;
@@ -26,7 +26,7 @@ export interface Position {
   readonly restored: number;
 }
 export interface Positions {
-  /** Null while the state has no place in the journal. */
+  /** Null while the state has no position in the journal. */
   position(): Position | null;
   /** The journal's head will be the present position for a moment, in which `committed` is called. */
   meet(): void;

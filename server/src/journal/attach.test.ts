@@ -5,8 +5,8 @@ import path from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { logRows } from '../../test/conformance/site-log.ts';
-import { memoryLogPlace, openMemorySiteLog } from '../adapters/memory/site-log.ts';
-import { sqliteCopyPlace } from '../adapters/sqlite/journal-copy.ts';
+import { sharedLog, openMemorySiteLog } from '../adapters/memory/site-log.ts';
+import { sqliteCopyFile } from '../adapters/sqlite/journal-copy.ts';
 import { ServiceError } from '../core/errors.ts';
 import { silent } from '../core/log.ts';
 import { checkOf, firstCheck } from '../core/row-check.ts';
@@ -19,7 +19,7 @@ import { createSiteRecord } from './site-record.ts';
 async function scene(t: TestContext) {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'offhook-attach-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const place = memoryLogPlace();
+  const place = sharedLog();
   const siteLog = openMemorySiteLog(place);
   await siteLog.begin({ epoch: 'first-epoch', began: 1, head: 0, check: firstCheck('first-epoch') });
   const file = path.join(folder, 'journal.db');
@@ -32,10 +32,10 @@ async function scene(t: TestContext) {
     state: (): LogState => place.state!,
     /** Starts the service on this folder; returns its copy. */
     async start(): Promise<JournalStore> {
-      const taken = await siteLog.take({ id: 'a', place: '' }, 60);
+      const taken = await siteLog.take({ id: 'a', location: '' }, 60);
       assert.ok(taken.taken);
-      const copies = sqliteCopyPlace(file, { log: silent, site: 'site' });
-      return attachCopy({ siteLog, state: taken.state, place: copies, log: silent });
+      const copies = sqliteCopyFile(file, { log: silent, site: 'site' });
+      return attachCopy({ siteLog, state: taken.state, copyFile: copies, log: silent });
     },
     /** Commits rows as a running service does. */
     async commit(copy: JournalStore, count: number, word?: string): Promise<void> {
@@ -156,7 +156,7 @@ test('attach - another process took the log: nothing is appended', async (t) => 
   const copy = await s.start();
   await s.commit(copy, 1);
   const record = s.record(copy);
-  await s.siteLog.take({ id: 'a', place: 'elsewhere' }, 60);
+  await s.siteLog.take({ id: 'a', location: 'elsewhere' }, 60);
   await assert.rejects(record.append(logRows({ head: 1, check: copy.check() }, 1)));
   assert.deepEqual(s.losses, ['another process took the log of this site']);
   assert.equal(s.state().head, 1);

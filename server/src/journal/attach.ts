@@ -2,7 +2,7 @@ import { randomBytes } from '../core/chance.ts';
 import { ServiceError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { checkOf } from '../core/row-check.ts';
-import type { CopyPlace, JournalStore, KeptCopy } from '../ports/journal-store.ts';
+import type { CopyFile, JournalStore, KeptCopy } from '../ports/journal-store.ts';
 import type { LogState, SiteLog } from '../ports/site-log.ts';
 
 const PAGE = 500;
@@ -15,12 +15,12 @@ const PAGE = 500;
 export async function attachCopy(options: {
   readonly siteLog: SiteLog;
   readonly state: LogState;
-  readonly place: CopyPlace;
+  readonly copyFile: CopyFile;
   readonly log: Log;
 }): Promise<JournalStore> {
-  const { siteLog, place, log } = options;
+  const { siteLog, copyFile, log } = options;
   let { state } = options;
-  const compared = await withKept(place, async (kept) => {
+  const compared = await withKept(copyFile, async (kept) => {
     const found = await compare(siteLog, state, kept);
     if (found === 'behind') {
       log.error({ head: state.head, kept: kept.head }, 'the log lost its newest events; they are put back');
@@ -34,10 +34,10 @@ export async function attachCopy(options: {
     }
     return found;
   });
-  if (compared === 'differs' || compared === 'outdated') place.discard(compared);
+  if (compared === 'differs' || compared === 'outdated') copyFile.discard(compared);
   const { epoch, began, head, tail } = state;
   const seq = Math.max(tail, began) - 1;
-  const copy = place.open({ epoch, began, after: { seq, check: seq === head ? state.check : '' } });
+  const copy = copyFile.open({ epoch, began, after: { seq, check: seq === head ? state.check : '' } });
   try {
     for (;;) {
       const rows = await siteLog.read(copy.head(), PAGE);
@@ -49,8 +49,8 @@ export async function attachCopy(options: {
     throw error;
   }
 }
-async function withKept<R>(place: CopyPlace, work: (kept: KeptCopy) => Promise<R>): Promise<R | null> {
-  using kept = place.kept();
+async function withKept<R>(copyFile: CopyFile, work: (kept: KeptCopy) => Promise<R>): Promise<R | null> {
+  using kept = copyFile.kept();
   return kept === null ? null : await work(kept);
 }
 
@@ -74,8 +74,8 @@ async function compare(
 async function putBack(siteLog: SiteLog, state: LogState, kept: KeptCopy): Promise<void> {
   for (let at = state.head; at < kept.head;) {
     const rows = kept.read(at, PAGE);
-    const outcome = await siteLog.append(state.term, at, rows);
-    if (outcome !== 'appended') throw taken(outcome);
+    const answer = await siteLog.append(state.term, at, rows);
+    if (answer !== 'appended') throw taken(answer);
     at = rows.at(-1)!.seq;
   }
 }
@@ -88,5 +88,5 @@ async function newEpoch(siteLog: SiteLog, state: LogState, known: number): Promi
   if (after === null) throw taken('deposed');
   return after;
 }
-const taken = (outcome: string): ServiceError =>
-  new ServiceError('store_unavailable', `another process took the log of this site (${outcome})`);
+const taken = (answer: string): ServiceError =>
+  new ServiceError('store_unavailable', `another process took the log of this site (${answer})`);

@@ -54,7 +54,7 @@ export interface EngineLoop {
   readonly settled: () => boolean;
   /**
    * Seq of the newest event that the model's state contains, committed or not, and how often the model was restored to the
-   * journal's state; null while held events were dropped and the model's state has no place in the journal.
+   * journal's state; null while held events were dropped and the model's state has no position in the journal.
    */
   readonly position: () => { readonly seq: number; readonly restored: number } | null;
   /** Ends a group at the present position, so that the journal's head is there when `onCommitted` is called. */

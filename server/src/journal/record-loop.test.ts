@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { openMemoryJournal } from '../adapters/memory/journal-store.ts';
-import { memoryLogPlace, openMemorySiteLog } from '../adapters/memory/site-log.ts';
+import { sharedLog, openMemorySiteLog } from '../adapters/memory/site-log.ts';
 import { ServiceError } from '../core/errors.ts';
 import { silent } from '../core/log.ts';
 import { createModel } from '../pbx/model.ts';
@@ -179,10 +179,10 @@ test('record loop - whatever the record refuses or does not answer, it has the r
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
       const store = openMemoryJournal();
-      const place = memoryLogPlace();
+      const place = sharedLog();
       const inner = openMemorySiteLog(place);
       await inner.begin({ epoch: store.epoch, began: 1, head: 0, check: store.check() });
-      await inner.take({ id: 'a', place: '' }, 60);
+      await inner.take({ id: 'a', location: '' }, 60);
       let [refusals, losses] = [0, 0];
       const siteLog = {
         ...inner,

@@ -43,8 +43,8 @@ export function createSiteRecord(options: SiteRecordOptions): RowRecord {
     log.error({ head: state.head, lost: copy.head() - state.head }, 'the log lost its newest events');
     for (let at = state.head; at < copy.head();) {
       const rows = copy.read(at, PAGE);
-      const outcome = await siteLog.append(term, at, rows);
-      if (outcome !== 'appended') throw end(refusalOf(outcome));
+      const answer = await siteLog.append(term, at, rows);
+      if (answer !== 'appended') throw end(refusalOf(answer));
       at = rows.at(-1)!.seq;
     }
     log.warn({ head: copy.head() }, 'the lost events were put back from the copy');
@@ -54,9 +54,9 @@ export function createSiteRecord(options: SiteRecordOptions): RowRecord {
       if (over !== null) throw over;
       const after = rows[0]!.seq - 1;
       for (;;) {
-        const outcome = await siteLog.append(term, after, rows);
-        if (outcome === 'appended') return;
-        if (outcome !== 'behind') throw end(refusalOf(outcome));
+        const answer = await siteLog.append(term, after, rows);
+        if (answer === 'appended') return;
+        if (answer !== 'behind') throw end(refusalOf(answer));
         await putBack();
       }
     },
@@ -71,7 +71,7 @@ export function createSiteRecord(options: SiteRecordOptions): RowRecord {
     },
   };
 }
-const refusalOf = (outcome: 'deposed' | 'other' | 'behind'): string =>
-  outcome === 'deposed'
+const refusalOf = (answer: 'deposed' | 'other' | 'behind'): string =>
+  answer === 'deposed'
     ? 'another process took the log of this site'
     : 'the log of this site holds other events than it confirmed';

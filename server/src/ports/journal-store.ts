@@ -41,8 +41,8 @@ export interface KeptCopy extends Disposable {
   checkAt(seq: number): string | null;
   read(after: number, limit: number): readonly JournalRow[];
 }
-/** The place of a copy on this machine. */
-export interface CopyPlace {
+/** The file of a copy on this machine. */
+export interface CopyFile {
   /** Null where there is none, or none of this site. */
   kept(): KeptCopy | null;
   /** Moves the copy aside; the reason becomes part of its name. */

@@ -17,8 +17,8 @@ export interface LogState {
 export interface LogHolder {
   /** Random name of the writer's data folder: the next process on the same folder is the same holder. */
   readonly id: string;
-  /** Where operators find it. */
-  readonly place: string;
+  /** Where an administrator finds it. */
+  readonly location: string;
 }
 export type Taken =
   | { readonly taken: true; readonly state: LogState }

@@ -15,8 +15,8 @@ export interface SiteLogPlace extends AsyncDisposable {
 }
 const EPOCH = 'epoch-one';
 const START = { epoch: EPOCH, began: 1, head: 0, check: firstCheck(EPOCH) };
-const A = { id: 'a', place: 'host a' };
-const B = { id: 'b', place: 'host b' };
+const A = { id: 'a', location: 'host a' };
+const B = { id: 'b', location: 'host b' };
 
 /** The next rows of a log in this state; `word` distinguishes two histories. */
 export function logRows(state: Pick<LogState, 'head' | 'check'>, count: number, word = 'one'): JournalRow[] {

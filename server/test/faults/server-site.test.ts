@@ -29,10 +29,10 @@ describe('server site', () => {
   });
 
   test('server site - a second service on the database does not start, and names the first', async () => {
-    const [held] = await server.run(url, 'select holder, place, term from offhook_log');
+    const [held] = await server.run(url, 'select holder, location, term from offhook_log');
     await server.run(
       url,
-      `update offhook_log set term = term + 1, holder = 'other', place = 'another host', until = now() + interval '1 hour'`,
+      `update offhook_log set term = term + 1, holder = 'other', location = 'another host', until = now() + interval '1 hour'`,
     );
     await until('the service to end by itself', () => site().exitCode !== null);
     assert.equal(site().exitCode, 1);
@@ -40,7 +40,7 @@ describe('server site', () => {
     await assert.rejects(site().start(), /another Offhook \(another host\) runs the site of this database/);
     await server.run(url, `update offhook_log set until = now() - interval '1 s'`);
     await site().start();
-    const [taken] = await server.run(url, 'select holder, place, term from offhook_log');
+    const [taken] = await server.run(url, 'select holder, location, term from offhook_log');
     assert.equal(taken?.['holder'], held?.['holder']);
     const agent = await site().person('1003');
     await agent.agent('pause', { reason: 'break' });

@@ -1,10 +1,10 @@
 import { siteLogConformance } from '../../../test/conformance/site-log.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { checkOf, firstCheck } from '../../core/row-check.ts';
-import { memoryLogPlace, openMemorySiteLog } from './site-log.ts';
+import { sharedLog, openMemorySiteLog } from './site-log.ts';
 
 siteLogConformance('memory', async () => {
-  const place = memoryLogPlace();
+  const place = sharedLog();
   let loses = false;
   return {
     open() {

@@ -3,37 +3,37 @@ import type { JournalRow } from '../../ports/journal-store.ts';
 import type { LogHolder, LogState, SiteLog } from '../../ports/site-log.ts';
 
 /** What a log in memory holds; several writers may share one, as processes share a database. */
-export interface MemoryLogPlace {
+export interface SharedLog {
   state: LogState | null;
   rows: JournalRow[];
   holder: LogHolder | null;
   /** End of the holder's time, in ms of `now`. */
   until: number;
 }
-export const memoryLogPlace = (): MemoryLogPlace => ({ state: null, rows: [], holder: null, until: 0 });
+export const sharedLog = (): SharedLog => ({ state: null, rows: [], holder: null, until: 0 });
 
 /** A log that ends with the process: for tests and benches. */
-export function openMemorySiteLog(place = memoryLogPlace(), now = (): number => performance.now()): SiteLog {
-  const ours = (term: number): LogState | null => (place.state?.term === term ? place.state : null);
+export function openMemorySiteLog(shared = sharedLog(), now = (): number => performance.now()): SiteLog {
+  const ours = (term: number): LogState | null => (shared.state?.term === term ? shared.state : null);
   return {
-    state: async () => place.state,
+    state: async () => shared.state,
     async begin(start) {
-      if (place.state !== null) return false;
-      place.state = { ...start, tail: start.head + 1, term: 0 };
+      if (shared.state !== null) return false;
+      shared.state = { ...start, tail: start.head + 1, term: 0 };
       return true;
     },
     async take(holder, seconds) {
-      if (place.state === null) throw new Error('take() before begin()');
-      const { holder: by, until } = place;
+      if (shared.state === null) throw new Error('take() before begin()');
+      const { holder: by, until } = shared;
       if (by !== null && by.id !== holder.id && until >= now())
         return { taken: false, by, seconds: (until - now()) / 1000 };
-      place.state = { ...place.state, term: place.state.term + 1 };
-      Object.assign(place, { holder, until: now() + seconds * 1000 });
-      return { taken: true, state: place.state };
+      shared.state = { ...shared.state, term: shared.state.term + 1 };
+      Object.assign(shared, { holder, until: now() + seconds * 1000 });
+      return { taken: true, state: shared.state };
     },
     async renew(term, seconds) {
       if (ours(term) === null) return false;
-      place.until = now() + seconds * 1000;
+      shared.until = now() + seconds * 1000;
       return true;
     },
     async append(term, after, rows) {
@@ -44,8 +44,8 @@ export function openMemorySiteLog(place = memoryLogPlace(), now = (): number => 
       if (there > rows.length || (there > 0 && state.check !== checkOf(rows[there - 1]!.json)))
         return 'other';
       const added = rows.slice(there);
-      place.rows.push(...added);
-      place.state = {
+      shared.rows.push(...added);
+      shared.state = {
         ...state,
         head: state.head + added.length,
         check: checkOf(added.at(-1)?.json ?? '') || state.check,
@@ -53,19 +53,19 @@ export function openMemorySiteLog(place = memoryLogPlace(), now = (): number => 
       return 'appended';
     },
     async read(after, limit) {
-      return place.rows.filter((row) => row.seq > after).slice(0, limit);
+      return shared.rows.filter((row) => row.seq > after).slice(0, limit);
     },
     async trim(term, below) {
       const state = ours(term);
       if (state === null) return;
       const tail = Math.max(state.tail, Math.min(below, state.head + 1));
-      place.state = { ...state, tail };
-      place.rows = place.rows.filter((row) => row.seq >= tail);
+      shared.state = { ...state, tail };
+      shared.rows = shared.rows.filter((row) => row.seq >= tail);
     },
     async restart(term, { epoch, began }) {
       const state = ours(term);
       if (state === null || state.head >= began) return false;
-      place.state = { ...state, epoch, began, head: began - 1, check: firstCheck(epoch) };
+      shared.state = { ...state, epoch, began, head: began - 1, check: firstCheck(epoch) };
       return true;
     },
     close: async () => {},

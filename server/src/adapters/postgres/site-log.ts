@@ -8,7 +8,7 @@ import { ANSWER_MS, applicationName, clientConfig, placeOf } from './settings.ts
 const SCHEMA = `
 create table if not exists offhook_log (
   one integer primary key check (one = 1), epoch text not null, began bigint not null, head bigint not null, tail bigint not null,
-  sum text not null, term bigint not null, holder text, place text, until timestamptz not null
+  sum text not null, term bigint not null, holder text, location text, until timestamptz not null
 );
 create table if not exists offhook_journal (
   seq bigint primary key, type text not null, subject text not null, at bigint not null, topics text not null, json text not null
@@ -26,7 +26,7 @@ const TRIM_ROWS = 5_000;
 
 interface Holding {
   readonly holder: string;
-  readonly place: string;
+  readonly location: string;
   readonly seconds: number;
 }
 
@@ -37,12 +37,12 @@ const plain = (text: string): string => (text.includes('\\') ? (JSON.parse(`"${t
 /** One session, opened when it is needed and again after it was lost; its statements take turns. */
 class LogSession {
   readonly #url: string;
-  readonly #place: string;
+  readonly #server: string;
   readonly #name = applicationName();
   #client: Promise<Client> | null = null;
   constructor(url: string) {
     this.#url = url;
-    this.#place = placeOf(url);
+    this.#server = placeOf(url);
   }
   async ask<R extends object>(
     text: string,
@@ -59,7 +59,7 @@ class LogSession {
       return { rows, count: rowCount ?? 0 };
     } catch (error) {
       this.#drop(opening);
-      throw unavailable(error, this.#place);
+      throw unavailable(error, this.#server);
     } finally {
       clearTimeout(timer);
     }
@@ -132,21 +132,25 @@ export function openPostgresSiteLog(url: string): SiteLog {
       );
       return count === 1;
     },
-    async take({ id, place }, seconds) {
+    async take({ id, location }, seconds) {
       const taken = await session.ask<LogState>(
-        `update offhook_log set term = term + 1, holder = $1, place = $2, until = now() + make_interval(secs => $3)
+        `update offhook_log set term = term + 1, holder = $1, location = $2, until = now() + make_interval(secs => $3)
           where holder is null or holder = $1 or until < now() returning ${STATE}`,
-        [id, place, seconds],
+        [id, location, seconds],
       );
       if (taken.rows[0] !== undefined) return { taken: true, state: taken.rows[0] };
       const [other] = (
         await session.ask<Holding>(
-          'select holder, place, extract(epoch from until - now()) as seconds from offhook_log',
+          'select holder, location, extract(epoch from until - now()) as seconds from offhook_log',
         )
       ).rows;
       if (other === undefined) throw new Error('take() before begin()');
       const { holder, ...more } = other;
-      return { taken: false, by: { id: holder, place: more.place }, seconds: Math.max(0, more.seconds) };
+      return {
+        taken: false,
+        by: { id: holder, location: more.location },
+        seconds: Math.max(0, more.seconds),
+      };
     },
     async renew(term, seconds) {
       const { count } = await session.ask(

@@ -33,15 +33,17 @@ const TONE = Array.from({ length: 5 }, (_, frame) =>
 /** Bytes that tell the frames of the tone apart. */
 const HEAD = 8;
 const headOf = (frame: Buffer): string => frame.toString('latin1', 0, HEAD);
-const PLACES = new Map(TONE.map((frame, i) => [headOf(frame), i]));
+const POSITIONS = new Map(TONE.map((frame, i) => [headOf(frame), i]));
 /** Takes the payloads of one call; returns how many frames of a tone were missing before each. */
 function toneFollower(): (payload: Buffer) => number {
   let expected: number | undefined;
   return (payload) => {
-    const place = PLACES.get(headOf(payload));
+    const position = POSITIONS.get(headOf(payload));
     const missing =
-      place === undefined || expected === undefined ? 0 : (place - expected + TONE.length) % TONE.length;
-    expected = place === undefined ? undefined : (place + 1) % TONE.length;
+      position === undefined || expected === undefined
+        ? 0
+        : (position - expected + TONE.length) % TONE.length;
+    expected = position === undefined ? undefined : (position + 1) % TONE.length;
     return missing;
   };
 }

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as letOthersRun } from 'node:timers/promises';
 import type { Send } from '../../../outbound/json.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { Attachments } from './attachments.ts';
@@ -33,7 +33,7 @@ export type {
 /** Limits of rows that are read of one answer. */
 const MAX_FOUND = 50;
 const MAX_ROWS = 5_000;
-/** Rows that are read in one turn of the event loop. */
+/** Rows that are read before other work runs. */
 const ROWS_AT_ONCE = 250;
 
 export interface PushReply {
@@ -122,7 +122,7 @@ const rowsOf = (value: unknown, most: number): readonly unknown[] =>
 /** The rows, with other work of the service between some of them: a field that a row lacks costs 10 microseconds. */
 async function* inTurns(rows: readonly unknown[]): AsyncGenerator<unknown, void, void> {
   for (const [at, row] of rows.entries()) {
-    if (at % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) await turn();
+    if (at % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) await letOthersRun();
     yield row;
   }
 }
