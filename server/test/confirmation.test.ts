@@ -21,6 +21,7 @@ const OTHERWISE = new Map([
   ['post /api/v1/session/otp/confirm', 'follows the one that takes the password'],
   ['post /api/v1/stream/ticket', 'opens one stream of the same session'],
   ['put /api/v1/session/push', 'takes the address of the own app, which opens nothing here'],
+  ['post /api/v1/path-check/phone', 'gives minutes with an account that reaches nothing but an echo'],
 ]);
 /** Operations without a secret that need a confirmation as well. */
 const WEIGHTY = [

@@ -51,7 +51,7 @@ test('admin schema - a field follows its schema: references, destinations, sound
   assert.ok(!('sip_password' in initialOf(formOf('extension'))));
   assert.deepEqual(
     formOf('settings').map((f) => f.name),
-    ['recording_announcement', 'language'],
+    ['recording_announcement', 'language', 'customer_languages', 'sign_out_hours'],
   );
 });
 test('admin schema - errors are reported by field: missing, out of bounds, or malformed', () => {

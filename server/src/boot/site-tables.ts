@@ -10,6 +10,7 @@ import { migrations as connectors } from '../features/connectors/tables.ts';
 import { migrations as consoleSettings } from '../features/console-settings/service.ts';
 import { migrations as exports } from '../features/exports/store.ts';
 import { migrations as history } from '../features/history/store/migrations.ts';
+import { migrations as pathCheck } from '../features/path-check/service.ts';
 import { migrations as pbxConfig } from '../features/pbx-config/tables.ts';
 import { migrations as phonebookSources } from '../features/phonebook/sync/store.ts';
 import { migrations as phonebook } from '../features/phonebook/tables.ts';
@@ -38,6 +39,7 @@ export const SITE: FeatureTables = {
   audit,
   sessions,
   otp,
+  'path-check': pathCheck,
   'console-settings': consoleSettings,
   boards,
   'api-keys': apiKeys,

@@ -32,7 +32,7 @@ interface Row {
 interface Tables {
   path_results: Row;
 }
-const migrations: readonly Migration[] = [
+export const migrations: readonly Migration[] = [
   {
     id: '0150-path-results',
     async up(db) {
