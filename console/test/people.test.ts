@@ -531,7 +531,7 @@ describe('console people', () => {
       await scanner.close();
     }
     const row = page.getByRole('row', { name: '127.9.9.0/24' });
-    await row.getByText('10 requests refused, last for an unknown account').waitFor();
+    await row.getByText('9 requests refused, last for an unknown account').waitFor();
     await assertAccessible(page);
     await row.getByRole('button', { name: 'Release' }).click();
     await page.getByText('Network released').waitFor();
