@@ -1,5 +1,5 @@
 /** Requests inside a SIP session, as promises. They reject with the status of the response as the message. */
-import { RequestPendingError, SessionState } from 'sip.js';
+import { Inviter, RequestPendingError, SessionState } from 'sip.js';
 import type { Session, URI, Web } from 'sip.js';
 
 /**
@@ -11,8 +11,31 @@ async function dropOffer(session: Session): Promise<void> {
   const peer = handler?.peerConnection;
   if (peer?.signalingState === 'have-local-offer') await peer.setLocalDescription({ type: 'rollback' });
 }
-/** Sends a re-INVITE; rejects with `unanswered` where no response came. */
-export function reinvite(session: Session, options: Web.SessionDescriptionHandlerOptions): Promise<void> {
+/** Limit of repetitions of a re-INVITE that met one of the exchange. */
+const GLARES = 3;
+/** Milliseconds before such a repetition (RFC 3261, 14.1): later where this side began the call, so that only one side waits long. */
+const glareMs = (session: Session): number =>
+  session instanceof Inviter ? 2_100 + Math.random() * 1_900 : Math.random() * 2_000;
+/**
+ * Sends a re-INVITE; rejects with `unanswered` where no response came. One that met a re-INVITE of the exchange (491) is repeated.
+ */
+export async function reinvite(
+  session: Session,
+  options: Web.SessionDescriptionHandlerOptions,
+): Promise<void> {
+  for (let met = 0; ; met += 1) {
+    try {
+      return await sendReinvite(session, options);
+    } catch (error) {
+      if ((error as Error).message !== '491' || met === GLARES) throw error;
+    }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    setTimeout(resolve, glareMs(session));
+    await promise;
+    if (session.state !== SessionState.Established) throw new Error('the call ended');
+  }
+}
+function sendReinvite(session: Session, options: Web.SessionDescriptionHandlerOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     session
       .invite({
