@@ -60,6 +60,8 @@ export interface EngineConfigOptions {
 
 /** From this many endpoints on, each is read individually, because the engine's own list takes longer. */
 const MANY = 6_000;
+/** Wait for the words of the engine's log: interval and limit. */
+const LOG_MS = { every: 50, most: 1_000 } as const;
 const DIALPLAN = FILE_OF.dialplan;
 const SIP: readonly Kind[] = ['endpoint', 'auth', 'aor', 'identify', 'registration'];
 
@@ -166,12 +168,9 @@ export class AsteriskConfig implements EngineConfig {
     });
     const owners = new Set(names.map(ownerOf));
     const own = meant.problems.filter((problem) => problem.file !== null && owners.has(problem.file));
-    const said =
-      this.#logFrom === null
-        ? []
-        : (await readProblems(consoleFile(this.#options.instance), this.#logFrom, 'live')).problems;
     const handshakes = owners.has('pjsip.conf') ? await this.#handshakes(signal) : [];
-    return withWords([...own, ...found, ...handshakes], said);
+    const problems = [...own, ...found, ...handshakes];
+    return withWords(problems, await this.#logged(problems.length > 0, signal));
   }
   /** Has the living engine read its certificate again; calls and connections stay. Throws where it shows another one then. */
   async takeCertificate(signal?: AbortSignal): Promise<void> {
@@ -184,6 +183,19 @@ export class AsteriskConfig implements EngineConfig {
     return handWrittenFiles(this.#etc);
   }
 
+  /**
+   * Problems in the engine's log since the reload. The engine writes its log after its answers, so where something is wrong
+   * (`expected`) its words are awaited for a moment.
+   */
+  async #logged(expected: boolean, signal: AbortSignal | undefined): Promise<readonly EngineProblem[]> {
+    const { instance, clock } = this.#options;
+    if (this.#logFrom === null) return [];
+    for (const until = clock.now() + LOG_MS.most; ;) {
+      const { problems } = await readProblems(consoleFile(instance), this.#logFrom, 'live');
+      if (problems.length > 0 || !expected || clock.now() >= until) return problems;
+      await clock.sleep(LOG_MS.every, signal);
+    }
+  }
   /** Files on the disk that prompts and languages are read from. */
   async #written(): Promise<EngineFiles> {
     const texts = [DIALPLAN, FILE_OF.queue].map(
