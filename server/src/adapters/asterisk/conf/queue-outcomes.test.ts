@@ -7,6 +7,7 @@ import { nodeId } from '@offhook/contract/ids.ts';
 import { recordedIn } from '../../../../test/support/call-records.ts';
 import { celFile } from './instance.ts';
 import { company, PASSWORD } from '../../../../test/support/rendered-company.ts';
+import { until } from '../../../../test/support/until.ts';
 import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
 import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
 
@@ -74,11 +75,19 @@ test('conf/queue-outcomes - nobody to join for, and nobody left', async () => {
   const call = await caller.invite('522');
   await call.ended();
   assert.deepEqual(await told(), ['empty_join']);
-  const agent = await phone('1006');
+  await using agents = new AsyncDisposableStack();
+  const agent = agents.use(await phone('1006'));
+  // The queue learns of the registered phone after the phone itself; a caller before that finds nobody.
+  let members = '';
+  await until(
+    'an agent whom the queue can reach',
+    async () => /\(Not in use\)/.test((members = await engine.cli('queue show strict'))),
+    { seen: () => ({ members }) },
+  );
   const waits = await caller.invite('522');
   await waits.answered();
   (await agent.incoming()).ring();
-  await agent[Symbol.asyncDispose]();
+  await agents.disposeAsync();
   await waits.ended();
   assert.deepEqual(await told(), ['empty_leave']);
 });
