@@ -12,9 +12,9 @@ function sessionWith(statuses: readonly number[]) {
       const statusCode = statuses[sent];
       sent += 1;
       const response = { message: { statusCode, hasHeader: () => true } } as never;
-      const { onAccept, onReject } = options!.requestDelegate!;
-      if (statusCode === 200) onAccept?.(response);
-      else onReject?.(response);
+      const delegate = options!.requestDelegate!;
+      if (statusCode === 200) delegate.onAccept?.(response);
+      else delegate.onReject?.(response);
       return Promise.resolve();
     },
   });
