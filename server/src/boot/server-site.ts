@@ -1,6 +1,5 @@
 /** A site whose stores and journal are in PostgreSQL; the data folder has a copy of the journal. */
 import fs from 'node:fs';
-import { statfs } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { openPostgresSiteLog } from '../adapters/postgres/site-log.ts';
@@ -8,6 +7,7 @@ import { openPostgresStore } from '../adapters/postgres/store.ts';
 import { sqliteCopyFile } from '../adapters/sqlite/journal-copy.ts';
 import { randomBytes } from '../core/chance.ts';
 import { ServiceError, StartError, messageOf } from '../core/errors.ts';
+import { freeBytes } from '../core/folders.ts';
 import type { Log } from '../core/log.ts';
 import { firstCheck } from '../core/row-check.ts';
 import { attachCopy } from '../journal/attach.ts';
@@ -66,12 +66,11 @@ export async function openOnServer(options: ServerSiteOptions, stack: AsyncDispo
   return { store, storeGaps: noStoreGaps, records: store, journalStore, record };
 }
 
-async function freeBytes(folder: string): Promise<number> {
-  const { bavail, bsize } = await statfs(folder);
-  return bavail * bsize;
-}
 /** Answers of a database that is away or starting are awaited; others are errors of the start. */
-async function whenReachable<R>({ say, signal }: ServerSiteOptions, ask: () => Promise<R>): Promise<R> {
+async function whenReachable<R>(
+  { clock, say, signal }: ServerSiteOptions,
+  ask: () => Promise<R>,
+): Promise<R> {
   let said = '';
   for (;;) {
     try {
@@ -81,23 +80,10 @@ async function whenReachable<R>({ say, signal }: ServerSiteOptions, ask: () => P
       const why = messageOf(error);
       if (why !== said) say(`Waiting for the database of this site: ${why}`);
       said = why;
-      await pause(signal);
+      await clock.sleep(ASK_MS, signal);
     }
   }
 }
-/** Rejects with the signal's reason. */
-async function pause(signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ASK_MS);
-  const stop = (): void => resolve();
-  signal.addEventListener('abort', stop, { once: true });
-  await promise;
-  clearTimeout(timer);
-  signal.removeEventListener('abort', stop);
-  signal.throwIfAborted();
-}
-
 function refuseUnmoved(data: string): void {
   const file = path.join(data, 'offhook.db');
   if (!fs.existsSync(file)) return;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { mkdir, open, readdir, rename, rm, statfs } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { freeBytes } from './folders.ts';
 
 /** The folder of the finished files, for their owner only. */
 export interface FileFolder {
@@ -26,8 +27,8 @@ const LOOK_BYTES = 8 * 1024 * 1024;
 export function createFileFolder(folder: string, floor: number): FileFolder {
   const pathOf = (id: number, format: string): string => path.join(folder, `${id}.${format}`);
   async function checkRoom(): Promise<void> {
-    const { bavail, bsize } = await statfs(folder);
-    if (bavail * bsize < floor + LOOK_BYTES) throw new NoRoomError('the disk has too little room left');
+    if ((await freeBytes(folder)) < floor + LOOK_BYTES)
+      throw new NoRoomError('the disk has too little room left');
   }
   return {
     pathOf,

@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import { statfs } from 'node:fs/promises';
 import path from 'node:path';
 
 /**
@@ -11,4 +12,9 @@ export function makeFolder(folder: string): void {
   for (const level of missing) fs.mkdirSync(level, { mode: 0o700 });
   if (!fs.statSync(folder).isDirectory()) throw new Error('it is a file');
   fs.accessSync(folder, fs.constants.W_OK | fs.constants.X_OK);
+}
+/** Bytes that the service may still write to the disk of a folder. */
+export async function freeBytes(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
 }

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
-import { mkdir, statfs } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { Kysely, sql } from 'kysely';
 import type { Transaction } from 'kysely';
+import { freeBytes } from '../../core/folders.ts';
 import type { Log } from '../../core/log.ts';
 import { silent } from '../../core/log.ts';
 import { createMigrationTable, runMigrations } from '../../core/migrations.ts';
@@ -67,10 +68,7 @@ export async function openSqliteStore(
       runMigrations(file, { db: () => db, transaction }, feature, migrations, (migration) =>
         log.info({ feature, migration }, 'store migrated'),
       ),
-    async freeBytes() {
-      const { bavail, bsize } = await statfs(path.dirname(file));
-      return bavail * bsize;
-    },
+    freeBytes: () => freeBytes(path.dirname(file)),
     forget: () => driver.forget(),
     gaps: commits.gaps,
     async gapTold(id) {

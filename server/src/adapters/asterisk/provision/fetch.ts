@@ -5,6 +5,7 @@ import type { PlannedFile, Source, Workspace } from './apt.ts';
 import { ProvisionError } from './error.ts';
 import { readIndexDate, refuseReplay } from './index-date.ts';
 import type { IndexDates } from './index-date.ts';
+import { freeBytes } from '../../../core/folders.ts';
 import type { Machine } from './machine.ts';
 import { run } from './run.ts';
 
@@ -15,8 +16,7 @@ const KEY_STEPS = ['bullseye', 'bookworm', 'trixie'];
 const megabytes = (bytes: number): string => `${Math.max(1, Math.round(bytes / 1e6))} MB`;
 
 async function needRoom(folder: string, bytes: number): Promise<void> {
-  const { bavail, bsize } = await fs.statfs(folder);
-  const free = bavail * bsize;
+  const free = await freeBytes(folder);
   if (free < bytes) {
     throw new ProvisionError('disk', `${folder} has ${megabytes(free)} free; ${megabytes(bytes)} are needed`);
   }
