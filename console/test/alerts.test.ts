@@ -1,4 +1,4 @@
-/** What people see of dangers at once: emergency calls, spent call limits; and how they block a caller. */
+/** Alerts on every page: emergency calls and spent call limits; and the words for blocking a caller. */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';

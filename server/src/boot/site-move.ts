@@ -92,7 +92,7 @@ async function moveJournal(
   }
 }
 
-/** Back into the data folder, which must hold no `offhook.db`; begins anew where it was interrupted. */
+/** Moves the site back into the data folder, which must hold no `offhook.db`; an interrupted move starts again from the beginning. */
 export async function moveToFolder({ data, url, report }: SiteMove): Promise<MovedSite> {
   const file = path.join(data, 'offhook.db');
   if (fs.existsSync(file)) throw new MoveError(`${file} is there: this folder holds a site already`);

@@ -81,7 +81,7 @@ async function putBack(siteLog: SiteLog, state: LogState, kept: KeptCopy): Promi
 }
 async function newEpoch(siteLog: SiteLog, state: LogState, known: number): Promise<LogState> {
   const epoch = randomBytes(9, 'epoch').toString('base64url');
-  // One number is left out: who names the newest of before is not taken for somebody who begins now.
+  // One seq is left out, so that a cursor at the newest old event is not taken for the start of the new epoch.
   const began = Math.max(known, state.head) + 2;
   if (!(await siteLog.restart(state.term, { epoch, began }))) throw taken('deposed');
   const after = await siteLog.state();

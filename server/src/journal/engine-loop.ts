@@ -305,7 +305,7 @@ class SerialLoop implements EngineLoop {
       (committed) => {
         this.#underWay = null;
         this.#offered = 0;
-        // What a reader publishes while it is notified belongs to the next group.
+        // Events that a reader publishes during its notification belong to the next group.
         this.#flushing = true;
         try {
           this.#committed(committed, group);

@@ -337,7 +337,7 @@ export type EngineEvent = { readonly at: number } & (
       readonly extension: string;
       readonly features: ExtensionFeatures;
     }
-  /** Somebody signed in at a shared phone, or nobody is any more. */
+  /** A person signed in or out at a shared phone. */
   | {
       readonly type: 'phone.signed';
       readonly endpoint: string;

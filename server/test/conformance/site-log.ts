@@ -46,7 +46,7 @@ const won = (taken: Taken): LogState => {
   return taken.state;
 };
 
-/** What every SiteLog must do. */
+/** Conformance of every SiteLog. */
 export function siteLogConformance(adapter: string, open: () => Promise<SiteLogPlace>): void {
   const withPlace = (work: (place: SiteLogPlace) => Promise<void>) => async () => {
     await using place = await open();

@@ -1,4 +1,4 @@
-/** What the service gives to nftables; `server/test/scenarios/firewall.test.ts` has the real one. */
+/** The script that the service passes to nftables; `server/test/scenarios/firewall.test.ts` runs the real program. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -8,7 +8,7 @@ import { silent } from '../../core/log.ts';
 import { createVirtualClock } from '../memory/virtual-clock.ts';
 import { Nftables, tableOf } from './nftables.ts';
 
-/** A program `nft` that keeps what it is given, and ends as it is told to. */
+/** A program `nft` that keeps its input and ends with the last line given here. */
 async function fakeNft(t: { after(work: () => Promise<void>): void }, end: string) {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-nft-'));
   const before = process.env['PATH'];

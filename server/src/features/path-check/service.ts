@@ -49,7 +49,7 @@ export const migrations: readonly Migration[] = [
     },
   },
 ];
-/** What the command writes: the service takes it in and removes it. */
+/** The file that the command writes; the service reads and removes it. */
 const CommandResults = z.object({ at: z.number(), ways: z.array(PathFinding) });
 /** The service checks by itself this often, so that a way that broke is noticed without a person. */
 const EVERY_MS = 3_600_000;

@@ -15,7 +15,7 @@ export const wordsOf = (source: AddressSource): string =>
     ? `STUN server ${bracketed(source.host)}:${source.port}`
     : `interface ${source.name}`;
 
-/** Nobody else can send there, whatever network this machine is in. */
+/** Addresses that other machines cannot send to, in whatever network this one is. */
 const NOWHERE = addressIn([
   '0.0.0.0/8',
   '127.0.0.0/8',

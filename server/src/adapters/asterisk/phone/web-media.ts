@@ -208,7 +208,7 @@ export async function openWebMedia(host: string, now: number): Promise<WebMedia>
   socket.on('message', (data, { address, port: from }) => {
     const first = data[0] ?? 0;
     if (first < 4) return ice.receive(data, { host: address, port: from });
-    // Whoever else sends to this port is not the engine.
+    // Packets from another address are not from the engine.
     if (address !== chosen?.host || from !== chosen.port) return;
     if (first >= 20 && first < 64) dtls?.receive(data);
     else if (first >= 128 && ((data[1] ?? 0) & 0x7f) < 64) {
