@@ -9,7 +9,15 @@ import { openFarSide } from '../../server/test/support/phone.ts';
 import type { Phone } from '../../server/test/support/phone.ts';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
-import { assertAccessible, assertNoTrouble, buildFirst, clientOf, close, consoleOf } from './rig.ts';
+import {
+  assertAccessible,
+  assertNoTrouble,
+  buildFirst,
+  clientOf,
+  close,
+  openConsole,
+  signIn,
+} from './rig.ts';
 
 const NORTH = await farAddress('127.0.0.2');
 
@@ -37,8 +45,20 @@ describe('console alerts', () => {
   const far = (extension: string): Promise<Phone> =>
     openFarSide({ server: site().sip, extension, at: NORTH, cli: site().engineCli });
   const alert = (page: Page, title: string) => page.getByRole('alert').filter({ hasText: title });
-  const pageOf = (extension: string, language: 'en' | 'de' | 'tr' = 'en') =>
-    consoleOf(site(), browser(), extension, { path: '/desk', language });
+  /** A page whose stream hears alerts: one that was published before that is never shown. */
+  async function pageOf(extension: string, language: 'en' | 'de' | 'tr' = 'en'): Promise<Page> {
+    const page = await openConsole(site(), browser(), { path: '/desk', language });
+    const hears = Promise.withResolvers<void>();
+    page.on('websocket', (socket) =>
+      socket.on('framereceived', ({ payload }) => {
+        const text = String(payload);
+        if (text.includes('"subscribed"') && text.includes('"alerts"')) hears.resolve();
+      }),
+    );
+    await signIn(site(), page, extension);
+    await hears.promise;
+    return page;
+  }
   /** A call that the far side answers, and its end. */
   async function talks(desk: Phone, number: string, there: Phone): Promise<void> {
     const call = await desk.invite(number);
