@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { QueuesReply } from '@offhook/contract/queues.ts';
 import { openSqliteStore } from '../../src/adapters/sqlite/store.ts';
 import { putObjects } from '../../src/features/pbx-config/put.ts';
-import { journalFaults, readJournal } from '../support/journal.ts';
+import { readJournal, wholeJournal } from '../support/journal.ts';
 import type { JournalEvent } from '../support/journal.ts';
 import type { Phone } from '../support/phone.ts';
 import { until } from '../support/until.ts';
@@ -81,7 +81,7 @@ describe('queue faults', () => {
     });
     await comes('who waits', waiting, '');
     await comes('who rings', offers, '');
-    const told = readJournal(site());
+    const told = await wholeJournal(site());
     assert.deepEqual(visits(told), [
       '1008 support answered',
       '1009 support engine_lost',
@@ -94,7 +94,6 @@ describe('queue faults', () => {
     for (const offer of told.filter((e) => e.type === 'offer.created')) {
       assert.equal(ends(String(offer.data['offer_id'])).length, 1, 'an offer has one end');
     }
-    assert.deepEqual(journalFaults(told), []);
 
     await Promise.all([zoe, jose, olha].map((phone) => phone.register()));
     await join(olha, '500');
@@ -121,9 +120,8 @@ describe('queue faults', () => {
     await store.close();
     await site().start();
     await comes('who waits', waiting, '');
-    const lost = readJournal(site());
+    const lost = await wholeJournal(site());
     assert.deepEqual(visits(lost).slice(before - 1), ['1008 sales engine_lost']);
-    assert.deepEqual(journalFaults(lost), []);
 
     await olha.register();
     await join(olha, '510');

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { ApiError, signIn } from '../support/api.ts';
-import { journalFaults, readJournal } from '../support/journal.ts';
+import { wholeJournal } from '../support/journal.ts';
 import type { Phone, PhoneCall } from '../support/phone.ts';
 import { finishedCalls, gist, inEngine, shows } from '../support/steps.ts';
 import { until } from '../support/until.ts';
@@ -55,9 +55,7 @@ describe('service faults', () => {
     await stays.hangup();
     assert.equal(gist((await finishedCalls(nour, 1))[0]!), 'out 1010 ANSWERED -');
     assert.equal(gist((await finishedCalls(lea, 1))[0]!), 'in 1009 ANSWERED -');
-    await until('a journal at rest', () => journalFaults(readJournal(site())).length === 0, {
-      seen: () => journalFaults(readJournal(site())),
-    });
+    await wholeJournal(site());
   });
 
   test('service faults - killed repeatedly while records are written: no row lost, none twice', async () => {
@@ -78,9 +76,7 @@ describe('service faults', () => {
       assert.equal(new Set(rows.map((r) => r.call_key)).size, rounds.length);
       assert.ok(rows.every((r) => r.disposition === 'ANSWERED'));
     }
-    await until('a journal at rest', () => journalFaults(readJournal(site())).length === 0, {
-      seen: () => journalFaults(readJournal(site())),
-    });
+    await wholeJournal(site());
   });
 
   test('service faults - service and engine die together: the next start reports it, and agents are as before', async () => {
@@ -108,9 +104,7 @@ describe('service faults', () => {
       return true;
     });
     assert.equal((await zoe.agent('get_status')).pause_reason, 'training');
-    await until('a journal at rest', () => journalFaults(readJournal(site())).length === 0, {
-      seen: () => journalFaults(readJournal(site())),
-    });
+    await wholeJournal(site());
   });
 
   test('service faults - another process locks the database: reads continue, writes are refused, nothing is corrupted', async () => {

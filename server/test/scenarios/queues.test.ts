@@ -4,7 +4,7 @@ import { CallerReply, MembersReply, QueueReply, WithdrawReply } from '@offhook/c
 import { OperationReply } from '@offhook/contract/call-control.ts';
 import { CallsReply } from '@offhook/contract/calls.ts';
 import type { z } from 'zod';
-import { journalFaults, readJournal } from '../support/journal.ts';
+import { readJournal, wholeJournal } from '../support/journal.ts';
 import type { JournalEvent } from '../support/journal.ts';
 import { memberLine } from '../support/steps.ts';
 import { until } from '../support/until.ts';
@@ -129,10 +129,7 @@ describe('queues', () => {
       async () => (await order('support')).length + (await order('sales')).length === 0,
     );
 
-    const events = await until('the end of every call', () => {
-      const all = readJournal(site());
-      return journalFaults(all).length === 0 && all;
-    });
+    const events = await wholeJournal(site());
     const told = story(events, from).filter((line) => !line.startsWith('offer.'));
     assert.deepEqual(told.slice(0, 10), [
       'joined 1008 support 1',

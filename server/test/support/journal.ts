@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { EVENT_DATA } from '@offhook/contract/events.ts';
 import type { EventType } from '@offhook/contract/events.ts';
 import type { Site } from './site.ts';
+import { GiveUp, until } from './until.ts';
 
 export interface JournalEvent {
   readonly seq: number;
@@ -30,11 +31,30 @@ export function readJournal(site: Site): JournalEvent[] {
   }
 }
 
-/** Violations in a journal at rest: gaps, and calls reported twice or left open. */
-export function journalFaults(events: readonly JournalEvent[]): string[] {
-  const faults: string[] = [];
+/**
+ * The events of a journal in which every call has its end, read without a hole and with nothing reported twice. History
+ * and journal follow different records of the engine, so a call may be in the history a moment before its end is here.
+ */
+export function wholeJournal(site: Site): Promise<JournalEvent[]> {
+  let open: string[] = [];
+  return until(
+    'the end of every call in the journal',
+    () => {
+      const events = readJournal(site);
+      const { broken, unended } = journalFaults(events);
+      if (broken.length > 0) throw new GiveUp(`the journal is broken: ${broken.join('; ')}`);
+      open = unended;
+      return open.length === 0 && events;
+    },
+    { seen: () => ({ open }) },
+  );
+}
+
+/** Faults of a journal: `broken` (a hole, a call reported twice) stays, `unended` lists the calls whose end may still come. */
+function journalFaults(events: readonly JournalEvent[]): { broken: string[]; unended: string[] } {
+  const broken: string[] = [];
   events.forEach((event, i) => {
-    if (i > 0 && event.seq !== events[i - 1]!.seq + 1) faults.push(`a hole before seq ${event.seq}`);
+    if (i > 0 && event.seq !== events[i - 1]!.seq + 1) broken.push(`a hole before seq ${event.seq}`);
   });
   const calls = new Map<string, { started: number; ended: number }>();
   for (const { type, data } of events) {
@@ -44,9 +64,11 @@ export function journalFaults(events: readonly JournalEvent[]): string[] {
     seen[type === 'call.started' ? 'started' : 'ended'] += 1;
     calls.set(id, seen);
   }
+  const unended: string[] = [];
   for (const [id, { started, ended }] of calls) {
-    if (started !== 1 || ended !== 1)
-      faults.push(`call ${id} started ${started} times and ended ${ended} times`);
+    if (started !== 1 || ended > 1)
+      broken.push(`call ${id} started ${started} times and ended ${ended} times`);
+    else if (ended === 0) unended.push(id);
   }
-  return faults;
+  return { broken, unended };
 }
