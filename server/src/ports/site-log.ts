@@ -46,7 +46,8 @@ export interface SiteLog {
   renew(term: number, seconds: number): Promise<boolean>;
   /**
    * Appends all rows or none after seq `after`; they are dense and end with their checks. A call again may have more rows, if it
-   * begins with the same ones.
+   * begins with the same ones. Several processes may append under one term: the loser of a seq gets `other`, reads what is there
+   * and appends its events after it. No two of them may make the same row, so each row names its process.
    */
   append(term: number, after: number, rows: readonly JournalRow[]): Promise<Appended>;
   /** Up to `limit` rows with seq > `after`, in order. */

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { checkOf, firstCheck, withCheck } from '../../src/core/row-check.ts';
+import { checkOf, firstCheck, follows } from '../../src/core/row-check.ts';
 import type { JournalRow } from '../../src/ports/journal-store.ts';
 import type { LogState, SiteLog, Taken } from '../../src/ports/site-log.ts';
+import { appendGroups, rowsAfter } from '../support/appender.ts';
+import type { Appending } from '../support/appender.ts';
 import { until } from '../support/until.ts';
 
 /** A log that several writers can open, as processes open the same database. */
@@ -12,6 +14,8 @@ export interface SiteLogPlace extends AsyncDisposable {
   cut(count: number): Promise<void>;
   /** The next append is committed, and its writer does not learn that. */
   loseAnswer(): void;
+  /** Appends in a process of its own, where the log has processes. */
+  appendApart(what: Appending): Promise<void>;
 }
 const EPOCH = 'epoch-one';
 const START = { epoch: EPOCH, began: 1, head: 0, check: firstCheck(EPOCH) };
@@ -19,23 +23,8 @@ const A = { id: 'a', location: 'host a' };
 const B = { id: 'b', location: 'host b' };
 
 /** The next rows of a log in this state; `word` distinguishes two histories. */
-export function logRows(state: Pick<LogState, 'head' | 'check'>, count: number, word = 'one'): JournalRow[] {
-  let before = state.check;
-  return Array.from({ length: count }, (_, i) => {
-    const seq = state.head + 1 + i;
-    const row = {
-      seq,
-      type: 'call.started',
-      subject: `calls/${seq} \0 "Łódź" \\`,
-      at: 1_700_000_000_000 + seq,
-      topics: `calls calls/mine/${seq}`,
-      json: `{"seq":${seq},"word":"${word}"}`,
-    };
-    const json = withCheck(row, before);
-    before = checkOf(json);
-    return { ...row, json };
-  });
-}
+export const logRows = (state: Pick<LogState, 'head' | 'check'>, count: number, word = 'one'): JournalRow[] =>
+  rowsAfter(state, Array<string>(count).fill(word));
 const stateOf = async (log: SiteLog): Promise<LogState> => {
   const state = await log.state();
   assert.ok(state !== null, 'the log was never begun');
@@ -181,6 +170,52 @@ export function siteLogConformance(adapter: string, open: () => Promise<SiteLogP
         assert.deepEqual(outcomes.toSorted(), ['appended', 'other']);
         const rows = await a.read(0, 100);
         assert.deepEqual(rows, logRows(START, 3, outcomes[0] === 'appended' ? 'a' : 'b'));
+      }),
+    );
+    it(
+      'site log - several processes append at once, and answers get lost: dense, each row once, each in its order',
+      withLogs(async ({ a, b }, place) => {
+        await a.begin(START);
+        const { term } = won(await a.take(A, 60));
+        const groups = 25;
+        place.loseAnswer();
+        await Promise.all([
+          appendGroups(b, { term, word: 'b', groups }),
+          ...['c', 'd', 'e'].map((word) => place.appendApart({ term, word, groups })),
+        ]);
+        const rows = await until('an answer', () => a.read(0, 1_000).catch(() => null));
+        assert.deepEqual(
+          rows.map((row) => row.seq),
+          rows.map((_, i) => i + 1),
+        );
+        let before = firstCheck(EPOCH);
+        for (const row of rows) {
+          assert.ok(follows(row, before), `${row.seq} follows`);
+          before = checkOf(row.json);
+        }
+        const words = rows.map((row) => (JSON.parse(row.json) as { word: string }).word);
+        for (const word of ['b', 'c', 'd', 'e'])
+          assert.deepEqual(
+            words.filter((one) => one.startsWith(word)),
+            Array.from({ length: groups * 3 }, (_, i) => `${word}${i}`),
+          );
+      }),
+    );
+    it(
+      'site log - an append with a lost answer is settled, also where others appended after it',
+      withLogs(async ({ a, b }, place) => {
+        await a.begin(START);
+        const { term, ...at } = won(await a.take(A, 60));
+        const rows = logRows(at, 2);
+        await b.state();
+        place.loseAnswer();
+        await assert.rejects(a.append(term, 0, rows));
+        const others = logRows(await until('an answer', () => b.state().catch(() => null)), 3, 'two');
+        assert.equal(await b.append(term, 2, others), 'appended');
+        const again = await until('an answer', () => a.append(term, 0, rows).catch(() => null));
+        assert.equal(again, 'appended');
+        assert.equal(await a.append(term, 0, [...rows, ...logRows(at, 1, 'three')]), 'other');
+        assert.deepEqual(await a.read(0, 100), [...rows, ...others]);
       }),
     );
     it(

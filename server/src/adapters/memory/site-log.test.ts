@@ -1,4 +1,5 @@
 import { siteLogConformance } from '../../../test/conformance/site-log.ts';
+import { appendGroups } from '../../../test/support/appender.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { checkOf, firstCheck } from '../../core/row-check.ts';
 import { sharedLog, openMemorySiteLog } from './site-log.ts';
@@ -25,6 +26,7 @@ siteLogConformance('memory', async () => {
       const check = checkOf(place.rows.at(-1)?.json ?? '') || firstCheck(state.epoch);
       place.state = { ...state, head: state.head - count, check };
     },
+    appendApart: (what) => appendGroups(openMemorySiteLog(place), what),
     loseAnswer: () => void (loses = true),
     [Symbol.asyncDispose]: async () => {},
   };

@@ -40,9 +40,10 @@ export function openMemorySiteLog(shared = sharedLog(), now = (): number => perf
       const state = ours(term);
       if (state === null) return 'deposed';
       if (state.head < after) return 'behind';
-      const there = state.head - after;
-      if (there > rows.length || (there > 0 && state.check !== checkOf(rows[there - 1]!.json)))
-        return 'other';
+      const there = Math.min(state.head - after, rows.length);
+      const last = rows[there - 1];
+      const kept = shared.rows.find((row) => row.seq === last?.seq)?.json ?? '';
+      if (last !== undefined && checkOf(kept) !== checkOf(last.json)) return 'other';
       const added = rows.slice(there);
       shared.rows.push(...added);
       shared.state = {

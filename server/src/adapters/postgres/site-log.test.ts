@@ -1,10 +1,16 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
 import { after, before } from 'node:test';
+import { promisify } from 'node:util';
 import { siteLogConformance } from '../../../test/conformance/site-log.ts';
 import { cuttable } from '../../../test/support/cuttable.ts';
 import { startPostgres } from '../../../test/support/postgres.ts';
 import type { TestPostgres } from '../../../test/support/postgres.ts';
+import { REPOSITORY } from '../../../test/support/sources.ts';
 import { openPostgresSiteLog } from './site-log.ts';
 
+const execute = promisify(execFile);
+const APPENDER = path.join(REPOSITORY, 'server/test/support/appender.ts');
 let server: TestPostgres;
 before(async () => {
   server = await startPostgres();
@@ -23,6 +29,9 @@ siteLogConformance('postgres', async () => {
          update offhook_log set head = head - ${count}, sum = (
            select substr(json, length(json) - 9, 8) from offhook_journal order by seq desc limit 1)`,
       );
+    },
+    async appendApart({ term, word, groups }) {
+      await execute(process.execPath, [APPENDER, url, String(term), word, String(groups)]);
     },
     loseAnswer: () => relay.loseAnswer('insert into offhook_journal'),
     [Symbol.asyncDispose]: () => relay[Symbol.asyncDispose](),

@@ -96,6 +96,13 @@ export function openPostgresSiteLog(url: string): SiteLog {
   const state = async (): Promise<LogState | null> =>
     (await session.ask<LogState>(`select ${STATE} from offhook_log`)).rows[0] ?? null;
 
+  async function read(after: number, limit: number): Promise<readonly JournalRow[]> {
+    const { rows } = await session.ask<JournalRow>(
+      'select seq, type, subject, at, topics, json from offhook_journal where seq > $1 order by seq limit $2',
+      [after, limit],
+    );
+    return rows.map((row) => ({ ...row, subject: plain(row.subject), topics: plain(row.topics) }));
+  }
   async function append(
     term: number,
     after: number,
@@ -117,9 +124,13 @@ export function openPostgresSiteLog(url: string): SiteLog {
     const now = await state();
     if (now === null || now.head < after) return now?.term === term ? 'behind' : 'deposed';
     if (now.term !== term) return 'deposed';
-    // An earlier call with the first of these rows may have come through.
-    const there = now.head - after;
-    if (there > rows.length || (there > 0 && now.check !== checkOf(rows[there - 1]!.json))) return 'other';
+    // An earlier call with the first of these rows may have come through, and another process may have appended after them.
+    const there = Math.min(now.head - after, rows.length);
+    if (there > 0) {
+      const last = rows[there - 1]!;
+      const kept = now.head === last.seq ? now.check : checkOf((await read(last.seq - 1, 1))[0]?.json ?? '');
+      if (kept !== checkOf(last.json)) return 'other';
+    }
     return there === rows.length ? 'appended' : append(term, now.head, rows.slice(there));
   }
   return {
@@ -160,13 +171,7 @@ export function openPostgresSiteLog(url: string): SiteLog {
       return count === 1;
     },
     append,
-    async read(after, limit) {
-      const { rows } = await session.ask<JournalRow>(
-        'select seq, type, subject, at, topics, json from offhook_journal where seq > $1 order by seq limit $2',
-        [after, limit],
-      );
-      return rows.map((row) => ({ ...row, subject: plain(row.subject), topics: plain(row.topics) }));
-    },
+    read,
     async trim(term, below) {
       const { count } = await session.ask(
         'update offhook_log set tail = greatest(tail, least($2, head + 1)) where term = $1',
