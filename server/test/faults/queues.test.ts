@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
-import path from 'node:path';
 import { describe, test } from 'node:test';
 import { QueuesReply } from '@offhook/contract/queues.ts';
-import { openSqliteStore } from '../../src/adapters/sqlite/store.ts';
 import { putObjects } from '../../src/features/pbx-config/put.ts';
 import { readJournal, wholeJournal } from '../support/journal.ts';
 import type { JournalEvent } from '../support/journal.ts';
@@ -115,7 +113,7 @@ describe('queue faults', () => {
     await site().kill('SIGKILL');
     process.kill(site().enginePid()!, 'SIGKILL');
     await until('the end of the engine', () => site().enginePid() === null);
-    const store = await openSqliteStore(path.join(site().dataDir, 'offhook.db'));
+    const store = await site().place.open();
     await putObjects(store, { queue: [{ name: 'sales', max_wait_seconds: 2 }] });
     await store.close();
     await site().start();

@@ -108,7 +108,10 @@ describe('call control', () => {
 
     const { operation: listening } = await ask(site(), soren, `/${call}/listen`);
     const ear = await office.incoming();
-    const started = new Map(eventsOf(site(), 'call.started').map(({ data }) => [data['call_id'], data]));
+    const started = await until('both calls in the journal', () => {
+      const all = new Map(eventsOf(site(), 'call.started').map(({ data }) => [data['call_id'], data]));
+      return all.has(call) && all.has(listening.own_call_id) && all;
+    });
     assert.equal(started.get(call)?.['placed'], 'call', 'and not dialled by a phone');
     assert.equal(started.get(listening.own_call_id)?.['placed'], 'listen');
     await ear.answer();

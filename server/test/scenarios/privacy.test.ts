@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { appendFileSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { after, describe, test } from 'node:test';
 import { ConversationChangesReply } from '@offhook/contract/conversation-list.ts';
 import { ConversationEvent } from '@offhook/contract/conversations.ts';
@@ -19,6 +18,8 @@ import { connect, talk, useStage } from '../support/conversation-stage.ts';
 import { openFarSide } from '../support/phone.ts';
 import type { Phone } from '../support/phone.ts';
 import { farAddress } from '../support/far-address.ts';
+import type { Site } from '../support/site.ts';
+import { OVER_POSTGRES } from '../support/site-store.ts';
 import { openSse } from '../support/sse-client.ts';
 import { PATIENCE_MS, until } from '../support/until.ts';
 
@@ -48,19 +49,15 @@ function filesWith(folder: string, needles: readonly (string | Buffer)[]): reado
     });
 }
 /** Packed data of conversations, in which a text search finds nothing. */
-function packedIn(dataDir: string): readonly Buffer[] {
-  const db = new DatabaseSync(path.join(dataDir, 'offhook.db'), { readOnly: true });
-  try {
-    return ['history_loose.records', 'history_packs.records', 'conversations.record'].flatMap((at) => {
+async function packedIn(site: Site): Promise<readonly Buffer[]> {
+  const columns = ['history_loose.records', 'history_packs.records', 'conversations.record'];
+  const found = await Promise.all(
+    columns.map((at) => {
       const [table, column] = at.split('.');
-      return db
-        .prepare(`select ${column} as bytes from ${table}`)
-        .all()
-        .map((row) => Buffer.from(row['bytes'] as Uint8Array));
-    });
-  } finally {
-    db.close();
-  }
+      return site.place.rows(`select ${column} as bytes from ${table}`);
+    }),
+  );
+  return found.flat().map((row) => Buffer.from(row['bytes'] as Uint8Array));
 }
 const OTHER = new Set(
   'number number_e164 name text parties revision change erased recordings has_recording notes'.split(' '),
@@ -129,11 +126,11 @@ describe('privacy', () => {
     assert.ok(before.notes.length === 1 && before.has_recording && !before.erased && before.revision === 1);
     const rows = await rowsOf();
     const { since } = await api('conversations/changes', ConversationChangesReply);
-    const packed = packedIn(dataDir);
+    const packed = await packedIn(site);
     const records = celFile(loadInstance(dataDir)!);
     const lines = readFileSync(records, 'utf8');
     const held = filesWith(dataDir, [...TEXTS, ...packed]);
-    for (const name of ['offhook.db-wal', path.relative(dataDir, records)])
+    for (const name of [...(OVER_POSTGRES ? [] : ['offhook.db-wal']), path.relative(dataDir, records)])
       assert.ok(held.includes(name), `${name} in ${held.join(' ')}`);
 
     await using stream = new AsyncDisposableStack();
@@ -168,7 +165,7 @@ describe('privacy', () => {
     assert.deepEqual(readdirSync(path.join(dataDir, 'recordings')), []);
 
     const allowed = proof.remains.flatMap(({ where }) => REMAINS[where] ?? []);
-    const kept = packedIn(dataDir);
+    const kept = await packedIn(site);
     const former = packed.filter((bytes) => !kept.some((other) => other.equals(bytes)));
     assert.ok(former.length > 1, `${former.length} packed records were rewritten`);
     const left = () =>
@@ -177,11 +174,11 @@ describe('privacy', () => {
     await until('no file to hold it', () => (found = left()).length === 0, { seen: () => found });
 
     // The same records once more, and one new one.
-    const stored = packedIn(dataDir);
+    const stored = await packedIn(site);
     const first = lines.split('\n').find((line) => line.includes(NUMBER))!;
     const late = first.replace(/(\.\d{5})(\d)/, (_, at, digit) => `${at}${(Number(digit) + 1) % 10}`);
     appendFileSync(records, `${lines}${late}\n`);
-    await until('the late record to be stored', () => !isDeepStrictEqual(packedIn(dataDir), stored));
+    await until('the late record to be stored', async () => !isDeepStrictEqual(await packedIn(site), stored));
     assert.equal(shapeOf(await stage.detail(id)), shapeOf(before));
     await site.stop();
     const { code, stdout, stderr } = await rebuild(site, 'DE');

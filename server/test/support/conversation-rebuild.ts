@@ -59,7 +59,8 @@ export function rebuild(site: Site, country = ''): ReturnType<typeof run> {
     '--to',
     day(1),
   ];
-  const env = { PATH: process.env['PATH'], OFFHOOK_DATA: site.dataDir, OFFHOOK_SITE_COUNTRY: country };
+  const own = { PATH: process.env['PATH'], OFFHOOK_DATA: site.dataDir, OFFHOOK_SITE_COUNTRY: country };
+  const env = { ...own, ...site.place.env };
   return run(command, { env });
 }
 /**
@@ -68,9 +69,8 @@ export function rebuild(site: Site, country = ''): ReturnType<typeof run> {
  */
 export async function assertToldAnew(site: Site, country = ''): Promise<void> {
   await site.stop();
-  const file = path.join(site.dataDir, 'offhook.db');
   const read = async (): Promise<ReadonlyMap<string, object>> => {
-    const store = await openSqliteStore(file);
+    const store = await site.place.open();
     try {
       return await storedIn(store);
     } finally {
@@ -90,7 +90,7 @@ export async function assertToldAnew(site: Site, country = ''): Promise<void> {
 
   const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-anew-'));
   const store = await openSqliteStore(path.join(folder, 'offhook.db'));
-  const local = await openSqliteStore(file);
+  const local = await site.place.open();
   try {
     await store.migrate('history', migrations);
     const directory = createDirectory(await openObjects(local));

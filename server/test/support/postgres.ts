@@ -11,8 +11,20 @@ import { freePort } from './ports.ts';
 import { until } from './until.ts';
 
 export const PASSWORD = 'a secret that no log may hold';
+const ROOT = process.getuid?.() === 0;
+const NOBODY = 65_534;
+/** False in a user namespace of a test, which has only root. */
+const HAS_NOBODY = readFileSync('/proc/self/uid_map', 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => line.trim().split(/\s+/).map(Number))
+  .some(([first = 0, , count = 0]) => first <= NOBODY && NOBODY < first + count);
 /** The server refuses to run as root; the account nobody is on every machine. */
-const OWNER = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+const OWNER = ROOT && HAS_NOBODY ? { uid: NOBODY, gid: NOBODY } : {};
+/** Gives root another number where there is no other account. */
+const RENAMED = ['unshare', '--user', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`];
+const commandOf = (command: readonly string[]): readonly string[] =>
+  ROOT && !HAS_NOBODY ? [...RENAMED, ...command] : command;
 /** Ends the server and removes its folder when its input ends, also after a kill of the test. */
 const KEEPER = `cat >/dev/null; server=$(head -n 1 "$1/data/postmaster.pid") && kill -CONT $server && kill -QUIT $server
 while kill -0 $server; do sleep 0.05; done; rm -rf "$1"`;
@@ -86,7 +98,7 @@ export async function startPostgres(): Promise<TestPostgres> {
   async function start(): Promise<void> {
     const settings = ['fsync=off', 'shared_buffers=16MB', 'max_connections=60', 'unix_socket_directories='];
     const args = ['-D', data, '-p', String(port), '-h', '127.0.0.1', ...settings.flatMap((s) => ['-c', s])];
-    const [file = '', ...before] = program.postgres;
+    const [file = '', ...before] = commandOf(program.postgres);
     const child = spawn(file, [...before, ...args], { ...options, stdio: ['ignore', 'ignore', 'pipe'] });
     let said = '';
     child.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-2_000)));
@@ -138,7 +150,8 @@ function childrenOf(pid: number): number[] {
     return [];
   }
 }
-async function runToEnd(program: PostgresProgram, [file = '', ...args]: readonly string[]): Promise<void> {
+async function runToEnd(program: PostgresProgram, command: readonly string[]): Promise<void> {
+  const [file = '', ...args] = commandOf(command);
   const child = spawn(file, args, { ...OWNER, cwd: '/', env: program.env, stdio: 'pipe' });
   let said = '';
   for (const stream of [child.stdout, child.stderr])

@@ -15,6 +15,8 @@ import type { Person } from './api.ts';
 import { registerPhone } from './phone.ts';
 import type { Phone } from './phone.ts';
 import { freePort, freeRange } from './ports.ts';
+import { sitePlace } from './site-store.ts';
+import type { SitePlace } from './site-store.ts';
 import { REPOSITORY } from './sources.ts';
 import { GiveUp, PATIENCE_MS, until } from './until.ts';
 
@@ -50,6 +52,8 @@ export interface Site extends AsyncDisposable {
   readonly wsUrl: string;
   readonly sip: { readonly host: string; readonly port: number };
   readonly dataDir: string;
+  /** Where its tables and events are. */
+  readonly place: Omit<SitePlace, 'settle' | keyof AsyncDisposable>;
   credentials(): Promise<Credential[]>;
   /** Signs in once and keeps the session for later calls. */
   person(extension: string): Promise<Person>;
@@ -96,6 +100,7 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
   await endAbandonedSites();
   const { host = '127.0.0.1' } = options;
   const dataDir = await mkdtemp(siteFolderPrefix());
+  const place = await sitePlace(dataDir, options.env ?? {});
   const [http, sipPort, rtp] = [await freePort(), await freePort(), await freeRange(MEDIA_PORTS)];
   const inherited = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('OFFHOOK_') || name === 'OFFHOOK_CACHE' || name === 'OFFHOOK_ASTERISK',
@@ -107,6 +112,7 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
     OFFHOOK_SIP_LISTEN: `${host}:${sipPort}`,
     OFFHOOK_RTP_PORTS: `${rtp}-${rtp + MEDIA_PORTS - 1}`,
     OFFHOOK_SITE_ZONE: 'UTC',
+    ...place.env,
     ...options.env,
   };
   const base = `http://${host}:${http}`;
@@ -190,6 +196,7 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
     wsUrl: `ws://${host}:${http}/ws`,
     sip: { host, port: sipPort },
     dataDir,
+    place,
     credentials,
     async person(extension) {
       const known = people.get(extension);
@@ -236,11 +243,13 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
       }
       const turn = await readFile(path.join(dataDir, 'engine', 'turn.json'), 'utf8').catch(() => null);
       if (turn !== null) endProcess((JSON.parse(turn) as { pid: number }).pid, 'SIGKILL');
+      await place[Symbol.asyncDispose]();
       await rm(dataDir, { recursive: true, force: true, maxRetries: 5 });
     },
   };
   try {
     await options.prepare?.(dataDir, site.sip);
+    await place.settle();
     await launch(options.wait ?? 'ready');
   } catch (error) {
     await site[Symbol.asyncDispose]();
