@@ -1,8 +1,8 @@
 /** State of a time condition at one moment in the site's time zone. */
 import type { ConfigBody } from '@offhook/contract/config-objects.ts';
+import { zoneOffset } from '../core/zone.ts';
 
 const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
-type Day = (typeof DAYS)[number];
 export interface SiteMoment {
   /** 0 for Monday. */
   readonly weekday: number;
@@ -14,27 +14,13 @@ export interface SiteMoment {
 }
 /** `at` is milliseconds since 1970. */
 export function siteMoment(at: number, zone: string): SiteMoment {
-  const parts = new Map(
-    new Intl.DateTimeFormat('en-GB', {
-      timeZone: zone,
-      weekday: 'short',
-      year: 'numeric',
-      month: '2-digit',
-      day: '2-digit',
-      hour: '2-digit',
-      minute: '2-digit',
-      hourCycle: 'h23',
-    })
-      .formatToParts(at)
-      .map((p) => [p.type, p.value]),
-  );
-  const of = (part: string): string => parts.get(part as never) ?? '';
+  const shown = new Date(at + zoneOffset(zone)(at));
   return {
-    weekday: DAYS.indexOf(of('weekday').toLowerCase() as Day),
-    year: Number(of('year')),
-    month: Number(of('month')),
-    day: Number(of('day')),
-    clock: `${of('hour')}:${of('minute')}`,
+    weekday: (shown.getUTCDay() + 6) % 7,
+    year: shown.getUTCFullYear(),
+    month: shown.getUTCMonth() + 1,
+    day: shown.getUTCDate(),
+    clock: shown.toISOString().slice(11, 16),
   };
 }
 

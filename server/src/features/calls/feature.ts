@@ -2,8 +2,10 @@ import type { CallSettings, Destination } from '@offhook/contract/call-settings.
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { ensureLive } from '../../commands/confirm.ts';
 import { Commands } from '../../commands/kernel.ts';
+import { rfc3339 } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import { say } from '../../core/said.ts';
+import { zoneOffset } from '../../core/zone.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Directory } from '../../ports/directory.ts';
 import type { CallVerbs, Engine } from '../../ports/engine.ts';
@@ -111,25 +113,16 @@ export async function createCallControlFeature(deps: CallControlFeatureDeps): Pr
   };
 }
 
-const DAY_SECONDS = 86_400;
+const DAY_MS = 86_400_000;
 /** The day in a zone and its remaining seconds, off by up to an hour on a change of clocks. */
 function dayOf(zone: string, now: () => number): () => { day: string; seconds_left: number } {
-  const format = new Intl.DateTimeFormat('en-CA', {
-    timeZone: zone,
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-    hourCycle: 'h23',
-  });
+  const offsetAt = zoneOffset(zone);
   return () => {
-    const parts = new Map(format.formatToParts(now()).map((p) => [p.type, p.value]));
-    const [h = 0, m = 0, s = 0] = ['hour', 'minute', 'second'].map((part) =>
-      Number(parts.get(part as never)),
-    );
-    const day = `${parts.get('year')}-${parts.get('month')}-${parts.get('day')}`;
-    return { day, seconds_left: Math.max(1, DAY_SECONDS - (h * 3600 + m * 60 + s)) };
+    const ms = now();
+    const shown = ms + offsetAt(ms);
+    return {
+      day: rfc3339(shown).slice(0, 10),
+      seconds_left: Math.max(1, Math.ceil((DAY_MS - (shown % DAY_MS)) / 1000)),
+    };
   };
 }

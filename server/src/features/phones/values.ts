@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 import type { Values, Variables } from './template.ts';
 import type { Vendor } from './vendors.ts';
+import { zoneOffset } from '../../core/zone.ts';
 
 const KEY: Variables = {
   /** Position among all keys from 1, after those of the lines; `position` is the same from 0, `spot` from 1 on its page. */
@@ -153,13 +154,7 @@ export const versionOf = (values: Values, port: number): string =>
 
 /** The zone's offset from UTC without summer time. */
 export function offsetOf(zone: string, year: number): string {
-  const minutes = [0, 6].map((month) => {
-    const name = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' })
-      .formatToParts(Date.UTC(year, month, 1))
-      .find((p) => p.type === 'timeZoneName')!.value;
-    const [, sign = '+', hours = '0', rest = '0'] = /^GMT(?:([+-])(\d\d):(\d\d))?/.exec(name) ?? [];
-    return (Number(hours) * 60 + Number(rest)) * (sign === '-' ? -1 : 1);
-  });
+  const minutes = [0, 6].map((month) => zoneOffset(zone)(Date.UTC(year, month, 1)) / 60_000);
   const least = Math.min(...minutes);
   const [hours, rest] = [Math.floor(Math.abs(least) / 60), Math.abs(least) % 60];
   return `${least < 0 ? '-' : '+'}${hours}${rest === 0 ? '' : `:${String(rest).padStart(2, '0')}`}`;

@@ -1,3 +1,4 @@
+import { zoneOffset } from '../../core/zone.ts';
 import { SLOT_MS } from './sums.ts';
 
 /** A span of time, milliseconds since 1970; `to` is not included. */
@@ -22,47 +23,10 @@ export interface ZoneCalendar {
 
 const DAY_MS = 86_400_000;
 const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
-const MAX_CACHED_DAYS = 20_000;
 
 /** Uses the platform's zone data. Throws `RangeError` for an unknown zone. */
 export function zoneCalendar(zone: string): ZoneCalendar {
-  const format = new Intl.DateTimeFormat('en-US', {
-    timeZone: zone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-  });
-  const ask = (ms: number): number => {
-    const part: Record<string, number> = {};
-    for (const { type, value } of format.formatToParts(ms)) part[type] = Number(value);
-    const shown = Date.UTC(
-      part['year']!,
-      part['month']! - 1,
-      part['day'],
-      part['hour'],
-      part['minute'],
-      part['second'],
-    );
-    return shown - Math.floor(ms / 1000) * 1000;
-  };
-  // Offset of each UTC day without a change of it, which is nearly every day; null for others. The platform's
-  // lookup is slow.
-  const steady = new Map<number, number | null>();
-  const offsetAt = (ms: number): number => {
-    const day = Math.floor(ms / DAY_MS);
-    let offset = steady.get(day);
-    if (offset === undefined) {
-      const first = ask(day * DAY_MS);
-      offset = first === ask((day + 1) * DAY_MS) ? first : null;
-      if (steady.size >= MAX_CACHED_DAYS) steady.clear();
-      steady.set(day, offset);
-    }
-    return offset ?? ask(ms);
-  };
+  const offsetAt = zoneOffset(zone);
   const dayOf = (ms: number): string => dateOf(ms + offsetAt(ms));
   /** First slot of the date, or of the next date that exists. */
   const begin = (utc: number): number => {

@@ -20,6 +20,7 @@ import type { ListQuery, StoredRow } from './list.ts';
 import { findRows, readFound, statsOfFound } from './list.ts';
 import type { Tables } from '../store/tables.ts';
 import { rfc3339 } from '../../../core/clock.ts';
+import { zoneOffset } from '../../../core/zone.ts';
 
 export type Reader = Principal;
 export interface HistoryService {
@@ -119,20 +120,11 @@ const DEVICE: Readonly<Record<string, HistoryCall['device_type']>> = {
 
 /** `YYYY-MM-DD HH:MM:SS` in the site's zone. */
 export function localTimeIn(zone: string): (us: number) => string {
-  const format = new Intl.DateTimeFormat('en-CA-u-nu-latn', {
-    timeZone: zone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-  });
+  const offsetAt = zoneOffset(zone);
   return (us) => {
-    const parts = new Map(format.formatToParts(us / 1000).map((p) => [p.type, p.value]));
-    const part = (type: Intl.DateTimeFormatPartTypes): string => parts.get(type)!;
-    return `${part('year')}-${part('month')}-${part('day')} ${part('hour')}:${part('minute')}:${part('second')}`;
+    const ms = Math.floor(us / 1000);
+    const text = rfc3339(ms + offsetAt(ms));
+    return `${text.slice(0, 10)} ${text.slice(11, 19)}`;
   };
 }
 
