@@ -18,7 +18,7 @@ interface Peer {
 
 let events = 0;
 /** Number of domain events from the model. */
-let told = 0;
+let published = 0;
 let began = 0;
 let cpu = process.cpuUsage();
 const begin = (): void => {
@@ -28,7 +28,7 @@ const begin = (): void => {
 const finish = (): void => {
   const seconds = (performance.now() - began) / 1000;
   const { user, system } = process.cpuUsage(cpu);
-  console.log(JSON.stringify({ events, told, seconds, cpu_us: (user + system) / events }));
+  console.log(JSON.stringify({ events, published, seconds, cpu_us: (user + system) / events }));
   process.exit();
 };
 /** Peers return an object for each event, with its name under different keys. */
@@ -60,7 +60,7 @@ const subjects: Readonly<Record<string, () => void>> = {
     model.step(siteOf(Number(extensions)));
     ours((event) => {
       const made = model.step(event);
-      told += made.length;
+      published += made.length;
       model.committed(made);
     });
   },

@@ -44,14 +44,14 @@ const problem = (status: number, code: string): Answer => ({
 const contacts = { success: true, total: 0, as_of: '2026-01-01T00:00:00.000Z', stale: false, contacts: [] };
 
 test('client - a session that ended is renewed once for all requests that met its end, and they are repeated', async (t) => {
-  const told: (string | null)[] = [];
+  const notified: (string | null)[] = [];
   const { base, asked } = await serve(t, ({ url, headers }) => {
     if (url === '/api/mobile/refresh.php') return { status: 200, body: { success: true, token: 'new' } };
     return headers.authorization === 'Bearer new'
       ? { status: 200, body: contacts }
       : problem(401, 'not_authenticated');
   });
-  const client = createClient({ base, token: 'old', onToken: (token) => told.push(token) });
+  const client = createClient({ base, token: 'old', onToken: (token) => notified.push(token) });
   const replies = await Promise.all([
     client.contacts(),
     client.contacts({ q: 'zoë & co' }),
@@ -60,7 +60,7 @@ test('client - a session that ended is renewed once for all requests that met it
   assert.deepEqual(replies, [contacts, contacts, contacts]);
   assert.equal(asked.filter((line) => line === 'GET /api/mobile/refresh.php Bearer old').length, 1);
   assert.ok(asked.includes('GET /api/mobile/contacts.php?q=zo%C3%AB+%26+co Bearer new'));
-  assert.deepEqual(told, ['new']);
+  assert.deepEqual(notified, ['new']);
 });
 
 test('client - by cookie, a request that learns late of the session’s end finds it renewed and renews nothing', async (t) => {
@@ -94,11 +94,11 @@ test('client - by cookie, a request that learns late of the session’s end find
 });
 
 test('client - a session that cannot be renewed is reported as over', async (t) => {
-  const told: (string | null)[] = [];
+  const notified: (string | null)[] = [];
   const { base, asked } = await serve(t, () => problem(401, 'not_authenticated'));
-  const client = createClient({ base, token: 'old', onToken: (token) => told.push(token) });
+  const client = createClient({ base, token: 'old', onToken: (token) => notified.push(token) });
   await assert.rejects(client.history(), { name: 'OffhookError', status: 401, code: 'not_authenticated' });
-  assert.deepEqual(told, [null]);
+  assert.deepEqual(notified, [null]);
   assert.equal(client.token, null);
   assert.equal(asked.length, 2, 'one request and one renewal');
 });
@@ -133,13 +133,13 @@ test('client - the caller’s signal ends a request', async (t) => {
 });
 
 test('client - a wrong password is sent once, and does not end the session', async (t) => {
-  const told: (string | null)[] = [];
+  const notified: (string | null)[] = [];
   const { base, asked } = await serve(t, ({ url }) =>
     url === '/api/mobile/refresh.php'
       ? { status: 200, body: { success: true, token: 'new' } }
       : problem(401, url?.endsWith('/confirm') ? 'otp_required' : 'invalid_credentials'),
   );
-  const client = createClient({ base, token: 'old', onToken: (token) => told.push(token) });
+  const client = createClient({ base, token: 'old', onToken: (token) => notified.push(token) });
   await assert.rejects(client.session.changePassword('wrong', 'next password'), {
     code: 'invalid_credentials',
   });
@@ -149,13 +149,13 @@ test('client - a wrong password is sent once, and does not end the session', asy
     asked.map((line) => line.split(' ')[1]),
     ['/api/v1/session/password', '/api/v1/session/otp', '/api/v1/session/confirm'],
   );
-  assert.deepEqual(told, []);
+  assert.deepEqual(notified, []);
 });
 
 test('client - a new password starts a new session, also for a request that meets the end of the old one', async (t) => {
   let changed: (() => void) | undefined;
   let over = false;
-  const told: (string | null)[] = [];
+  const notified: (string | null)[] = [];
   const server = createServer((request, response) => {
     const answer = (status: number, body: unknown): void =>
       void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
@@ -178,13 +178,13 @@ test('client - a new password starts a new session, also for a request that meet
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => server.close());
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const client = createClient({ base, token: 'old', onToken: (token) => told.push(token) });
+  const client = createClient({ base, token: 'old', onToken: (token) => notified.push(token) });
   const [, list] = await Promise.all([
     client.session.changePassword('right', 'next password'),
     client.contacts(),
   ]);
   assert.deepEqual(list, contacts);
-  assert.deepEqual(told, ['new']);
+  assert.deepEqual(notified, ['new']);
   assert.equal(client.token, 'new');
 });
 

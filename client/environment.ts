@@ -23,10 +23,10 @@ export const environment: Environment = {
     const { addEventListener, removeEventListener } = globalThis as Partial<
       Pick<EventTarget, 'addEventListener' | 'removeEventListener'>
     >;
-    const told = ['online', 'offline', 'visibilitychange'];
-    for (const type of told) addEventListener?.call(globalThis, type, run);
+    const types = ['online', 'offline', 'visibilitychange'];
+    for (const type of types) addEventListener?.call(globalThis, type, run);
     return () => {
-      for (const type of told) removeEventListener?.call(globalThis, type, run);
+      for (const type of types) removeEventListener?.call(globalThis, type, run);
     };
   },
 };

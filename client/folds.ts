@@ -214,12 +214,12 @@ function legsAfter(call: CallState, event: StreamEvent): readonly LegState[] {
   if (!('leg' in event.data)) return call.legs;
   const named: LegNamed = event.data.leg;
   const { leg_id } = named;
-  const told = call.legs.some((leg) => leg.leg_id === leg_id)
+  const current = call.legs.some((leg) => leg.leg_id === leg_id)
     ? call.legs
     : call.legs.map((leg) => (leg.leg_id === '' && leg.number === named.number ? { ...leg, leg_id } : leg));
-  const others = told.filter((leg) => leg.leg_id !== leg_id);
-  if (event.type === 'call.left') return others.length === told.length ? call.legs : others;
-  const known = told.find((leg) => leg.leg_id === leg_id) ?? {
+  const others = current.filter((leg) => leg.leg_id !== leg_id);
+  if (event.type === 'call.left') return others.length === current.length ? call.legs : others;
+  const known = current.find((leg) => leg.leg_id === leg_id) ?? {
     state: 'calling' as const,
     held: false,
     slot: null,
@@ -230,9 +230,9 @@ function legsAfter(call: CallState, event: StreamEvent): readonly LegState[] {
   const { recording, recording_paused, since, answered_at } = known;
   const put = (word: LegWord & Partial<typeof known>): readonly LegState[] => {
     const next = { ...named, recording, recording_paused, since, answered_at, ...word };
-    return others.length === told.length
-      ? [...told, next]
-      : told.map((leg) => (leg.leg_id === leg_id ? next : leg));
+    return others.length === current.length
+      ? [...current, next]
+      : current.map((leg) => (leg.leg_id === leg_id ? next : leg));
   };
   const { held, slot } = known;
   switch (event.type) {

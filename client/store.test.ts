@@ -45,8 +45,8 @@ test('store - combines the snapshot with later events, and notifies listeners of
   const env = manualEnvironment();
   const store = createClient({ base: server.base, token: 'x', environment: env }).store('presence');
   t.after(() => store.close());
-  const told: string[] = [];
-  const end = store.subscribe((e, key) => told.push(`${e?.type ?? '-'} ${key ?? '-'} ${store.state}`));
+  const notified: string[] = [];
+  const end = store.subscribe((e, key) => notified.push(`${e?.type ?? '-'} ${key ?? '-'} ${store.state}`));
   const link = await server.link(0);
   link.send(hello);
   const { id, topics, snapshot } = await link.heard('subscribe');
@@ -70,7 +70,7 @@ test('store - combines the snapshot with later events, and notifies listeners of
   link.send(event(9, 'engine.resynced', { node: 'ast1', boot_id: 'b', restarted: false, differences: 0 }));
   await until('the engine to be back', () => !store.stale);
   end();
-  assert.deepEqual(told, [
+  assert.deepEqual(notified, [
     '- - live',
     '- - live',
     'presence.changed 1001 live',

@@ -130,12 +130,12 @@ async function work(rig: ConsoleRig, path: string): Promise<Worked> {
     await page.waitForTimeout(SECONDS * 1_000);
     const seconds = (performance.now() - at) / 1_000;
     const used = ((await rig.mainThread()) - cpu) / 1e6;
-    const told = heard() - events;
+    const published = heard() - events;
     const tasks = (await page.evaluate('benchTasks')) as number[];
     await flood;
     return {
       busy: (100 * used) / seconds,
-      events: told / seconds,
+      events: published / seconds,
       longest: Math.max(0, ...tasks),
       long: tasks.length,
     };

@@ -21,7 +21,7 @@ import type { Row } from '../lib.ts';
 interface Cost {
   readonly events: number;
   readonly lost?: number;
-  readonly told: number;
+  readonly published: number;
   readonly seconds: number;
   readonly cpu_us: number;
 }
@@ -100,8 +100,9 @@ export async function p2(): Promise<Row> {
   const sizes = [];
   for (const size of SIZES) {
     const costs = await measure(['decode', 'model'], EVENTS / 2, 65_536, size);
-    const told = new Set(costs.get('model')?.map((c) => c.told));
-    if (told.size !== 1 || told.has(0)) throw new Error(`the model told ${[...told].join(', ')} events`);
+    const published = new Set(costs.get('model')?.map((c) => c.published));
+    if (published.size !== 1 || published.has(0))
+      throw new Error(`the model told ${[...published].join(', ')} events`);
     sizes.push({ size, decode: cpu(costs.get('decode')), model: cpu(costs.get('model')) });
   }
   const share = sizes.map(({ decode, model }) => ratiosOf(decode, model));

@@ -32,7 +32,7 @@ export async function p6(): Promise<Row> {
   const flood = { ask: 'flood', rate: FRAMES_PER_SECOND, seconds: SECONDS } as const;
   const core: number[] = [];
   const messages: number[] = [];
-  const told: number[] = [];
+  const published: number[] = [];
   let lost = 0;
   for (let round = -1; round < ROUNDS; round++) {
     const before = cpuOf(ours.process.pid!);
@@ -47,7 +47,7 @@ export async function p6(): Promise<Row> {
     if (round < 0) continue;
     core.push((100 * cpu) / done.seconds);
     messages.push(done.received / done.seconds);
-    told.push(done.stats / done.seconds / QUEUES);
+    published.push(done.stats / done.seconds / QUEUES);
   }
   return {
     id: 'P6',
@@ -55,7 +55,7 @@ export async function p6(): Promise<Row> {
     figures: [
       figure('Offhook', '% of one core', 'ours', core, 'higher'),
       figure('messages to all wallboards', '/s', 'ours', messages),
-      figure('figures of one queue told', '/s', 'ours', told),
+      figure('figures of one queue told', '/s', 'ours', published),
     ],
     gates: [
       atMost('share of one core', 50, core, ' %'),

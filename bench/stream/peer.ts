@@ -37,7 +37,7 @@ const webSocketServer = (): WebSocketServer => {
 };
 
 /** One event of the engine as sent by every peer but the bridge: an envelope of the size of ours. */
-interface Told {
+interface Published {
   readonly topics: readonly string[];
   readonly json: string;
 }
@@ -55,7 +55,7 @@ function envelope(type: string, subject: string, ms: number, data: object): stri
     data,
   });
 }
-function told(frame: string): Told | null {
+function published(frame: string): Published | null {
   const value = (name: string): string => {
     const at = frame.indexOf(`\r\n${name}: `);
     return at < 0 ? '' : frame.slice(at + name.length + 4, frame.indexOf('\r\n', at + 2));
@@ -88,7 +88,7 @@ function told(frame: string): Told | null {
   }
   return null;
 }
-function readEngine(tell: (told: Told) => void): void {
+function readEngine(tell: (published: Published) => void): void {
   const socket = net.connect(engine, () =>
     socket.write('Action: Login\r\nActionID: 1\r\nUsername: e\r\nSecret: e\r\nEvents: on\r\n\r\n'),
   );
@@ -97,7 +97,7 @@ function readEngine(tell: (told: Told) => void): void {
     text += String(chunk);
     let from = 0;
     for (let at = text.indexOf('\r\n\r\n'); at >= 0; at = text.indexOf('\r\n\r\n', from)) {
-      const made = told(text.slice(from, at));
+      const made = published(text.slice(from, at));
       from = at + 4;
       if (made !== null) tell(made);
     }

@@ -26,10 +26,10 @@ const [kind = '', folder = '', port = '', hooks = '1'] = process.argv.slice(2);
 const urlOf = (name: string | number): string => `http://127.0.0.1:${port}/${name}`;
 const node = nodeId('ast1');
 const journal = openJournal({ store: openSqliteJournal(path.join(folder, `${kind}-journal.db`)), node });
-let told = 0;
+let published = 0;
 const make = (count: number) => {
   for (let done = 0; done < count; done += 500) {
-    journal.append(Array.from({ length: Math.min(500, count - done) }, () => presenceEvent(told++)));
+    journal.append(Array.from({ length: Math.min(500, count - done) }, () => presenceEvent(published++)));
   }
 };
 const admin: Caller = {

@@ -78,11 +78,11 @@ describe('api page and first steps', () => {
   test('api page - an answer is shown with its time, headers and body, and HTML in it is text', async () => {
     const page = await consoleOf(site(), browser(), '1001', { path: '/account' });
     const note = '<img src=x onerror="document.title=1">';
-    const told = await page.request.put(`${site().base}/api/v1/presence`, {
+    const reply = await page.request.put(`${site().base}/api/v1/presence`, {
       data: { personal: 'away', note },
       headers: { origin: site().base },
     });
-    assert.equal(told.status(), 200, await told.text());
+    assert.equal(reply.status(), 200, await reply.text());
     await page.goto(`${site().base}/docs#get-/api/v1/presence`);
     const one = operation(page, 'get-/api/v1/presence');
     await one.getByRole('button', { name: 'Send' }).click();
@@ -130,11 +130,11 @@ describe('api page and first steps', () => {
     await page.getByRole('button', { name: 'Starten' }).click();
     await page.getByRole('status').getByText('Live', { exact: true }).waitFor();
     const say = async (note: string): Promise<void> => {
-      const told = await page.request.put(`${site().base}/api/v1/presence`, {
+      const reply = await page.request.put(`${site().base}/api/v1/presence`, {
         data: { personal: 'away', note },
         headers: { origin: site().base },
       });
-      assert.equal(told.status(), 200, await told.text());
+      assert.equal(reply.status(), 200, await reply.text());
     };
     await say('<b>one</b>');
     const rows = page.getByRole('button', { name: /presence\.changed presence\/1001|presence\.changed/ });

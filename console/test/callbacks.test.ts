@@ -16,7 +16,7 @@ describe('callbacks', () => {
   before(buildFirst);
   const browser = useBrowser();
   /** Moves time on, so that records are read, until it is so. */
-  const told = (simulator: Simulator, what: string, holds: () => Promise<boolean>) =>
+  const eventually = (simulator: Simulator, what: string, holds: () => Promise<boolean>) =>
     until(what, async () => {
       await simulator.advance(1);
       return holds();
@@ -33,7 +33,7 @@ describe('callbacks', () => {
     await simulator.play('queue abandoned', { caller: ANNA });
     await simulator.play('queue abandoned', { caller: ANNA });
     await simulator.play('missed', { caller: OTHER });
-    await told(simulator, 'both numbers are listed', async () => (await rows(page).count()) === 2);
+    await eventually(simulator, 'both numbers are listed', async () => (await rows(page).count()) === 2);
     const anna = rows(page).filter({ hasText: 'Anna Müller' });
     await anna.getByText('2 tries').waitFor();
     await anna.getByText('Support').waitFor();
@@ -63,7 +63,7 @@ describe('callbacks', () => {
     await anna.getByText('You call back').waitFor();
     await until('the number is called', () => called.includes(ANNA));
     await simulator.play('outbound answered', { caller: ANNA });
-    await told(simulator, 'the call back closed it', async () => (await rows(page).count()) === 0);
+    await eventually(simulator, 'the call back closed it', async () => (await rows(page).count()) === 0);
     await close(page);
   });
 });

@@ -57,10 +57,13 @@ describe('calls in the console', () => {
     await zoe.getByRole('link', { name: 'History' }).click();
     await zoe.locator('[data-row]').first().click();
     await zoe.getByRole('heading', { name: 'What happened' }).waitFor();
-    const told = zoe.getByTestId('course');
-    await told.waitFor({ state: 'attached' });
-    assert.match(await told.locator('[data-fact=transfer]').innerText(), /Zoë.*passed the call on to 1010/s);
-    assert.ok((await told.getByText(/^On hold/).count()) > 0, 'the hold is not told');
+    const course = zoe.getByTestId('course');
+    await course.waitFor({ state: 'attached' });
+    assert.match(
+      await course.locator('[data-fact=transfer]').innerText(),
+      /Zoë.*passed the call on to 1010/s,
+    );
+    assert.ok((await course.getByText(/^On hold/).count()) > 0, 'the hold is not told');
     assert.ok((await zoe.getByTestId('timeline').locator('[title]').count()) >= 6);
     for (const page of [wall, zoe, jose, lea]) assertNoTrouble(page);
     pages = [wall, zoe, jose, lea];

@@ -167,15 +167,15 @@ describe('history pages', () => {
     const page = await signedIn(site(), browser(), '1002', { path: `/history/${id}` });
     const table = page.getByTestId('course');
     await table.waitFor({ state: 'attached' });
-    const told = (kind: string): Promise<number> => table.locator(`[data-fact=${kind}]`).count();
+    const countOf = (kind: string): Promise<number> => table.locator(`[data-fact=${kind}]`).count();
     const segments = record.legs.flatMap((leg) => leg.segments);
     const offers = record.queue_visits.flatMap((visit) => visit.offers);
     assert.ok(segments.length > 8 && offers.length === 1, 'the call was not the one that is told of');
-    assert.equal(await told('segment'), segments.length);
-    assert.equal(await told('offer'), offers.length);
-    assert.equal(await told('left'), record.legs.length);
-    assert.equal(await told('transfer'), 1);
-    assert.equal(await told('paused'), 1);
+    assert.equal(await countOf('segment'), segments.length);
+    assert.equal(await countOf('offer'), offers.length);
+    assert.equal(await countOf('left'), record.legs.length);
+    assert.equal(await countOf('transfer'), 1);
+    assert.equal(await countOf('paused'), 1);
     assert.match(await table.locator('[data-fact=transfer]').innerText(), /Zoë.*passed the call on to 1005/s);
     const times = await table
       .locator('[data-fact=segment] time')

@@ -140,13 +140,13 @@ describe('phone', () => {
     await assertAccessible(a, 'folded away');
     await a.getByRole('button', { name: 'Hang up' }).click();
     await says(b, 'Call ended');
-    const told = await until('what both phones say of the call', async () => {
+    const reports = await until('what both phones say of the call', async () => {
       const found = await reported('1008');
       return found.length === 2 ? found : null;
     });
-    assert.deepEqual(told.map((q) => q.extension).toSorted(), ['1008', '1009']);
-    for (const { mos, codec, packets_received } of told) {
-      assert.ok(mos > 1 && mos <= 4.5 && packets_received > 100, JSON.stringify(told));
+    assert.deepEqual(reports.map((q) => q.extension).toSorted(), ['1008', '1009']);
+    for (const { mos, codec, packets_received } of reports) {
+      assert.ok(mos > 1 && mos <= 4.5 && packets_received > 100, JSON.stringify(reports));
       assert.equal(codec, 'opus');
     }
 

@@ -94,7 +94,7 @@ export async function scriptBoard(
   of: { readonly queues: number; readonly agents: number },
 ): Promise<ScriptedBoard> {
   const sockets = new Map<string, WebSocketRoute>();
-  const told = new Map<string, number>();
+  const last = new Map<string, number>();
   let seq = 1_000;
   const snapshots: Readonly<Record<string, () => object>> = {
     queues: () => ({
@@ -147,9 +147,9 @@ export async function scriptBoard(
     route.fulfill({ json: { success: true, stats: {}, series: [], gaps: [] } }),
   );
   const tell = (topic: string, type: string, data: object): Promise<void> => {
-    const prev = told.get(topic) ?? 1_000;
+    const prev = last.get(topic) ?? 1_000;
     seq += 1;
-    told.set(topic, seq);
+    last.set(topic, seq);
     const event = {
       specversion: '1.0',
       id: `e:${seq}`,

@@ -331,11 +331,11 @@ describe('wallboard', () => {
   test('wallboard - figures of a page that stays open: an agent’s day is read anew with each minute and each new day, the chart wherever it is shown again', async () => {
     // Nothing happens to this agent here.
     const desk = await signedIn(site(), browser(), '1004', { path: '/desk' });
-    let [day, told, asked, heard] = ['', 0, 0, false];
+    let [day, statsCount, asked, heard] = ['', 0, 0, false];
     await desk.routeWebSocket(/\/api\/v1\/stream/, (socket) => {
       socket.connectToServer().onMessage((frame) => {
         const text = String(frame);
-        told += Number(text.includes('"queue.stats"'));
+        statsCount += Number(text.includes('"queue.stats"'));
         heard ||= text.includes('"op":"snapshot","topic":"queues');
         socket.send(day === '' ? text : text.replaceAll(/"day":"[^"]*"/g, `"day":"${day}"`));
       });
@@ -348,10 +348,10 @@ describe('wallboard', () => {
     await until('the queues are heard', () => heard);
     const admin = await clientOf(site(), '1001');
     const stats = async (threshold_seconds: number): Promise<void> => {
-      const before = told;
+      const before = statsCount;
       const level = { formula: 'ignore_short', short_abandon_seconds: 5, flow_outs: 'counted' } as const;
       await admin.queues.setServiceLevel('support', { ...level, threshold_seconds });
-      await until('the figures of a queue are told', () => told > before);
+      await until('the figures of a queue are told', () => statsCount > before);
     };
     // What was asked for as the page came is asked for by now.
     await stats(21);

@@ -87,15 +87,15 @@ export function boundsOf(schema: Schema): string[] {
     return [what === '' ? text : `${text} ${what}`];
   };
   // The limits of JSON integers are no rule of this field.
-  const told = (limit: number | undefined): number | undefined =>
+  const stated = (limit: number | undefined): number | undefined =>
     limit === undefined || Math.abs(limit) >= Number.MAX_SAFE_INTEGER ? undefined : limit;
   const { pattern, default: usual } = schema;
   return [
     ...span(schema.minLength, schema.maxLength, 'characters'),
     ...span(
-      told(schema.minimum) ??
+      stated(schema.minimum) ??
         (schema.exclusiveMinimum === undefined ? undefined : schema.exclusiveMinimum + 1),
-      told(schema.maximum),
+      stated(schema.maximum),
       '',
     ),
     ...span(schema.minItems, schema.maxItems, 'items'),

@@ -36,7 +36,7 @@ interface Shared extends Topic<unknown> {
 }
 
 /** `onTold` runs before listeners are notified, and after one was removed. */
-function createTopic(open: () => Store<unknown>, onTold: Listener): Shared {
+function createTopic(open: () => Store<unknown>, onChange: Listener): Shared {
   let store: Store<unknown> | null = null;
   let records: ReadonlyMap<string, unknown> = new Map();
   let state: TopicState = { ready: false, stale: true };
@@ -60,7 +60,7 @@ function createTopic(open: () => Store<unknown>, onTold: Listener): Shared {
     }
     if (state.stale !== store.stale || state.ready !== ready) state = { ready, stale: store.stale };
     if (all || changed.size > 0) records = new Map(store);
-    onTold();
+    onChange();
     const keys = all ? byKey.keys() : changed.keys();
     for (const key of keys) for (const listener of byKey.get(key) ?? []) listener();
     changed = new Set();
@@ -73,7 +73,7 @@ function createTopic(open: () => Store<unknown>, onTold: Listener): Shared {
     if (!state.ready) {
       patience = setTimeout(() => {
         overdue = true;
-        onTold();
+        onChange();
       }, PATIENCE_MS);
     }
     store.subscribe((event, key) => {
@@ -100,7 +100,7 @@ function createTopic(open: () => Store<unknown>, onTold: Listener): Shared {
     if (store === null) start();
     return () => {
       undo();
-      onTold();
+      onChange();
       if (!isUsed()) linger = setTimeout(stop, LINGER_MS);
     };
   }

@@ -190,8 +190,8 @@ export function useFigures(agent: AgentSummary, queues: ReadonlyMap<string, Queu
     behind.current = true;
     readAgain(queries, ['figures']);
   }, [queries, engagement, state]);
-  const told = newest.current;
-  const day = told[0]?.day;
+  const rows = newest.current;
+  const day = rows[0]?.day;
   useEffect(() => {
     behind.current = true;
   }, [day]);
@@ -199,7 +199,7 @@ export function useFigures(agent: AgentSummary, queues: ReadonlyMap<string, Queu
     if (!behind.current) return;
     behind.current = false;
     readAgain(queries, ['figures']);
-  }, [queries, told]);
+  }, [queries, rows]);
   return useQuery({
     queryKey: ['figures', agent.extension],
     queryFn: async ({ signal }) =>

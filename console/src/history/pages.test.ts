@@ -10,7 +10,7 @@ import { numberOf, sidesOf } from './sides.ts';
 import type { Pages } from './use-conversations.ts';
 
 const one = (n: number, over: Partial<ConversationSummary> = {}): ConversationSummary => {
-  const told = {
+  const row = {
     id: `ast1:${n}.1`,
     merged_from: [],
     change: n,
@@ -29,7 +29,7 @@ const one = (n: number, over: Partial<ConversationSummary> = {}): ConversationSu
     outcome: null,
     ...over,
   };
-  return told as unknown as ConversationSummary;
+  return row as unknown as ConversationSummary;
 };
 const page = (conversations: ConversationSummary[], next_cursor: string | null = null, count?: number) => ({
   success: true as const,

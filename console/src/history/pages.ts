@@ -19,12 +19,12 @@ const newestFirst = (a: ConversationSummary, b: ConversationSummary): number =>
 /** Updates known conversations in position, removes merged ones and inserts matching new ones by time. */
 export function arriving(data: Pages, some: readonly ConversationSummary[], query: ListQuery): Pages {
   if (some.length === 0) return data;
-  const told = new Map<string, ConversationSummary>();
+  const updates = new Map<string, ConversationSummary>();
   for (const c of some) {
-    const before = told.get(c.id);
-    told.set(c.id, before === undefined ? c : newer(before, c));
+    const before = updates.get(c.id);
+    updates.set(c.id, before === undefined ? c : newer(before, c));
   }
-  const gone = new Set([...told.values()].flatMap((c) => c.merged_from.filter((id) => !told.has(id))));
+  const gone = new Set([...updates.values()].flatMap((c) => c.merged_from.filter((id) => !updates.has(id))));
   let count = 0;
   const pages = data.pages.map((page): Page => {
     const conversations = page.conversations.flatMap((row) => {
@@ -32,8 +32,8 @@ export function arriving(data: Pages, some: readonly ConversationSummary[], quer
         count -= 1;
         return [];
       }
-      const news = told.get(row.id);
-      told.delete(row.id);
+      const news = updates.get(row.id);
+      updates.delete(row.id);
       return [news === undefined ? row : newer(row, news)];
     });
     return { ...page, conversations };
@@ -41,7 +41,9 @@ export function arriving(data: Pages, some: readonly ConversationSummary[], quer
   if (pages.length === 0) pages.push(NO_PAGE);
   const last = pages.at(-1)!;
   const oldest = last.next_cursor === null ? '' : (last.conversations.at(-1)?.started_at ?? '');
-  const fresh = [...told.values()].filter((c) => !gone.has(c.id) && fits(c, query) && c.started_at >= oldest);
+  const fresh = [...updates.values()].filter(
+    (c) => !gone.has(c.id) && fits(c, query) && c.started_at >= oldest,
+  );
   for (const c of fresh) {
     const at = pages.findIndex((page) => (page.conversations.at(-1)?.started_at ?? '~') <= c.started_at);
     const place = at === -1 ? pages.length - 1 : at;

@@ -2,14 +2,14 @@
 import type { HistoryCall } from '@offhook/contract/history.ts';
 
 /** Older calls are listed without a notice, e.g. in a new browser. */
-const TOLD_MS = 7 * 86_400_000;
+const PUBLISHED_MS = 7 * 86_400_000;
 /** Limit of stored keys. */
 const MOST = 200;
 type Missed = Pick<HistoryCall, 'call_key' | 'started_at'>;
 
 /** `now` in ms since 1970. */
 export const isUnseen = (call: Missed, seen: ReadonlySet<string>, now: number): boolean =>
-  !seen.has(call.call_key) && Date.parse(call.started_at) > now - TOLD_MS;
+  !seen.has(call.call_key) && Date.parse(call.started_at) > now - PUBLISHED_MS;
 /** Stored keys, the newest first. */
 export const withSeen = (seen: ReadonlySet<string>, calls: readonly Missed[]): readonly string[] =>
   [...new Set([...calls.map((call) => call.call_key), ...seen])].slice(0, MOST);

@@ -95,11 +95,11 @@ function packagesText(detail: string): string | null {
   );
   if (aged === null) return null;
   const [, days = '', date = '', more = '', why = ''] = aged;
-  const told = [t('packages_age', { n: formatNumber(Number(days)), date })];
-  if (more === 'wait') told.push(t('packages_waiting'));
-  else if (why !== '') told.push(t('packages_refused', { why }));
-  else if (Number(days) >= OLD_DAYS) told.push(t('packages_update'));
-  return told.join(' · ');
+  const parts = [t('packages_age', { n: formatNumber(Number(days)), date })];
+  if (more === 'wait') parts.push(t('packages_waiting'));
+  else if (why !== '') parts.push(t('packages_refused', { why }));
+  else if (Number(days) >= OLD_DAYS) parts.push(t('packages_update'));
+  return parts.join(' · ');
 }
 /** Differences between call records and journal, and the newest time unknown to both. */
 function differText([, differences, gaps, from, to]: readonly (string | undefined)[]): string {
@@ -114,11 +114,11 @@ function differText([, differences, gaps, from, to]: readonly (string | undefine
 function detailText(detail: string): string {
   if (detail.startsWith('{')) {
     const lag = JSON.parse(detail) as Lag;
-    const told = LAG.flatMap((name) => {
+    const parts = LAG.flatMap((name) => {
       const n = lag[name] ?? 0;
       return n === 0 ? [] : [t(`lag_${name}`, { n: typeof n === 'number' ? formatNumber(n) : n })];
     });
-    return told.join(' · ');
+    return parts.join(' · ');
   }
   const version = /^up, (.+)$/.exec(detail)?.[1];
   if (version !== undefined) return t('asterisk', { version });

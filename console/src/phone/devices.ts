@@ -81,7 +81,7 @@ export async function playOn(player: HTMLAudioElement, speaker: string): Promise
 }
 
 /** Reports the level of a stream, 0 to 1, until the returned function is called. */
-export function levelOf(stream: MediaStream, told: (level: number) => void): () => void {
+export function levelOf(stream: MediaStream, onLevel: (level: number) => void): () => void {
   const context = new AudioContext();
   const analyser = context.createAnalyser();
   analyser.fftSize = 1_024;
@@ -91,7 +91,7 @@ export function levelOf(stream: MediaStream, told: (level: number) => void): () 
     analyser.getFloatTimeDomainData(samples);
     const power = samples.reduce((sum, s) => sum + s * s, 0) / samples.length;
     // From -60 dB, a whisper, to full scale, a shout.
-    told(Math.min(1, Math.max(0, (10 * Math.log10(power + 1e-9) + 60) / 60)));
+    onLevel(Math.min(1, Math.max(0, (10 * Math.log10(power + 1e-9) + 60) / 60)));
   }, 80);
   return () => {
     clearInterval(timer);

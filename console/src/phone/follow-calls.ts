@@ -33,14 +33,14 @@ export function followCalls(client: Client, live: LiveCalls, mine: () => Mine) {
   function learn(): void {
     const own = mine();
     if (own === null) return;
-    const told = new Map([...live.now()].map((call) => [call.call_id, call]));
-    for (const [id, { of, found }] of looked) if (found !== null && told.get(id) === of) told.set(id, found);
+    const byId = new Map([...live.now()].map((call) => [call.call_id, call]));
+    for (const [id, { of, found }] of looked) if (found !== null && byId.get(id) === of) byId.set(id, found);
     const alive = own.calls.map((call) => call.shown).filter(isLive);
-    const known = matchLegs(alive, [...new Set(told.values())], own.endpoint);
+    const known = matchLegs(alive, [...new Set(byId.values())], own.endpoint);
     for (const call of own.calls) {
       const matched = known.get(call.id);
       if (matched !== undefined) call.know({ ...matched, name: matched.name || nameOf(matched) });
-      const over = isLive(call.shown) ? undefined : told.get(call.shown.call_id ?? '');
+      const over = isLive(call.shown) ? undefined : byId.get(call.shown.call_id ?? '');
       const reason = left.get(call.shown.leg_id ?? '');
       if (reason !== undefined) call.rangOut(reason);
       // Until `call.left` of the own leg arrives, the legs of the call show whether another device answered.

@@ -51,7 +51,7 @@ const MEASURE_MS = 2_000;
 /** Time an ended call stays visible with its reason. */
 const ENDED_MS = 5_000;
 /** Wait for the event of an answer elsewhere, which arrives well within it. */
-const TOLD_MS = 1_500;
+const BYID_MS = 1_500;
 /** A person cannot handle more calls at once. */
 const MOST_CALLS = 4;
 
@@ -277,7 +277,7 @@ class SipPhone implements Softphone {
     if (end === null) {
       setTimeout(() => {
         if (!this.#deps.liveCalls.isStale()) call.missed();
-      }, TOLD_MS);
+      }, BYID_MS);
     }
     // The consulted party is gone: resume the call the consultation was for.
     const first = consultFor === null ? undefined : this.#find(consultFor);

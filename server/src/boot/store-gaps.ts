@@ -21,7 +21,7 @@ export interface StoreGaps {
   feedEpoch(epoch: string): string;
 }
 export function createStoreGaps(
-  store: Pick<SqliteStore, 'gaps' | 'gapTold'>,
+  store: Pick<SqliteStore, 'gaps' | 'gapReported'>,
   clock: Pick<Clock, 'now'>,
   log: Log,
 ): StoreGaps {
@@ -40,10 +40,10 @@ export function createStoreGaps(
               },
         ),
     },
-    events: () => store.gaps.filter((gap) => !gap.told).map(eventOf),
+    events: () => store.gaps.filter((gap) => !gap.reported).map(eventOf),
     onDomainEvent(event) {
       if (event.type !== 'store.gap') return;
-      store.gapTold(event.data.gap_id).catch((error: unknown) => {
+      store.gapReported(event.data.gap_id).catch((error: unknown) => {
         log.warn(
           { error: messageOf(error) },
           'the gap of the store will be published again at the next start',

@@ -47,12 +47,12 @@ export function* jsonCheck(text: string): Generator<void, LongList[]> {
             i += 1;
           }
         }
-        const told = escaped ? unescaped(text.slice(start, i + 1)) : null;
-        if (told?.isWellFormed() === false) {
+        const unescapedText = escaped ? unescaped(text.slice(start, i + 1)) : null;
+        if (unescapedText?.isWellFormed() === false) {
           throw new ServiceError('invalid_request', 'body: a string contains an unpaired UTF-16 surrogate');
         }
         if (keyNext && keys !== null) {
-          const key = told ?? text.slice(start + 1, i);
+          const key = unescapedText ?? text.slice(start + 1, i);
           if (keys.has(key)) {
             throw new ServiceError(
               'invalid_request',

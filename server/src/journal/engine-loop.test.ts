@@ -210,9 +210,9 @@ test('engine loop - a start after a kill publishes only the changes since', asyn
     });
   after.engine.connect();
   await eventually('the snapshot', () => after.types().at(-1) === 'engine.resynced');
-  const told = after.journal.read(head, 1000).map(eventOf);
+  const published = after.journal.read(head, 1000).map(eventOf);
   assert.deepEqual(
-    told.map((e) => `${e.type} ${e.subject}`),
+    published.map((e) => `${e.type} ${e.subject}`),
     [
       'engine.link_up engine/ast1',
       'call.ended calls/ast1:vanishes',

@@ -15,7 +15,7 @@ import { eventOf, openJournal } from './journal.ts';
 import type { RowRecord } from './journal.ts';
 import { createSiteRecord } from './site-record.ts';
 
-const told = (n: number): DomainEvent => ({
+const eventNo = (n: number): DomainEvent => ({
   type: 'presence.changed',
   subject: `presence/${n}`,
   at: T0 + n,
@@ -97,8 +97,8 @@ const seqs = (rows: readonly JournalRow[]): number[] => rows.map((row) => row.se
 test('record loop - one group is under way; what happens meanwhile is the next one, and nothing is visible before', async () => {
   const { record, calls } = asked();
   const { journal, loop, committed, end } = loopOver(record);
-  loop.publish([told(1)]);
-  loop.publish([told(2), told(3)]);
+  loop.publish([eventNo(1)]);
+  loop.publish([eventNo(2), eventNo(3)]);
   assert.deepEqual(
     calls.map(({ rows }) => seqs(rows)),
     [[1]],
@@ -117,10 +117,10 @@ test('record loop - one group is under way; what happens meanwhile is the next o
 test('record loop - a group ends at the position that a snapshot waits for', async () => {
   const { record, calls } = asked();
   const { loop, positions, end } = loopOver(record);
-  loop.publish([told(1)]);
-  loop.publish([told(2), told(3)]);
+  loop.publish([eventNo(1)]);
+  loop.publish([eventNo(2), eventNo(3)]);
   loop.meet();
-  loop.publish([told(4)]);
+  loop.publish([eventNo(4)]);
   for (let n = 0; !loop.settled(); n += 1) {
     await until('a group', () => calls.length > n, { every: 1 });
     calls[n]!.answer();
@@ -133,10 +133,10 @@ test('record loop - a group ends at the position that a snapshot waits for', asy
 test('record loop - an open outcome: the retry begins with the same rows, and a later overflow keeps them', async () => {
   const { record, calls } = asked();
   const { journal, loop, resyncs, end } = loopOver(record, { maxHeld: 10 });
-  loop.publish([told(1), told(2)]);
+  loop.publish([eventNo(1), eventNo(2)]);
   calls[0]!.answer(away());
   await until('the refusal', () => loop.lag().error !== null, { every: 1 });
-  for (let n = 3; n < 30; n += 1) loop.publish([told(n)]);
+  for (let n = 3; n < 30; n += 1) loop.publish([eventNo(n)]);
   assert.equal(loop.position(), null, 'dropped events have no place');
   await until('a retry', () => calls.length === 2);
   assert.deepEqual(calls[1]!.rows, calls[0]!.rows);
@@ -144,7 +144,7 @@ test('record loop - an open outcome: the retry begins with the same rows, and a 
   await until('a snapshot of the engine', () => resyncs() === 1);
   assert.equal(journal.head, 2);
   assert.equal(loop.lag().dropped, 9 + 18);
-  loop.publish([told(50)]);
+  loop.publish([eventNo(50)]);
   assert.deepEqual(
     calls[2]!.rows.map(({ subject }) => subject),
     ['presence/50'],
@@ -157,8 +157,8 @@ test('record loop - an open outcome: the retry begins with the same rows, and a 
 test('record loop - the stop waits for the group under way and writes the rest', async () => {
   const { record, calls } = asked();
   const { journal, loop, end } = loopOver(record);
-  loop.publish([told(1)]);
-  loop.publish([told(2)]);
+  loop.publish([eventNo(1)]);
+  loop.publish([eventNo(2)]);
   const ending = end();
   calls[0]!.answer();
   await until('the rest', () => calls.length === 2);
@@ -199,7 +199,7 @@ test('record loop - whatever the record refuses or does not answer, it has the r
       let n = 0;
       for (const { kind, count } of steps) {
         if (kind === 'tell') {
-          const events = Array.from({ length: count }, () => told((n += 1)));
+          const events = Array.from({ length: count }, () => eventNo((n += 1)));
           server.loop.publish(events);
           disk.loop.publish(events);
         } else if (kind === 'wait') {

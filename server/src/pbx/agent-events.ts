@@ -28,7 +28,7 @@ export function tellAgents(s: State, t: Turn): void {
       } else emit(t, type, subject, { extension, queue, agent: next });
     }
     const said = tellDifference(s, t, agent, next, notes.length > 0);
-    if (said || notes.length > 0) agent.told = next;
+    if (said || notes.length > 0) agent.published = next;
   }
   t.agents.clear();
 }
@@ -36,7 +36,7 @@ export function tellAgents(s: State, t: Turn): void {
 type Kind = Extract<EventType, `agent.${string}`>;
 /** Each change of the summary leads to one kind of event, which carries the whole summary. */
 function tellDifference(s: State, t: Turn, agent: Agent, next: AgentSummary, noted: boolean): boolean {
-  const was = agent.told ?? loggedOut(agent.extension, next.name, t.at);
+  const was = agent.published ?? loggedOut(agent.extension, next.name, t.at);
   if (next.session === 'logged_out') return false;
   const { extension } = agent;
   const say = <T extends Kind>(type: T, more: Omit<EventData<T>, 'extension' | 'agent'>): true => {
@@ -78,8 +78,8 @@ function tellDifference(s: State, t: Turn, agent: Agent, next: AgentSummary, not
         return say('agent.held', { queue });
       case 'wrap_up': {
         const { wrap } = agent;
-        if (wrap === null || wrap.told) break;
-        agent.wrap = { ...wrap, told: true };
+        if (wrap === null || wrap.published) break;
+        agent.wrap = { ...wrap, published: true };
         const { talk_seconds } = wrap;
         return say('agent.wrap_up', {
           queue: wrap.queue,

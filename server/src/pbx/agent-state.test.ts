@@ -12,8 +12,8 @@ const paused = (reason: string): Partial<QueueMember> => ({ paused: true, paused
 const agent = (scene: Scene): AgentSummary => scene.view.agent(WHO)!.summary;
 /** Agent events since the last call: type, queue, and the state in each. */
 function news(scene: Scene): string[] {
-  const told = scene.told.splice(0).filter((e) => e.type.startsWith('agent.'));
-  return told.map((e) => {
+  const published = scene.published.splice(0).filter((e) => e.type.startsWith('agent.'));
+  return published.map((e) => {
     const { queue, agent: shown } = e.data as { queue: string | null; agent: AgentSummary };
     return `${e.type.slice(6)}${queue === null ? '' : ` ${queue}`} = ${shown.state}`;
   });
@@ -58,9 +58,9 @@ const held = (s: Scene, on: boolean): void => {
   for (const queue of ['support', 'sales']) s.member(queue, WHO, on ? paused('wrapup') : {});
 };
 /** A model restored from published events. */
-function restarted(s: Scene, told: Scene['told']): Scene {
+function restarted(s: Scene, published: Scene['published']): Scene {
   const model = createModel();
-  model.restore(null, told);
+  model.restore(null, published);
   const next = new Scene({ model, empty: true });
   next.at = s.at;
   return next;
@@ -114,12 +114,12 @@ test('pbx agent - a ringing that the agent’s side ends early is rejected, thou
   const outcomes = (ms: number, said?: number): string[] => {
     const s = scene();
     const ringing = offer(s, 'support');
-    s.told.splice(0);
+    s.published.splice(0);
     s.at += ms - 1000;
     const { caller: from, agent: to } = ringing.ids;
     if (said === undefined) s.send({ type: 'dial.ended', from, to, status: 'NOANSWER' });
     s.send({ type: 'offer.timeout', ...ringing.ids, ring_seconds: said ?? 15 });
-    return s.told.filter((e) => e.type.startsWith('offer')).map((e) => e.type);
+    return s.published.filter((e) => e.type.startsWith('offer')).map((e) => e.type);
   };
   assert.deepEqual(outcomes(2_000), ['offer.rejected']);
   assert.deepEqual(outcomes(13_900), ['offer.rejected']);
@@ -153,7 +153,7 @@ for (const reason of ['agent', 'caller', 'transfer'] as const) {
     const released = s.at - 2000;
     assert.equal(agent(s).since, rfc3339(released));
     assert.equal(agent(s).deadline, rfc3339(released + 30_000));
-    s.told.splice(0);
+    s.published.splice(0);
     assert.deepEqual([agent(s).queue, agent(s).call_id], ['sales', 'ast1:c']);
     held(s, true);
     assert.deepEqual(news(s), [], 'a wrap-up pause is no pause of the agent');
@@ -170,12 +170,12 @@ test('pbx agent - the wrap-up carries the time connected; a hang-up counts like 
   call.answer();
   const answered = s.at - 1000;
   s.at += 75_000;
-  s.told.splice(0);
+  s.published.splice(0);
   s.hangup('cd');
-  const told = s.told.find((e) => e.type === 'agent.wrap_up');
-  assert.equal(told?.data.talk_seconds, (s.at - answered) / 1000);
+  const published = s.published.find((e) => e.type === 'agent.wrap_up');
+  assert.equal(published?.data.talk_seconds, (s.at - answered) / 1000);
   s.send({ type: 'agent.released', ...call.ids, reason: 'agent', talk_seconds: 75 });
-  assert.equal(s.told.filter((e) => e.type === 'agent.wrap_up').length, 1);
+  assert.equal(s.published.filter((e) => e.type === 'agent.wrap_up').length, 1);
 });
 
 test('pbx agent - a decision extends or ends the wrap-up', () => {
@@ -388,19 +388,19 @@ test('pbx agent - restored in a wrap-up: the deadline stays, and no event is rep
   call.answer();
   call.release();
   held(s, true);
-  const told = [...s.told];
+  const published = [...s.published];
   const before = agent(s);
-  const next = restarted(s, told);
+  const next = restarted(s, published);
   assert.deepEqual(agent(next), before, 'known before the engine is');
   next.snapshot(queuesOf(paused('wrapup')));
   assert.deepEqual(news(next), []);
   assert.deepEqual(agent(next), before);
 
-  const freed = restarted(s, told);
+  const freed = restarted(s, published);
   freed.snapshot(queuesOf());
   assert.deepEqual(news(freed), ['ready = available'], 'let go while we were away');
 
-  const lost = restarted(s, told);
+  const lost = restarted(s, published);
   lost.snapshot(queuesOf(paused('wrapup')));
   lost.send({
     type: 'engine.snapshot',
@@ -432,7 +432,7 @@ test('pbx agent - restored in a call: it is the same call; one that ended meanwh
   s.send({ type: 'engine.snapshot', why: 'connect', snapshot: snapshot(queuesOf()) });
   offer(s, 'sales').answer();
   for (const queue of ['support', 'sales']) s.member(queue, WHO, paused('lunch'));
-  const told = [...s.told];
+  const published = [...s.published];
   const before = agent(s);
   assert.equal(before.pending, 'not_ready');
   const legs = {
@@ -442,7 +442,7 @@ test('pbx agent - restored in a call: it is the same call; one that ended meanwh
     ],
     bridged: ['c', 'cd'].map((id) => ({ bridge: bridge('b'), channel: chan(id), holding: false })),
   };
-  const next = restarted(s, told);
+  const next = restarted(s, published);
   const talking = queuesOf({ ...paused('lunch'), paused_at: 7 });
   const [support, sales] = talking.queues;
   const inCall = { ...sales!, members: sales!.members.map((m) => ({ ...m, in_call: true })) };
@@ -451,16 +451,16 @@ test('pbx agent - restored in a call: it is the same call; one that ended meanwh
   assert.deepEqual(news(next), []);
   assert.deepEqual(agent(next), before);
 
-  const over = restarted(s, told);
+  const over = restarted(s, published);
   const ended = s.at - 10_000;
   over.at = s.at + 5_000;
   over.snapshot(queuesOf({ ...paused('lunch'), last_call_at: ended }));
   assert.equal(agent(over).state, 'wrap_up', 'the engine’s time is before the talk: it ends now');
-  const rest = restarted(s, told);
+  const rest = restarted(s, published);
   rest.at = s.at + 20_000;
   rest.snapshot(queuesOf({ ...paused('lunch'), last_call_at: s.at + 5_000 }));
   assert.equal(agent(rest).deadline, rfc3339(s.at + 35_000), 'from when the engine saw the end');
-  const long = restarted(s, told);
+  const long = restarted(s, published);
   long.at = s.at + 200_000;
   long.snapshot(queuesOf({ ...paused('lunch'), last_call_at: s.at + 5_000 }));
   assert.deepEqual([agent(long).state, agent(long).pending], ['not_ready', null]);
@@ -478,7 +478,7 @@ test('pbx agent - unreachable and not responding survive a restart', () => {
   s.send({ type: 'engine.snapshot', why: 'connect', snapshot: snapshot(away) });
   s.decide({ type: 'agent.not_responding', extension: WHO, missed: 3 });
   s.decide({ type: 'agent.absent', extension: WHO });
-  const next = restarted(s, [...s.told]);
+  const next = restarted(s, [...s.published]);
   next.snapshot(away);
   assert.deepEqual(news(next), []);
   assert.deepEqual([agent(next).state, agent(next).not_responding], ['unreachable', true]);

@@ -163,8 +163,8 @@ const BUSY: ReadonlySet<string> = new Set(['talking', 'held', 'offered', 'wrap_u
 /** Source of the readiness, from the intended change; a pause without one was set by the agent on a phone. */
 function sourceOf(agent: Agent, reason: string, queue: string | undefined): ReadinessSource | null {
   if (isSystemReason(reason)) return 'system';
-  const told = queue === undefined ? [...agent.intended.values()][0] : agent.intended.get(queue);
-  if (told?.reason === reason) return told.source;
+  const published = queue === undefined ? [...agent.intended.values()][0] : agent.intended.get(queue);
+  if (published?.reason === reason) return published.source;
   return reason === '' ? null : 'agent';
 }
 function settleReadiness(t: Turn, agent: Agent, busy: boolean): void {

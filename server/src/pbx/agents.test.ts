@@ -24,7 +24,7 @@ test('pbx agents - login, pause with reason, another reason, ready, logout: one 
   scene.send({ type: 'queue.member_removed', queue: 'support', interface: iface('1002') });
   scene.send({ type: 'queue.member_removed', queue: 'support', interface: iface('1002') });
   assert.deepEqual(
-    scene.told.filter((e) => e.type.startsWith('agent')).map((e) => e.type),
+    scene.published.filter((e) => e.type.startsWith('agent')).map((e) => e.type),
     [
       'agent.logged_in',
       'agent.ready',
@@ -166,7 +166,7 @@ test('pbx agents - without a reachable device: unreachable, published once, only
   const scene = new Scene();
   scene.member('support', '1002');
   for (const e of ['1002', '1002-web', '1002-mobile']) scene.device(e, 'NOT_INUSE');
-  scene.told.length = 0;
+  scene.published.length = 0;
   scene.device('1002', 'UNAVAILABLE');
   scene.device('1002-web', 'UNAVAILABLE');
   assert.equal(scene.view.agent('1002')?.summary.engagement, 'idle');
@@ -182,14 +182,14 @@ test('pbx agents - without a reachable device: unreachable, published once, only
   assert.equal(scene.view.agent('1003')?.summary.state, 'logged_out');
   scene.device('1002-web', 'NOT_INUSE');
   assert.deepEqual(
-    types(scene.told).filter((t) => t.startsWith('agent')),
+    types(scene.published).filter((t) => t.startsWith('agent')),
     ['agent.unreachable', 'agent.ready'],
   );
 });
 
 test('pbx agents - a call found in a snapshot is a talk, in the call where the agent’s leg is', () => {
   const scene = new Scene();
-  const told = scene.snapshot({
+  const published = scene.snapshot({
     channels: [
       channel('1', { endpoint: 'trunk', state: 'up' }),
       channel('2', { endpoint: '1002', state: 'up', of: '1' }),
@@ -206,7 +206,7 @@ test('pbx agents - a call found in a snapshot is a talk, in the call where the a
     devices: [{ endpoint: '1002', state: 'INUSE' }],
   });
   assert.equal(scene.view.agent('1002')?.summary.engagement, 'talking');
-  const talking = told.find((e) => e.type === 'agent.talking');
+  const talking = published.find((e) => e.type === 'agent.talking');
   assert.deepEqual(
     [talking?.data, talking?.observed],
     [
@@ -265,8 +265,8 @@ function consulted(order: (typeof ORDERS)[number]): Scene {
   scene.hangup('a2');
   return scene;
 }
-const wrapUps = (told: readonly DomainEvent[]) =>
-  told.flatMap((e) => (e.type === 'agent.wrap_up' ? [[e.data.queue, e.data.talk_seconds]] : []));
+const wrapUps = (published: readonly DomainEvent[]) =>
+  published.flatMap((e) => (e.type === 'agent.wrap_up' ? [[e.data.queue, e.data.talk_seconds]] : []));
 /** The engine as it is while 1002 talks to the customer, or after that. */
 const afterConsult = (at: number, talks: boolean): Parameters<Scene['snapshot']>[0] => ({
   channels: talks
@@ -294,7 +294,7 @@ const afterConsult = (at: number, talks: boolean): Parameters<Scene['snapshot']>
 for (const order of ORDERS) {
   test(`pbx agents - asked by another agent who joins the calls, ${order}: it talks until its own leg ends`, () => {
     const scene = consulted(order);
-    const began = scene.told.find((e) => e.type === 'agent.talking')?.at ?? 0;
+    const began = scene.published.find((e) => e.type === 'agent.talking')?.at ?? 0;
     scene.at = began + 59_000;
     const found = scene.snapshot(afterConsult(scene.at, true));
     assert.deepEqual(
@@ -302,20 +302,23 @@ for (const order of ORDERS) {
       [],
       'a snapshot finds no difference',
     );
-    assert.deepEqual([scene.view.agent('1002')?.summary.engagement, wrapUps(scene.told)], ['talking', []]);
+    assert.deepEqual(
+      [scene.view.agent('1002')?.summary.engagement, wrapUps(scene.published)],
+      ['talking', []],
+    );
     scene.hangup('d');
-    assert.deepEqual(wrapUps(scene.told), [['sales', 61]]);
+    assert.deepEqual(wrapUps(scene.published), [['sales', 61]]);
   });
 
   test(`pbx agents - asked by another agent who joins the calls, ${order}: restored, it is the same talk`, () => {
     const before = consulted(order);
-    const began = before.told.find((e) => e.type === 'agent.talking')?.at ?? 0;
-    before.model.committed(before.told);
+    const began = before.published.find((e) => e.type === 'agent.talking')?.at ?? 0;
+    before.model.committed(before.published);
     const texts = [before.model.checkpoint(), null] as const;
     for (const text of texts) {
       const again = (): Scene => {
         const model = createModel();
-        model.restore(text, text === null ? before.told : []);
+        model.restore(text, text === null ? before.published : []);
         const scene = new Scene({ model, empty: true });
         scene.at = began + 59_000;
         return scene;
@@ -323,16 +326,16 @@ for (const order of ORDERS) {
       const scene = again();
       scene.snapshot(afterConsult(before.at, true));
       assert.deepEqual(
-        scene.told.filter((e) => e.type.startsWith('agent.')),
+        scene.published.filter((e) => e.type.startsWith('agent.')),
         [],
         'nothing new of the agent',
       );
       scene.send({ type: 'bridge.left', bridge: bridge('b2'), id: chan('c') });
       scene.hangup('d');
-      assert.deepEqual(wrapUps(scene.told), [['sales', 62]]);
+      assert.deepEqual(wrapUps(scene.published), [['sales', 62]]);
       const over = again();
       over.snapshot(afterConsult(before.at, false));
-      assert.deepEqual(wrapUps(over.told), [['sales', 60]], 'the engine does not report that end');
+      assert.deepEqual(wrapUps(over.published), [['sales', 60]], 'the engine does not report that end');
     }
   });
 }

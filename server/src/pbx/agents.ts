@@ -37,7 +37,7 @@ export const newAgent = (s: State, extension: string, at: number): Agent => ({
   missed: 0,
   intended: new Map(),
   summary: loggedOut(extension, s.site.names.get(extension) ?? extension, at),
-  told: null,
+  published: null,
   view: null,
 });
 
@@ -84,10 +84,11 @@ export function memberSeen(s: State, t: Turn, said: QueueMember): void {
   const queue = queueOf(s, said.queue);
   const known = queue.members.get(said.interface);
   const { extension } = said;
-  const told = known === undefined && extension !== null ? takeTold(s, said.queue, extension) : undefined;
+  const published =
+    known === undefined && extension !== null ? takePublished(s, said.queue, extension) : undefined;
   const before: Before | undefined =
     known === undefined
-      ? told
+      ? published
       : { paused: known.paused, reason: known.paused_reason, since: known.paused_at };
   const paused_at = pausedAt(s, t, said, before);
   if (known !== undefined && known.paused_at === paused_at && sameMember(known, said)) {
@@ -110,7 +111,7 @@ export function memberSeen(s: State, t: Turn, said: QueueMember): void {
   if (place < 0) agent.members.push(member);
   else agent.members[place] = member;
   touchAgent(t, extension);
-  noteMember(t, extension, member, before, known ?? told);
+  noteMember(t, extension, member, before, known ?? published);
   refreshShown(s, t, agent);
   countTalk(s, t, member);
 }
@@ -134,11 +135,11 @@ function noteMember(
   const since = rfc3339(member.paused_at ?? t.at);
   noteAgent(t, extension, { type: 'agent.not_ready', queue, reason: member.paused_reason, since });
 }
-function takeTold(s: State, queue: string, extension: string): Before | undefined {
+function takePublished(s: State, queue: string, extension: string): Before | undefined {
   const key = memberKey(queue, extension);
-  const told = s.toldMembers.get(key);
-  s.toldMembers.delete(key);
-  return told;
+  const published = s.publishedMembers.get(key);
+  s.publishedMembers.delete(key);
+  return published;
 }
 export function memberRemoved(s: State, t: Turn, queue: string, iface: string): void {
   const known = s.queues.get(queue);
@@ -197,7 +198,7 @@ export function beginWrapUp(
   if (agent.members.length === 0 || deadline <= t.at) return;
   const talk_seconds = secondsBetween(talk.since, since);
   const { queue, call } = talk;
-  agent.wrap = { queue, call, since, deadline, talk_seconds, told: false, held: false };
+  agent.wrap = { queue, call, since, deadline, talk_seconds, published: false, held: false };
 }
 
 /** True while the talk outlives the queue call that the engine has ended. */
@@ -355,7 +356,7 @@ export function agentDecided(s: State, t: Turn, input: AgentInput): void {
     }
     case 'agent.not_responding':
       if (agent.members.length === 0) return;
-      agent.not_responding = 'told';
+      agent.not_responding = 'published';
       agent.missed = input.missed;
       return;
     case 'agent.absent':

@@ -35,18 +35,18 @@ test('pbx calls - a plain call is started, rings, is answered once and ends once
   scene.leave('b', '2');
   assert.equal(scene.view.calls()[0]?.legs.length, 1);
   scene.hangup('2');
-  assert.deepEqual(types(scene.told), [
+  assert.deepEqual(types(scene.published), [
     'call.started',
     'call.ringing',
     'call.answered',
     'call.left',
     'call.ended',
   ]);
-  const [started] = ofType(scene.told, 'call.started');
+  const [started] = ofType(scene.published, 'call.started');
   assert.equal(started?.data.dialled, '1002');
   assert.equal(started?.data.leg.extension, '1001');
-  assert.equal(ofType(scene.told, 'call.answered')[0]?.data.leg.extension, '1002');
-  const [ended] = ofType(scene.told, 'call.ended');
+  assert.equal(ofType(scene.published, 'call.answered')[0]?.data.leg.extension, '1002');
+  const [ended] = ofType(scene.published, 'call.ended');
   assert.deepEqual([ended?.data.reason, ended?.data.cause], ['hangup', 16]);
   assert.deepEqual(scene.view.calls(), []);
 });
@@ -95,7 +95,7 @@ test('pbx calls - reason of a left leg: its device ended the ring, another answe
   scene.enter('b', '7');
   scene.enter('b', '1');
   scene.hangup('7', 16);
-  assert.deepEqual(left(scene.told), [
+  assert.deepEqual(left(scene.published), [
     '1002 busy 17',
     '1003 no_answer 0',
     '1002 rejected 21',
@@ -111,7 +111,7 @@ test('pbx calls - reason of a left leg: its device ended the ring, another answe
     ['1001'],
   );
   scene.hangup('1');
-  assert.equal(scene.told.at(-1)?.type, 'call.ended');
+  assert.equal(scene.published.at(-1)?.type, 'call.ended');
 });
 
 test('pbx calls - a leg whose channel becomes a half of a pair has left', () => {
@@ -121,7 +121,7 @@ test('pbx calls - a leg whose channel becomes a half of a pair has left', () => 
   scene.send({ type: 'channel.renamed', id: chan('2'), channel: half });
   assert.equal(scene.view.calls()[0]?.legs.length, 1);
   scene.hangup('2');
-  assert.deepEqual(left(scene.told), ['1002 hangup null']);
+  assert.deepEqual(left(scene.published), ['1002 hangup null']);
 });
 
 test('pbx calls - the cause of a call is its first leg’s', () => {
@@ -130,7 +130,7 @@ test('pbx calls - the cause of a call is its first leg’s', () => {
   scene.created('2', { endpoint: '1002', of: '1' });
   scene.hangup('1', 17);
   scene.hangup('2', 26);
-  assert.equal(ofType(scene.told, 'call.ended')[0]?.data.cause, 17);
+  assert.equal(ofType(scene.published, 'call.ended')[0]?.data.cause, 17);
 });
 
 test('pbx calls - an internal pair is no leg, its halves belong to one call, and legs meet across it', () => {
@@ -139,17 +139,17 @@ test('pbx calls - an internal pair is no leg, its halves belong to one call, and
   scene.created('2', { kind: 'local', pair: 'p', of: '1', state: 'down' });
   scene.created('3', { kind: 'local', pair: 'p', of: '3', state: 'down' });
   scene.created('4', { endpoint: '1002', of: '3' });
-  assert.deepEqual(types(scene.told), ['call.started'], 'the far half is linked before its leg appears');
+  assert.deepEqual(types(scene.published), ['call.started'], 'the far half is linked before its leg appears');
   scene.state('4', 'ringing');
   assert.equal(scene.view.calls().length, 1);
   assert.equal(scene.view.calls()[0]?.legs.length, 2);
   scene.state('4', 'up');
   scene.enter('inner', '4');
   scene.enter('inner', '3');
-  assert.equal(ofType(scene.told, 'call.answered').length, 0, 'one leg and a pair is no conversation');
+  assert.equal(ofType(scene.published, 'call.answered').length, 0, 'one leg and a pair is no conversation');
   scene.enter('outer', '2');
   scene.enter('outer', '1');
-  assert.equal(ofType(scene.told, 'call.answered')[0]?.data.leg.extension, '1002');
+  assert.equal(ofType(scene.published, 'call.answered')[0]?.data.leg.extension, '1002');
   assert.equal(scene.view.calls()[0]?.legs[0]?.party.name, 'Ann');
   // Optimised away: the pair goes, the leg moves over.
   scene.leave('inner', '4');
@@ -159,7 +159,7 @@ test('pbx calls - an internal pair is no leg, its halves belong to one call, and
   assert.equal(scene.view.calls()[0]?.legs.length, 2);
   scene.hangup('1');
   scene.hangup('4');
-  assert.deepEqual(types(scene.told), [
+  assert.deepEqual(types(scene.published), [
     'call.started',
     'call.ringing',
     'call.answered',
@@ -172,15 +172,15 @@ test('pbx calls - an internal pair keeps its call open while legs come and go', 
   const scene = new Scene();
   scene.created('1', { kind: 'local', pair: 'p' });
   scene.created('2', { kind: 'local', pair: 'p', of: '1' });
-  assert.deepEqual(scene.told, []);
+  assert.deepEqual(scene.published, []);
   scene.created('3', { endpoint: '1001', of: '1' });
   scene.hangup('3');
   scene.created('4', { endpoint: '1002', of: '1' });
   scene.hangup('4');
   scene.hangup('1');
-  assert.deepEqual(types(scene.told), ['call.started', 'call.left'], 'the other leg has no event');
+  assert.deepEqual(types(scene.published), ['call.started', 'call.left'], 'the other leg has no event');
   scene.hangup('2');
-  assert.deepEqual(types(scene.told), ['call.started', 'call.left', 'call.ended']);
+  assert.deepEqual(types(scene.published), ['call.started', 'call.left', 'call.ended']);
 });
 
 test('pbx calls - a call linked to an unpublished one keeps its own id', () => {
@@ -193,9 +193,9 @@ test('pbx calls - a call linked to an unpublished one keeps its own id', () => {
     [call('1')],
   );
   scene.hangup('1');
-  assert.deepEqual(types(scene.told), ['call.started', 'call.left'], 'the pair keeps it open');
+  assert.deepEqual(types(scene.published), ['call.started', 'call.left'], 'the pair keeps it open');
   scene.hangup('2');
-  assert.equal(ofType(scene.told, 'call.ended')[0]?.data.call_id, call('1'));
+  assert.equal(ofType(scene.published, 'call.ended')[0]?.data.call_id, call('1'));
 });
 
 test('pbx calls - a helper is in no call, and one call less with it is no end', () => {
@@ -203,7 +203,7 @@ test('pbx calls - a helper is in no call, and one call less with it is no end', 
   scene.created('9', { kind: 'other' });
   scene.enter('b', '9');
   scene.hangup('9');
-  assert.deepEqual(scene.told, []);
+  assert.deepEqual(scene.published, []);
 });
 
 test('pbx calls - a service that the engine answers itself is an answered call', () => {
@@ -212,25 +212,25 @@ test('pbx calls - a service that the engine answers itself is an answered call',
   scene.state('1', 'up');
   assert.equal(scene.view.calls()[0]?.legs[0]?.state, 'connected');
   scene.hangup('1');
-  assert.deepEqual(types(scene.told), ['call.started', 'call.answered', 'call.ended']);
+  assert.deepEqual(types(scene.published), ['call.started', 'call.answered', 'call.ended']);
 });
 
 test('pbx calls - a number that plays something first is not answered until two legs meet', () => {
   const scene = new Scene();
   scene.created('1', { endpoint: '1001', dialled: '500', state: 'dialing' });
   scene.state('1', 'up');
-  assert.deepEqual(types(scene.told), ['call.started']);
+  assert.deepEqual(types(scene.published), ['call.started']);
 });
 
 test('pbx calls - hold and retrieve are each published once', () => {
   const scene = new Scene();
   talking(scene);
-  scene.told.length = 0;
+  scene.published.length = 0;
   scene.send({ type: 'channel.held', id: chan('1'), held: true });
   scene.send({ type: 'channel.held', id: chan('1'), held: true });
   assert.equal(scene.view.calls()[0]?.legs[0]?.state, 'held');
   scene.send({ type: 'channel.held', id: chan('1'), held: false });
-  assert.deepEqual(types(scene.told), ['call.held', 'call.retrieved']);
+  assert.deepEqual(types(scene.published), ['call.held', 'call.retrieved']);
 });
 
 test('pbx calls - a blind transfer stays one call', () => {
@@ -253,7 +253,7 @@ test('pbx calls - a blind transfer stays one call', () => {
   scene.enter('c', '1');
   scene.hangup('1');
   scene.hangup('3');
-  assert.deepEqual(types(scene.told), [
+  assert.deepEqual(types(scene.published), [
     'call.started',
     'call.ringing',
     'call.answered',
@@ -265,10 +265,10 @@ test('pbx calls - a blind transfer stays one call', () => {
     'call.left',
     'call.ended',
   ]);
-  const [party] = ofType(scene.told, 'call.party_changed');
+  const [party] = ofType(scene.published, 'call.party_changed');
   assert.deepEqual([party?.data.leg.extension, party?.data.party.extension], ['1001', '1003']);
-  assert.deepEqual(left(scene.told), ['1002 transferred 16', '1001 hangup 16']);
-  const [moved] = ofType(scene.told, 'call.transferred');
+  assert.deepEqual(left(scene.published), ['1002 transferred 16', '1001 hangup 16']);
+  const [moved] = ofType(scene.published, 'call.transferred');
   assert.deepEqual([moved?.data.kind, moved?.data.by, moved?.data.to], ['blind', '1002', '1003']);
 });
 
@@ -306,7 +306,7 @@ for (const linkedFirst of [true, false]) {
     scene.hangup('7');
     scene.hangup('1');
     scene.hangup('6');
-    const ended = ofType(scene.told, 'call.ended');
+    const ended = ofType(scene.published, 'call.ended');
     assert.deepEqual(
       ended.map((e) => [e.data.call_id, e.data.reason, e.data.merged_into]),
       [
@@ -314,14 +314,14 @@ for (const linkedFirst of [true, false]) {
         [call('1'), 'hangup', null],
       ],
     );
-    const [moved] = ofType(scene.told, 'call.transferred');
+    const [moved] = ofType(scene.published, 'call.transferred');
     assert.deepEqual(
       [moved?.data.call_id, moved?.data.by, moved?.data.merged_call_id],
       [call('1'), '1002', call('5')],
     );
-    assert.equal(ofType(scene.told, 'call.started').length, 2);
-    assert.deepEqual(left(scene.told), ['1002 transferred 16', '1002 transferred 16', '1001 hangup 16']);
-    assert.ok(ofType(scene.told, 'call.left').every((e) => e.data.call_id === call('1')));
+    assert.equal(ofType(scene.published, 'call.started').length, 2);
+    assert.deepEqual(left(scene.published), ['1002 transferred 16', '1002 transferred 16', '1001 hangup 16']);
+    assert.ok(ofType(scene.published, 'call.left').every((e) => e.data.call_id === call('1')));
   });
 }
 
@@ -346,7 +346,7 @@ test('pbx calls - a pickup joins the call that rang; the channel gets another de
   );
   scene.hangup('1');
   scene.hangup('2');
-  assert.deepEqual(types(scene.told), [
+  assert.deepEqual(types(scene.published), [
     'call.started',
     'call.ringing',
     'call.started',
@@ -357,7 +357,7 @@ test('pbx calls - a pickup joins the call that rang; the channel gets another de
     'call.left',
     'call.ended',
   ]);
-  const [moved] = ofType(scene.told, 'call.transferred');
+  const [moved] = ofType(scene.published, 'call.transferred');
   assert.deepEqual([moved?.data.by, moved?.data.to], ['1003', '1002']);
 });
 const scene_channel = (id: string) => ({
@@ -377,7 +377,7 @@ const scene_channel = (id: string) => ({
 test('pbx calls - parked and taken back by another', () => {
   const scene = new Scene();
   talking(scene);
-  scene.told.length = 0;
+  scene.published.length = 0;
   scene.leave('b', '1');
   scene.enter('lot', '1', true);
   scene.send({ type: 'channel.parked', id: chan('1'), slot: '701', lot: 'default' });
@@ -399,7 +399,7 @@ test('pbx calls - parked and taken back by another', () => {
       ],
     ],
   );
-  assert.deepEqual(types(scene.told), [
+  assert.deepEqual(types(scene.published), [
     'call.parked',
     'parking.slot_occupied',
     'call.left',
@@ -408,7 +408,7 @@ test('pbx calls - parked and taken back by another', () => {
     'call.ended',
     'call.party_changed',
   ]);
-  assert.equal(ofType(scene.told, 'call.parked')[0]?.data.slot, '701');
+  assert.equal(ofType(scene.published, 'call.parked')[0]?.data.slot, '701');
 });
 
 test('pbx calls - a party that meets others in a conference is answered and keeps its own call', () => {
@@ -421,7 +421,7 @@ test('pbx calls - a party that meets others in a conference is answered and keep
     scene.created(id, { endpoint, state: 'up', dialled: '650' });
     scene.enter('conf', id);
   }
-  assert.deepEqual(types(scene.told), [
+  assert.deepEqual(types(scene.published), [
     'call.started',
     'call.started',
     'call.answered',
@@ -438,7 +438,7 @@ test('pbx calls - facts under an id after its hangup are ignored', () => {
   scene.created('1', { endpoint: '1001' });
   scene.state('1', 'up');
   scene.enter('b', '1');
-  assert.deepEqual(scene.told, []);
+  assert.deepEqual(scene.published, []);
   assert.deepEqual(scene.view.calls(), []);
 });
 
@@ -451,10 +451,10 @@ test('pbx calls - a leg that comes after its call ended is a new call with an id
   assert.equal(scene.view.calls().length, 1);
   scene.hangup('2');
   scene.hangup('3');
-  const started = ofType(scene.told, 'call.started').map((e) => e.data.call_id);
+  const started = ofType(scene.published, 'call.started').map((e) => e.data.call_id);
   assert.deepEqual(started, [call('1'), call('2')]);
   assert.deepEqual(
-    ofType(scene.told, 'call.ended').map((e) => e.data.call_id),
+    ofType(scene.published, 'call.ended').map((e) => e.data.call_id),
     started,
   );
 });
@@ -479,7 +479,7 @@ test('pbx calls - every event of a call names all extensions that have or had a 
   scene.enter('b', '1');
   scene.hangup('3');
   scene.hangup('1');
-  assert.deepEqual(who(scene.told), [
+  assert.deepEqual(who(scene.published), [
     ['call.started', 'in', ''],
     ['call.ringing', 'in', '1002'],
     ['call.left', 'in', '1002'],
@@ -489,8 +489,8 @@ test('pbx calls - every event of a call names all extensions that have or had a 
     ['call.ended', 'in', '1001 1002'],
   ]);
   const ann = { number: '0305550', name: 'Ann' };
-  assert.deepEqual(ofType(scene.told, 'call.ringing')[1]?.data.caller, ann);
-  assert.deepEqual(ofType(scene.told, 'call.answered')[0]?.data.caller, ann);
+  assert.deepEqual(ofType(scene.published, 'call.ringing')[1]?.data.caller, ann);
+  assert.deepEqual(ofType(scene.published, 'call.answered')[0]?.data.caller, ann);
 });
 
 test('pbx calls - the direction follows the endpoints that a call meets', () => {
@@ -503,7 +503,7 @@ test('pbx calls - the direction follows the endpoints that a call meets', () => 
   scene.state('4', 'ringing');
   scene.created('5', { endpoint: '1003', of: '3' });
   scene.state('5', 'ringing');
-  assert.deepEqual(who(scene.told), [
+  assert.deepEqual(who(scene.published), [
     ['call.started', 'internal', '1001'],
     ['call.ringing', 'out', '1001'],
     ['call.started', 'in', ''],
@@ -518,10 +518,10 @@ test('pbx calls - a merged call is published to the people of both calls', () =>
   scene.created('5', { endpoint: '1002-web', dialled: '1003' });
   scene.created('6', { endpoint: 'trunk', of: '5' });
   scene.created('7', { endpoint: '1003', of: '5' });
-  scene.told.length = 0;
+  scene.published.length = 0;
   scene.send({ type: 'channel.linked', id: chan('6'), call: call('1') });
   for (const id of ['1', '2', '5', '6', '7']) scene.hangup(id);
-  assert.deepEqual(who(scene.told), [
+  assert.deepEqual(who(scene.published), [
     ['call.ended', 'out', '1002 1003'],
     ['call.left', 'out', '1001 1002 1003'],
     ['call.left', 'out', '1001 1002 1003'],
@@ -542,5 +542,5 @@ test('pbx calls - a phone that picks up, and one given to another person, belong
   scene.model.step(site(['1001', '1002', '1003', 'trunk']));
   scene.hangup('2');
   scene.hangup('1');
-  assert.deepEqual(who(scene.told).at(-1), ['call.ended', 'in', '1002 1003 trunk']);
+  assert.deepEqual(who(scene.published).at(-1), ['call.ended', 'in', '1002 1003 trunk']);
 });

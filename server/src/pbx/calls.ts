@@ -12,7 +12,7 @@ import {
   legParty,
   legRef,
   legsMet,
-  nowTold,
+  notePublished,
   tellLeg,
 } from './legs.ts';
 import { touchQueue } from './queue-state.ts';
@@ -150,7 +150,7 @@ export function joinCall(s: State, t: Turn, call: Call, ch: Channel): void {
   touchCall(s, call.id);
   if (starts) {
     emit(t, 'call.started', `calls/${call.id}`, {
-      ...nowTold(s, { ...callRef(joined), leg: legRef(s, ch) }),
+      ...notePublished(s, { ...callRef(joined), leg: legRef(s, ch) }),
       dialled: ch.dialled || placedTo(s, call),
       ...(joined.placed === undefined ? {} : { placed: joined.placed }),
     });
@@ -166,13 +166,13 @@ export function leaveCall(s: State, t: Turn, ch: Channel, code: number | null, t
   const call = ch.call === null ? undefined : s.calls.get(ch.call);
   if (call === undefined) return;
   const channels = call.channels.filter((id) => id !== ch.id);
-  const told = ch.kind === 'endpoint' && call.cause?.of !== call.first_leg;
-  const cause = told ? { code, text, of: ch.id } : call.cause;
+  const published = ch.kind === 'endpoint' && call.cause?.of !== call.first_leg;
+  const cause = published ? { code, text, of: ch.id } : call.cause;
   const left = { ...call, channels, cause, customer: customerAfter(s, t, call, ch, code) };
   s.calls.set(call.id, left);
   touchCall(s, call.id);
   if (channels.length > 0) return legLeft(s, t, left, ch, code);
-  s.toldLegs.delete(ch.id);
+  s.publishedLegs.delete(ch.id);
   endCall(s, t, call.id, t.observed === 'resync' ? 'engine_lost' : 'hangup');
 }
 
@@ -236,7 +236,7 @@ export function mergeCalls(s: State, t: Turn, from: CallId, into: CallId): void 
       cause_text: '',
       reason: 'merged',
       merged_into: kept.id,
-      into: toldOf(s, merged),
+      into: publishedView(s, merged),
     });
   }
   // Readers of only one of the calls do not know the other call's customer.
@@ -245,9 +245,9 @@ export function mergeCalls(s: State, t: Turn, from: CallId, into: CallId): void 
   if (leg !== undefined) tellLeg(s, t, 'call.answered', leg);
 }
 /** A call with only those legs that events have named, each of which `call.left` will name again. */
-function toldOf(s: State, call: Call): WireCall {
+function publishedView(s: State, call: Call): WireCall {
   const view = callView(s, call);
-  return wireCall({ ...view, legs: view.legs.filter(({ id }) => s.toldLegs.has(id)) });
+  return wireCall({ ...view, legs: view.legs.filter(({ id }) => s.publishedLegs.has(id)) });
 }
 const isLegChannel = (ch: Channel | undefined): ch is Channel => ch?.kind === 'endpoint';
 

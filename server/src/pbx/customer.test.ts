@@ -6,8 +6,8 @@ import { Scene, call, chan } from '../../test/support/model-scene.ts';
 import { wireCall } from './wire-call.ts';
 
 /** Disposition of the customer in the end of each call. */
-const customers = ({ told }: Scene): (string | undefined)[] =>
-  told.flatMap((e) => (e.type === 'call.ended' ? [e.data.customer_disposition] : []));
+const customers = ({ published }: Scene): (string | undefined)[] =>
+  published.flatMap((e) => (e.type === 'call.ended' ? [e.data.customer_disposition] : []));
 /** 1001 calls an outside number; `plays` plays the customer's leg. */
 function outside(plays: (scene: Scene) => void): Scene {
   const scene = new Scene();

@@ -9,7 +9,7 @@ import { dispositionOfReason, weightiest } from '@offhook/contract/ring-ends.ts'
  * Everything open in the journal, reduced from its committed events: enough for the next snapshot to yield
  * only differences.
  */
-export interface ToldCall {
+export interface PublishedCall {
   started_at: number;
   answered_at: number | null;
   direction: CallDirection;
@@ -20,10 +20,10 @@ export interface ToldCall {
   /** The customer from the phonebook. */
   known: CallCustomer | null;
   /** Legs that an event named and none has reported as left, by id. */
-  legs: Map<string, ToldLeg['leg']>;
+  legs: Map<string, PublishedLeg['leg']>;
 }
-export type ToldLeg = Pick<EventData<'call.left'>, 'call_id' | 'leg'>;
-export interface ToldVisit {
+export type PublishedLeg = Pick<EventData<'call.left'>, 'call_id' | 'leg'>;
+export interface PublishedVisit {
   queue: string;
   leg: string;
   call: string;
@@ -31,41 +31,41 @@ export interface ToldVisit {
   position: number;
   joined_at: number;
 }
-export interface ToldOffer {
+export interface PublishedOffer {
   queue: string;
   call: string;
   extension: string | null;
   member: string;
   created_at: number;
 }
-export interface ToldMember {
+export interface PublishedMember {
   queue: string;
   extension: string;
   paused: boolean;
   reason: string;
   since: number;
 }
-export interface ToldAgent {
+export interface PublishedAgent {
   readonly summary: AgentSummary;
   /** Start of its queue call; null outside one. */
   readonly talking_since: number | null;
   /** True when another party joined that call with another one and the agent is still in it. */
   readonly joined?: boolean;
 }
-export type ToldPresence = EventData<'presence.changed'>;
-export type ToldSlot = EventData<'parking.slot_occupied'>;
+export type PublishedPresence = EventData<'presence.changed'>;
+export type PublishedSlot = EventData<'parking.slot_occupied'>;
 export interface OpenFacts {
-  readonly calls: Map<string, ToldCall>;
+  readonly calls: Map<string, PublishedCall>;
   /** Ended calls, the newest last: an ended id must never start again. */
   readonly ended: Set<string>;
   /** By leg. */
-  readonly visits: Map<string, ToldVisit>;
-  readonly offers: Map<string, ToldOffer>;
+  readonly visits: Map<string, PublishedVisit>;
+  readonly offers: Map<string, PublishedOffer>;
   /** By `memberKey`. */
-  readonly members: Map<string, ToldMember>;
+  readonly members: Map<string, PublishedMember>;
   /** By extension. */
-  readonly agents: Map<string, ToldAgent>;
-  readonly presence: Map<string, ToldPresence>;
+  readonly agents: Map<string, PublishedAgent>;
+  readonly presence: Map<string, PublishedPresence>;
   /** Newest event of each trunk, by name. */
   readonly trunks: Map<string, EventData<'trunk.up'>>;
   /** Who is signed in at shared phones, by name of the phone. */
@@ -73,7 +73,7 @@ export interface OpenFacts {
   /** Switched time conditions, by name. */
   readonly switches: Map<string, 'open' | 'closed'>;
   /** Occupied slots. */
-  readonly parked: Map<string, ToldSlot>;
+  readonly parked: Map<string, PublishedSlot>;
 }
 export const memberKey = (queue: string, extension: string): string => `${queue}\n${extension}`;
 
@@ -81,7 +81,7 @@ export const memberKey = (queue: string, extension: string): string => `${queue}
 type OfCall = Pick<EventData<'call.started'>, 'call_id'> &
   Partial<Pick<EventData<'call.started'>, 'direction' | 'extensions'>>;
 /** Defaults for what events and checkpoints of earlier versions lack. */
-const NO_ONE: Pick<ToldCall, 'direction' | 'extensions' | 'customer' | 'known'> = {
+const NO_ONE: Pick<PublishedCall, 'direction' | 'extensions' | 'customer' | 'known'> = {
   direction: 'internal',
   extensions: [],
   customer: null,
@@ -202,7 +202,7 @@ export function reduceFacts(facts: OpenFacts, event: DomainEvent): void {
 /** An event of an ongoing call: it carries the call's direction and extensions, and mostly a leg. */
 type CallEvent = Extract<
   DomainEvent,
-  { readonly data: { readonly leg: ToldLeg['leg'] } } | { readonly type: 'call.transferred' }
+  { readonly data: { readonly leg: PublishedLeg['leg'] } } | { readonly type: 'call.transferred' }
 >;
 function reduceCall(facts: OpenFacts, event: CallEvent): void {
   const { calls } = facts;
@@ -268,7 +268,7 @@ function reduceAgent(facts: OpenFacts, type: string, at: number, summary: AgentS
   facts.agents.set(extension, { summary, talking_since, ...(joined ? { joined } : {}) });
 }
 /** Same rule as `callPassedOn` of the model. */
-function noteJoined(facts: OpenFacts, call: ToldCall, data: EventData<'call.transferred'>): void {
+function noteJoined(facts: OpenFacts, call: PublishedCall, data: EventData<'call.transferred'>): void {
   if (data.kind !== 'attended' || data.by === null) return;
   for (const [extension, agent] of facts.agents) {
     const { call_id } = agent.summary;
@@ -299,7 +299,9 @@ export function writeFacts(
   });
 }
 /** A call of the first release has neither extensions nor legs. */
-function readCall(call: Omit<ToldCall, 'legs'> & { readonly legs?: ToldLeg['leg'][] }): ToldCall {
+function readCall(
+  call: Omit<PublishedCall, 'legs'> & { readonly legs?: PublishedLeg['leg'][] },
+): PublishedCall {
   return { ...NO_ONE, ...call, legs: new Map(call.legs?.map((leg) => [leg.leg_id, leg])) };
 }
 /** Reads a text of `writeFacts`; a text of an unknown version gives empty facts. */

@@ -66,18 +66,22 @@ const damage = fc.record({
 });
 type Damage = typeof damage extends fc.Arbitrary<infer T> ? T : never;
 
-function begin(): { model: PbxModel; told: DomainEvent[]; take: (e: EngineEvent) => readonly DomainEvent[] } {
+function begin(): {
+  model: PbxModel;
+  published: DomainEvent[];
+  take: (e: EngineEvent) => readonly DomainEvent[];
+} {
   const model = createModel();
-  const told: DomainEvent[] = [];
+  const published: DomainEvent[] = [];
   model.step(SITE);
   const take = (e: EngineEvent): readonly DomainEvent[] => {
     const out = model.step(e);
-    told.push(...out);
+    published.push(...out);
     return out;
   };
   take({ at: T0, type: 'engine.link', node, up: true, reason: '', boot_id: 'b' });
   take(new SimEngine().snapshotEvent());
-  return { model, told, take };
+  return { model, published, take };
 }
 
 /** A whole flow with everything hung up at its end, its frames damaged, true snapshots at some moves. */
@@ -124,12 +128,12 @@ function assertLegs(legs: Map<string, string>, e: DomainEvent): void {
     legs.set(e.data.leg.leg_id, e.subject.slice(6));
   }
 }
-function assertCallsClosed(told: readonly DomainEvent[]): void {
+function assertCallsClosed(published: readonly DomainEvent[]): void {
   const open = new Map<string, number>();
   const all = new Set<string>();
   const heard = new Map<string, readonly string[]>();
   const legs = new Map<string, string>();
-  for (const e of told) {
+  for (const e of published) {
     assertLegs(legs, e);
     if (
       e.type.startsWith('call.') &&
@@ -158,10 +162,10 @@ function assertCallsClosed(told: readonly DomainEvent[]): void {
   }
   assert.deepEqual([...open.keys()], [], 'calls that never ended');
 }
-function assertQueuesClosed(told: readonly DomainEvent[]): void {
+function assertQueuesClosed(published: readonly DomainEvent[]): void {
   const visits = new Set<string>();
   const offers = new Set<string>();
-  for (const e of told) {
+  for (const e of published) {
     switch (e.type) {
       case 'queue.caller_joined':
         assert.ok(!visits.has(`${e.data.queue} ${e.data.leg_id}`), 'joined twice');
@@ -187,9 +191,9 @@ function assertQueuesClosed(told: readonly DomainEvent[]): void {
   assert.deepEqual([...visits, ...offers], [], 'visits and offers without an outcome');
 }
 /** Logged in and out in turn; ready and not ready only in between. */
-function assertAgentsSane(told: readonly DomainEvent[]): void {
+function assertAgentsSane(published: readonly DomainEvent[]): void {
   const members = new Map<string, string>();
-  for (const e of told) {
+  for (const e of published) {
     if (!e.type.startsWith('agent.') || !('agent' in e.data) || e.data.queue === null) continue;
     const key = `${e.data.extension} ${e.data.queue}`;
     if (e.type === 'agent.logged_in') {
@@ -273,7 +277,7 @@ test('pbx invariants - on a clean stream the model is the truth: a snapshot at a
   fc.assert(
     fc.property(flow, (moves) => {
       const sim = new SimEngine();
-      const { model, told, take } = begin();
+      const { model, published, take } = begin();
       for (const m of moves) {
         sim.play(m);
         for (const e of sim.log.splice(0)) take(e);
@@ -283,9 +287,9 @@ test('pbx invariants - on a clean stream the model is the truth: a snapshot at a
       }
       sim.hangupAll();
       for (const e of sim.log.splice(0)) take(e);
-      assertCallsClosed(told);
-      assertQueuesClosed(told);
-      assertAgentsSane(told);
+      assertCallsClosed(published);
+      assertQueuesClosed(published);
+      assertAgentsSane(published);
     }),
     { numRuns: RUNS },
   );
@@ -294,15 +298,15 @@ test('pbx invariants - on a clean stream the model is the truth: a snapshot at a
 test('pbx invariants - frames lost, doubled and late: every call, visit and offer still has exactly one end', () => {
   fc.assert(
     fc.property(flow, damage, (moves, how) => {
-      const { model, told, take } = begin();
+      const { model, published, take } = begin();
       for (const e of stream(moves, how)) {
         take(e);
         assertConsistent(model.state);
       }
       assert.deepEqual(model.view.calls(), []);
-      assertCallsClosed(told);
-      assertQueuesClosed(told);
-      assertAgentsSane(told);
+      assertCallsClosed(published);
+      assertQueuesClosed(published);
+      assertAgentsSane(published);
     }),
     { numRuns: RUNS },
   );
@@ -312,9 +316,10 @@ test('pbx invariants - after a snapshot the state equals that of a model built f
   fc.assert(
     fc.property(flow, damage, (moves, how) => {
       const { model, take } = begin();
-      for (const told of stream(moves, how)) {
+      for (const published of stream(moves, how)) {
         // Holds are read from a snapshot only after the link was down.
-        const e = told.type === 'engine.snapshot' ? { ...told, why: 'connect' as const } : told;
+        const e =
+          published.type === 'engine.snapshot' ? { ...published, why: 'connect' as const } : published;
         take(e);
         if (e.type !== 'engine.snapshot') continue;
         const fresh = createModel();
@@ -334,13 +339,13 @@ test('pbx invariants - after a snapshot the state equals that of a model built f
 });
 
 /** State of each agent folded from events; an agent without events is logged out. */
-function folded(told: readonly DomainEvent[]): Map<string, AgentSummary> {
+function folded(published: readonly DomainEvent[]): Map<string, AgentSummary> {
   const agents = new Map<string, AgentSummary>();
-  for (const e of told) if ('agent' in e.data) agents.set(e.data.extension, e.data.agent);
+  for (const e of published) if ('agent' in e.data) agents.set(e.data.extension, e.data.agent);
   return agents;
 }
-function assertAgentsTold(told: readonly DomainEvent[], model: PbxModel): void {
-  const known = folded(told);
+function assertAgentsPublished(published: readonly DomainEvent[], model: PbxModel): void {
+  const known = folded(published);
   for (const { extension, summary } of model.view.agents()) {
     const read = known.get(extension);
     if (read !== undefined) assert.deepEqual(read, summary);
@@ -350,15 +355,15 @@ function assertAgentsTold(told: readonly DomainEvent[], model: PbxModel): void {
 test('pbx invariants - folding agent events gives the agents as they are shown, at any moment', () => {
   fc.assert(
     fc.property(flow, damage, (moves, how) => {
-      const { model, told, take } = begin();
+      const { model, published, take } = begin();
       for (const [i, e] of stream(moves, how).entries()) {
         take(e);
         const { extension, wrap } = [...model.state.agents.values()][i % model.state.agents.size] ?? {};
         if (wrap != null && extension !== undefined && i % 3 === 0) {
           const deadline = i % 2 === 0 ? null : e.at + 60_000;
-          told.push(...model.step({ type: 'agent.wrap_up', at: e.at, extension, deadline }));
+          published.push(...model.step({ type: 'agent.wrap_up', at: e.at, extension, deadline }));
         }
-        assertAgentsTold(told, model);
+        assertAgentsPublished(published, model);
       }
     }),
     { numRuns: RUNS },
@@ -371,7 +376,7 @@ test('pbx invariants - the same events give the same domain events', () => {
       const events = stream(moves, how);
       const [one, two] = [begin(), begin()];
       for (const e of events) assert.deepEqual(one.take(e), two.take(e));
-      assert.deepEqual(one.told, two.told);
+      assert.deepEqual(one.published, two.published);
     }),
     { numRuns: 50 },
   );
@@ -386,19 +391,19 @@ test('pbx invariants - restored from the journal at any moment, every end is sti
       for (const e of events.slice(0, at)) first.take(e);
       const second = createModel();
       if (fromText) {
-        first.model.committed(first.told);
+        first.model.committed(first.published);
         second.restore(first.model.checkpoint(), []);
-      } else second.restore(null, first.told);
+      } else second.restore(null, first.published);
       second.step(SITE);
-      const told = [...first.told];
+      const published = [...first.published];
       // After a start the rest follows a snapshot.
       const last = events.at(-1);
       for (const e of [...events.slice(at).filter((x) => x.type === 'engine.snapshot'), last]) {
-        if (e !== undefined) told.push(...second.step(e));
+        if (e !== undefined) published.push(...second.step(e));
       }
-      assertCallsClosed(told);
-      assertQueuesClosed(told);
-      assertAgentsSane(told);
+      assertCallsClosed(published);
+      assertQueuesClosed(published);
+      assertAgentsSane(published);
     }),
     { numRuns: RUNS },
   );
@@ -418,7 +423,7 @@ test('pbx invariants - when all is over nothing is left but tombstones, and thes
         calls: s.calls.size,
         callViews: s.callViews.size,
         aliases: s.aliases.size,
-        toldLegs: s.toldLegs.size,
+        publishedLegs: s.publishedLegs.size,
         leaving: s.leaving.size,
         peers: s.peers.size,
         visits: s.visits.size,

@@ -5,7 +5,7 @@ import type { RingEnd } from '@offhook/contract/ring-ends.ts';
 import type { CallId, ChannelId } from '@offhook/contract/ids.ts';
 import type { CallCustomer } from '@offhook/contract/phonebook.ts';
 import type { EngineEventOf, Party } from '../ports/engine.ts';
-import type { ToldLeg } from './facts.ts';
+import type { PublishedLeg } from './facts.ts';
 import { emit } from './state.ts';
 import type { Call, Channel, State, Turn } from './state.ts';
 
@@ -44,7 +44,7 @@ type LegEvent =
 export function tellLeg(s: State, t: Turn, type: LegEvent, leg: Channel): void {
   const call = leg.call === null ? undefined : s.calls.get(leg.call);
   if (call === undefined) return;
-  const data = nowTold(s, { ...callRef(call), leg: legRef(s, leg) });
+  const data = notePublished(s, { ...callRef(call), leg: legRef(s, leg) });
   const subject = `calls/${call.id}`;
   if (type === 'call.ringing' || type === 'call.answered') {
     const placed = call.placed === undefined ? {} : { placed: call.placed };
@@ -63,14 +63,14 @@ export function legsMet(s: State, t: Turn, a: Channel, b: Channel): void {
     s.peers.set(leg.id, { id: party.id, extension: party.extension });
     const call = leg.call === null ? undefined : s.calls.get(leg.call);
     if (before === undefined || call === undefined) continue;
-    const data = nowTold(s, { ...callRef(call), leg: legRef(s, leg) });
+    const data = notePublished(s, { ...callRef(call), leg: legRef(s, leg) });
     emit(t, 'call.party_changed', `calls/${call.id}`, { ...data, party: legRef(s, party) });
   }
 }
 
 /** Remembers that an event names this leg, until its `call.left` or the end of its call. */
-export function nowTold<T extends ToldLeg>(s: State, data: T): T {
-  s.toldLegs.set(data.leg.leg_id as ChannelId, data);
+export function notePublished<T extends PublishedLeg>(s: State, data: T): T {
+  s.publishedLegs.set(data.leg.leg_id as ChannelId, data);
   return data;
 }
 const ANSWERED_ELSEWHERE = 26;
@@ -129,17 +129,17 @@ export function customerAfter(
 /** Emits `call.left` for a leg gone from an ongoing call, once, and only if an event has named the leg. */
 export function legLeft(s: State, t: Turn, call: Call, ch: Channel, cause: number | null): void {
   // After a snapshot `closeToldLegs` emits these, once it is clear which calls go on.
-  if (t.observed === 'resync' || !s.toldLegs.delete(ch.id)) return;
+  if (t.observed === 'resync' || !s.publishedLegs.delete(ch.id)) return;
   const reason = leftReason(s, call, ch, cause);
   emit(t, 'call.left', `calls/${call.id}`, { ...callRef(call), leg: legRef(s, ch), cause, reason });
 }
 /** After a snapshot: emits `call.left` for legs that events have named and that are no longer in their call. */
-export function closeToldLegs(s: State, t: Turn): void {
-  for (const [id, { call_id, leg }] of s.toldLegs) {
+export function closePublishedLegs(s: State, t: Turn): void {
+  for (const [id, { call_id, leg }] of s.publishedLegs) {
     const call = s.calls.get(s.aliases.get(call_id as CallId) ?? (call_id as CallId));
     const ch = s.channels.get(id);
     if (ch?.kind === 'endpoint' && ch.call === call?.id) continue;
-    s.toldLegs.delete(id);
+    s.publishedLegs.delete(id);
     if (call === undefined) continue;
     const reason = 'engine_lost';
     emit(t, 'call.left', `calls/${call.id}`, { ...callRef(call), leg, cause: null, reason });

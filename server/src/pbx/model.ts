@@ -32,7 +32,7 @@ import {
 } from './channels.ts';
 import { NO_ANSWER } from './agent-reasons.ts';
 import { noFacts, readFacts, reduceFacts, writeFacts } from './facts.ts';
-import type { OpenFacts, ToldAgent } from './facts.ts';
+import type { OpenFacts, PublishedAgent } from './facts.ts';
 import { legDialEnded } from './legs.ts';
 import { NO_EVENTS, attribute, operationSent } from './operations.ts';
 import { channelParked, channelUnparked } from './parking.ts';
@@ -160,7 +160,7 @@ export function createModel(): PbxModel {
     checkpoint: () =>
       writeFacts(facts, {
         extension: (extension) => s.site.names.size === 0 || s.site.names.has(extension),
-        trunk: (name) => s.site.names.size === 0 || s.toldTrunks.has(name),
+        trunk: (name) => s.site.names.size === 0 || s.publishedTrunks.has(name),
       }),
     restore(checkpoint, after) {
       facts = readFacts(checkpoint);
@@ -181,51 +181,51 @@ function begin(before: State, facts: OpenFacts): State {
     said: before.said,
     wakeable: before.wakeable,
   };
-  for (const [id, told] of facts.calls) {
-    const aliases = told.aliases as CallId[];
+  for (const [id, published] of facts.calls) {
+    const aliases = published.aliases as CallId[];
     s.calls.set(id as CallId, {
       id: id as CallId,
       started: true,
-      started_at: told.started_at,
-      answered_at: told.answered_at,
+      started_at: published.started_at,
+      answered_at: published.answered_at,
       channels: [],
       first_leg: null,
       dialled: '',
-      direction: told.direction,
-      extensions: told.extensions,
+      direction: published.direction,
+      extensions: published.extensions,
       aliases,
       cause: null,
-      customer: told.customer,
-      known: told.known,
+      customer: published.customer,
+      known: published.known,
       ring: null,
       transfer: '',
     });
-    for (const leg of told.legs.values()) {
-      s.toldLegs.set(leg.leg_id as ChannelId, { call_id: id, leg });
+    for (const leg of published.legs.values()) {
+      s.publishedLegs.set(leg.leg_id as ChannelId, { call_id: id, leg });
     }
     for (const alias of aliases) s.aliases.set(alias, id as CallId);
   }
   for (const id of facts.ended) s.ended.add(id as CallId, before.as_of);
-  for (const [leg, visit] of facts.visits) s.toldVisits.set(leg, visit);
-  for (const [slot, told] of facts.parked) s.parked.set(slot, readParked(told));
-  for (const [key, member] of facts.members) s.toldMembers.set(key, { ...member });
-  for (const [extension, presence] of facts.presence) s.toldPresence.set(extension, presence);
-  for (const [name, trunk] of facts.trunks) s.toldTrunks.set(name, trunk);
-  for (const [name, to] of facts.switches) s.toldSwitches.set(name, to);
-  for (const [name, told] of facts.signed) s.toldSigned.set(name, told);
-  for (const [extension, told] of facts.agents) s.agents.set(extension, resumed(s, told));
-  for (const [id, told] of facts.offers) {
+  for (const [leg, visit] of facts.visits) s.publishedVisits.set(leg, visit);
+  for (const [slot, published] of facts.parked) s.parked.set(slot, readParked(published));
+  for (const [key, member] of facts.members) s.publishedMembers.set(key, { ...member });
+  for (const [extension, presence] of facts.presence) s.publishedPresence.set(extension, presence);
+  for (const [name, trunk] of facts.trunks) s.publishedTrunks.set(name, trunk);
+  for (const [name, to] of facts.switches) s.publishedSwitches.set(name, to);
+  for (const [name, published] of facts.signed) s.publishedSigned.set(name, published);
+  for (const [extension, published] of facts.agents) s.agents.set(extension, resumed(s, published));
+  for (const [id, published] of facts.offers) {
     const [, callerNode, caller, agentNode, agent] = id.split(':');
     addOffer(s, {
       id: id as OfferId,
-      queue: told.queue,
+      queue: published.queue,
       interface: '',
-      extension: told.extension,
-      member: told.member,
+      extension: published.extension,
+      member: published.member,
       caller: `${callerNode}:${caller}` as ChannelId,
       agent: `${agentNode}:${agent}` as ChannelId,
-      call: told.call,
-      created_at: told.created_at,
+      call: published.call,
+      created_at: published.created_at,
       answered: false,
     });
   }
@@ -233,7 +233,7 @@ function begin(before: State, facts: OpenFacts): State {
 }
 
 /** An agent as the journal left it. */
-function resumed(s: State, { summary, talking_since, joined = false }: ToldAgent): Agent {
+function resumed(s: State, { summary, talking_since, joined = false }: PublishedAgent): Agent {
   const { extension, readiness, engagement, pending, pending_reason, queue, deadline } = summary;
   const since = Date.parse(summary.since);
   const call = summary.call_id as CallId | null;
@@ -249,16 +249,16 @@ function resumed(s: State, { summary, talking_since, joined = false }: ToldAgent
     pending: pending === null ? null : { to: pending, reason: pending_reason, source: null },
     wrap:
       engagement === 'wrap_up' && place !== null && deadline !== null
-        ? { ...place, since, deadline: Date.parse(deadline), talk_seconds: 0, told: true, held: true }
+        ? { ...place, since, deadline: Date.parse(deadline), talk_seconds: 0, published: true, held: true }
         : null,
     resumed:
       talking && place !== null
         ? { ...place, since: talking_since ?? since, transfer: joined ? 'joined' : null }
         : null,
     away: engagement === 'unreachable',
-    not_responding: summary.not_responding ? (readiness.reason === NO_ANSWER ? 'held' : 'told') : 'no',
+    not_responding: summary.not_responding ? (readiness.reason === NO_ANSWER ? 'held' : 'published') : 'no',
     summary,
-    told: summary,
+    published: summary,
   };
 }
 function agentList(s: State): readonly LiveAgent[] {

@@ -130,17 +130,17 @@ test('pbx operations - a leg is recorded until the last of its recordings ended'
 
 test('pbx operations - a recording is paused and resumed, each published once; its end ends the pause', () => {
   const { scene } = setUp();
-  const told = (type: 'channel.recording' | 'channel.recording_paused', on: boolean) =>
+  const published = (type: 'channel.recording' | 'channel.recording_paused', on: boolean) =>
     scene.send({ type, id: chan('1'), on }).map((e) => e.type);
-  assert.deepEqual(told('channel.recording_paused', true), [], 'nothing is recorded');
-  told('channel.recording', true);
-  assert.deepEqual(told('channel.recording_paused', true), ['call.recording_paused']);
-  assert.deepEqual(told('channel.recording_paused', true), []);
+  assert.deepEqual(published('channel.recording_paused', true), [], 'nothing is recorded');
+  published('channel.recording', true);
+  assert.deepEqual(published('channel.recording_paused', true), ['call.recording_paused']);
+  assert.deepEqual(published('channel.recording_paused', true), []);
   assert.equal(scene.view.leg(chan('1'))?.recording_paused, true);
-  assert.deepEqual(told('channel.recording_paused', false), ['call.recording_resumed']);
-  told('channel.recording_paused', true);
-  assert.deepEqual(told('channel.recording', false), ['call.recording_stopped']);
-  told('channel.recording', true);
+  assert.deepEqual(published('channel.recording_paused', false), ['call.recording_resumed']);
+  published('channel.recording_paused', true);
+  assert.deepEqual(published('channel.recording', false), ['call.recording_stopped']);
+  published('channel.recording', true);
   assert.equal(scene.view.leg(chan('1'))?.recording_paused, false);
 });
 
@@ -175,9 +175,9 @@ test('pbx operations - a hold by the service survives a snapshot that shows it, 
     'missed while nobody listened',
   );
   const later = new Scene({ empty: true });
-  later.model.restore(null, scene.told);
-  later.told.length = 0;
+  later.model.restore(null, scene.published);
+  later.published.length = 0;
   later.snapshot({ ...now, held_here: [chan('1')] }, 'connect');
   assert.equal(later.view.leg(chan('1'))?.state, 'held');
-  assert.ok(!types(later.told).includes('call.held'));
+  assert.ok(!types(later.published).includes('call.held'));
 });

@@ -13,15 +13,15 @@ function parked(scene = new Scene()): Scene {
   scene.state('1', 'up');
   scene.enter('b', '1');
   scene.enter('b', '2');
-  scene.told.length = 0;
+  scene.published.length = 0;
   scene.leave('b', '1');
   scene.enter('lot', '1', true);
   scene.send({ type: 'channel.parked', id: chan('1'), ...SLOT });
   scene.hangup('2');
   return scene;
 }
-const told = (scene: Scene, from = 0) =>
-  scene.told
+const published = (scene: Scene, from = 0) =>
+  scene.published
     .slice(from)
     .flatMap((e) =>
       e.type === 'parking.slot_occupied'
@@ -34,7 +34,7 @@ const waiting = [channel('1', { endpoint: '1001', state: 'up', dialled: '1002' }
 const bridged = [{ bridge: bridge('lot'), channel: chan('1'), holding: true }];
 const row = (id: string, slot = '701') => ({ channel: chan(id), slot, lot: 'default', since: 0 });
 /** A service restored from the journal of this one. */
-function again(before: Scene, events: readonly DomainEvent[] = before.told): Scene {
+function again(before: Scene, events: readonly DomainEvent[] = before.published): Scene {
   const journal = createModel();
   journal.committed(events);
   const model = createModel();
@@ -81,12 +81,12 @@ test('pbx parking - a slot shows its call, since when and by which extension, un
     scene.send(end);
     scene.send(end);
     assert.deepEqual(scene.view.parked(), []);
-    assert.deepEqual(told(scene), [
+    assert.deepEqual(published(scene), [
       ['701', '1001', 'live'],
       ['701', reason, 'live'],
     ]);
     scene.hangup('1');
-    assert.equal(told(scene).length, 2);
+    assert.equal(published(scene).length, 2);
   }
 });
 
@@ -101,7 +101,7 @@ test('pbx parking - a call that takes an occupied slot ends the one before it', 
     [['701', '1003']],
   );
   scene.hangup('3');
-  assert.deepEqual(told(scene), [
+  assert.deepEqual(published(scene), [
     ['701', '1001', 'live'],
     ['701', 'timed_out', 'live'],
     ['701', '1003', 'live'],
@@ -116,11 +116,11 @@ test('pbx parking - a restarted service takes the slots from the engine and repo
   scene.snapshot({ channels: waiting, bridged, parked: [row('1')] });
   assert.equal(scene.view.parked()[0]?.by, '1002');
   assert.deepEqual(
-    scene.told.filter(({ type }) => /park/.test(type)),
+    scene.published.filter(({ type }) => /park/.test(type)),
     [],
   );
   scene.send({ type: 'channel.unparked', id: chan('1'), slot: '701', reason: 'retrieved' });
-  assert.deepEqual(told(scene), [['701', 'picked_up', 'live']]);
+  assert.deepEqual(published(scene), [['701', 'picked_up', 'live']]);
 });
 
 test('pbx parking - changes while the service was away are reported by the next snapshot', () => {
@@ -132,26 +132,26 @@ test('pbx parking - changes while the service was away are reported by the next 
     [{ channels: [], bridged: [], parked: [] }, 'engine_lost'],
   ] as const) {
     for (const scene of [parked(), again(parked())]) {
-      const from = scene.told.length;
+      const from = scene.published.length;
       scene.snapshot(snapshot);
-      assert.deepEqual(told(scene, from), [['701', reason, 'resync']]);
+      assert.deepEqual(published(scene, from), [['701', reason, 'resync']]);
       assert.deepEqual(scene.view.parked(), []);
     }
   }
   const missed = new Scene();
   missed.snapshot({ channels: waiting, bridged, parked: [row('1')] });
-  assert.deepEqual(told(missed), [['701', '1001', 'resync']]);
-  assert.ok(types(missed.told).includes('call.parked'));
+  assert.deepEqual(published(missed), [['701', '1001', 'resync']]);
+  assert.ok(types(missed.published).includes('call.parked'));
   assert.deepEqual(types(missed.snapshot({ channels: waiting, bridged, parked: [row('1')] })), []);
 });
 
 test('pbx parking - an engine that was restarted has no parked calls any more', () => {
   const scene = parked();
-  const from = scene.told.length;
+  const from = scene.published.length;
   scene.send({ type: 'engine.link', node, up: false, reason: 'cut', boot_id: 'boot-1' });
   scene.send({ type: 'engine.link', node, up: true, reason: '', boot_id: 'boot-2' });
   scene.snapshot({ boot_id: 'boot-2', restarted: true, parked: [] }, 'connect');
-  assert.deepEqual(told(scene, from), [['701', 'engine_lost', 'resync']]);
+  assert.deepEqual(published(scene, from), [['701', 'engine_lost', 'resync']]);
 });
 
 test('pbx parking - a slot that changed hands while the service was away ends the old one, then shows the new one', () => {
@@ -168,9 +168,9 @@ test('pbx parking - a slot that changed hands while the service was away ends th
     [{ channels: [...waiting, other], bridged: [lot('3')], parked: [row('3')] }, 'timed_out'],
   ] as const) {
     for (const scene of [parked(), again(parked())]) {
-      const from = scene.told.length;
+      const from = scene.published.length;
       scene.snapshot(snapshot);
-      assert.deepEqual(told(scene, from), [
+      assert.deepEqual(published(scene, from), [
         ['701', reason, 'resync'],
         ['701', '1003', 'resync'],
       ]);
@@ -234,7 +234,7 @@ test('pbx parking - each call on a slot ends by one event, whatever was missed a
       } else if (kind === 5) listening = false;
       else if (kind === 6) {
         listening = false;
-        events.push(...scene.told);
+        events.push(...scene.published);
         scene = again(scene, events);
       } else if (kind === 7) {
         listening = true;
@@ -247,7 +247,7 @@ test('pbx parking - each call on a slot ends by one event, whatever was missed a
         const list = rows.map(([id, at]) => row(id, at!));
         scene.snapshot({ channels, bridged: lot, ...(known ? { parked: list } : {}) });
         if (!known) continue;
-        const shown = [...slotsOf([...events, ...scene.told])].map((pair) => pair.join(' ')).sort();
+        const shown = [...slotsOf([...events, ...scene.published])].map((pair) => pair.join(' ')).sort();
         assert.deepEqual(
           shown,
           rows.map(([id, at]) => `${at} ${chan(id)}`).sort(),
@@ -258,11 +258,11 @@ test('pbx parking - each call on a slot ends by one event, whatever was missed a
           shown,
         );
       }
-      slotsOf([...events, ...scene.told]);
+      slotsOf([...events, ...scene.published]);
     }
     // All hang up, reported live if the service listens.
     if (listening) for (const id of there.keys()) scene.hangup(id);
     else scene.snapshot();
-    assert.deepEqual([...slotsOf([...events, ...scene.told])], [], `seed ${seed}`);
+    assert.deepEqual([...slotsOf([...events, ...scene.published])], [], `seed ${seed}`);
   }
 });

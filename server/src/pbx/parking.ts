@@ -2,7 +2,7 @@ import type { ChannelId } from '@offhook/contract/ids.ts';
 import type { EngineEventOf, EngineSnapshot, ParkedChannel } from '../ports/engine.ts';
 import { legBeside, legOf } from './calls.ts';
 import { setChannel } from './leg-state.ts';
-import { callRef, legRef, nowTold } from './legs.ts';
+import { callRef, legRef, notePublished } from './legs.ts';
 import { freeSlot, occupySlot } from './slots.ts';
 import { emit } from './state.ts';
 import type { State, Turn } from './state.ts';
@@ -24,7 +24,7 @@ export function channelParked(s: State, t: Turn, { channel, slot, lot, since }: 
     if (other.slot === slot && other.id !== channel) setChannel(s, t, other, { slot: null });
   }
   emit(t, 'call.parked', `calls/${call.id}`, {
-    ...nowTold(s, { ...callRef(call), leg: legRef(s, leg) }),
+    ...notePublished(s, { ...callRef(call), leg: legRef(s, leg) }),
     slot,
   });
   occupySlot(s, t, { call, leg, slot, lot, since });

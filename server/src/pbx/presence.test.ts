@@ -58,7 +58,7 @@ test('pbx presence - after a snapshot, a phone missing in it is unavailable', ()
 
 test('pbx presence - published only for visible changes; since is the time of the change, not of the event', () => {
   const scene = new Scene();
-  const changed = () => scene.told.filter((e) => e.type === 'presence.changed').length;
+  const changed = () => scene.published.filter((e) => e.type === 'presence.changed').length;
   scene.device('1001', 'NOT_INUSE');
   const since = scene.at;
   assert.equal(changed(), 1);
@@ -72,7 +72,7 @@ test('pbx presence - published only for visible changes; since is the time of th
   scene.device('1001-web', 'RINGING');
   scene.device('1001-mobile', 'RINGING');
   assert.equal(changed(), 2);
-  const [, event] = scene.told.filter((e) => e.type === 'presence.changed');
+  const [, event] = scene.published.filter((e) => e.type === 'presence.changed');
   assert.equal(event?.subject, 'presence/1001');
   assert.equal(event?.type === 'presence.changed' && event.data.activity, 'ringing');
 });
@@ -152,14 +152,14 @@ test('pbx presence - a person whose only device is an app that a push wakes is r
 
 const dnd = (on: boolean, changed_at = 1): ExtensionFeatures => ({ ...FEATURES_OFF, dnd: on, changed_at });
 const words = (scene: Scene): unknown[] =>
-  scene.told.flatMap((e) =>
+  scene.published.flatMap((e) =>
     e.type === 'presence.changed' ? [`${e.data.extension} ${e.data.personal}`] : [],
   );
 
 test('pbx presence - do not disturb is shown whatever the devices do, and only while it is on', () => {
   const scene = new Scene();
   scene.device('1001', 'NOT_INUSE');
-  scene.told.length = 0;
+  scene.published.length = 0;
   scene.send({ type: 'extension.features', extension: '1001', features: dnd(true) });
   const live = scene.view.extension('1001');
   assert.deepEqual(
@@ -186,7 +186,7 @@ test('pbx presence - a snapshot sets do not disturb for all; until then the jour
   assert.deepEqual(scene.snapshot({ devices, features: new Map([['1001', dnd(true)]]) }), []);
   assert.equal(scene.view.features, kept, 'the same is no change');
   const next = createModel();
-  next.restore(null, scene.told);
+  next.restore(null, scene.published);
   next.step(site());
   assert.equal(next.view.extension('1001')?.personal, 'dnd', 'as the journal left it');
   assert.equal(next.view.features.size, 0);
@@ -234,8 +234,8 @@ test('pbx presence - persons’ statuses survive a restart of the engine, and co
   const until = scene.at + 60_000;
   const devices = [{ endpoint: '1001', state: 'NOT_INUSE' as const }];
   scene.snapshot({ devices, features: new Map() });
-  const told = says(scene, [['1001', { personal: 'away', note: 'Out', expires_at: until }]]);
-  assert.equal(told.length, 1);
+  const published = says(scene, [['1001', { personal: 'away', note: 'Out', expires_at: until }]]);
+  assert.equal(published.length, 1);
   const of = (model: LiveModel): unknown[] => {
     const live = model.view.extension('1001');
     return [live?.personal, live?.note, live?.expires_at];
@@ -244,7 +244,7 @@ test('pbx presence - persons’ statuses survive a restart of the engine, and co
   scene.model.step(site());
   assert.deepEqual(of(scene.model), ['away', 'Out', until], 'whatever the journal lost');
   const next = createModel();
-  next.restore(null, told);
+  next.restore(null, published);
   next.step(site());
   assert.deepEqual(of(next), ['away', 'Out', until]);
   next.step({ type: 'presence.said', at: scene.at, people: new Map() });

@@ -4,7 +4,7 @@ import type { EndpointKind } from '../ports/directory.ts';
 import type { DeviceState, ExtensionFeatures } from '../ports/engine.ts';
 import type { LiveExtension, PresenceSaid, Said } from '../ports/live.ts';
 import { notReadyReason, touchAgent } from './agent-state.ts';
-import type { ToldPresence } from './facts.ts';
+import type { PublishedPresence } from './facts.ts';
 import { emit } from './state.ts';
 import type { State, Turn } from './state.ts';
 
@@ -83,15 +83,16 @@ export function dropExtension(s: State, extension: string): void {
 
 /** Status and do not disturb of a person; from the journal until the engine and the service have reported them. */
 function saidBy(s: State, extension: string): Pick<LiveExtension, 'personal' | 'note' | 'expires_at'> {
-  const told = s.toldPresence.get(extension);
-  const dnd = s.features === null ? told?.personal === 'dnd' : s.features.get(extension)?.dnd === true;
-  const { personal, note, expires_at } = s.said === null ? asSaid(told) : (s.said.get(extension) ?? NOTHING);
+  const published = s.publishedPresence.get(extension);
+  const dnd = s.features === null ? published?.personal === 'dnd' : s.features.get(extension)?.dnd === true;
+  const { personal, note, expires_at } =
+    s.said === null ? asSaid(published) : (s.said.get(extension) ?? NOTHING);
   return { personal: dnd ? 'dnd' : personal, note, expires_at };
 }
 const NOTHING: Said = { personal: 'not_set', note: null, expires_at: null };
-function asSaid(told: ToldPresence | undefined): Said {
-  if (told === undefined) return NOTHING;
-  const { personal, note, expires_at } = told;
+function asSaid(published: PublishedPresence | undefined): Said {
+  if (published === undefined) return NOTHING;
+  const { personal, note, expires_at } = published;
   return {
     personal: personal === 'dnd' ? 'not_set' : personal,
     note,
@@ -180,13 +181,13 @@ export function refreshPresence(s: State, t: Turn, extension: string): void {
     before.note === note &&
     before.expires_at === expires_at;
   if (same && sameDevices && sameWords) return;
-  const told = same ? undefined : s.toldPresence.get(extension);
-  const asTold =
-    told !== undefined &&
-    told.reachability === reachability &&
-    told.activity === activity &&
-    told.personal === personal;
-  const since = same ? before.since : asTold && !s.synced ? Date.parse(told.since) : t.at;
+  const published = same ? undefined : s.publishedPresence.get(extension);
+  const unchanged =
+    published !== undefined &&
+    published.reachability === reachability &&
+    published.activity === activity &&
+    published.personal === personal;
+  const since = same ? before.since : unchanged && !s.synced ? Date.parse(published.since) : t.at;
   const live: LiveExtension = Object.freeze({
     extension,
     devices: Object.freeze(devices),
@@ -208,19 +209,19 @@ export function refreshPresence(s: State, t: Turn, extension: string): void {
 export function tellPresence(s: State, t: Turn, live: LiveExtension): void {
   const { extension, reachability, activity, personal, note, summary } = live;
   const expires_at = rfc3339OrNull(live.expires_at);
-  const told = s.toldPresence.get(extension);
+  const published = s.publishedPresence.get(extension);
   if (
-    told !== undefined &&
-    told.reachability === reachability &&
-    told.activity === activity &&
-    told.personal === personal &&
-    told.note === note &&
-    (told.expires_at ?? null) === expires_at &&
-    told.summary === summary
+    published !== undefined &&
+    published.reachability === reachability &&
+    published.activity === activity &&
+    published.personal === personal &&
+    published.note === note &&
+    (published.expires_at ?? null) === expires_at &&
+    published.summary === summary
   ) {
     return;
   }
-  const data: ToldPresence = {
+  const data: PublishedPresence = {
     extension,
     reachability,
     activity,
@@ -230,7 +231,7 @@ export function tellPresence(s: State, t: Turn, live: LiveExtension): void {
     summary,
     since: rfc3339(live.since),
   };
-  s.toldPresence.set(extension, data);
+  s.publishedPresence.set(extension, data);
   emit(t, 'presence.changed', `presence/${extension}`, data);
 }
 

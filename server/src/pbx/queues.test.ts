@@ -54,7 +54,8 @@ const dialEnded = (scene: Scene, extension: string, status: string) =>
 const only = (events: readonly DomainEvent[], ...prefixes: string[]) =>
   events.filter((e) => prefixes.some((p) => e.type.startsWith(p)));
 const reason = (scene: Scene) => (last(scene, 'queue.caller_left') as { reason: string } | undefined)?.reason;
-const last = (scene: Scene, type: DomainEvent['type']) => scene.told.findLast((e) => e.type === type)?.data;
+const last = (scene: Scene, type: DomainEvent['type']) =>
+  scene.published.findLast((e) => e.type === type)?.data;
 
 test('pbx queues - an answered call: joined, offered, left as answered, accepted, talking', () => {
   const scene = new Scene();
@@ -72,7 +73,7 @@ test('pbx queues - an answered call: joined, offered, left as answered, accepted
   accepted(scene, '1002');
   assert.equal(scene.view.agent('1002')?.summary.engagement, 'talking');
   assert.deepEqual(scene.view.queue('support')?.callers, []);
-  assert.deepEqual(types(only(scene.told, 'queue', 'offer', 'agent.talking')), [
+  assert.deepEqual(types(only(scene.published, 'queue', 'offer', 'agent.talking')), [
     'queue.caller_joined',
     'offer.created',
     'queue.caller_left',
@@ -108,7 +109,7 @@ test('pbx queues - ring all: the answered offer is accepted, the other one cance
   left(scene, '1');
   accepted(scene, '1003');
   assert.deepEqual(
-    only(scene.told, 'offer').map((e) => [e.type, (e.data as { extension: string }).extension]),
+    only(scene.published, 'offer').map((e) => [e.type, (e.data as { extension: string }).extension]),
     [
       ['offer.created', '1002'],
       ['offer.created', '1003'],
@@ -125,7 +126,7 @@ test('pbx queues - an offer that is still open when another is accepted is cance
   ring(scene, '1002');
   ring(scene, '1003');
   accepted(scene, '1003');
-  assert.deepEqual(types(only(scene.told, 'offer')).slice(2), ['offer.accepted', 'offer.canceled']);
+  assert.deepEqual(types(only(scene.published, 'offer')).slice(2), ['offer.accepted', 'offer.canceled']);
   assert.equal((last(scene, 'queue.caller_left') as { reason: string }).reason, 'answered');
 });
 
@@ -138,7 +139,7 @@ test('pbx queues - no answer: the offer times out once, and the caller that leav
   scene.hangup('l1002', 0);
   unserved(scene, '1');
   left(scene, '1');
-  assert.deepEqual(types(only(scene.told, 'offer', 'queue')), [
+  assert.deepEqual(types(only(scene.published, 'offer', 'queue')), [
     'queue.caller_joined',
     'offer.created',
     'offer.timeout',
@@ -155,7 +156,7 @@ test('pbx queues - a busy agent rejects; the engine’s later report of it chang
   dialEnded(scene, '1002', 'BUSY');
   scene.hangup('l1002', 17);
   scene.send({ type: 'offer.timeout', ...offer('1002'), ring_seconds: 0 });
-  assert.deepEqual(types(only(scene.told, 'offer')), ['offer.created', 'offer.rejected']);
+  assert.deepEqual(types(only(scene.published, 'offer')), ['offer.created', 'offer.rejected']);
 });
 
 test('pbx queues - the caller gives up: abandoned once, the ringing canceled, no other outcome', () => {
@@ -167,7 +168,7 @@ test('pbx queues - the caller gives up: abandoned once, the ringing canceled, no
   abandoned(scene, '1');
   left(scene, '1');
   scene.hangup('1');
-  assert.deepEqual(types(only(scene.told, 'offer', 'queue')), [
+  assert.deepEqual(types(only(scene.published, 'offer', 'queue')), [
     'queue.caller_joined',
     'offer.created',
     'offer.canceled',
@@ -180,7 +181,7 @@ test('pbx queues - if the frames of leaving were lost, the hangup is an abandon'
   waiting(scene);
   scene.hangup('1');
   abandoned(scene, '1');
-  assert.deepEqual(types(only(scene.told, 'queue')), ['queue.caller_joined', 'queue.caller_abandoned']);
+  assert.deepEqual(types(only(scene.published, 'queue')), ['queue.caller_joined', 'queue.caller_abandoned']);
   assert.deepEqual(scene.view.queue('support')?.callers, []);
 });
 
@@ -208,7 +209,7 @@ test('pbx queues - positions follow callers that leave and callers that enter be
   join(scene, '1', 1, 'sales');
   assert.deepEqual(order(), [`${chan('2')}=1`]);
   assert.equal(scene.view.queue('sales')?.callers.length, 1);
-  assert.equal(types(only(scene.told, 'queue')).filter((t) => t === 'queue.caller_left').length, 2);
+  assert.equal(types(only(scene.published, 'queue')).filter((t) => t === 'queue.caller_left').length, 2);
 });
 
 test('pbx queues - a missed offer is published when it is accepted; a repetition once', () => {
@@ -217,7 +218,7 @@ test('pbx queues - a missed offer is published when it is accepted; a repetition
   accepted(scene, '1002');
   accepted(scene, '1002');
   scene.send({ type: 'offer.created', ...offer('1002') });
-  assert.deepEqual(types(only(scene.told, 'offer')), ['offer.created', 'offer.accepted']);
+  assert.deepEqual(types(only(scene.published, 'offer')), ['offer.created', 'offer.accepted']);
 });
 
 const taken = (scene: Scene, id: string, why: 'moved' | 'placed' | 'withdrawn' | null): unknown =>
@@ -233,7 +234,7 @@ test('pbx queues - without an answer and a hangup it is no abandon, and the outc
     before(scene);
     how(scene, '1');
     left(scene, '1');
-    const ends = only(scene.told, 'queue.caller_left', 'queue.caller_abandoned');
+    const ends = only(scene.published, 'queue.caller_left', 'queue.caller_abandoned');
     assert.equal(ends.length, 1);
     return reason(scene) ?? ends[0]?.type;
   };
@@ -315,7 +316,7 @@ test('pbx queues - a moved caller has two visits, each with one outcome', () => 
   scene.send({ type: 'channel.ending', id: chan('1') });
   scene.hangup('1');
   assert.deepEqual(
-    only(scene.told, 'queue').map((e) => [e.type, (e.data as { queue: string }).queue]),
+    only(scene.published, 'queue').map((e) => [e.type, (e.data as { queue: string }).queue]),
     [
       ['queue.caller_joined', 'support'],
       ['queue.caller_left', 'support'],
@@ -403,14 +404,14 @@ test('pbx queues - another position in its queue is the same visit: one event, a
   scene.created('2', { endpoint: 'trunk' });
   join(scene, '2', 2);
   const since = scene.view.queue('support')?.callers[1]?.joined_at;
-  scene.told.length = 0;
+  scene.published.length = 0;
   scene.at += 40_000;
   taken(scene, '2', 'placed');
   unserved(scene, '2');
   left(scene, '2');
   assert.equal(scene.view.queue('support')?.callers.length, 2, 'it is on its way');
   join(scene, '2', 1);
-  assert.deepEqual(types(only(scene.told, 'queue')), ['queue.caller_changed']);
+  assert.deepEqual(types(only(scene.published, 'queue')), ['queue.caller_changed']);
   assert.deepEqual(
     scene.view.queue('support')?.callers.map((c) => [c.channel, c.position, c.moves]),
     [
@@ -431,10 +432,10 @@ test('pbx queues - during a change of position: hung up is abandoned, not joined
     taken(scene, '1', 'placed');
     unserved(scene, '1');
     left(scene, '1');
-    scene.told.length = 0;
+    scene.published.length = 0;
     return scene;
   };
-  const ends = (scene: Scene) => types(only(scene.told, 'queue'));
+  const ends = (scene: Scene) => types(only(scene.published, 'queue'));
   let scene = away();
   scene.send({ type: 'channel.ending', id: chan('1') });
   scene.hangup('1');

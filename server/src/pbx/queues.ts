@@ -6,7 +6,7 @@ import type { EngineEventOf, QueueCaller } from '../ports/engine.ts';
 import { touchAgent } from './agent-state.ts';
 import { beginTalk } from './agents.ts';
 import { legOf } from './calls.ts';
-import type { ToldVisit } from './facts.ts';
+import type { PublishedVisit } from './facts.ts';
 import { setChannel } from './leg-state.ts';
 import { knownCustomer, legParty } from './legs.ts';
 import { callOf, offersOf, queueOf, touchQueue } from './queue-state.ts';
@@ -39,10 +39,10 @@ export function callerJoined(s: State, t: Turn, caller: QueueCaller): void {
   }
   const queue = queueOf(s, caller.queue);
   const leg = legOf(s, ch) ?? ch;
-  const told = s.toldVisits.get(leg.id);
-  const same = told?.queue === caller.queue ? told : undefined;
-  if (same !== undefined) s.toldVisits.delete(leg.id);
-  else if (told !== undefined) closeTold(s, t, told, 'other');
+  const published = s.publishedVisits.get(leg.id);
+  const same = published?.queue === caller.queue ? published : undefined;
+  if (same !== undefined) s.publishedVisits.delete(leg.id);
+  else if (published !== undefined) closePublished(s, t, published, 'other');
   const visit: Visit = Object.freeze({
     queue: caller.queue,
     channel: caller.channel,
@@ -128,8 +128,8 @@ const visitRef = (visit: Visit, ch: Channel) => ({
 });
 
 /** Closes a visit that the journal has open and the engine no longer reports. */
-export function closeTold(s: State, t: Turn, visit: ToldVisit, reason: Left): void {
-  s.toldVisits.delete(visit.leg);
+export function closePublished(s: State, t: Turn, visit: PublishedVisit, reason: Left): void {
+  s.publishedVisits.delete(visit.leg);
   emit(t, 'queue.caller_left', `queues/${visit.queue}`, {
     call_id: s.aliases.get(visit.call as CallId) ?? visit.call,
     queue: visit.queue,
@@ -159,10 +159,10 @@ export function callerTaken(s: State, t: Turn, channel: ChannelId, why: Visit['t
 }
 
 /** Applies the engine's priorities and positions; emits an event for each caller out of its usual order. */
-export function orderCallers(s: State, t: Turn, queue: Queue, told: readonly QueueCaller[]): void {
+export function orderCallers(s: State, t: Turn, queue: Queue, listed: readonly QueueCaller[]): void {
   const moved: Visit[] = [];
   const wanted: Visit[] = [];
-  for (const caller of told.toSorted((a, b) => a.position - b.position)) {
+  for (const caller of listed.toSorted((a, b) => a.position - b.position)) {
     const visit = s.visits.get(caller.channel);
     if (visit?.queue !== queue.name) continue;
     if (visit.priority === caller.priority) {

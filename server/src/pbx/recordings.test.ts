@@ -10,7 +10,7 @@ import { Scene, site } from '../../test/support/model-scene.ts';
  * What the model makes of calls recorded on a real Asterisk. The far end of every leg is one more endpoint, `loop`, of the same
  * engine, so each leg has a call of its own beside it: those that start with a `loop` leg are left out.
  */
-function play(name: string): { told: DomainEvent[]; scene: Scene } {
+function play(name: string): { published: DomainEvent[]; scene: Scene } {
   const file = new URL(`../../test/transcripts/${name}.events.json`, import.meta.url);
   const events = JSON.parse(readFileSync(file, 'utf8')) as EngineEvent[];
   const people = site(['1001', '1002', '1003', '1004', '1005', '1006']);
@@ -18,18 +18,18 @@ function play(name: string): { told: DomainEvent[]; scene: Scene } {
   const queues = people.queues.map((queue) => ({ ...queue, ring_seconds: 10 }));
   const scene = new Scene({ site: { ...people, queues } });
   for (const { at, ...body } of events) scene.send(body as never, at);
-  for (const e of scene.told) EVENT_DATA[e.type].parse(e.data);
+  for (const e of scene.published) EVENT_DATA[e.type].parse(e.data);
   const beside = new Set(
-    scene.told.flatMap((e) =>
+    scene.published.flatMap((e) =>
       e.type === 'call.started' && e.data.leg.endpoint === 'loop' ? [e.subject] : [],
     ),
   );
   assert.deepEqual(scene.view.calls(), [], 'everything was hung up');
-  return { scene, told: scene.told.filter((e) => !beside.has(e.subject)) };
+  return { scene, published: scene.published.filter((e) => !beside.has(e.subject)) };
 }
 /** One line for each event that is not about devices and memberships; ids left out. */
-const story = (told: readonly DomainEvent[]): string[] =>
-  told.flatMap((e) => {
+const story = (published: readonly DomainEvent[]): string[] =>
+  published.flatMap((e) => {
     switch (e.type) {
       case 'call.started':
       case 'call.ringing':
@@ -123,12 +123,12 @@ const STORIES: Readonly<Record<string, readonly string[]>> = {
 };
 for (const [name, lines] of Object.entries(STORIES)) {
   test(`pbx recordings - ${name} gives its events`, () => {
-    assert.deepEqual(story(play(name).told), lines);
+    assert.deepEqual(story(play(name).published), lines);
   });
 }
 
 test('pbx recordings - after an attended transfer each side gets its new party', () => {
-  const parties = play('attended-transfer').told.flatMap((e) =>
+  const parties = play('attended-transfer').published.flatMap((e) =>
     e.type === 'call.party_changed' ? [`${e.data.leg.extension} talks to ${e.data.party.extension}`] : [],
   );
   // The extension that transfers spoke to the new party first, on the same channel.

@@ -46,17 +46,17 @@ function signIn(s: State, t: Turn, endpoint: string, now: SignedIn, reason: Why)
 /** Emits the differences to the journal's last word on this phone. */
 function tell(s: State, t: Turn, phone: string | undefined, now: SignedIn | null, reason: Why): void {
   if (phone === undefined) return;
-  const told = s.toldSigned.get(phone);
+  const published = s.publishedSigned.get(phone);
   const since = now === null ? '' : rfc3339(now.since);
-  if (told !== undefined && (told.extension !== now?.extension || told.since !== since)) {
-    s.toldSigned.delete(phone);
-    const { extension, name } = told;
+  if (published !== undefined && (published.extension !== now?.extension || published.since !== since)) {
+    s.publishedSigned.delete(phone);
+    const { extension, name } = published;
     emit(t, 'phone.signed_out', `phones/${phone}`, { phone, extension, name, reason });
   }
-  if (now === null || s.toldSigned.has(phone)) return;
+  if (now === null || s.publishedSigned.has(phone)) return;
   const { extension } = now;
   const data = { phone, extension, name: s.site.names.get(extension) ?? '', since };
-  s.toldSigned.set(phone, data);
+  s.publishedSigned.set(phone, data);
   emit(t, 'phone.signed_in', `phones/${phone}`, data);
 }
 
@@ -73,23 +73,23 @@ export function seeSigned(s: State, t: Turn, signed: EngineSnapshot['signed']): 
   if (signed === undefined) return;
   for (const endpoint of s.signed.keys()) if (!signed.has(endpoint)) signOut(s, t, endpoint, 'unknown');
   for (const [endpoint, now] of signed) signIn(s, t, endpoint, now, 'unknown');
-  closeTold(s, t);
+  closePublished(s, t);
 }
 /** Applies a changed directory, and the first snapshot: what the journal has open and is no more. */
-function closeTold(s: State, t: Turn): void {
+function closePublished(s: State, t: Turn): void {
   const open = new Map<string, SignedIn>();
   for (const [endpoint, now] of s.signed) {
     const phone = s.site.shared.get(endpoint);
     if (phone !== undefined) open.set(phone, now);
   }
-  for (const [phone, { extension, name }] of s.toldSigned) {
+  for (const [phone, { extension, name }] of s.publishedSigned) {
     if (open.has(phone)) continue;
-    s.toldSigned.delete(phone);
+    s.publishedSigned.delete(phone);
     emit(t, 'phone.signed_out', `phones/${phone}`, { phone, extension, name, reason: 'unknown' });
   }
 }
 export function followPhones(s: State, t: Turn): void {
   if (!s.synced) return;
   for (const [endpoint, now] of s.signed) tell(s, t, s.site.shared.get(endpoint), now, 'unknown');
-  closeTold(s, t);
+  closePublished(s, t);
 }

@@ -11,14 +11,14 @@ type FreedReason = EventData<'parking.slot_freed'>['reason'];
 export const parkedList = (s: State): readonly LiveParked[] =>
   [...s.parked.values()].toSorted((a, b) => Number(a.slot) - Number(b.slot));
 
-export const readParked = (told: EventData<'parking.slot_occupied'>): LiveParked => ({
-  slot: told.slot,
-  lot: told.lot,
-  call: told.call_id as CallId,
-  leg: told.leg_id as ChannelId,
-  party: told.party,
-  since: Date.parse(told.since),
-  by: told.parked_by,
+export const readParked = (published: EventData<'parking.slot_occupied'>): LiveParked => ({
+  slot: published.slot,
+  lot: published.lot,
+  call: published.call_id as CallId,
+  leg: published.leg_id as ChannelId,
+  party: published.party,
+  since: Date.parse(published.since),
+  by: published.parked_by,
 });
 
 /** Puts the leg on the slot; the extension that it last talked to parked it. */

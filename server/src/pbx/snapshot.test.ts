@@ -29,7 +29,7 @@ const support = (members: ReturnType<typeof member>[], ...callers: string[]) => 
 /** A model restored from the events of another one. */
 function again(before: Scene): Scene {
   const model = createModel();
-  before.model.committed(before.told);
+  before.model.committed(before.published);
   model.restore(before.model.checkpoint(), []);
   const scene = new Scene({ model, empty: true });
   scene.at = before.at;
@@ -45,14 +45,14 @@ test('pbx snapshot - missed facts are published as resync, with the number of di
     caller: { queue: 'support', channel: chan('2'), position: 1, joined_at: scene.at, priority: null },
   });
   scene.member('support', '1002');
-  scene.told.length = 0;
+  scene.published.length = 0;
   scene.snapshot({
     channels: [channel('3', { endpoint: '1003', state: 'ringing' })],
     queues: [support([member('support', '1003', { paused: true, paused_reason: 'lunch', paused_at: T0 })])],
   });
-  assert.ok(scene.told.every((e) => e.observed === 'resync'));
-  const told = scene.told.filter((e) => e.type !== 'presence.changed');
-  assert.deepEqual(types(told), [
+  assert.ok(scene.published.every((e) => e.observed === 'resync'));
+  const published = scene.published.filter((e) => e.type !== 'presence.changed');
+  assert.deepEqual(types(published), [
     'call.started',
     'call.ringing',
     'queue.caller_left',
@@ -63,17 +63,17 @@ test('pbx snapshot - missed facts are published as resync, with the number of di
     'agent.logged_out',
     'engine.resynced',
   ]);
-  const left = told.find((e) => e.type === 'queue.caller_left');
+  const left = published.find((e) => e.type === 'queue.caller_left');
   assert.equal(left?.data.reason, 'engine_lost');
   assert.deepEqual(
-    told.flatMap((e) => (e.type === 'call.ended' ? [[e.data.call_id, e.data.reason]] : [])),
+    published.flatMap((e) => (e.type === 'call.ended' ? [[e.data.call_id, e.data.reason]] : [])),
     [
       [call('1'), 'engine_lost'],
       [call('2'), 'engine_lost'],
     ],
   );
-  const resynced = told.at(-1);
-  assert.equal(resynced?.type === 'engine.resynced' && resynced.data.differences, scene.told.length - 1);
+  const resynced = published.at(-1);
+  assert.equal(resynced?.type === 'engine.resynced' && resynced.data.differences, scene.published.length - 1);
   assert.equal(scene.view.agent('1003')?.members[0]?.paused_at, T0, 'the engine’s time is all there is');
 });
 
@@ -107,7 +107,7 @@ test('pbx snapshot - a channel that exists lives, whatever the journal has of it
   scene.hangup('1');
   scene.snapshot({ channels: [channel('1', { endpoint: '1001' })] });
   assert.equal(scene.view.calls()[0]?.legs[0]?.extension, '1001');
-  const started = scene.told.flatMap((e) => (e.type === 'call.started' ? [e.data.call_id] : []));
+  const started = scene.published.flatMap((e) => (e.type === 'call.started' ? [e.data.call_id] : []));
   assert.equal(started.length, 2);
   assert.notEqual(started[0], started[1]);
 });
@@ -116,14 +116,14 @@ test('pbx snapshot - a caller connected while the service was away was answered'
   const scene = new Scene();
   scene.created('1', { endpoint: 'trunk' });
   scene.snapshot({ channels: [channel('1', { endpoint: 'trunk' })], queues: [support([], '1')] });
-  const told = scene.snapshot({
+  const published = scene.snapshot({
     channels: [channel('1', { endpoint: 'trunk' }), channel('2', { endpoint: '1002', of: '1' })],
     bridged: ['1', '2'].map((id) => ({ bridge: 'ast1:b' as never, channel: chan(id), holding: false })),
     queues: [support([])],
   });
-  const left = told.find((e) => e.type === 'queue.caller_left');
+  const left = published.find((e) => e.type === 'queue.caller_left');
   assert.equal(left?.data.reason, 'answered');
-  assert.ok(types(told).includes('call.answered'));
+  assert.ok(types(published).includes('call.answered'));
 });
 
 test('pbx snapshot - restored: a merged call is still known by its old id', () => {
@@ -137,7 +137,7 @@ test('pbx snapshot - restored: a merged call is still known by its old id', () =
     scene.view.calls().map((c) => c.id),
     [call('1')],
   );
-  assert.ok(!types(scene.told).includes('call.started'));
+  assert.ok(!types(scene.published).includes('call.started'));
 });
 
 test('pbx snapshot - restored: the disposition of the customer of an outgoing call is known at its end', () => {
@@ -155,7 +155,7 @@ test('pbx snapshot - restored: the disposition of the customer of an outgoing ca
     const scene = again(before);
     scene.snapshot({ channels: [channel('1', { endpoint: '1001' })] });
     scene.hangup('1');
-    const ended = scene.told.at(-1);
+    const ended = scene.published.at(-1);
     assert.equal(ended?.type === 'call.ended' && ended.data.customer_disposition, expected);
   }
 });
@@ -173,7 +173,7 @@ test('pbx snapshot - restored: a customer that talks meanwhile has answered, one
     const customer = channel('2', { endpoint: 'trunk', of: '1', state });
     scene.snapshot({ channels: [customer, channel('1', { endpoint: '1001' })] });
     scene.snapshot();
-    const [ended] = scene.told.flatMap((e) => (e.type === 'call.ended' ? [e.data] : []));
+    const [ended] = scene.published.flatMap((e) => (e.type === 'call.ended' ? [e.data] : []));
     assert.deepEqual([ended?.reason, ended?.customer_disposition], ['engine_lost', expected]);
   }
 });
@@ -185,12 +185,12 @@ test('pbx snapshot - restored right after a merge of two calls: the people of bo
   before.state('2', 'ringing');
   before.created('3', { endpoint: '1003' });
   before.send({ type: 'channel.linked', id: chan('3'), call: call('1') });
-  assert.equal(before.told.at(-1)?.type, 'call.ended');
+  assert.equal(before.published.at(-1)?.type, 'call.ended');
   const scene = again(before);
   scene.snapshot({
     channels: [channel('1', { endpoint: '1001' }), channel('2', { endpoint: '1002', of: '1' })],
   });
-  const left = scene.told.find((e) => e.type === 'call.left');
+  const left = scene.published.find((e) => e.type === 'call.left');
   assert.deepEqual(
     [left?.data.leg.extension, left?.data.extensions, left?.data.direction],
     ['1003', ['1001', '1002', '1003'], 'internal'],
@@ -222,7 +222,7 @@ test('pbx snapshot - restored: the id of an ended call is not started a second t
   const scene = again(before);
   scene.snapshot({ channels: [channel('2', { endpoint: '1002', of: '1' })] });
   assert.deepEqual(
-    scene.told.flatMap((e) => (e.type === 'call.started' ? [e.data.call_id] : [])),
+    scene.published.flatMap((e) => (e.type === 'call.started' ? [e.data.call_id] : [])),
     [call('2')],
   );
 });
@@ -234,7 +234,7 @@ test('pbx snapshot - restored: unchanged presence is not published, and keeps it
   const since = before.view.extension('1001')?.since;
   const scene = again(before);
   scene.model.step({ ...site(), at: scene.at });
-  const told = scene.snapshot({
+  const published = scene.snapshot({
     devices: [
       { endpoint: '1001', state: 'NOT_INUSE' },
       { endpoint: '1002', state: 'NOT_INUSE' },
@@ -242,7 +242,9 @@ test('pbx snapshot - restored: unchanged presence is not published, and keeps it
   });
   assert.equal(scene.view.extension('1001')?.since, since);
   assert.deepEqual(
-    told.flatMap((e) => (e.type === 'presence.changed' ? [e.data.extension] : [])).filter((e) => e < '1003'),
+    published
+      .flatMap((e) => (e.type === 'presence.changed' ? [e.data.extension] : []))
+      .filter((e) => e < '1003'),
     ['1002'],
   );
 });
@@ -256,12 +258,12 @@ test('pbx snapshot - restored: the extensions of a call and its direction are st
   const scene = again(before);
   scene.snapshot({ channels: [channel('1', { endpoint: 'trunk' })] });
   scene.hangup('1');
-  const ended = scene.told.findLast((e) => e.type === 'call.ended');
+  const ended = scene.published.findLast((e) => e.type === 'call.ended');
   assert.deepEqual([ended?.data.direction, ended?.data.extensions], ['in', ['1002']]);
 });
 
 const left = (scene: Scene): string[] =>
-  scene.told.flatMap((e) =>
+  scene.published.flatMap((e) =>
     e.type === 'call.left' ? [`${e.observed} ${e.data.leg.leg_id} ${e.data.reason}`] : [],
   );
 /** A call of three legs, two of them published. */
@@ -286,7 +288,7 @@ test('pbx snapshot - of an ended call only its end is published', () => {
   const scene = three();
   scene.snapshot();
   assert.deepEqual(left(scene), []);
-  assert.equal(types(scene.told).filter((type) => type === 'call.ended').length, 1);
+  assert.equal(types(scene.published).filter((type) => type === 'call.ended').length, 1);
 });
 test('pbx snapshot - restored: legs that left meanwhile are published; earlier ones and present ones are not', () => {
   const before = three();
@@ -296,7 +298,7 @@ test('pbx snapshot - restored: legs that left meanwhile are published; earlier o
   const scene = again(before);
   scene.snapshot({ channels: ofThree('1', '3') });
   assert.deepEqual(left(scene), [`resync ${chan('2')} engine_lost`]);
-  assert.equal(scene.told.find((e) => e.type === 'call.left')?.subject, `calls/${call('1')}`);
+  assert.equal(scene.published.find((e) => e.type === 'call.left')?.subject, `calls/${call('1')}`);
   const once = again(scene);
   once.snapshot({ channels: ofThree('1', '3') });
   assert.deepEqual(left(once), []);
@@ -305,7 +307,7 @@ test('pbx snapshot - restored: legs that left meanwhile are published; earlier o
 });
 test('pbx snapshot - restored from the first release’s checkpoint: no leg counts as published', () => {
   const before = three();
-  before.model.committed(before.told);
+  before.model.committed(before.published);
   const text = JSON.parse(before.model.checkpoint());
   for (const [, written] of text.calls) delete written.legs;
   const scene = new Scene({ empty: true });
@@ -329,7 +331,7 @@ test('pbx snapshot - restored: a caller that waits in another queue by now has l
     queues: [{ ...sales, callers: sales.callers.map((c) => ({ ...c, queue: 'sales' })) }],
   });
   assert.deepEqual(
-    scene.told.flatMap((e) => (e.subject.startsWith('queues/') ? [`${e.type} ${e.subject}`] : [])),
+    scene.published.flatMap((e) => (e.subject.startsWith('queues/') ? [`${e.type} ${e.subject}`] : [])),
     ['queue.caller_left queues/support', 'queue.caller_joined queues/sales'],
   );
 });
@@ -347,7 +349,7 @@ test('pbx snapshot - restored: a caller that talks by now was answered, one that
       bridged: ['1', '2'].map((id) => ({ bridge: bridge('b'), channel: chan(id), holding: !talks })),
       queues: [support([])],
     });
-    return scene.told.flatMap((e) => (e.type === 'queue.caller_left' ? [e.data.reason] : []));
+    return scene.published.flatMap((e) => (e.type === 'queue.caller_left' ? [e.data.reason] : []));
   };
   assert.deepEqual([reasons(true), reasons(false)], [['answered'], ['other']]);
 });
@@ -402,7 +404,7 @@ test('pbx snapshot - the holder is the side whose other device is on hold; while
     scene.view.calls().flatMap(({ legs }) => legs.flatMap((l) => (l.held ? [l.extension] : [])));
   const scene = new Scene();
   talk(scene);
-  scene.told.length = 0;
+  scene.published.length = 0;
   take('connect', 'ONHOLD');
   assert.deepEqual(holders(scene), ['1001']);
   take('resync', 'INUSE');
@@ -410,7 +412,7 @@ test('pbx snapshot - the holder is the side whose other device is on hold; while
   take('connect', 'INUSE');
   assert.deepEqual(holders(scene), []);
   assert.deepEqual(
-    types(scene.told).filter((type) => type.startsWith('call.')),
+    types(scene.published).filter((type) => type.startsWith('call.')),
     ['call.held', 'call.retrieved'],
   );
 });

@@ -13,13 +13,13 @@ import {
   stateReached,
 } from './channels.ts';
 import { setChannel } from './leg-state.ts';
-import { closeToldLegs } from './legs.ts';
+import { closePublishedLegs } from './legs.ts';
 import { seeParked } from './parking.ts';
 import { deviceSeen, featuresSeen, refreshPresence, tellPresence } from './presence.ts';
 import {
   callerJoined,
   closeOffer,
-  closeTold,
+  closePublished,
   closeVisit,
   leftForPlace,
   orderCallers,
@@ -64,8 +64,8 @@ export function applySnapshot(s: State, t: Turn, { snapshot, why }: EngineEventO
   for (const call of s.calls.values()) {
     if (call.channels.length === 0) endCall(s, t, call.id, 'engine_lost');
   }
-  closeToldLegs(s, t);
-  closeAllTold(s, t);
+  closePublishedLegs(s, t);
+  closeAllPublished(s, t);
   s.synced = true;
   for (const live of s.extensions.values()) tellPresence(s, t, live);
 }
@@ -191,16 +191,16 @@ function seeHeldHere(s: State, t: Turn, here: readonly ChannelId[]): void {
 }
 
 /** Closes visits, memberships and talks that the journal has open and the engine no longer reports. */
-function closeAllTold(s: State, t: Turn): void {
-  for (const visit of s.toldVisits.values()) {
+function closeAllPublished(s: State, t: Turn): void {
+  for (const visit of s.publishedVisits.values()) {
     const leg = s.channels.get(visit.leg as ChannelId);
     const talks = leg !== undefined && legBeside(s, leg) !== null;
-    closeTold(s, t, visit, leg === undefined ? 'engine_lost' : talks ? 'answered' : 'other');
+    closePublished(s, t, visit, leg === undefined ? 'engine_lost' : talks ? 'answered' : 'other');
   }
-  for (const { extension, queue } of s.toldMembers.values()) {
+  for (const { extension, queue } of s.publishedMembers.values()) {
     agentOf(s, t, extension);
     noteAgent(t, extension, { type: 'agent.logged_out', queue });
   }
-  s.toldMembers.clear();
+  s.publishedMembers.clear();
   closeResumed(s, t);
 }

@@ -28,7 +28,7 @@ import type {
   SiteEvent,
   Said,
 } from '../ports/live.ts';
-import type { ToldLeg, ToldMember, ToldPresence, ToldVisit } from './facts.ts';
+import type { PublishedLeg, PublishedMember, PublishedPresence, PublishedVisit } from './facts.ts';
 import { Tombstones } from '../core/tombstones.ts';
 import type { Touched } from './touched.ts';
 
@@ -159,7 +159,7 @@ export interface WrapUp {
   readonly deadline: number;
   readonly talk_seconds: number;
   /** True once `agent.wrap_up` was emitted, which happens once. */
-  readonly told: boolean;
+  readonly published: boolean;
   /** True once the engine showed the member paused for it. */
   readonly held: boolean;
 }
@@ -202,7 +202,7 @@ export interface Agent {
   /** No device could be reached for longer than the grace. */
   away: boolean;
   /** `held` once the engine has it paused for that. */
-  not_responding: 'no' | 'told' | 'held';
+  not_responding: 'no' | 'published' | 'held';
   /** Offers in a row that led to `not_responding`. */
   missed: number;
   /** Source of the next expected change, by queue. */
@@ -217,7 +217,7 @@ export interface Agent {
   >;
   summary: AgentSummary;
   /** Its summary in the newest event; null before the first. */
-  told: AgentSummary | null;
+  published: AgentSummary | null;
   view: LiveAgent | null;
 }
 /** Change of one agent in one queue in this step. */
@@ -272,7 +272,7 @@ export interface State {
   callList: readonly LiveCall[] | null;
   readonly aliases: Map<CallId, CallId>;
   /** Legs that an event has named, until their `call.left` or the end of their call. */
-  readonly toldLegs: Map<ChannelId, ToldLeg>;
+  readonly publishedLegs: Map<ChannelId, PublishedLeg>;
   /** Why a leg is about to leave, known from a fact before its end. */
   readonly leaving: Map<ChannelId, { readonly how?: 'transferred'; readonly dial?: string }>;
   /** Last leg that each leg talked to; its extension is kept, since its channel may end before the parking event. */
@@ -296,28 +296,28 @@ export interface State {
   /** By name. */
   readonly trunks: Map<string, LiveTrunk>;
   /** Newest event of each trunk in the journal, by name. */
-  readonly toldTrunks: Map<string, TrunkChange>;
+  readonly publishedTrunks: Map<string, TrunkChange>;
   /** Null until the engine reports them; replaced as a whole. */
   features: ReadonlyMap<string, ExtensionFeatures> | null;
   /** Who is signed in at shared phones, by endpoint. */
   readonly signed: Map<string, SignedIn>;
   /** The journal's word on them, by name of the phone. */
-  readonly toldSigned: Map<string, EventData<'phone.signed_in'>>;
+  readonly publishedSigned: Map<string, EventData<'phone.signed_in'>>;
   /** Switched time conditions by name, and the journal's word on them. */
   readonly switched: Map<string, 'open' | 'closed'>;
-  readonly toldSwitches: Map<string, 'open' | 'closed'>;
+  readonly publishedSwitches: Map<string, 'open' | 'closed'>;
   presence_version: number;
   /** Extension of each version, `version % length`. */
   readonly presenceRing: string[];
   /** Members and presence in the journal, for comparison only. */
-  readonly toldMembers: Map<string, ToldMember>;
-  readonly toldPresence: Map<string, ToldPresence>;
+  readonly publishedMembers: Map<string, PublishedMember>;
+  readonly publishedPresence: Map<string, PublishedPresence>;
   /** Extensions with an app that a push wakes, as the service reports them. */
   wakeable: ReadonlySet<string>;
   /** Status that persons set, by extension; null until the service reports it. */
   said: Map<string, Said> | null;
   /** By leg. */
-  readonly toldVisits: Map<string, ToldVisit>;
+  readonly publishedVisits: Map<string, PublishedVisit>;
   /** Operations that still expect events, oldest first. */
   readonly operations: Map<string, OpenOperation>;
 }
@@ -349,7 +349,7 @@ export const emptyState = (): State => ({
   callViews: new Map(),
   callList: null,
   aliases: new Map(),
-  toldLegs: new Map(),
+  publishedLegs: new Map(),
   leaving: new Map(),
   peers: new Map(),
   ended: new Tombstones(),
@@ -366,19 +366,19 @@ export const emptyState = (): State => ({
   extensions: new Map(),
   trunkFacts: new Map(),
   trunks: new Map(),
-  toldTrunks: new Map(),
+  publishedTrunks: new Map(),
   features: null,
   signed: new Map(),
-  toldSigned: new Map(),
+  publishedSigned: new Map(),
   switched: new Map(),
-  toldSwitches: new Map(),
+  publishedSwitches: new Map(),
   presence_version: 0,
   presenceRing: [],
-  toldMembers: new Map(),
-  toldPresence: new Map(),
+  publishedMembers: new Map(),
+  publishedPresence: new Map(),
   wakeable: new Set(),
   said: null,
-  toldVisits: new Map(),
+  publishedVisits: new Map(),
   operations: new Map(),
 });
 

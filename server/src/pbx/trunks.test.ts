@@ -28,8 +28,8 @@ const begun = (trunks: readonly EngineTrunk[]): Scene => {
   scene.send({ type: 'engine.snapshot', why: 'connect', snapshot: snapshot({ trunks }) });
   return scene;
 };
-const told = (scene: Scene): string[] =>
-  scene.told.flatMap((e) =>
+const published = (scene: Scene): string[] =>
+  scene.published.flatMap((e) =>
     e.type === 'trunk.up' || e.type === 'trunk.down'
       ? [`${e.type} ${e.data.trunk} ${e.data.state} ${e.data.reason ?? '-'} ${e.observed}`]
       : [],
@@ -41,7 +41,7 @@ const registration = (scene: Scene, state: 'registered' | 'rejected' | 'pending'
 
 test('trunks - no event before the first answer; then up, down and up, each once', () => {
   const scene = begun([row('north', null)]);
-  assert.deepEqual(told(scene), []);
+  assert.deepEqual(published(scene), []);
   assert.equal(scene.view.trunk('north'), undefined);
   contact(scene, 'north', true, 3);
   contact(scene, 'north', true, 4);
@@ -49,7 +49,7 @@ test('trunks - no event before the first answer; then up, down and up, each once
   contact(scene, 'north', false);
   contact(scene, 'north', true, 5);
   contact(scene, 'phone', false);
-  assert.deepEqual(told(scene), [
+  assert.deepEqual(published(scene), [
     'trunk.up north reachable - live',
     'trunk.down north unreachable no_answer live',
     'trunk.up north reachable - live',
@@ -58,7 +58,7 @@ test('trunks - no event before the first answer; then up, down and up, each once
 
 test('trunks - a trunk with a registration is up once registered, and rejected only while it answers', () => {
   const scene = begun([row('login', true, 'pending')]);
-  assert.deepEqual(told(scene), []);
+  assert.deepEqual(published(scene), []);
   registration(scene, 'registered');
   contact(scene, 'login', false);
   registration(scene, 'rejected');
@@ -71,7 +71,7 @@ test('trunks - a trunk with a registration is up once registered, and rejected o
   assert.equal(scene.view.trunk('login')?.state, 'unreachable', 'the next attempt decides');
   registration(scene, 'rejected');
   registration(scene, 'registered');
-  assert.deepEqual(told(scene), [
+  assert.deepEqual(published(scene), [
     'trunk.up login registered - live',
     'trunk.down login unreachable no_answer live',
     'trunk.down login rejected registration_failed live',
@@ -84,10 +84,10 @@ test('trunks - a resync emits only what changed, and a restart takes the state f
   const again = (trunks: readonly EngineTrunk[]) =>
     scene.send({ type: 'engine.snapshot', why: 'resync', snapshot: snapshot({ trunks }) });
   again([row('north', true), row('login', true, 'registered')]);
-  assert.equal(told(scene).length, 2);
+  assert.equal(published(scene).length, 2);
   const since = scene.view.trunk('north')?.since;
 
-  scene.model.committed(scene.told);
+  scene.model.committed(scene.published);
   const restarted = createModel();
   restarted.step(SITE);
   restarted.restore(scene.model.checkpoint(), []);
@@ -99,7 +99,7 @@ test('trunks - a resync emits only what changed, and a restart takes the state f
     why: 'connect',
     snapshot: snapshot({ trunks: [row('north', true), row('login', false, 'registered')] }),
   });
-  assert.deepEqual(told(after), ['trunk.down login unreachable no_answer resync']);
+  assert.deepEqual(published(after), ['trunk.down login unreachable no_answer resync']);
   assert.equal(after.view.trunk('north')?.since, since);
 });
 

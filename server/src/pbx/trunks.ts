@@ -25,19 +25,19 @@ function refreshTrunk(s: State, t: Turn, endpoint: string): void {
   const verdict = verdictOf(facts, trunk.registers);
   if (verdict === null) return;
   const { name, title } = trunk;
-  const told = s.toldTrunks.get(name);
+  const published = s.publishedTrunks.get(name);
   const before = s.trunks.get(name);
   const { round_trip_ms } = facts;
   if (before !== undefined && before.state === verdict.state && before.reason === verdict.reason) {
     if (before.round_trip_ms !== round_trip_ms) s.trunks.set(name, { ...before, round_trip_ms });
     return;
   }
-  const asTold = told?.state === verdict.state && told.reason === verdict.reason;
-  const since = asTold ? Date.parse(told.since) : t.at;
+  const unchanged = published?.state === verdict.state && published.reason === verdict.reason;
+  const since = unchanged ? Date.parse(published.since) : t.at;
   s.trunks.set(name, { name, ...verdict, round_trip_ms, since });
-  if (asTold) return;
+  if (unchanged) return;
   const data: TrunkChange = { trunk: name, title, ...verdict, since: rfc3339(since), round_trip_ms };
-  s.toldTrunks.set(name, data);
+  s.publishedTrunks.set(name, data);
   emit(t, verdict.reason === null ? 'trunk.up' : 'trunk.down', `trunks/${name}`, data);
 }
 
@@ -79,6 +79,6 @@ export function seeTrunks(s: State, t: Turn, trunks: EngineSnapshot['trunks']): 
 export function followTrunks(s: State, t: Turn): void {
   const names = new Set([...s.site.trunks.values()].map(({ name }) => name));
   for (const name of s.trunks.keys()) if (!names.has(name)) s.trunks.delete(name);
-  for (const name of s.toldTrunks.keys()) if (!names.has(name)) s.toldTrunks.delete(name);
+  for (const name of s.publishedTrunks.keys()) if (!names.has(name)) s.publishedTrunks.delete(name);
   for (const endpoint of s.site.trunks.keys()) refreshTrunk(s, t, endpoint);
 }

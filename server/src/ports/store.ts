@@ -17,7 +17,7 @@ export interface StoreGap {
   readonly writes: number;
   readonly found: number;
   /** Whether its event is in the journal. */
-  readonly told: boolean;
+  readonly reported: boolean;
 }
 
 /**

@@ -14,9 +14,9 @@ const RANGE = ['--from', '2026-11-01', '--to', '2026-12-31T00:00:00Z'];
 test('rebuild command - tells a range anew; refuses a running service, an empty folder and no range', async () => {
   await using scene = await historyScene();
   await scene.feed(...recorded('internal-answered'), ...recorded('queue-abandoned'));
-  const told = await rebuild(scene.folder, ...RANGE);
-  assert.equal(told.code, 0, told.stderr);
-  assert.match(told.stdout, /2 of 2 conversations rebuilt in .* s; \d of them changed/);
+  const result = await rebuild(scene.folder, ...RANGE);
+  assert.equal(result.code, 0, result.stderr);
+  assert.match(result.stdout, /2 of 2 conversations rebuilt in .* s; \d of them changed/);
   for (const wrong of [[], ['--from', 'yesterday', '--to', '2026-12-01'], [...RANGE].reverse()]) {
     assert.ok([1, 2].includes((await rebuild(scene.folder, ...wrong)).code ?? 0), wrong.join(' '));
   }

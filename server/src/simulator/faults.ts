@@ -88,7 +88,7 @@ async function erase(simulator: SimulatedService, number: string): Promise<void>
     ({ state } = Erasure.parse(now).erasure);
   }
 }
-const TOLD = 'the simulator was told so';
+const ORDERED = 'the simulator was told so';
 const REFUSED = { refuse: 'a fault that the simulator was told to make' } as const;
 
 export async function applyFault(simulator: SimulatedService, given: Fault): Promise<void> {
@@ -107,16 +107,16 @@ export async function applyFault(simulator: SimulatedService, given: Fault): Pro
       // A stream that had read everything would miss nothing; the events of the link are what it misses.
       return front.alone(async () => {
         const away = site.link.engine.status().link === 'down';
-        if (!away) site.link.cut(TOLD);
+        if (!away) site.link.cut(ORDERED);
         site.link.restore(false);
-        if (away) site.link.cut(TOLD);
+        if (away) site.link.cut(ORDERED);
         await simulator.settled();
         simulator.trimJournal();
       });
     case 'epoch':
       return simulator.loseJournal();
     case 'engine_away':
-      site.link.cut(TOLD);
+      site.link.cut(ORDERED);
       return;
     case 'engine_back':
       site.link.restore(fault.restarted);

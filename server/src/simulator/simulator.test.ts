@@ -62,15 +62,15 @@ test('simulator - sign in, contacts, agents and history are those of the service
 });
 test('simulator - each story leaves one final conversation that says what it was', async (t) => {
   const simulator = await simulated(t);
-  const told: Record<string, string> = {};
+  const published: Record<string, string> = {};
   for (const [i, name] of STORY_NAMES.entries()) {
     const { calls } = await simulator.play(name);
     const all = await conversations(simulator, i + 1);
     const own = all.find((one) => calls.includes(one.id));
     assert.ok(own, name);
-    told[name] = `${own.direction} ${own.disposition} by ${own.ended_by} talk ${own.talk_time}`;
+    published[name] = `${own.direction} ${own.disposition} by ${own.ended_by} talk ${own.talk_time}`;
   }
-  assert.deepEqual(told, {
+  assert.deepEqual(published, {
     'inbound answered': 'in answered by caller talk 120',
     'outbound answered': 'out answered by caller talk 120',
     'internal answered': 'internal answered by caller talk 120',

@@ -94,11 +94,11 @@ test('lost writes - an older copy of the store: the lost writes are counted each
     copied(copy, file, ['']);
     const store = await openSqliteStore(file, { log });
     const [gap] = store.gaps;
-    assert.ok(gap !== undefined && gap.from <= gap.to && gap.to <= gap.found && !gap.told);
-    await store.gapTold(gap.id);
+    assert.ok(gap !== undefined && gap.from <= gap.to && gap.to <= gap.found && !gap.reported);
+    await store.gapReported(gap.id);
     await store.close();
     const again = await openSqliteStore(file, { log });
-    assert.deepEqual(again.gaps, [{ ...gap, told: true }]);
+    assert.deepEqual(again.gaps, [{ ...gap, reported: true }]);
     await again.close();
   }
   assert.equal(lines.length, 2, 'said once for each');
@@ -228,12 +228,12 @@ test('lost writes - the log of the store removed after a kill: log, event, healt
   for (const part of ['-wal', '-shm']) fs.rmSync(file + part);
   for (const again of ['first', 'second']) {
     await site.start('answers');
-    const [told, ...others] = await until('the event', () => {
+    const [reported, ...others] = await until('the event', () => {
       const events = journalled(site, 'store.gap');
       return events.length > 0 && events;
     });
     assert.deepEqual(others, [], again);
-    assert.ok(Number(told?.data['writes']) > 0);
+    assert.ok(Number(reported?.data['writes']) > 0);
     assert.equal(await store(), 'failing', again);
     const after = await signedIn(site);
     assert.equal((await changes(site, after, `?cursor=${cursor}`)).status, 409, again);

@@ -37,8 +37,8 @@ describe('postgres faults', () => {
   }
   async function refusesSoon(person: Person, times = 1): Promise<void> {
     for (const answer of await Promise.all(Array.from({ length: times }, () => ask(person)))) {
-      const { took, ...told } = answer;
-      assert.deepEqual(told, { status: 503, code: 'store_unavailable', after: '5' });
+      const { took, ...rest } = answer;
+      assert.deepEqual(rest, { status: 503, code: 'store_unavailable', after: '5' });
       assert.ok(took < SOON_MS, `the answer took ${Math.round(took)} ms`);
     }
   }

@@ -79,17 +79,17 @@ describe('queue faults', () => {
     });
     await comes('who waits', waiting, '');
     await comes('who rings', offers, '');
-    const told = await wholeJournal(site());
-    assert.deepEqual(visits(told), [
+    const published = await wholeJournal(site());
+    assert.deepEqual(visits(published), [
       '1008 support answered',
       '1009 support engine_lost',
       '1010 support engine_lost',
     ]);
     const ends = (id: string) =>
-      told.filter(
+      published.filter(
         (e) => /^offer\.(accepted|timeout|rejected|canceled)$/.test(e.type) && e.data['offer_id'] === id,
       );
-    for (const offer of told.filter((e) => e.type === 'offer.created')) {
+    for (const offer of published.filter((e) => e.type === 'offer.created')) {
       assert.equal(ends(String(offer.data['offer_id'])).length, 1, 'an offer has one end');
     }
 

@@ -175,7 +175,7 @@ describe('restore', () => {
   after(() => {
     for (const reader of readers) reader.close();
   });
-  const told = async (): Promise<Record<string, string | null>> => {
+  const gapReasons = async (): Promise<Record<string, string | null>> => {
     const found: Record<string, string | null> = {};
     for (const reader of readers) found[reader.name] = await reader.resume();
     return found;
@@ -198,14 +198,14 @@ describe('restore', () => {
     const aside = fs.mkdtempSync(path.join(path.dirname(dataDir), 'offhook-backup-'));
     after(() => fs.rmSync(aside, { recursive: true, force: true }));
     await busy(zoe, 1);
-    await told();
+    await gapReasons();
 
     // The folder is copied while the service is stopped.
     await site().stop();
     copy(dataDir, path.join(aside, 'folder'));
     await site().start();
     await busy(zoe, 1);
-    assert.deepEqual(await told(), all(null), 'a restart');
+    assert.deepEqual(await gapReasons(), all(null), 'a restart');
     const live = new DatabaseSync(path.join(dataDir, 'journal.db'), { readOnly: true });
     await backup(live, path.join(aside, 'journal.db'));
     live.close();
@@ -213,7 +213,7 @@ describe('restore', () => {
     await site().kill('SIGKILL');
     await site().start();
     await busy(zoe, 1);
-    assert.deepEqual(await told(), all(null), 'a kill');
+    assert.deepEqual(await gapReasons(), all(null), 'a kill');
 
     const ways: Readonly<Record<string, () => Promise<void>>> = {
       'the whole folder, copied over while the service is stopped': async () => {
@@ -228,7 +228,7 @@ describe('restore', () => {
       },
       'the write-ahead log, cut by half': async () => {
         await busy(zoe, 1);
-        await told();
+        await gapReasons();
         await site().kill('SIGKILL');
         const wal = path.join(dataDir, 'journal.db-wal');
         fs.truncateSync(wal, Math.floor(fs.statSync(wal).size / 2));
@@ -244,9 +244,9 @@ describe('restore', () => {
       await site().start();
       // At least as many events as were lost, so that the readers' seqs are reached again.
       await busy(zoe, 4);
-      assert.deepEqual(await told(), all('epoch'), way);
+      assert.deepEqual(await gapReasons(), all('epoch'), way);
       await busy(zoe, 1);
-      assert.deepEqual(await told(), all(null), `after ${way}`);
+      assert.deepEqual(await gapReasons(), all(null), `after ${way}`);
     }
   });
 });

@@ -9,7 +9,7 @@ import { useSite } from '../support/use-site.ts';
 
 describe('agent faults', () => {
   const site = useSite();
-  const { shown, ask, is, told, head } = agentSteps(site);
+  const { shown, ask, is, published, head } = agentSteps(site);
 
   /** 1004 finishes a queue call and extends its wrap-up by a minute. */
   async function wrapUp(phone: Phone) {
@@ -66,7 +66,7 @@ describe('agent faults', () => {
     );
     assert.deepEqual([after.jose.state, after.jose.deadline], ['wrap_up', deadline]);
     for (const extension of ['1003', '1004', '1006']) {
-      const events = told(extension, from);
+      const events = published(extension, from);
       const said = events.map((e) => JSON.stringify([e.type, e.data]));
       assert.deepEqual(said, [...new Set(said)], `${extension} is told nothing twice`);
       assert.deepEqual(
@@ -90,12 +90,12 @@ describe('agent faults', () => {
     await site().start();
     const back = await shown(jose);
     assert.deepEqual([back.state, back.deadline], ['wrap_up', deadline]);
-    assert.deepEqual(told('1004', from), []);
+    assert.deepEqual(published('1004', from), []);
     await held();
     await ask(jose, 'wrap-up', { finish: true });
     await inEngine(site(), 'sales', '1004', /^(?!.*paused:)/);
     assert.deepEqual(
-      told('1004', from).map((e) => e.type),
+      published('1004', from).map((e) => e.type),
       ['agent.ready'],
     );
   });

@@ -17,7 +17,7 @@ describe('agent machine', () => {
     ),
   });
 
-  const { shown, ask, is, told, head } = agentSteps(site);
+  const { shown, ask, is, published, head } = agentSteps(site);
 
   test('agent machine - a queue call: offered, talking, a pending pause, wrap-up, finished early', async () => {
     await using caller = await site().phone('1001');
@@ -90,7 +90,7 @@ describe('agent machine', () => {
     await inEngine(site(), 'sales', '1003', /paused:lunch/);
 
     assert.deepEqual(
-      told('1003', before).map((e) => [e.type, e.data['queue']].join(' ')),
+      published('1003', before).map((e) => [e.type, e.data['queue']].join(' ')),
       [
         'agent.offered support',
         'agent.talking support',
@@ -124,7 +124,7 @@ describe('agent machine', () => {
       const { state, since, readiness } = await shown(jose);
       return { state, since, readiness };
     };
-    const newest = () => told('1004').at(-1)!.data.agent;
+    const newest = () => published('1004').at(-1)!.data.agent;
     await dialCode(phone, '*22');
     const byPhone = await is(jose, 'not_ready');
     assert.deepEqual([byPhone.readiness.reason, byPhone.readiness.source], ['break', 'agent']);

@@ -371,11 +371,11 @@ describe('call control', () => {
       [(call: string) => ask(site(), soren, `/${call}/hangup`), 'other'],
       [() => site().engineCli('channel request hangup all'), 'other'],
     ] as const) {
-      const [before, told] = [eventsOf(site(), 'queue.caller_joined').length, outcomes().length];
+      const [before, outcomesBefore] = [eventsOf(site(), 'queue.caller_joined').length, outcomes().length];
       const leg = await caller.invite('510');
       const joined = await until('the caller to wait', () => eventsOf(site(), 'queue.caller_joined')[before]);
       await end(joined.data['call_id'] as string);
-      const left = await until('the outcome of the visit', () => outcomes()[told]);
+      const left = await until('the outcome of the visit', () => outcomes()[outcomesBefore]);
       assert.equal(left.data['reason'] ?? left.type, outcome);
       await leg.ended();
     }

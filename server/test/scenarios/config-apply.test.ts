@@ -74,7 +74,7 @@ describe('config apply', () => {
   });
 
   test('config apply - a later owner of a number gets none of the messages left for the former one', async () => {
-    const told = async (): Promise<string> =>
+    const count = async (): Promise<string> =>
       /^default +1017 .*?(\d+)\s*$/m.exec(await site().engineCli('voicemail show users'))?.[1] ?? 'none';
     const person = (username: string) => ({ extension: '1017', username, name: username });
     await ask(site(), 'POST', '/extensions', person('earlier'));
@@ -83,14 +83,14 @@ describe('config apply', () => {
     await mkdir(inbox, { recursive: true });
     await writeFile(path.join(inbox, 'msg0000.txt'), '[message]\n');
     await writeFile(path.join(inbox, 'msg0000.wav'), '');
-    assert.equal(await told(), '1');
+    assert.equal(await count(), '1');
     await ask(site(), 'DELETE', '/extensions/1017');
     assert.equal((await apply(site())).state, 'applied');
     await ask(site(), 'POST', '/extensions', person('later'));
     assert.equal((await apply(site())).state, 'applied');
-    assert.equal(await told(), '0');
+    assert.equal(await count(), '0');
     assert.equal((await apply(site(), {}, `/versions/${version}/restore`)).state, 'applied');
-    assert.equal(await told(), '1', 'an earlier owner who is back has them again');
+    assert.equal(await count(), '1', 'an earlier owner who is back has them again');
     await ask(site(), 'DELETE', '/extensions/1017');
     await apply(site());
   });

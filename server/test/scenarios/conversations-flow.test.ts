@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { z } from 'zod';
 import { extensions } from '../support/company.ts';
-import { assertToldAnew } from '../support/conversation-rebuild.ts';
+import { assertRebuilt } from '../support/conversation-rebuild.ts';
 import { lasting, talk, useStage } from '../support/conversation-stage.ts';
 import { leg } from '../support/expected-conversation.ts';
 
@@ -223,5 +223,5 @@ describe('conversations: flow', () => {
     });
   });
 
-  test('conversations: flow - rebuilt conversations equal the live ones', () => assertToldAnew(stage.site()));
+  test('conversations: flow - rebuilt conversations equal the live ones', () => assertRebuilt(stage.site()));
 });

@@ -47,7 +47,12 @@ describe('conversations: a disk that fills', () => {
   }
   const makeRoom = (): Promise<void> => rm(file());
   /** Waits for the only conversation of both, once it has ended. */
-  async function told(a: string, b: string, call: PhoneCall, observed: string): Promise<ConversationSummary> {
+  async function summaryOf(
+    a: string,
+    b: string,
+    call: PhoneCall,
+    observed: string,
+  ): Promise<ConversationSummary> {
     let seen: readonly ConversationSummary[] = [];
     const found = await until(
       `the conversation of ${a} with ${b}, by ${observed}`,
@@ -91,10 +96,10 @@ describe('conversations: a disk that fills', () => {
     await after.hangup();
     await atF.ended();
 
-    await told('2001', '2002', atB, 'journal');
-    await told('2003', '2004', within, 'journal');
-    await told('2005', '2006', atF, 'journal');
-    const visit = await told('2009', '2012', offered, 'journal');
+    await summaryOf('2001', '2002', atB, 'journal');
+    await summaryOf('2003', '2004', within, 'journal');
+    await summaryOf('2005', '2006', atF, 'journal');
+    const visit = await summaryOf('2009', '2012', offered, 'journal');
     assert.deepEqual(visit.agents, ['2012']);
     assert.deepEqual(visit.queues, ['q500']);
     const detail = await stage.detail(visit.id);
@@ -119,7 +124,7 @@ describe('conversations: a disk that fills', () => {
     await makeRoom();
     await stage.site().start();
     const last = await talkOnce(phone('2010'), '2011', phone('2011'), 1);
-    await told('2010', '2011', last, 'call_records');
+    await summaryOf('2010', '2011', last, 'call_records');
     assert.deepEqual(await stage.of('2007'), []);
     const gap = await until('history.gap', () => eventsOf(stage.site(), 'history.gap')[0], {
       seen: () => eventsOf(stage.site(), 'history.difference', 'history.gap'),
@@ -160,7 +165,7 @@ describe('conversations: a disk that fills', () => {
     await talk(1, call, at);
     await call.hangup();
     await at.ended();
-    const first = await told('2003', '2005', at, 'journal');
+    const first = await summaryOf('2003', '2005', at, 'journal');
     assert.ok(first.hold_time > 1, `held ${first.hold_time} s`);
     await makeRoom();
     await appendFile(file(), await readFile(`${pipe}.csv`));

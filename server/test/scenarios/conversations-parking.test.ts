@@ -5,7 +5,7 @@ import { createClient } from '@offhook/client';
 import type { Client, EventStream, StreamEvent } from '@offhook/client';
 import { ask, doneBy } from '../support/call-steps.ts';
 import { extensions } from '../support/company.ts';
-import { assertToldAnew } from '../support/conversation-rebuild.ts';
+import { assertRebuilt } from '../support/conversation-rebuild.ts';
 import { connect, lasting, talk, useStage } from '../support/conversation-stage.ts';
 import { pressKeys } from '../support/engine-keys.ts';
 import { leg } from '../support/expected-conversation.ts';
@@ -48,13 +48,13 @@ describe('conversations: parking', () => {
     /** The slot as shown to the bystander, in the stream and in the list. */
     const shownTo = (extension: string) =>
       until(`the parked call of ${extension} to be shown`, async () => {
-        const told = heard
+        const published = heard
           .flatMap((e) => (e.type === 'parking.slot_occupied' ? [e.data] : []))
           .find(({ party }) => party.number === extension);
         const { parked } = await bystander.calls.parked();
-        const listed = parked.find(({ leg_id }) => leg_id === told?.leg_id);
-        assert.deepEqual(listed, told);
-        return told;
+        const listed = parked.find(({ leg_id }) => leg_id === published?.leg_id);
+        assert.deepEqual(listed, published);
+        return published;
       });
     const freed = async ({ slot, leg_id }: { slot: string; leg_id: string }, reason: string) => {
       const event = await until(`slot ${slot} to be freed`, () =>
@@ -169,7 +169,7 @@ describe('conversations: parking', () => {
       await talk(1, call, at);
       const parked = now();
       await at.transfer('700');
-      const told = at.transferred();
+      const published = at.transferred();
       const slot = await slotOf('2022');
       await call.hears(100);
       const shown = await shownTo('2022');
@@ -179,7 +179,7 @@ describe('conversations: parking', () => {
       const retrieved = back.times.answered;
       await freed(shown, 'picked_up');
       await talk(1.2, call, back);
-      await told;
+      await published;
       await back.hangup();
       await call.ended();
       const { ended } = back.times;
@@ -300,5 +300,5 @@ describe('conversations: parking', () => {
   });
 
   test('conversations: parking - rebuilt conversations equal the live ones', () =>
-    assertToldAnew(stage.site()));
+    assertRebuilt(stage.site()));
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { extensions } from '../support/company.ts';
-import { assertToldAnew } from '../support/conversation-rebuild.ts';
+import { assertRebuilt } from '../support/conversation-rebuild.ts';
 import { connect, lasting, ring, talk, useStage } from '../support/conversation-stage.ts';
 import { leg, offer, visit } from '../support/expected-conversation.ts';
 
@@ -388,5 +388,5 @@ describe('conversations: queues', () => {
   });
 
   test('conversations: queues - rebuilt conversations equal the live ones', () =>
-    assertToldAnew(stage.site()));
+    assertRebuilt(stage.site()));
 });

@@ -5,7 +5,7 @@
 import { describe, test } from 'node:test';
 import { ask } from '../support/call-steps.ts';
 import { extensions } from '../support/company.ts';
-import { assertToldAnew } from '../support/conversation-rebuild.ts';
+import { assertRebuilt } from '../support/conversation-rebuild.ts';
 import { lasting, ring, talk, useStage } from '../support/conversation-stage.ts';
 import { leg } from '../support/expected-conversation.ts';
 import { shows } from '../support/steps.ts';
@@ -282,5 +282,5 @@ describe('conversations: services', () => {
   });
 
   test('conversations: services - rebuilt conversations equal the live ones', () =>
-    assertToldAnew(stage.site()));
+    assertRebuilt(stage.site()));
 });

@@ -2,7 +2,7 @@
 import { describe, test } from 'node:test';
 import { ask, doneBy } from '../support/call-steps.ts';
 import { extensions } from '../support/company.ts';
-import { assertToldAnew } from '../support/conversation-rebuild.ts';
+import { assertRebuilt } from '../support/conversation-rebuild.ts';
 import { connect, lasting, ring, talk, useStage } from '../support/conversation-stage.ts';
 import { leg } from '../support/expected-conversation.ts';
 
@@ -379,5 +379,5 @@ describe('conversations: transfers', () => {
   });
 
   test('conversations: transfers - rebuilt conversations equal the live ones', () =>
-    assertToldAnew(stage.site()));
+    assertRebuilt(stage.site()));
 });

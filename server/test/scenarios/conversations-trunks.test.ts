@@ -1,7 +1,7 @@
 /** Calls over trunks, played with real phones on both ends: direction by the parties, numbers as received and in E.164. */
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { assertToldAnew } from '../support/conversation-rebuild.ts';
+import { assertRebuilt } from '../support/conversation-rebuild.ts';
 import { connect, lasting, ring, talk, useStage } from '../support/conversation-stage.ts';
 import { leg } from '../support/expected-conversation.ts';
 import { openFarSide } from '../support/phone.ts';
@@ -323,5 +323,5 @@ describe('conversations: trunks', () => {
   });
 
   test('conversations: trunks - rebuilt conversations equal the live ones', () =>
-    assertToldAnew(stage.site(), 'DE'));
+    assertRebuilt(stage.site(), 'DE'));
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ask } from '../support/call-steps.ts';
 import { extensions } from '../support/company.ts';
-import { assertToldAnew } from '../support/conversation-rebuild.ts';
+import { assertRebuilt } from '../support/conversation-rebuild.ts';
 import { connect, lasting, ring, talk, useStage } from '../support/conversation-stage.ts';
 import { leg } from '../support/expected-conversation.ts';
 import { until } from '../support/until.ts';
@@ -300,9 +300,9 @@ describe('conversations', () => {
       await call.ended();
       const { answered, ended } = atOther.times;
       // Both legs have the same endpoint: only the disposition shows which one began first.
-      const told = (await stage.of('2020'))[0];
+      const newest = (await stage.of('2020'))[0];
       const [first] =
-        told === undefined ? [] : (await stage.detail(told.id)).legs.filter((l) => l.role === 'called');
+        newest === undefined ? [] : (await stage.detail(newest.id)).legs.filter((l) => l.role === 'called');
       const answeredFirst = first?.disposition === 'answered';
       const rang = leg('2020', 'called', '2020', ['answered_elsewhere', 26, 'exchange'], atDesk.times, [
         ['alerting', answered],
@@ -338,5 +338,5 @@ describe('conversations', () => {
     });
   });
 
-  test('conversations - rebuilt conversations equal the live ones', () => assertToldAnew(stage.site()));
+  test('conversations - rebuilt conversations equal the live ones', () => assertRebuilt(stage.site()));
 });

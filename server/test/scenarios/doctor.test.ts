@@ -49,7 +49,7 @@ describe('doctor', () => {
       return now.running === null ? now : null;
     });
   /** Events of the check since a cursor, and the next cursor. */
-  const told = async (after = '') => {
+  const reports = async (after = '') => {
     const { body } = await api('GET', `/events/poll?topics=system&wait=0${after}`);
     const { cursor, events } = PollReply.parse(body);
     return {
@@ -172,7 +172,7 @@ describe('doctor', () => {
   test('path check - a job with its events: one at a time, a way that fails and works again', async () => {
     // Takes in what the command found before.
     await state();
-    const start = await told();
+    const start = await reports();
     const first = await api('POST', '/path-check');
     assert.equal(first.status, 202);
     const second = await api('POST', '/path-check');
@@ -201,7 +201,7 @@ describe('doctor', () => {
     }
     assert.equal((await api('POST', '/path-check')).status, 202);
     assert.equal((await ended()).ways.find(({ way }) => way === 'turn')?.ok, true);
-    const { events } = await told(start.after);
+    const { events } = await reports(start.after);
     assert.deepEqual(events.filter((event) => event !== 'path_check.completed paths').slice(-2), [
       'path_check.way_failed paths/turn',
       'path_check.way_restored paths/turn',

@@ -62,7 +62,7 @@ if (isInside) {
       eventsOf(site(), 'network.address_changed', 'network.address_doubted').map(({ type, data }) =>
         [type.replace('network.address_', ''), data['address'], data['former'] ?? '-'].join(' '),
       );
-    const told = (change: string) =>
+    const published = (change: string) =>
       until(`the event ${change}`, () => changes().includes(change), {
         seen: () => ({ changes: changes() }),
       });
@@ -88,7 +88,7 @@ if (isInside) {
       });
 
     test('external address - a call goes on while it changes, and the next one uses the new one', async () => {
-      await told(`changed ${FIRST} -`);
+      await published(`changed ${FIRST} -`);
       assert.equal(await check(), `ok ${FIRST}, of STUN server ${STUN.host}:${STUN.port}`);
       const home = await atHome('2001', FIRST);
       await using office = await registerPhone({
@@ -105,7 +105,7 @@ if (isInside) {
       await Promise.all([incoming.hears(HEARD), home.hears(HEARD)]);
 
       moveOffice();
-      await told(`changed ${NEXT_ADDRESS} ${FIRST}`);
+      await published(`changed ${NEXT_ADDRESS} ${FIRST}`);
       assert.deepEqual(await rendered(), [NEXT_ADDRESS]);
       await Promise.all([incoming.hears(HEARD), home.hears(HEARD)]);
       await home.hangup();
@@ -127,7 +127,7 @@ if (isInside) {
     test('external address - a server that lies is named by the health check, and the address stays', async () => {
       await ask(site(), 'PATCH', '/network/site', { stun_port: LIAR.port });
       assert.equal((await apply(site())).state, 'applied');
-      await told(`doubted ${NEXT_ADDRESS} -`);
+      await published(`doubted ${NEXT_ADDRESS} -`);
       assert.equal(
         await check(),
         `failing STUN server ${STUN.host}:${LIAR.port} gives ${LIAR.lie}, which is no public address; ${NEXT_ADDRESS} stays`,
@@ -144,7 +144,7 @@ if (isInside) {
         external_interface: 'lan',
       });
       assert.equal((await apply(site())).state, 'applied');
-      await told(`changed ${ADDRESSES.office} ${NEXT_ADDRESS}`);
+      await published(`changed ${ADDRESSES.office} ${NEXT_ADDRESS}`);
       assert.equal(await check(), `ok ${ADDRESSES.office}, of interface lan`);
       assert.deepEqual(await rendered(), [ADDRESSES.office]);
     });

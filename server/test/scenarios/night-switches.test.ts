@@ -37,7 +37,8 @@ describe('night switches', () => {
     const { night_switches } = NightSwitchesReply.parse(await ask(site(), 'GET', '/../night-switches'));
     return night_switches.map(({ name, to: now }) => [name, now]);
   };
-  const told = () => eventsOf(site(), 'night_switch.changed').map(({ data }) => [data['to'], data['by']]);
+  const published = () =>
+    eventsOf(site(), 'night_switch.changed').map(({ data }) => [data['to'], data['by']]);
   /** Where a call to the time condition rings. */
   async function leads(from: Phone, target: Phone): Promise<void> {
     const call = await from.invite('650');
@@ -79,8 +80,8 @@ describe('night switches', () => {
     assert.deepEqual(await state(), [['office', null]], 'not by who may not');
     await press(key);
     await until('the lamp to be lit', () => lamps.lamp(KEY) === 'confirmed');
-    await until('the switch to be told', () => told().length === 1);
-    assert.deepEqual(told(), [['closed', '1007']]);
+    await until('the switch to be told', () => published().length === 1);
+    assert.deepEqual(published(), [['closed', '1007']]);
     assert.deepEqual(await state(), [['office', 'closed']]);
     await leads(other, closed);
 
@@ -89,8 +90,8 @@ describe('night switches', () => {
     await until('the lamp to be off', () => lamps.lamp(KEY) === 'terminated');
     await leads(other, open);
     await site().start();
-    await until('what happened meanwhile to be told', () => told().length === 2);
-    assert.deepEqual(told().at(-1), [null, null]);
+    await until('what happened meanwhile to be told', () => published().length === 2);
+    assert.deepEqual(published().at(-1), [null, null]);
     assert.deepEqual(await state(), [['office', null]]);
   });
 

@@ -24,7 +24,7 @@ import { openSse } from '../support/sse-client.ts';
 import { PATIENCE_MS, until } from '../support/until.ts';
 
 const ANY = z.unknown();
-const Told = z.object({ data: ConversationEvent });
+const StreamEvent = z.object({ data: ConversationEvent });
 const north = await farAddress('127.0.0.2');
 const NUMBER = '+4930901820';
 const NAME = 'Wilhelmina Quastenflosser';
@@ -152,8 +152,8 @@ describe('privacy', () => {
     const { conversation } = await until('the stream to tell it', () =>
       sse.messages
         .filter((m) => m.data.includes('"conversation.finalised"'))
-        .map((m) => Told.parse(JSON.parse(m.data)).data)
-        .find((told) => told.conversation.revision === 2),
+        .map((m) => StreamEvent.parse(JSON.parse(m.data)).data)
+        .find((event) => event.conversation.revision === 2),
     );
     assert.deepEqual([conversation.id, conversation.erased], [id, true]);
     const { changes } = await api(`conversations/changes?since=${since}`, ConversationChangesReply);

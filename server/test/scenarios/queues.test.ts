@@ -130,8 +130,8 @@ describe('queues', () => {
     );
 
     const events = await wholeJournal(site());
-    const told = story(events, from).filter((line) => !line.startsWith('offer.'));
-    assert.deepEqual(told.slice(0, 10), [
+    const lines = story(events, from).filter((line) => !line.startsWith('offer.'));
+    assert.deepEqual(lines.slice(0, 10), [
       'joined 1008 support 1',
       'joined 1009 support 2',
       'joined 1010 support 3',
@@ -143,7 +143,7 @@ describe('queues', () => {
       'left 1009 sales withdrawn',
       'changed 1010 support 1',
     ]);
-    assert.deepEqual(told.filter((line) => line.startsWith('abandoned')).toSorted(), [
+    assert.deepEqual(lines.filter((line) => line.startsWith('abandoned')).toSorted(), [
       'abandoned 1008 sales 1',
       'abandoned 1010 support 1',
     ]);

@@ -6,7 +6,7 @@ import type { Conversation } from '@offhook/contract/conversations.ts';
 import { LEFT_REASON } from '@offhook/contract/ring-ends.ts';
 import type { RingEnd } from '@offhook/contract/ring-ends.ts';
 import { ask, eventsOf } from '../support/call-steps.ts';
-import type { Told } from '../support/call-steps.ts';
+import type { StreamEvent } from '../support/call-steps.ts';
 import { extensions } from '../support/company.ts';
 import { lasting, ring, talk, useStage } from '../support/conversation-stage.ts';
 import { openFarSide } from '../support/phone.ts';
@@ -49,7 +49,7 @@ describe('ring ends', () => {
     });
   /** Reason for the end of the extension's first ring after `after`, the same in history and stream. */
   async function endOf(extension: string, after: number): Promise<string> {
-    const about = (): Told | undefined =>
+    const about = (): StreamEvent | undefined =>
       eventsOf(stage.site(), 'call.left', 'call.ended').find(
         ({ seq, type, data }) =>
           seq > after &&
@@ -61,8 +61,8 @@ describe('ring ends', () => {
       seen: () => eventsOf(stage.site()).slice(-8),
     });
     const call = String(over.data['call_id']);
-    const told = await conversationOf(call);
-    const { disposition, leg_id } = told.legs.find((leg) => leg.participant.extension === extension)!;
+    const recorded = await conversationOf(call);
+    const { disposition, leg_id } = recorded.legs.find((leg) => leg.participant.extension === extension)!;
     // The engine may end either leg last, and `call.ended` reports the last one.
     if (over.type === 'call.left') {
       assert.equal((over.data['leg'] as { leg_id: string }).leg_id, leg_id);

@@ -334,7 +334,7 @@ test('route test - every call of a random site goes where the route test says', 
   for (const [i, site] of fc.sample(sites, { seed, numRuns: SITES }).entries()) {
     await engine.write(site);
     await engine.cli('dialplan reload');
-    const told: Promise<void>[] = [];
+    const reads: Promise<void>[] = [];
     for (const [j, at] of fc.sample(pick(...TIMES), { seed: seed + i, numRuns: 6 }).entries()) {
       const ms = Date.parse(at);
       await engine.cli(`dialplan set global OFFHOOK_AT ${ms / 1000}`);
@@ -373,10 +373,10 @@ test('route test - every call of a random site goes where the route test says', 
               : await phones.get(from.extension)!.invite(question.number);
           const goes = goesWhereItSays(call, main[0]!).catch(fail);
           // The announcement takes some seconds, in which the next calls are placed.
-          const isTold =
+          const isRead =
             main[0]!.kind === 'refused' && main[0]!.cause === NOT_PERMITTED && 'extension' in from;
-          if (isTold) {
-            told.push(goes);
+          if (isRead) {
+            reads.push(goes);
             goes.catch(() => undefined);
             await until('the reason, or the end', () => call.media.heard > 0 || call.state === 'ended');
           } else await goes;
@@ -390,7 +390,7 @@ test('route test - every call of a random site goes where the route test says', 
         counts[main[0]!.kind] = (counts[main[0]!.kind] ?? 0) + 1;
       }
     }
-    await Promise.all(told);
+    await Promise.all(reads);
   }
   t.diagnostic(JSON.stringify(counts));
   for (const kind of ['rings', 'trunk', 'refused', 'nothing', 'ends', 'queue'])

@@ -35,7 +35,7 @@ describe('sdk in a browser', () => {
     assert.ok(own);
     const { username, password } = own;
     await page.goto(origin());
-    const told = await page.evaluate(
+    const seen = await page.evaluate(
       async ({ base, module, ...who }) => {
         const { createClient } = (await import(module)) as typeof Sdk;
         const offhook = createClient({ base });
@@ -57,9 +57,9 @@ describe('sdk in a browser', () => {
       },
       { base: site().base, module: `${origin()}/client.ts`, username, password },
     );
-    assert.ok(told.people > 5);
-    assert.deepEqual(told.reasons, ['lunch']);
-    assert.deepEqual(told.states, ['closed', 'closed']);
+    assert.ok(seen.people > 5);
+    assert.deepEqual(seen.reasons, ['lunch']);
+    assert.deepEqual(seen.states, ['closed', 'closed']);
     const modules = asked.filter((name) => name.endsWith('.ts')).toSorted();
     assert.ok(modules.includes('stream.ts'));
     assert.equal(modules.length, new Set(modules).size, 'nothing but the modules of the client, each once');

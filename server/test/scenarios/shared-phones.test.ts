@@ -37,7 +37,7 @@ describe('shared phones', () => {
     const { phones } = PhonesReply.parse(await ask(site(), 'GET', '/../phones'));
     return phones.find(({ name }) => name === 'lobby')!;
   };
-  const told = (type: Parameters<typeof eventsOf>[1]) =>
+  const published = (type: Parameters<typeof eventsOf>[1]) =>
     eventsOf(site(), type).map(({ data }) => [data['extension'], data['reason'] ?? data['phone']]);
   /** The phone by what it was provisioned with. */
   let account: { readonly username: string; readonly password: string };
@@ -74,10 +74,10 @@ describe('shared phones', () => {
     await shows(olha, '1007', 'offline', 'idle');
 
     await signIn(desk, '1007', '9999');
-    await until('the refusal', () => told('phone.sign_in_refused').length === 1);
+    await until('the refusal', () => published('phone.sign_in_refused').length === 1);
     await signIn(desk, '1007');
     await shows(olha, '1007', 'online', 'idle');
-    assert.deepEqual(told('phone.signed_in'), [['1007', 'lobby']]);
+    assert.deepEqual(published('phone.signed_in'), [['1007', 'lobby']]);
     assert.equal((await lobby()).signed_in?.extension, '1007');
 
     await using colleague = await site().phone('1008');
@@ -136,7 +136,7 @@ describe('shared phones', () => {
     const out = await desk.invite('*77');
     await out.ended();
     await until('1008 to be signed out', async () => (await lobby()).signed_in === null);
-    assert.deepEqual(told('phone.signed_out'), [
+    assert.deepEqual(published('phone.signed_out'), [
       ['1007', 'administrator'],
       ['1008', 'code'],
     ]);
@@ -157,7 +157,7 @@ describe('shared phones', () => {
   test('shared phones - a person signs in while the service is away; it is known afterwards', async () => {
     await using desk = await phone();
     await using colleague = await site().phone('1009');
-    const before = told('phone.signed_in').length;
+    const before = published('phone.signed_in').length;
     await site().kill('SIGKILL');
     await signIn(desk, '1008');
     const call = await colleague.invite('1008');
@@ -167,13 +167,13 @@ describe('shared phones', () => {
     await call.hangup();
     await incoming.ended();
     await site().start();
-    await until('the sign-in to be told', () => told('phone.signed_in').length === before + 1);
-    assert.deepEqual(told('phone.signed_in').at(-1), ['1008', 'lobby']);
+    await until('the sign-in to be told', () => published('phone.signed_in').length === before + 1);
+    assert.deepEqual(published('phone.signed_in').at(-1), ['1008', 'lobby']);
     assert.equal((await lobby()).signed_in?.extension, '1008');
     await ask(site(), 'DELETE', '/phones/lobby');
     assert.equal((await apply(site())).state, 'applied');
     await until('nobody to be signed in at a deleted phone', () =>
-      told('phone.signed_out').some(([extension, reason]) => extension === '1008' && reason !== 'code'),
+      published('phone.signed_out').some(([extension, reason]) => extension === '1008' && reason !== 'code'),
     );
     await until('the engine to forget it', async () =>
       /^0 results/m.test(await site().engineCli('database show offhook/at')),

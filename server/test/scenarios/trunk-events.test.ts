@@ -35,7 +35,7 @@ describe('trunk events', () => {
       headers: { authorization: `Bearer ${(await site().person('1001')).token}` },
     });
   /** Type, state, reason and origin of each event of a trunk. */
-  const told = (name: string): string[] =>
+  const published = (name: string): string[] =>
     eventsOf(site(), 'trunk.up', 'trunk.down')
       .filter(({ data }) => data['trunk'] === name)
       .map(({ type, data, observed }) => {
@@ -63,9 +63,12 @@ describe('trunk events', () => {
       'pjsip send register trunk-locked',
     ])
       await site().engineCli(line);
-    await until('both trunks have a state', () => told('north').length > 0 && told('locked').length > 0);
+    await until(
+      'both trunks have a state',
+      () => published('north').length > 0 && published('locked').length > 0,
+    );
   };
-  const last = (name: string): string => told(name).at(-1)?.split(' ').slice(0, 3).join(' ') ?? '';
+  const last = (name: string): string => published(name).at(-1)?.split(' ').slice(0, 3).join(' ') ?? '';
 
   test('start - an answering trunk is up, one whose registration is refused is down and names it', async () => {
     await known();
@@ -83,10 +86,10 @@ describe('trunk events', () => {
 
   test('down and up - a far side that dies and comes back is two events, with check and metric', async () => {
     await known();
-    const before = told('north').length;
+    const before = published('north').length;
     const away = await lend(NORTH);
     await asked('trunk-north', 'Unavail');
-    await until('the event of the end', () => told('north').length === before + 1);
+    await until('the event of the end', () => published('north').length === before + 1);
     assert.equal(last('north'), 'trunk.down unreachable no_answer');
     assert.match((await check())[1], /no answer: North, since/);
     const figures = await (await admin('/metrics')).text();
@@ -94,27 +97,27 @@ describe('trunk events', () => {
     assert.match(figures, /^offhook_extensions\{reachability="offline"\} \d+$/m);
     await away.giveBack();
     await asked('trunk-north', 'Avail');
-    await until('the event of the return', () => told('north').length === before + 2);
+    await until('the event of the return', () => published('north').length === before + 2);
     assert.equal(last('north'), 'trunk.up reachable -');
     assert.match(await (await admin('/metrics')).text(), /^offhook_trunk_up\{trunk="north"\} 1$/m);
   });
 
   test('absence - what ended while the service was killed is one event of a resync after its start', async () => {
     await known();
-    const before = { north: told('north').length, locked: told('locked') };
+    const before = { north: published('north').length, locked: published('locked') };
     await site().kill('SIGKILL');
     const away = await lend(NORTH);
     await asked('trunk-north', 'Unavail');
     await site().start();
-    await until('the missed event', () => told('north').length > before.north);
-    assert.equal(told('north').at(-1), 'trunk.down unreachable no_answer resync');
+    await until('the missed event', () => published('north').length > before.north);
+    assert.equal(published('north').at(-1), 'trunk.down unreachable no_answer resync');
     const { since } = await shows('north');
     await site().kill('SIGKILL');
     await site().start();
     await until('the same state after another start', async () => (await shows('north')).state !== null);
     assert.equal((await shows('north')).since, since);
-    assert.equal(told('north').length, before.north + 1, 'nothing new, no event');
-    assert.deepEqual(told('locked'), before.locked);
+    assert.equal(published('north').length, before.north + 1, 'nothing new, no event');
+    assert.deepEqual(published('locked'), before.locked);
     await away.giveBack();
   });
 });

@@ -22,7 +22,7 @@ async function stats(site: Site, queue: string): Promise<QueueStatsReply> {
   assert.equal(response.status, 200, await response.clone().text());
   return QueueStatsReply.parse(await response.json());
 }
-const told = (site: Site, queue: string): QueueStats[] =>
+const statsOf = (site: Site, queue: string): QueueStats[] =>
   readJournal(site)
     .filter((event) => event.type === 'queue.stats' && event.subject === `queues/${queue}`)
     .map((event) => event.data as unknown as QueueStats);
@@ -78,20 +78,23 @@ describe('wallboard', () => {
     const call = await caller.invite('510');
     const incoming = await agent.incoming();
     incoming.ring();
-    await until('the caller to be published as waiting', () => told(site(), 'sales').at(-1)?.waiting === 1);
+    await until(
+      'the caller to be published as waiting',
+      () => statsOf(site(), 'sales').at(-1)?.waiting === 1,
+    );
     await incoming.answer();
-    await until('an answer in queue.stats', () => told(site(), 'sales').at(-1)?.sums.answered === 1);
+    await until('an answer in queue.stats', () => statsOf(site(), 'sales').at(-1)?.sums.answered === 1);
     await call.hangup();
     await incoming.ended();
 
-    await until('the wrap-up in queue.stats', () => told(site(), 'sales').at(-1)?.agents.wrap_up === 1);
+    await until('the wrap-up in queue.stats', () => statsOf(site(), 'sales').at(-1)?.agents.wrap_up === 1);
     const finished = await fetch(`${site().base}/api/v1/agents/1003/wrap-up`, {
       method: 'POST',
       headers: { authorization: `Bearer ${zoe.token}`, 'content-type': 'application/json' },
       body: JSON.stringify({ finish: true }),
     });
     assert.equal(finished.status, 200, await finished.text());
-    await until('a handled call in queue.stats', () => told(site(), 'sales').at(-1)?.sums.handled === 1);
+    await until('a handled call in queue.stats', () => statsOf(site(), 'sales').at(-1)?.sums.handled === 1);
 
     const second = await caller.invite('510');
     (await agent.incoming()).ring();
@@ -99,7 +102,7 @@ describe('wallboard', () => {
     await second.hangup();
     await until(
       'an abandoned caller in queue.stats',
-      () => told(site(), 'sales').at(-1)?.sums.abandoned === 1,
+      () => statsOf(site(), 'sales').at(-1)?.sums.abandoned === 1,
     );
 
     const before = await stats(site(), 'sales');
@@ -216,7 +219,7 @@ describe('wallboard', () => {
     });
     assert.deepEqual(outcomes(settled.stats.sums), [3, 3, 1, 2, 0, 0, 0]);
     const published = await until('queue.stats with it', () => {
-      const newest = told(site(), 'sales').at(-1);
+      const newest = statsOf(site(), 'sales').at(-1);
       return newest?.sums.lost === before.lost && newest;
     });
     assert.deepEqual(outcomes(published.sums), outcomes(settled.stats.sums));

@@ -5,7 +5,7 @@ import { Problem } from '@offhook/contract/errors.ts';
 import { ApiError } from './api.ts';
 import type { Person } from './api.ts';
 import { eventsOf } from './call-steps.ts';
-import type { Told } from './call-steps.ts';
+import type { StreamEvent } from './call-steps.ts';
 import type { Site } from './site.ts';
 import { until } from './until.ts';
 
@@ -17,10 +17,10 @@ export interface AgentSteps {
   /** Waits for the agent's state, for at most `ms`. */
   readonly is: (person: Person, state: Agent['state'], ms?: number) => Promise<Agent>;
   /** Agent events of an extension after a seq. */
-  readonly told: (
+  readonly published: (
     extension: string,
     after?: number,
-  ) => (Told & { readonly data: { readonly agent: AgentSummary } })[];
+  ) => (StreamEvent & { readonly data: { readonly agent: AgentSummary } })[];
   readonly head: () => number;
 }
 
@@ -38,13 +38,13 @@ export function agentSteps(site: () => Site): AgentSteps {
   };
   const shown: AgentSteps['shown'] = async (person, extension = person.extension) =>
     OneAgentReply.parse(await read(await fetch(url(extension), { headers: headers(person) }))).agent;
-  const told: AgentSteps['told'] = (extension, after = 0) =>
+  const published: AgentSteps['published'] = (extension, after = 0) =>
     eventsOf(site()).filter(
       (e) => e.seq > after && e.type.startsWith('agent.') && e.data['extension'] === extension,
-    ) as ReturnType<AgentSteps['told']>;
+    ) as ReturnType<AgentSteps['published']>;
   return {
     shown,
-    told,
+    published,
     head: () => eventsOf(site()).at(-1)?.seq ?? 0,
     async ask(person, what, body = {}, extension = person.extension) {
       const response = await fetch(url(extension, `/${what}`), {
@@ -63,7 +63,7 @@ export function agentSteps(site: () => Site): AgentSteps {
         },
         {
           seen: () => ({
-            told: told(person.extension)
+            published: published(person.extension)
               .slice(-8)
               .map((e) => [e.type, e.data.agent.state]),
           }),

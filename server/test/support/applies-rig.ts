@@ -106,7 +106,7 @@ export async function startProcess(
     log: silent,
     up: () => true,
     draftTag: () => etags.ofDraft(objects.applied(), objects.draft()),
-    publish: (told) => void events.push(...told),
+    publish: (published) => void events.push(...published),
     async hold() {
       holds += 1;
       return () => void (holds -= 1);

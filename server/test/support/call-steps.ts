@@ -44,21 +44,21 @@ export async function recordingsOf(site: Site, person: Person, call: string): Pr
   return RecordingsReply.parse(await response.json()).recordings;
 }
 
-export type Told = Envelope & { readonly data: Readonly<Record<string, unknown>> };
+export type StreamEvent = Envelope & { readonly data: Readonly<Record<string, unknown>> };
 /** Every event of the journal of these types, oldest first. */
-export function eventsOf(site: Site, ...types: string[]): Told[] {
+export function eventsOf(site: Site, ...types: string[]): StreamEvent[] {
   const db = new DatabaseSync(path.join(site.dataDir, 'journal.db'), { readOnly: true });
   try {
     const rows = db.prepare('select json from journal order by seq').all() as { json: string }[];
     return rows
-      .map((row) => Envelope.parse(JSON.parse(row.json)) as Told)
+      .map((row) => Envelope.parse(JSON.parse(row.json)) as StreamEvent)
       .filter((event) => types.length === 0 || types.includes(event.type));
   } finally {
     db.close();
   }
 }
 /** The first event of this type caused by the operation. */
-export const doneBy = (site: Site, operation: CallOperation, type: string): Promise<Told> =>
+export const doneBy = (site: Site, operation: CallOperation, type: string): Promise<StreamEvent> =>
   until(
     `${type} caused by ${operation.action} ${operation.id}`,
     () => eventsOf(site, type).find((e) => e.caused_by === operation.id),

@@ -24,7 +24,7 @@ export interface Story {
   readonly ends: 'caller' | 'other';
 }
 /** Expected result. */
-export interface Told {
+export interface StoryFacts {
   readonly records: readonly KnownRecord[];
   readonly outcomes: ConversationRecord['visits'][number]['outcome'][];
   readonly transfers: string[];
@@ -70,7 +70,7 @@ export const stories: fc.Arbitrary<Story> = fc.record({
 
 interface Scene {
   readonly s: CallStream;
-  readonly told: Told;
+  readonly facts: StoryFacts;
   readonly caller: StreamChannel;
   /** The peer of the caller, and their bridge. */
   other: StreamChannel | null;
@@ -89,10 +89,10 @@ const CAUSE: Readonly<Record<Ring, number>> = {
 const id = (c: StreamChannel) => channelId(nodeId('ast1'), c.id);
 
 /** `jump` sets the clock during the call. */
-export function played(story: Story, jump: Parameters<typeof createCallStream>[0] = null): Told {
+export function played(story: Story, jump: Parameters<typeof createCallStream>[0] = null): StoryFacts {
   const s = createCallStream(jump);
   const who = story.outside ? { trunk: 'north', number: '+4930123' } : { extension: '1001' };
-  const told: Told = {
+  const facts: StoryFacts = {
     records: s.records,
     outcomes: [],
     transfers: [],
@@ -101,7 +101,7 @@ export function played(story: Story, jump: Parameters<typeof createCallStream>[0
     talked: false,
   };
   const caller = s.channel({ ...who, dialled: story.begin.to === 'queue' ? '500' : '1002' });
-  const scene: Scene = { s, told, caller, other: null, bridge: '', people: 1001 };
+  const scene: Scene = { s, facts, caller, other: null, bridge: '', people: 1001 };
   const { begin } = story;
   if (begin.to === 'queue') {
     s.answer(caller);
@@ -111,7 +111,7 @@ export function played(story: Story, jump: Parameters<typeof createCallStream>[0
   if (scene.other !== null) parts(scene, story.ends === 'caller' ? caller : scene.other);
   if (!caller.ended) s.hangUp(caller, 16, caller);
   s.close(caller);
-  return told;
+  return facts;
 }
 const somebody = (scene: Scene): string => String((scene.people += 1));
 
@@ -122,7 +122,7 @@ function joins(scene: Scene, other: StreamChannel): void {
   s.enter(other, scene.bridge);
   s.enter(caller, scene.bridge);
   s.wait(300);
-  scene.told.talked = true;
+  scene.facts.talked = true;
 }
 function parts({ s, caller, other, bridge }: Scene, by: StreamChannel): void {
   s.exit(caller, bridge);
@@ -156,7 +156,7 @@ function rings(
     s.say(first, 'pickup', { other: id(taker) });
     s.answer(caller);
     for (const c of rung) s.hangUp(c, 26);
-    scene.told.transfers.push('pickup completed');
+    scene.facts.transfers.push('pickup completed');
     taker.call = caller.call;
     joins(scene, taker);
     return;
@@ -173,7 +173,7 @@ function waits(
   scene: Scene,
   { rounds: vain, ms: after, wait: how }: { rounds: number; ms: number; wait: Wait },
 ): void {
-  const { s, caller, told } = scene;
+  const { s, caller, facts } = scene;
   s.start(caller, 'queue', 'support,C', 'support');
   const offer = () => {
     const extension = somebody(scene);
@@ -215,8 +215,8 @@ function waits(
     s.hangUp(last.near, 16);
     s.wait(300);
     scene.other = last.phone;
-    told.talked = true;
-    told.outcomes.push('answered');
+    facts.talked = true;
+    facts.outcomes.push('answered');
     return;
   }
   takeBack(last);
@@ -226,11 +226,11 @@ function waits(
     s.wait(2500);
     s.hangUp(caller, 16);
   } else s.hangUp(caller, 0, caller);
-  told.outcomes.push(how === 'timeout' ? 'timeout' : 'abandoned');
+  facts.outcomes.push(how === 'timeout' ? 'timeout' : 'abandoned');
 }
 
 function act(scene: Scene, one: Step): void {
-  const { s, told, caller } = scene;
+  const { s, facts, caller } = scene;
   const other = scene.other!;
   switch (one.do) {
     case 'talk':
@@ -241,7 +241,7 @@ function act(scene: Scene, one: Step): void {
       s.say(held, 'music_start');
       s.wait(one.ms);
       s.say(held, 'music_end');
-      told.hold_ms += 2 * one.ms;
+      facts.hold_ms += 2 * one.ms;
       return s.wait(500);
     }
     case 'park':
@@ -253,7 +253,7 @@ function act(scene: Scene, one: Step): void {
       const target = one.do === 'blind' ? '1099' : '500';
       s.say(other, 'blind_transfer', { other: id(caller), target });
       leaves(scene);
-      told.transfers.push(`blind ${one.do === 'blind' ? BLIND[one.ring] : BLIND_QUEUE[one.wait]}`);
+      facts.transfers.push(`blind ${one.do === 'blind' ? BLIND[one.ring] : BLIND_QUEUE[one.wait]}`);
       if (one.do === 'blind') rings(scene, { devices: 1, ms: one.ms, ring: one.ring });
       else waits(scene, one);
     }
@@ -283,7 +283,7 @@ function leaves(scene: Scene): void {
   scene.other = null;
 }
 function parks(scene: Scene, { ms: after, taken }: { ms: number; taken: boolean }): void {
-  const { s, caller, told } = scene;
+  const { s, caller, facts } = scene;
   s.wait(500);
   s.say(scene.other!, 'blind_transfer', { other: id(caller), target: '700' });
   leaves(scene);
@@ -291,12 +291,12 @@ function parks(scene: Scene, { ms: after, taken }: { ms: number; taken: boolean 
   const lot = s.bridge();
   s.enter(caller, lot, true);
   s.wait(after);
-  told.park_ms += after;
+  facts.park_ms += after;
   if (!taken) {
     s.say(caller, 'park_end');
     s.exit(caller, lot);
     s.hangUp(caller, 16, caller);
-    told.transfers.push('park abandoned');
+    facts.transfers.push('park abandoned');
     return;
   }
   const taker = s.channel({ extension: somebody(scene), dialled: '701' });
@@ -305,12 +305,12 @@ function parks(scene: Scene, { ms: after, taken }: { ms: number; taken: boolean 
   s.say(caller, 'park_end', { other_name: taker.name });
   s.exit(caller, lot);
   taker.call = caller.call;
-  told.transfers.push('park completed');
+  facts.transfers.push('park completed');
   joins(scene, taker);
 }
 /** The other leg holds the caller, talks to a third on a second channel and connects the two. */
 function consults(scene: Scene, after: number): void {
-  const { s, caller, told, bridge } = scene;
+  const { s, caller, facts, bridge } = scene;
   const other = scene.other!;
   if (other.extension === null) return;
   s.wait(500);
@@ -326,7 +326,7 @@ function consults(scene: Scene, after: number): void {
   s.enter(third, between);
   s.enter(second, between);
   s.wait(after);
-  told.hold_ms += 2 * (after + 700);
+  facts.hold_ms += 2 * (after + 700);
   s.say(caller, 'music_end');
   s.exit(caller, bridge);
   s.exit(second, between);
@@ -340,5 +340,5 @@ function consults(scene: Scene, after: number): void {
   third.call = caller.call;
   scene.other = third;
   scene.bridge = between;
-  told.transfers.push('attended completed');
+  facts.transfers.push('attended completed');
 }

@@ -56,7 +56,7 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
   const clock = createVirtualClock();
   const model = createModel();
   const live = createLiveView(model.view);
-  const told: DomainEvent[] = [];
+  const published: DomainEvent[] = [];
   const inputs: ModelInput[] = [];
   const asked: Asked[] = [];
   const trail: AuditEntry[] = [];
@@ -67,7 +67,7 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
   const scene = new Scene({ model, site: site(['1001', '1002', '1003', '1004', '1005', '1006']) });
   const hear = (events: readonly DomainEvent[]): void => {
     for (const event of events) {
-      told.push(event);
+      published.push(event);
       calls?.onDomainEvent(event);
     }
   };
@@ -117,7 +117,7 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
         hear(model.step({ ...input, at: Math.max(input.at, scene.at) }));
         live.changed();
       },
-      publish: (events) => void told.push(...events),
+      publish: (events) => void published.push(...events),
       ...(options.confirm_ms === undefined ? {} : { confirm_ms: options.confirm_ms }),
     });
   calls = await open();
@@ -181,7 +181,7 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
   const cut = (): void =>
     void scene.send({ type: 'engine.link', node, up: false, reason: 'cut', boot_id: 'boot-1' });
   const outcomes = () =>
-    told.flatMap((e) =>
+    published.flatMap((e) =>
       e.type === 'operation.completed' ? [[e.data.action, e.data.state, e.data.code]] : [],
     );
   return {
@@ -203,7 +203,7 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
     ruled,
     scene,
     talk,
-    told,
+    published,
     trail,
   };
 }

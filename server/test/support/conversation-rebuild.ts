@@ -67,7 +67,7 @@ export function rebuild(site: Site, country = ''): ReturnType<typeof run> {
  * Stops the service; checks that the live conversations equal those of `npm run rebuild` and of a site that reads all
  * records at once.
  */
-export async function assertToldAnew(site: Site, country = ''): Promise<void> {
+export async function assertRebuilt(site: Site, country = ''): Promise<void> {
   await site.stop();
   const read = async (): Promise<ReadonlyMap<string, object>> => {
     const store = await site.place.open();

@@ -64,27 +64,30 @@ export const conversationsOf = async (site: Site, who: string): Listed => {
 export const conversation = async (site: Site, id: string): Promise<Conversation> =>
   (await read(site, `/api/v1/conversations/${encodeURIComponent(id)}`, One)).conversation;
 
-const Told = z.object({ type: z.string(), data: ConversationEvent });
-type Told = z.infer<typeof Told>;
+const StreamEvent = z.object({ type: z.string(), data: ConversationEvent });
+type StreamEvent = z.infer<typeof StreamEvent>;
 /** Events of conversations from the stream, or from the journal if the stream ended with the service. */
-const eventsIn = (site: Site, stream: SseClient): readonly Told[] =>
+const eventsIn = (site: Site, stream: SseClient): readonly StreamEvent[] =>
   stream.ended
     ? eventsOf(site, 'conversation.opened', 'conversation.updated', 'conversation.finalised').map((e) =>
-        Told.parse(e),
+        StreamEvent.parse(e),
       )
     : stream.messages
         .filter((m) => m.data.includes('"conversation.'))
-        .map((m) => Told.parse(JSON.parse(m.data)));
+        .map((m) => StreamEvent.parse(JSON.parse(m.data)));
 /** Opened once if it lasted long enough, finalised once, and the last event equals the REST reply. */
-async function checkEvents(events: () => readonly Told[], summary: ConversationSummary): Promise<void> {
-  const told = () =>
+async function checkEvents(
+  events: () => readonly StreamEvent[],
+  summary: ConversationSummary,
+): Promise<void> {
+  const recorded = () =>
     events().filter((e) => [summary.id, ...summary.merged_from].includes(e.data.conversation.id));
   await until(
     `conversation.finalised of ${summary.id}`,
-    () => told().some((e) => e.type === 'conversation.finalised'),
-    { seen: () => told().map((e) => [e.type, e.data.conversation.id]) },
+    () => recorded().some((e) => e.type === 'conversation.finalised'),
+    { seen: () => recorded().map((e) => [e.type, e.data.conversation.id]) },
   );
-  const own = told().filter((e) => e.data.conversation.id === summary.id);
+  const own = recorded().filter((e) => e.data.conversation.id === summary.id);
   const types = own.map((e) => e.type.slice('conversation.'.length));
   assert.match(types.join(' '), /^(opened (updated )*)?finalised$/, `events of ${summary.id}`);
   const last = own.at(-1)!.data;
@@ -193,14 +196,14 @@ export function useStage(company: Company, options: SiteOptions = {}): Stage {
       for (const [i, list] of found.entries())
         assert.equal(list.length, 1, `conversations of ${known[i]}: ${list.map((c) => c.id).join(' ')}`);
       const [summary] = found[0]!;
-      const told = await conversation(site(), summary!.id);
-      assertConversation(expected, told);
-      checkInvariants(told);
+      const recorded = await conversation(site(), summary!.id);
+      assertConversation(expected, recorded);
+      checkInvariants(recorded);
       await checkEvents(() => eventsIn(site(), stream), summary!);
       const admin = await site().person('1001');
       for (const extension of everybody)
-        checkRow(told, extension, (await admin.history(`?extension=${extension}`)).calls);
-      return told;
+        checkRow(recorded, extension, (await admin.history(`?extension=${extension}`)).calls);
+      return recorded;
     },
   };
 }

@@ -128,8 +128,8 @@ export async function conversationsRig(
             .onConflict((c) => c.column('call').doUpdateSet({ root: row.root }))
             .execute();
         }
-        const told = records.map((record) => ({ root: record.id, record, over: record.complete }));
-        await writeConversations(db, told, merged);
+        const stored = records.map((record) => ({ root: record.id, record, over: record.complete }));
+        await writeConversations(db, stored, merged);
       }),
     async get(path, who = 'admin') {
       const reply = await host.app.inject({ url: path, headers: headers(who) });

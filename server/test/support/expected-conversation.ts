@@ -146,7 +146,7 @@ const party = (p: ExpectedParty): string => {
   if (typeof p === 'string') return `${p} ${p} - "Person ${p}" -`;
   return `- ${p.number} ${p.e164 ?? '-'} "${p.name ?? ''}" ${p.trunk}`;
 };
-const toldParty = (p: Conversation['parties'][number]): string =>
+const partyText = (p: Conversation['parties'][number]): string =>
   `${p.extension ?? '-'} ${p.number} ${p.number_e164 ?? '-'} "${p.name}" ${p.trunk ?? '-'}`;
 const sumOf = (stretches: readonly Stretch[], state: string): number =>
   stretches.reduce((sum, s) => (s.what.split(' ')[0] === state ? sum + s.seconds : sum), 0);
@@ -258,7 +258,7 @@ function namesOf(e: ExpectedConversation, c: Conversation): ReadonlyMap<string, 
   return names;
 }
 
-export function toldFacts(e: ExpectedConversation, c: Conversation): Facts {
+export function recordedFacts(e: ExpectedConversation, c: Conversation): Facts {
   const facts: Facts = new Map();
   const names = namesOf(e, c);
   const name = (id: string | null): string => nameOf(names, id);
@@ -272,8 +272,8 @@ export function toldFacts(e: ExpectedConversation, c: Conversation): Facts {
   facts.set('answered', c.answered_at === null ? 'never' : since(c.answered_at));
   facts.set('duration', c.duration);
   facts.set('billable', c.billable);
-  facts.set('caller', c.caller ? toldParty(c.caller) : '-');
-  facts.set('parties', c.parties.map(toldParty).sort().join(' | '));
+  facts.set('caller', c.caller ? partyText(c.caller) : '-');
+  facts.set('parties', c.parties.map(partyText).sort().join(' | '));
   facts.set('extensions', c.extensions.join(' '));
   facts.set('queues', c.queues.join(' '));
   facts.set('agents', c.agents.join(' '));
@@ -286,7 +286,7 @@ export function toldFacts(e: ExpectedConversation, c: Conversation): Facts {
   );
   for (const leg of c.legs) {
     const at = `leg ${name(leg.leg_id)}`;
-    facts.set(at, `${toldParty(leg.participant)} ${leg.role} dialled ${leg.dialled}`);
+    facts.set(at, `${partyText(leg.participant)} ${leg.role} dialled ${leg.dialled}`);
     facts.set(`${at} outcome`, `${leg.disposition} cause ${leg.cause} ended by ${leg.ended_by}`);
     facts.set(`${at} starts`, since(leg.started_at));
     facts.set(`${at} answered`, leg.answered_at === null ? 'never' : since(leg.answered_at));
@@ -334,11 +334,11 @@ export function toldFacts(e: ExpectedConversation, c: Conversation): Facts {
 
 /** Every difference, one line each; empty if the record matches. */
 export function differences(e: ExpectedConversation, c: Conversation): readonly string[] {
-  const [wanted, told] = [expectedFacts(e), toldFacts(e, c)];
+  const [wanted, recorded] = [expectedFacts(e), recordedFacts(e, c)];
   const shown = (value: string | number | undefined): string =>
     typeof value === 'number' ? `${value.toFixed(2)} s` : (value ?? 'nothing');
-  return [...new Set([...wanted.keys(), ...told.keys()])].flatMap((key) => {
-    const [a, b] = [wanted.get(key), told.get(key)];
+  return [...new Set([...wanted.keys(), ...recorded.keys()])].flatMap((key) => {
+    const [a, b] = [wanted.get(key), recorded.get(key)];
     const most = SUMMED.has(key) ? SUM_TOLERANCE_S : TOLERANCE_S;
     const same = typeof a === 'number' && typeof b === 'number' ? Math.abs(a - b) <= most : a === b;
     return same ? [] : [`${key}: told ${shown(b)}, the phones say ${shown(a)}`];

@@ -58,7 +58,7 @@ export interface FakePbx {
   /** Every command so far. */
   readonly sent: Sent[];
   /** Every domain event so far, as in the journal. */
-  readonly told: DomainEvent[];
+  readonly published: DomainEvent[];
   readonly sentFeatures: SentFeatures[];
   /** The engine's stored features by extension; a phone changes them with `keeps`. */
   readonly kept: Map<string, ExtensionFeatures>;
@@ -133,7 +133,7 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
   const sentFeatures: SentFeatures[] = [];
   const kept = new Map<string, ExtensionFeatures>();
   let decideFeatures: () => Behaviour | 'half' = () => 'ok';
-  const told: DomainEvent[] = [];
+  const published: DomainEvent[] = [];
   const waiters = new Set<() => void>();
   let model = createModel();
   let decide: Decide = () => 'ok';
@@ -148,7 +148,7 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
 
   const interfaceOf = (extension: string): string => `Local/${extension}@queue-agent`;
   const deliver = (events: readonly DomainEvent[]): void => {
-    told.push(...events);
+    published.push(...events);
     for (const wake of waiters) wake();
     for (const event of events) {
       if (held) held.push(event);
@@ -520,7 +520,7 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
     scriptFeatures(next) {
       decideFeatures = next;
     },
-    told,
+    published,
     script(next) {
       decide = next;
     },
@@ -592,7 +592,7 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
     },
     serviceRestarts() {
       model = createModel();
-      model.restore(null, told);
+      model.restore(null, published);
       model.step(siteOf(queueNames, clock.now()));
     },
     get boot() {

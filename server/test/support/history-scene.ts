@@ -86,7 +86,7 @@ export function dying(
   return { store: failing, died: () => left <= 0, step };
 }
 
-export interface ToldConversation {
+export interface StoredConversation {
   readonly root: string;
   readonly state: string;
   readonly revision: number;
@@ -109,7 +109,7 @@ export interface HistoryScene extends AsyncDisposable {
   /** Every row without its id. */
   rows(): Promise<readonly object[]>;
   /** Every conversation with its keys, without its positions in the feed. */
-  conversations(): Promise<readonly ToldConversation[]>;
+  conversations(): Promise<readonly StoredConversation[]>;
   /** Deletes all data. */
   clear(): Promise<void>;
 }

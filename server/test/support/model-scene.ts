@@ -90,7 +90,7 @@ export const site = (extensions: readonly string[] = ['1001', '1002', '1003', '1
 /** A model and a clock that advances one second with every event by default. */
 export class Scene {
   readonly model: LiveModel;
-  readonly told: DomainEvent[] = [];
+  readonly published: DomainEvent[] = [];
   at = T0;
   readonly #made = new Map<string, EngineChannel>();
   constructor(options: { model?: LiveModel; empty?: boolean; site?: SiteEvent } = {}) {
@@ -99,7 +99,7 @@ export class Scene {
     if (options.empty === true) return;
     this.send({ type: 'engine.link', node, up: true, reason: '', boot_id: 'boot-1' });
     this.send({ type: 'engine.snapshot', why: 'connect', snapshot: snapshot() });
-    this.told.length = 0;
+    this.published.length = 0;
   }
   get view(): LiveModel['view'] {
     return this.model.view;
@@ -108,14 +108,14 @@ export class Scene {
   send(body: Body, at = (this.at += 1000)): readonly DomainEvent[] {
     this.at = at;
     const out = this.model.step({ ...body, at } as EngineEvent);
-    this.told.push(...out);
+    this.published.push(...out);
     return out;
   }
   /** A decision of the service about one agent. */
   decide(input: Decision, at = (this.at += 1000)): readonly DomainEvent[] {
     this.at = at;
     const out = this.model.step({ ...input, at } as AgentInput);
-    this.told.push(...out);
+    this.published.push(...out);
     return out;
   }
   created(id: string, more: Parameters<typeof channel>[1] = {}): readonly DomainEvent[] {

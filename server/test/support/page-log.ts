@@ -27,12 +27,12 @@ function watch(page: Page): void {
     add(`${request.method()} ${request.url()} failed: ${request.failure()?.errorText ?? ''}`),
   );
   page.on('websocket', (socket) => {
-    const told = (way: string) => (frame: { payload: string | Buffer }) => {
+    const logger = (way: string) => (frame: { payload: string | Buffer }) => {
       const text = String(frame.payload);
       if (!IDLE.test(text)) add(`${way} ${text}`);
     };
-    socket.on('framesent', told('sent'));
-    socket.on('framereceived', told('received'));
+    socket.on('framesent', logger('sent'));
+    socket.on('framereceived', logger('received'));
     socket.on('close', () => add(`${socket.url()} closed`));
   });
   page.on('console', (message) => add(`console ${message.type()}: ${message.text()}`));

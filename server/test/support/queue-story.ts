@@ -27,7 +27,7 @@ const bare = (data: object) => data as never;
 const callRef = (call: string) => ({ call_id: call, direction: 'in' as const, extensions: [] });
 
 /** Domain events of a queue's day, abbreviated; the queue defaults to `support`. */
-export const told = {
+export const emitted = {
   joined: (ms: number, call: string, queue = 'support'): DomainEvent => ({
     type: 'queue.caller_joined',
     ...queueEvent(queue, ms),

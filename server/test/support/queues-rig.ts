@@ -51,7 +51,7 @@ export async function queuesRig(t: TestContext, options: QueuesRigOptions = {}) 
   const clock = createVirtualClock();
   const model = createModel();
   const live = createLiveView(model.view);
-  const told: DomainEvent[] = [];
+  const published: DomainEvent[] = [];
   const inputs: ModelInput[] = [];
   const asked: Asked[] = [];
   const trail: AuditEntry[] = [];
@@ -60,7 +60,7 @@ export async function queuesRig(t: TestContext, options: QueuesRigOptions = {}) 
   const send = scene.send.bind(scene);
   scene.send = (body, at) => {
     const out = send(body, at);
-    told.push(...out);
+    published.push(...out);
     live.changed();
     return out;
   };
@@ -97,7 +97,7 @@ export async function queuesRig(t: TestContext, options: QueuesRigOptions = {}) 
     log: silent,
     tell(input) {
       inputs.push(input);
-      told.push(...model.step(input));
+      published.push(...model.step(input));
       live.changed();
     },
     ...(options.confirm_ms === undefined ? {} : { confirm_ms: options.confirm_ms }),
@@ -181,7 +181,7 @@ export async function queuesRig(t: TestContext, options: QueuesRigOptions = {}) 
     request,
     scene,
     shows,
-    told,
+    published,
     trail,
     waits,
   };

@@ -55,7 +55,7 @@ export async function recordingsRig(t: TestContext, options: RecordingsRigOption
   await mkdir(folder);
   const trail: AuditEntry[] = [];
   const touched: string[] = [];
-  const told: ModelInput[] = [];
+  const inputs: ModelInput[] = [];
   const legs = new Map<string, LiveLeg>();
   const conversations = new Map<string, KnownConversation>();
   const audit = { fails: false };
@@ -79,7 +79,7 @@ export async function recordingsRig(t: TestContext, options: RecordingsRigOption
       } as unknown as LiveView,
       clock,
       log: silent,
-      tell: (input) => void told.push(input),
+      tell: (input) => void inputs.push(input),
       folder,
       days: options.days ?? 0,
       own: options.own ?? true,
@@ -202,7 +202,7 @@ export async function recordingsRig(t: TestContext, options: RecordingsRigOption
     },
     stopped,
     stored,
-    told,
+    inputs,
     touched,
     trail,
     wav,

@@ -349,10 +349,13 @@ function check(
     assert.deepEqual(one.seqs, heard(rows, one), `${one.names.join(' ')}: each event once, in order`);
   }
   for (const [extension, turns] of confirmed) {
-    const told = events.filter(
+    const published = events.filter(
       ({ type, subject }) =>
         subject === `agents/${extension}` && (type === 'agent.ready' || type === 'agent.not_ready'),
     );
-    assert.ok(told.length >= turns, `${extension}: ${turns} confirmed changes, ${told.length} events`);
+    assert.ok(
+      published.length >= turns,
+      `${extension}: ${turns} confirmed changes, ${published.length} events`,
+    );
   }
 }

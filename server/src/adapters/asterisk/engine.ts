@@ -65,11 +65,11 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
   let consumed = false;
 
   const flow = new FactFlow({ clock, log, most: options.buffer ?? BUFFER, overflowed: () => link.want() });
-  const toldFeatures = (extension: string, features: ExtensionFeatures): void =>
+  const reportFeatures = (extension: string, features: ExtensionFeatures): void =>
     flow.receive({ at: clock.now(), type: 'extension.features', extension, features });
   const changed = featureReader({
     ami: () => link.actions,
-    told: toldFeatures,
+    report: reportFeatures,
     failed: () => link.want(),
   });
   const system = (event: SystemEvent): void => {
@@ -129,7 +129,7 @@ export const createAsteriskEngine = (options: AsteriskEngineOptions): AsteriskEn
     ...phoneActions(requireActions, (fact) => flow.receive({ at: clock.now(), ...fact })),
     ...switchActions(requireActions, (fact) => flow.receive({ at: clock.now(), ...fact })),
     ...callActions(requireActions),
-    ...featureActions(requireActions, toldFeatures),
+    ...featureActions(requireActions, reportFeatures),
     ...storeActions(requireActions, (work) => link.aside(work)),
     ...callerActions(requireActions, (id: ChannelId) => flow.known.channel(id)?.name),
     memberOf,

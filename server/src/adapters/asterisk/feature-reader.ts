@@ -9,13 +9,13 @@ const MOST = 200;
 export interface FeatureReaderDeps {
   /** Null while there is no connection. */
   readonly ami: () => AmiConnection | null;
-  readonly told: (extension: string, features: ExtensionFeatures) => void;
+  readonly report: (extension: string, features: ExtensionFeatures) => void;
   /** Called where one could not be read, so that a snapshot follows. */
   readonly failed: () => void;
 }
 
 /** Reads the stored settings of one extension after the other; repeated requests for a waiting extension are read once. */
-export function featureReader({ ami, told, failed }: FeatureReaderDeps): { read(extension: string): void } {
+export function featureReader({ ami, report, failed }: FeatureReaderDeps): { read(extension: string): void } {
   const waiting = new Set<string>();
   let running = false;
   const run = async (): Promise<void> => {
@@ -26,7 +26,7 @@ export function featureReader({ ami, told, failed }: FeatureReaderDeps): { read(
       if (actions === null) continue;
       try {
         const found = await readFeatures(actions, extension);
-        told(extension, found.get(extension) ?? FEATURES_OFF);
+        report(extension, found.get(extension) ?? FEATURES_OFF);
       } catch {
         failed();
       }

@@ -89,9 +89,9 @@ export function watchEngine(options: EngineWatchOptions): EngineWatch {
     // The link reports its own loss, so only a change between two results of a check is logged.
     if (signal.aborted || finding === DOWN) return;
     if (before?.ok === finding.ok || ((before === undefined || before === DOWN) && finding.ok)) return;
-    const told = { check: what, detail: finding.detail };
-    if (finding.ok) log.info(told, 'a check of the engine holds again');
-    else log.error(told, 'a check of the engine fails');
+    const context = { check: what, detail: finding.detail };
+    if (finding.ok) log.info(context, 'a check of the engine holds again');
+    else log.error(context, 'a check of the engine fails');
   };
   const failed = (error: unknown): Finding => ({ ok: false, detail: messageOf(error) });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { directoryFixture } from '../../../test/support/directory-fixture.ts';
-import { recordTold } from '../../../test/support/record-told.ts';
+import { recordLines } from '../../../test/support/record-lines.ts';
 import { recordedCall } from '../../../test/support/recorded-calls.ts';
 import { buildRecord } from '../../features/history/record/build.ts';
 import { withDirectory } from '../../features/history/record/records.ts';
@@ -138,10 +138,10 @@ const STORIES: Readonly<Record<string, Play>> = {
     world.hangUpBy('1001');
   },
 };
-const told = (records: readonly KnownRecord[]): readonly string[] => {
+const linesOf = (records: readonly KnownRecord[]): readonly string[] => {
   const record = buildRecord(records, { e164: () => null });
   assert.ok(record);
-  return recordTold(record);
+  return recordLines(record);
 };
 /** The order in which a queue rings several agents at once is the engine's own, not the story's. */
 const sorted = (lines: readonly string[]): readonly string[] =>
@@ -170,7 +170,7 @@ for (const [name, play] of Object.entries(STORIES))
     await play(world, (ms) => clock.advance(ms));
     await clock.advance(10);
     const own = records.map((record) => withDirectory(record, directory));
-    assert.deepEqual(sorted(told(own)), sorted(told(recordedCall(name))));
+    assert.deepEqual(sorted(linesOf(own)), sorted(linesOf(recordedCall(name))));
     world.close();
   });
 

@@ -73,7 +73,7 @@ function gapBetween(left: Commit, sealed: Commit): StoreGap | null {
     to: Math.max(from, sealed.at),
     writes,
     found: Date.now(),
-    told: false,
+    reported: false,
   };
 }
 const gapOf = (row: Readonly<Record<string, unknown>>): StoreGap => ({
@@ -82,5 +82,5 @@ const gapOf = (row: Readonly<Record<string, unknown>>): StoreGap => ({
   to: Number(row['to_ms']),
   writes: Number(row['writes']),
   found: Number(row['found_ms']),
-  told: row['told'] === 1,
+  reported: row['told'] === 1,
 });

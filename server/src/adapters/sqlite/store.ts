@@ -19,7 +19,7 @@ export interface SqliteStore extends Store {
   /** Commits this store has lost, oldest first. */
   readonly gaps: readonly StoreGap[];
   /** Marks the gaps up to this one as reported: their events are in the journal. */
-  gapTold(id: number): Promise<void>;
+  gapReported(id: number): Promise<void>;
 }
 
 /**
@@ -71,7 +71,7 @@ export async function openSqliteStore(
     freeBytes: () => freeBytes(path.dirname(file)),
     forget: () => driver.forget(),
     gaps: commits.gaps,
-    async gapTold(id) {
+    async gapReported(id) {
       await sql`update offhook_gaps set told = 1 where id <= ${id}`.execute(db);
     },
     close: () => (closing ??= db.destroy()),

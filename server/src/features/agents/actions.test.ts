@@ -236,9 +236,9 @@ for (const oneTransaction of [false, true]) {
 test('agents - ready in several queues at once: each event carries the agent as the whole action leaves it', async (t) => {
   const { pbx, act, fails } = await agentsRig(t);
   const readiness = async (work: () => Promise<unknown>) => {
-    const from = pbx.told.length;
+    const from = pbx.published.length;
     await work();
-    return pbx.told
+    return pbx.published
       .slice(from)
       .flatMap((e) =>
         e.type === 'agent.ready' || e.type === 'agent.not_ready'

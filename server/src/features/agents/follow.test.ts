@@ -24,7 +24,7 @@ async function inWrapUp(rig: AgentsRig): Promise<void> {
   assert.equal(shown(rig).state, 'wrap_up');
 }
 const types = (rig: AgentsRig, from = 0): string[] =>
-  rig.pbx.told
+  rig.pbx.published
     .slice(from)
     .filter((e) => e.type.startsWith('agent.'))
     .map((e) => e.type.slice(6));
@@ -32,7 +32,7 @@ const types = (rig: AgentsRig, from = 0): string[] =>
 test('agents follow - after a call the agent is held back in every queue, and let go at the deadline', async (t) => {
   const rig = await ready(t);
   const talk = await call(rig);
-  const from = rig.pbx.told.length;
+  const from = rig.pbx.published.length;
   talk.release();
   const released = rig.clock.now();
   await rig.clock.advance(0);
@@ -163,7 +163,7 @@ for (const kill of [true, false]) {
     const rig = await ready(t);
     await inWrapUp(rig);
     const { deadline } = shown(rig);
-    const from = rig.pbx.told.length;
+    const from = rig.pbx.published.length;
     await (kill ? rig.killService : rig.restartService)();
     await rig.clock.advance(2_000);
     assert.deepEqual(rig.pbx.shows('support'), [kill ? '1003 wrapup' : '1003 ready']);
@@ -316,7 +316,7 @@ test('agents follow - too many unanswered offers in a row take the agent out, vi
   (await call(rig, 'sales')).release();
   await miss();
   assert.equal(shown(rig).state, 'available', 'one was answered in between');
-  const from = rig.pbx.told.length;
+  const from = rig.pbx.published.length;
   await miss();
   assert.deepEqual([shown(rig).state, shown(rig).not_responding], ['not_responding', true]);
   assert.deepEqual(both(rig), [['1003 no_answer'], ['1003 no_answer']]);
@@ -337,7 +337,7 @@ test('agents follow - whoever refuses an offer was there: that is not counted', 
   const rig = await ready(t, { noAnswerLimit: 1 });
   rig.pbx.offer('sales', '1003').refuse();
   await rig.clock.advance(0);
-  assert.ok(rig.pbx.told.some((e) => e.type === 'offer.rejected'));
+  assert.ok(rig.pbx.published.some((e) => e.type === 'offer.rejected'));
   assert.equal(shown(rig).state, 'available');
 });
 

@@ -215,11 +215,11 @@ test('agents api - a person that is no agent cannot become a member; an agent ou
 test('agents api - events of a change carry its id, which the audit trail names; others carry none', async (t) => {
   const { as, pbx, trail } = await rig(t);
   const led = async (path: string, body: object = {}) => {
-    const before = pbx.told.length;
+    const before = pbx.published.length;
     const reply = await as('agent')('POST', `agents/1003/${path}`, body);
     assert.equal(reply.statusCode, 200, reply.body);
     const { operation_id } = trail.at(-1)?.detail ?? {};
-    const events = pbx.told.slice(before).filter(({ type }) => type.startsWith('agent.'));
+    const events = pbx.published.slice(before).filter(({ type }) => type.startsWith('agent.'));
     return { operation_id, of: events.map(({ type, caused_by }) => [type, caused_by === operation_id]) };
   };
   const login = await led('login');
@@ -237,5 +237,5 @@ test('agents api - events of a change carry its id, which the audit trail names;
   assert.deepEqual((await led('unpause', { queue: 'support' })).of, [['agent.ready', true]]);
   assert.deepEqual((await led('logout')).of, twice('agent.logged_out'));
   pbx.member('support', '1003');
-  assert.equal(pbx.told.at(-1)?.caused_by, undefined);
+  assert.equal(pbx.published.at(-1)?.caused_by, undefined);
 });

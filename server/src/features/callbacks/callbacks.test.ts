@@ -123,8 +123,8 @@ test('callbacks - one person calls back: taken for all who have the number, unti
     'callback.taken',
     'callback.taken',
   ]);
-  const told = events.filter(({ type }) => type === 'callback.changed').map(({ data }) => data);
-  assert.ok(told.some((data) => 'extension' in data && data.extension === '1005'));
+  const rows = events.filter(({ type }) => type === 'callback.changed').map(({ data }) => data);
+  assert.ok(rows.some((data) => 'extension' in data && data.extension === '1005'));
   assert.ok(!JSON.stringify(events).includes(ANNA.slice(1)));
 });
 
@@ -196,11 +196,11 @@ test('callbacks - a conversation that the feed lost is forgotten; old ones and t
     contact: false,
     by: null,
   });
-  const told = Array.from({ length: MAX_CALLBACKS + 5 }, (_, i) => ({
+  const rows = Array.from({ length: MAX_CALLBACKS + 5 }, (_, i) => ({
     conversation: `many:${i}`,
     calls: [{ ...one(i), at: BEGUN + i }],
   }));
-  await store.advance(await store.reader(), told);
+  await store.advance(await store.reader(), rows);
   const sight = { extensions: [], queues: ['support'], since_ms: 0 };
   assert.equal(await store.countOpen(sight), MAX_CALLBACKS);
   const [newest] = await store.page(sight, { open: true, queue: undefined }, null, 1);

@@ -47,18 +47,18 @@ test('calls - placed: identified before the request, answered once the own devic
     own_call_id: null,
   });
   assert.deepEqual(
-    rig.told.filter((e) => e.type.startsWith('call.')).map((e) => [e.type, e.caused_by]),
+    rig.published.filter((e) => e.type.startsWith('call.')).map((e) => [e.type, e.caused_by]),
     [
       ['call.started', action_id],
       ['call.ringing', action_id],
     ],
   );
-  assert.equal(rig.told.find((e) => e.type === 'call.started')?.data.dialled, '1004');
+  assert.equal(rig.published.find((e) => e.type === 'call.started')?.data.dialled, '1004');
   rig.scene.state(own, 'up');
   rig.pairEnds();
   await until('the outcome', () => rig.outcomes().length === 1);
   assert.deepEqual(rig.outcomes(), [['calls.originate', 'succeeded', null]]);
-  assert.equal(rig.told.at(-1)?.caused_by, action_id);
+  assert.equal(rig.published.at(-1)?.caused_by, action_id);
   assert.deepEqual(
     rig.trail.map((l) => [l.action, l.outcome, l.actor, l.object]),
     [['calls.originate', 'ok', 'agent', placed.pair[0]]],
@@ -234,7 +234,7 @@ test('calls - hang-up: the own leg; for a supervisor with no part in it the whol
   assert.equal((body['operation'] as unknown as { state: string }).state, 'succeeded');
   rig.scene.hangup('2');
   assert.deepEqual(
-    rig.told.filter((e) => /^call.(left|ended)$/.test(e.type)).map((e) => [e.type, e.caused_by]),
+    rig.published.filter((e) => /^call.(left|ended)$/.test(e.type)).map((e) => [e.type, e.caused_by]),
     ['call.left', 'call.ended'].map((type) => [type, rig.asked[0]!.action_id]),
   );
 
@@ -309,7 +309,7 @@ test('calls - hold and retrieve: only a talking leg, only once, not a hold by th
   held(true);
   assert.equal(await code('/retrieve'), 'wrong_call_state');
   assert.deepEqual(
-    rig.told.flatMap((e) =>
+    rig.published.flatMap((e) =>
       e.type === 'call.held' || e.type === 'call.retrieved' ? [[e.type, e.caused_by]] : [],
     ),
     [
@@ -379,7 +379,7 @@ test('calls - an attended transfer from the consult to its end, as a resource', 
   );
   assert.deepEqual([completed, await state()], [200, 'completed']);
   assert.deepEqual(
-    rig.told.filter((e) => e.caused_by === transfer.id).map((e) => e.type),
+    rig.published.filter((e) => e.caused_by === transfer.id).map((e) => e.type),
     ['call.held', 'call.ringing', 'call.joined', 'operation.completed'],
   );
   rig.scene.hangup('1');
@@ -578,9 +578,9 @@ test('calls - of two pickups of one call, one succeeds with its own operation, t
   rig.scene.hangup('second', 16);
   rig.pairEnds();
   await until('both outcomes', () => rig.outcomes().length === 2);
-  assert.equal(rig.told.find((e) => e.type === 'call.transferred')?.caused_by, won.action_id);
+  assert.equal(rig.published.find((e) => e.type === 'call.transferred')?.caused_by, won.action_id);
   assert.deepEqual(
-    rig.told.flatMap((e) => (e.type === 'operation.completed' ? [[e.caused_by, e.data.state]] : [])),
+    rig.published.flatMap((e) => (e.type === 'operation.completed' ? [[e.caused_by, e.data.state]] : [])),
     [
       [won.action_id, 'succeeded'],
       [lost.action_id, 'failed'],
@@ -597,9 +597,9 @@ test('calls - recording: one at a time begins or ends it on a leg, and it is end
       const on = verb === 'startRecording';
       if (!on && left.of === 0) refused('Could not stop')();
       left.of += on ? 1 : -1;
-      const told = () => rig.scene.send({ type: 'channel.recording', id: chan('1'), on });
-      if (on) setTimeout(told, 5);
-      else told();
+      const published = () => rig.scene.send({ type: 'channel.recording', id: chan('1'), on });
+      if (on) setTimeout(published, 5);
+      else published();
     },
   });
   const call = rig.talk();
@@ -680,7 +680,7 @@ test('calls - a recording is paused and resumed: confirmed and stored, any numbe
     ['resumed', chan('1')],
   ]);
   assert.deepEqual(
-    rig.told.flatMap((e) => (/recording_/.test(e.type) ? [e.type] : [])),
+    rig.published.flatMap((e) => (/recording_/.test(e.type) ? [e.type] : [])),
     ['call.recording_started', 'call.recording_paused', 'call.recording_resumed'],
   );
   assert.deepEqual(

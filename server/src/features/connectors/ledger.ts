@@ -162,23 +162,28 @@ export function settled(
     const more = stands.wanted === 0 || stands.wanted_change > sent.change;
     return more ? waiting({ ...stands, task: null }, now) : { ...stands, ...resting, state: 'sent' };
   }
-  const told: Entry = { ...row, status: outcome.status, words: outcome.words };
+  const answered: Entry = { ...row, status: outcome.status, words: outcome.words };
   if (outcome.kind === 'refused') {
     if (task === 'remove' && (outcome.status === 404 || outcome.status === 410))
-      return afterRemoval(told, now);
-    if (PARK_ON.has(outcome.status)) return parked(told, outcome.words);
-    return later(told, outcome.retry_after_seconds, { now, chance });
+      return afterRemoval(answered, now);
+    if (PARK_ON.has(outcome.status)) return parked(answered, outcome.words);
+    return later(answered, outcome.retry_after_seconds, { now, chance });
   }
   // The system did nothing and the whole connector waits, so no attempt of the entry is used up.
   if (outcome.kind === 'disconnected')
-    return { ...told, state: 'waiting', attempts: row.attempts - 1, next_at: now };
-  if (outcome.kind === 'unsent') return later(told, outcome.retry_after_seconds, { now, chance });
-  if (task !== 'create') return later(told, null, { now, chance });
+    return { ...answered, state: 'waiting', attempts: row.attempts - 1, next_at: now };
+  if (outcome.kind === 'unsent') return later(answered, outcome.retry_after_seconds, { now, chance });
+  if (task !== 'create') return later(answered, null, { now, chance });
   const { once, settle_seconds } = abilities;
   const settle = Math.max(settle_seconds, ENTRY_RETRY_SECONDS[0]) * 1_000;
-  if (once === 'find') return inDoubt(told, once, outcome.words, now + settle);
+  if (once === 'find') return inDoubt(answered, once, outcome.words, now + settle);
   const delay = retryDelay(ENTRY_RETRY_SECONDS, row.attempts, null, chance);
-  return inDoubt(told, delay === null ? 'ledger' : once, outcome.words, now + Math.max(settle, delay ?? 0));
+  return inDoubt(
+    answered,
+    delay === null ? 'ledger' : once,
+    outcome.words,
+    now + Math.max(settle, delay ?? 0),
+  );
 }
 const afterRemoval = (row: Entry, now: number): Entry =>
   row.wanted === 1

@@ -70,13 +70,13 @@ test('export csv - attacks are quoted and made harmless, and without the apostro
   const rows = ATTACKS.map((name, i) => rowOf(`ast1:1.${i}`, name, i));
   const bytes = await collect(csvOf([...COLUMNS], groups(rows)));
   assert.deepEqual([...bytes.subarray(0, 3)], [0xef, 0xbb, 0xbf]);
-  const [head, ...told] = parseCsv(bytes.subarray(3).toString());
+  const [head, ...readRows] = parseCsv(bytes.subarray(3).toString());
   assert.deepEqual(head, ['id', 'caller_name', 'duration']);
-  for (const [i, [id, name, duration]] of told.entries()) {
+  for (const [i, [id, name, duration]] of readRows.entries()) {
     assert.deepEqual([id, recovered(name!), duration], [`ast1:1.${i}`, ATTACKS[i], String(i)]);
     assert.doesNotMatch(name!, /^[=+\-@\t\r\n]/);
   }
-  assert.equal(told.length, ATTACKS.length);
+  assert.equal(readRows.length, ATTACKS.length);
 });
 
 test('export csv - all columns, which are not taken apart, are the same cells as each by its name', async () => {
@@ -97,9 +97,9 @@ test('export csv - any text comes back, for all columns and for some', async () 
       const rows = names.map((name) => rowOf('a', name, 1.5));
       for (const [columns, place] of [[COLUMNS, 1] as const, [EXPORT_COLUMNS, at] as const]) {
         const bytes = await collect(csvOf([...columns], groups(rows)));
-        const [, ...told] = parseCsv(bytes.subarray(3).toString());
+        const [, ...readRows] = parseCsv(bytes.subarray(3).toString());
         assert.deepEqual(
-          told.map((row) => recovered(row[place]!)),
+          readRows.map((row) => recovered(row[place]!)),
           names,
         );
       }
@@ -112,16 +112,16 @@ test('export xlsx - attacks are plain texts and never formulas; a cell holds no 
   const rows = names.map((name, i) => rowOf(`ast1:1.${i}`, name, i + 0.5));
   const bytes = await collect(xlsxOf([...COLUMNS], groups(rows), rows.length));
   const { sheets } = await readXlsx(bytes);
-  const [head, ...told] = sheets[0]!.rows;
+  const [head, ...readRows] = sheets[0]!.rows;
   assert.deepEqual(head, ['id', 'caller_name', 'duration']);
-  assert.equal(told.length, names.length);
+  assert.equal(readRows.length, names.length);
   for (const [i, name] of ATTACKS.entries()) {
-    assert.equal(recovered(told[i]![1] as string), name, JSON.stringify(name));
-    assert.equal(told[i]![2], i + 0.5);
+    assert.equal(recovered(readRows[i]![1] as string), name, JSON.stringify(name));
+    assert.equal(readRows[i]![2], i + 0.5);
   }
-  assert.equal((told.at(-2)![1] as string).length, 32_767);
+  assert.equal((readRows.at(-2)![1] as string).length, 32_767);
   // In XML, a character that it has no room for makes the whole sheet unreadable.
-  assert.equal(told.at(-1)![1], "'\u0000\u0008\uFFFD\uFFFD\uFFFD");
+  assert.equal(readRows.at(-1)![1], "'\u0000\u0008\uFFFD\uFFFD\uFFFD");
 });
 
 test('export xlsx - rows beyond one sheet continue on the next, with its headings', async () => {

@@ -114,7 +114,7 @@ export class ExportRunner {
     signal: AbortSignal,
   ): Rows & AsyncGenerator {
     const { rows, clock } = this.#deps;
-    let told = clock.now();
+    let reported = clock.now();
     for (let after: ExportPlace | null = null; ;) {
       const page: Page = await this.#patient(
         () => rows.page(reader, filter, { bound, after, limit }),
@@ -122,8 +122,8 @@ export class ExportRunner {
       );
       if (page.lines.length > 0) yield page.lines;
       progress.done += page.lines.length;
-      if (clock.now() - told >= STEP_MS) {
-        told = clock.now();
+      if (clock.now() - reported >= STEP_MS) {
+        reported = clock.now();
         this.#deps.changed(progress.person);
       }
       if (page.next === null) return;
@@ -196,8 +196,8 @@ export class ExportRunner {
   async #fail(row: ExportRow, error: unknown): Promise<void> {
     this.#deps.log.error({ export: row.id, error: messageOf(error) }, 'an export failed');
     const known = error instanceof ServiceError || error instanceof NoRoomError;
-    const told = known ? messageOf(error) : 'the service failed; see its log';
-    const values = { state: 'failed', error: told, finished_ms: this.#deps.clock.now() } as const;
+    const reported = known ? messageOf(error) : 'the service failed; see its log';
+    const values = { state: 'failed', error: reported, finished_ms: this.#deps.clock.now() } as const;
     await this.#patient(() => this.#change(row, values), this.#closing.signal);
   }
   async #work(): Promise<void> {

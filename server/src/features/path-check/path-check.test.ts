@@ -107,7 +107,7 @@ async function rig(t: { after(work: () => Promise<void>): void }) {
   }
   return { checks, clock, events, rows, engine, runs, file, open, ask, post, state, check };
 }
-const told = (events: readonly DomainEvent[]) => events.map(({ type, subject }) => `${type} ${subject}`);
+const namesOf = (events: readonly DomainEvent[]) => events.map(({ type, subject }) => `${type} ${subject}`);
 
 test('path check - only administrators start it and create passes; a key may read the results', async (t) => {
   const { ask, post, runs } = await rig(t);
@@ -149,11 +149,11 @@ test('path check - one at a time with its progress; none without an engine; an e
 test('path check - a way that fails and works again is an event once each; results outlive the service', async (t) => {
   const { check, events, state, clock, open, checks } = await rig(t);
   await check(good('udp'), good('turn'));
-  assert.deepEqual(told(events.splice(0)), ['path_check.completed paths']);
+  assert.deepEqual(namesOf(events.splice(0)), ['path_check.completed paths']);
   assert.match((await checks.finding()).detail, /^all ways work \(udp, turn\), /);
   await clock.advance(1_000);
   await check(good('udp'), bad('turn'));
-  assert.deepEqual(told(events), ['path_check.way_failed paths/turn', 'path_check.completed paths']);
+  assert.deepEqual(namesOf(events), ['path_check.way_failed paths/turn', 'path_check.completed paths']);
   const [, completed] = events.splice(0);
   assert.deepEqual(completed?.data, {
     ways: ['udp', 'turn'],
@@ -162,7 +162,7 @@ test('path check - a way that fails and works again is an event once each; resul
   const since = (await state()).ways.find(({ way }) => way === 'turn')!.since;
   await clock.advance(1_000);
   await check(good('udp'), bad('turn'));
-  assert.deepEqual(told(events.splice(0)), ['path_check.completed paths']);
+  assert.deepEqual(namesOf(events.splice(0)), ['path_check.completed paths']);
   const now = (await state()).ways.find(({ way }) => way === 'turn')!;
   assert.equal(now.since, since);
   assert.ok(now.checked_at > since);
@@ -177,7 +177,7 @@ test('path check - a way that fails and works again is an event once each; resul
     ['udp'],
   );
   await check(good('udp'), good('turn'));
-  assert.deepEqual(told(events.splice(0)), ['path_check.completed paths', 'path_check.completed paths']);
+  assert.deepEqual(namesOf(events.splice(0)), ['path_check.completed paths', 'path_check.completed paths']);
 });
 
 test('path check - the service checks by itself every hour, while the engine is there', async (t) => {
@@ -205,7 +205,7 @@ test('path check - what a browser found is kept beside, bounded, and is no part 
     values: { media: 'x' },
   };
   assert.equal((await post('/browser', { findings: [finding] })).status, 200);
-  assert.deepEqual(told(events), ['path_check.way_failed paths/browser', 'path_check.completed paths']);
+  assert.deepEqual(namesOf(events), ['path_check.way_failed paths/browser', 'path_check.completed paths']);
   assert.deepEqual(
     (await state()).ways.map(({ way, ok }) => [way, ok]),
     [
@@ -234,7 +234,7 @@ test('path check - results of the command are taken in once; a file that is none
   await writeFile(file, JSON.stringify({ at: 1_000, ways: [good('udp'), bad('web')] }));
   await Promise.all([state(), state()]);
   assert.equal((await state()).ways.length, 2);
-  assert.deepEqual(told(events), ['path_check.way_failed paths/web', 'path_check.completed paths']);
+  assert.deepEqual(namesOf(events), ['path_check.way_failed paths/web', 'path_check.completed paths']);
   await assert.rejects(access(file));
   await writeFile(file, '{"at":2000,"ways":[{"way":"elsewhere"}]}');
   assert.equal((await state()).ways.length, 2);

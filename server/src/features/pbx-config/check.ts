@@ -249,12 +249,12 @@ function* networkPorts(model: Model, { ports = [], rtpPorts }: House): Generator
       if (!keep_local && (turn_port ?? null) !== null)
         yield [object, `ice_hosts.${i}.keep_local`, 'TURN relays to the local address; keep it'];
     const used = [...ports, ...(rtp_ports == null && rtpPorts !== undefined ? [rtpPorts] : [])];
-    const told = new Set<string>();
+    const reported = new Set<string>();
     for (const one of portsOf(object.body)) {
       const other = used.find((o) => o.protocol === one.protocol && o.from <= one.to && one.from <= o.to);
       used.push(one);
-      if (other === undefined || told.has(`${one.by} ${other.by}`)) continue;
-      told.add(`${one.by} ${other.by}`);
+      if (other === undefined || reported.has(`${one.by} ${other.by}`)) continue;
+      reported.add(`${one.by} ${other.by}`);
       const port = Math.max(one.from, other.from);
       yield [object, one.by, say`port ${port} is used by ${other.by} too`];
     }

@@ -106,16 +106,16 @@ test('objects - after any changes, every version is readable with its ids', asyn
       async (versions) => {
         await using temp = await empty();
         const objects = await openObjects(temp.store);
-        const told: string[][] = [];
+        const snapshots: string[][] = [];
         for (const changes of versions) {
           for (const [name, title] of changes) await objects.setDraft(await put(objects, name, title), by);
           await objects.commit(objects.draft(), by);
-          told.push(plain(objects.applied()));
+          snapshots.push(plain(objects.applied()));
         }
         const reopened = await openObjects(temp.store);
-        for (const [i, was] of told.entries()) assert.deepEqual(plain((await reopened.at(i + 1))!), was);
-        assert.equal(await reopened.at(told.length + 1), null);
-        assert.deepEqual(plain(reopened.draft()), told.at(-1));
+        for (const [i, was] of snapshots.entries()) assert.deepEqual(plain((await reopened.at(i + 1))!), was);
+        assert.equal(await reopened.at(snapshots.length + 1), null);
+        assert.deepEqual(plain(reopened.draft()), snapshots.at(-1));
       },
     ),
     { numRuns: 25 },

@@ -164,8 +164,8 @@ test('pbx-config - a change is visible after reload, counted once and reported t
   await using temp = await seeded({ empty: false });
   const objects = await openObjects(temp.store);
   const directory = createDirectory(objects);
-  let told = 0;
-  const stop = directory.onChange(() => (told += 1));
+  let notified = 0;
+  const stop = directory.onChange(() => (notified += 1));
   const by = { author: 'test', comment: null, at: 1 };
   const setActive = async (active: boolean): Promise<void> => {
     const { id, kind, key, body } = objects.applied().of('extension').get('1003')!;
@@ -177,7 +177,7 @@ test('pbx-config - a change is visible after reload, counted once and reported t
   directory.reload();
   directory.reload();
   assert.equal(directory.byExtension('1003')?.active, false);
-  assert.deepEqual([told, directory.version], [1, 2]);
+  assert.deepEqual([notified, directory.version], [1, 2]);
   assert.deepEqual(directory.queue('support')?.agents, ['1004', '1005', '1006']);
   assert.deepEqual(directory.queuesOf('1003'), []);
   const site = toSite(directory.config(), []);
@@ -188,7 +188,7 @@ test('pbx-config - a change is visible after reload, counted once and reported t
   stop();
   await setActive(true);
   directory.reload();
-  assert.deepEqual([told, directory.version], [1, 3]);
+  assert.deepEqual([notified, directory.version], [1, 3]);
 });
 
 test('pbx-config - extensions of different length are in order of their numbers', async () => {

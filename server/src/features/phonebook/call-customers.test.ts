@@ -26,7 +26,7 @@ async function rig(t: TestContext, faults: { find?: CallCustomersDeps['find'] } 
   const clock = createVirtualClock();
   const audit = await createAudit(temp.store, clock, silent);
   const directory = directoryFixture();
-  const told: DomainEvent[] = [];
+  const published: DomainEvent[] = [];
   const model = createModel();
   const publish = (events: readonly DomainEvent[]): void => {
     for (const event of events) customers.onEvent(event);
@@ -59,7 +59,7 @@ async function rig(t: TestContext, faults: { find?: CallCustomersDeps['find'] } 
   const start = (on: LiveModel) => {
     const hear = (events: readonly DomainEvent[]): void => {
       on.committed(events);
-      told.push(...events);
+      published.push(...events);
       for (const event of events) customers.onEvent(event);
     };
     const step = on.step.bind(on);
@@ -102,7 +102,7 @@ async function rig(t: TestContext, faults: { find?: CallCustomersDeps['find'] } 
   const known = (id: string, name: string) =>
     until(`${name} in call ${id}`, () => customerOf(id)?.name === name && customerOf(id));
   const events = (): EventData<'call.customer'>[] =>
-    told.flatMap((event) => (event.type === 'call.customer' ? [event.data] : []));
+    published.flatMap((event) => (event.type === 'call.customer' ? [event.data] : []));
   const settle = () => customers.idle();
   return {
     customers,
@@ -118,14 +118,14 @@ async function rig(t: TestContext, faults: { find?: CallCustomersDeps['find'] } 
     scene,
     settle,
     start,
-    told,
+    published,
     unknown,
     lookups: () => lookups,
   };
 }
 
 test('call customers - the shared customer is in the call, its events and the ring that comes after', async (t) => {
-  const { add, comes, events, known, scene, told } = await rig(t);
+  const { add, comes, events, known, scene, published } = await rig(t);
   const anna = await add({ company: 'Acme', owner: '1003', vip: true, blocked: true });
   comes('+49 30 901820');
   const customer = await known('1', 'Anna Müller');
@@ -133,12 +133,12 @@ test('call customers - the shared customer is in the call, its events and the ri
   assert.deepEqual(customer, { id, kind, name, company, owner, vip, blocked, source, matches: 1 });
   assert.deepEqual(events(), [{ call_id: call('1'), direction: 'in', extensions: ['1001'], customer }]);
   scene.state('10', 'ringing');
-  const ring = told.findLast((event) => event.type === 'call.ringing');
+  const ring = published.findLast((event) => event.type === 'call.ringing');
   assert.deepEqual(ring?.data.customer, customer);
 });
 
 test('call customers - a call whose outside party hangs up first keeps its customer to the end', async (t) => {
-  const { add, comes, events, known, scene, settle, told } = await rig(t);
+  const { add, comes, events, known, scene, settle, published } = await rig(t);
   await add({});
   comes('030901820');
   await known('1', 'Anna Müller');
@@ -146,7 +146,7 @@ test('call customers - a call whose outside party hangs up first keeps its custo
   await settle();
   scene.hangup('10');
   await settle();
-  assert.equal(told.at(-1)?.type, 'call.ended');
+  assert.equal(published.at(-1)?.type, 'call.ended');
   assert.equal(events().length, 1);
 });
 
@@ -188,13 +188,13 @@ test('call customers - anonymous, unknown, internal and personal ones have none;
 });
 
 test('call customers - a call that two calls became keeps the customer of the one outside', async (t) => {
-  const { add, comes, customerOf, known, scene, told } = await rig(t);
+  const { add, comes, customerOf, known, scene, published } = await rig(t);
   await add({});
   scene.created('1', { endpoint: '1002', dialled: '1001' });
   comes('030901820', '2');
   await known('2', 'Anna Müller');
   scene.send({ type: 'channel.linked', id: chan('2'), call: call('1') });
-  const ended = told.findLast((event) => event.type === 'call.ended');
+  const ended = published.findLast((event) => event.type === 'call.ended');
   assert.equal(ended?.data.into?.customer?.name, 'Anna Müller');
   assert.equal(customerOf('1')?.name, 'Anna Müller');
 });
@@ -259,7 +259,7 @@ test('call customers - a customer that is created, changed, shared or deleted du
 });
 
 test('call customers - a caller who waits has it, also where it is found after the caller joined', async (t) => {
-  const { add, comes, known, model, scene, told } = await rig(t);
+  const { add, comes, known, model, scene, published } = await rig(t);
   await add({});
   comes('030901820');
   const waits = {
@@ -272,12 +272,12 @@ test('call customers - a caller who waits has it, also where it is found after t
   scene.send({ type: 'queue.caller_joined', caller: waits });
   await known('1', 'Anna Müller');
   assert.equal(model.view.queue('support')?.callers[0]?.customer?.name, 'Anna Müller');
-  const changed = told.findLast((event) => event.type === 'queue.caller_changed');
+  const changed = published.findLast((event) => event.type === 'queue.caller_changed');
   assert.equal(changed?.data.customer?.name, 'Anna Müller');
   comes('030901820', '2');
   await known('2', 'Anna Müller');
   scene.send({ type: 'queue.caller_joined', caller: { ...waits, channel: chan('2'), position: 2 } });
-  const joined = told.findLast((event) => event.type === 'queue.caller_joined');
+  const joined = published.findLast((event) => event.type === 'queue.caller_joined');
   assert.equal(joined?.data.customer?.name, 'Anna Müller');
 });
 

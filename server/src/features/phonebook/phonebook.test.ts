@@ -281,9 +281,9 @@ test('phonebook - every change is published to those who see the customer, witho
   const mine = events[0]!.subject;
   assert.match(mine, /^phonebook\/mine\/\d+$/);
   const id = (one: Customer) => ({ ids: [one.id], count: 1 });
-  const told = events.map(({ subject, data }) => ({ subject, ...(data as PhonebookChange) }));
+  const published = events.map(({ subject, data }) => ({ subject, ...(data as PhonebookChange) }));
   assert.deepEqual(
-    told.map(({ subject, change, ids, count }) => [subject, change, { ids, count }]),
+    published.map(({ subject, change, ids, count }) => [subject, change, { ids, count }]),
     [
       [mine, 'created', id(own)],
       [mine, 'updated', id(own)],

@@ -80,7 +80,7 @@ interface Known {
 /** Requests of one address that get nothing: enough for an office behind one address whose phones look around. */
 const WRONG = { burst: 60, per_second: 0.5 };
 /** Lines in the audit trail about them, of all addresses together. */
-const TOLD = { burst: 60, per_second: 0.2 };
+const LOGGED = { burst: 60, per_second: 0.2 };
 const AGENT_LENGTH = 200;
 const CONFIRM_MS = 3_000;
 const ROUNDS = 3;
@@ -102,7 +102,7 @@ export class Phones {
   readonly #fetches: Map<number, Fetch>;
   readonly #waiting: WaitingPhones;
   readonly #wrong: RateLimit;
-  readonly #told: RateLimit;
+  readonly #logged: RateLimit;
   readonly #closing = new AbortController();
   #byToken = new Map<string, Known>();
   #byName = new Map<string, Known>();
@@ -115,7 +115,7 @@ export class Phones {
     this.#fetches = new Map(fetches.map((f) => [f.phone, f]));
     this.#waiting = new WaitingPhones(deps.clock);
     this.#wrong = createRateLimit(deps.clock, WRONG);
-    this.#told = createRateLimit(deps.clock, TOLD);
+    this.#logged = createRateLimit(deps.clock, LOGGED);
     this.#read();
   }
   static async open(deps: PhonesDeps): Promise<Phones> {
@@ -383,7 +383,7 @@ export class Phones {
   async #refused(ask: Ask, phone: string | null, reason: 'token' | 'mac'): Promise<ServiceError> {
     const { audit, log } = this.#deps;
     if (!this.#wrong.allows(networkOf(ask.ip, 32, 64))) return tooMany();
-    if (this.#told.allows('')) {
+    if (this.#logged.allows('')) {
       const detail = { reason, file: shown(ask.file), user_agent: shown(ask.agent) };
       await audit
         .record({

@@ -119,7 +119,7 @@ test('presence - a person’s status is published at once, with its note, until 
   assert.deepEqual(said, { personal: 'away', note: 'At lunch', expires_at: until });
   assert.deepEqual(r.own(), said);
   assert.deepEqual(r.shown(), ['away', 'At lunch', HOUR, 'away']);
-  const event = r.pbx.told.findLast((e) => e.type === 'presence.changed');
+  const event = r.pbx.published.findLast((e) => e.type === 'presence.changed');
   assert.equal(event?.subject, 'presence/1005');
   assert.ok(event?.type === 'presence.changed');
   assert.deepEqual([event.data.note, event.data.expires_at], ['At lunch', until]);
@@ -138,9 +138,9 @@ test('presence - a note alone changes no word and not since when', async (t) => 
   await r.say({ personal: 'not_set', note: 'Room 12' });
   assert.deepEqual(r.shown(), ['not_set', 'Room 12', null, 'available']);
   assert.equal(r.pbx.live.extension('1005')!.since, since);
-  const { length } = r.pbx.told;
+  const { length } = r.pbx.published;
   await r.say({ personal: 'not_set', note: 'Room 12' });
-  assert.equal(r.pbx.told.length, length, 'the same is no news');
+  assert.equal(r.pbx.published.length, length, 'the same is no news');
   await r.say({ personal: 'not_set' });
   assert.deepEqual(r.shown(), ['not_set', null, null, 'available']);
 });

@@ -151,8 +151,8 @@ export class JobRunner {
       if (this.#stop.signal.aborted || (error instanceof ServiceError && error.code === 'store_unavailable'))
         throw error;
       this.#log.error({ job: row.id, error: messageOf(error) }, `an ${row.kind} failed`);
-      const told = { state: 'failed', error: 'the service failed; see its log', subject: null } as const;
-      await this.#change(row.id, { ...told, finished_ms: clock.now() });
+      const failure = { state: 'failed', error: 'the service failed; see its log', subject: null } as const;
+      await this.#change(row.id, { ...failure, finished_ms: clock.now() });
     }
   }
   async #runAll(): Promise<void> {

@@ -108,7 +108,7 @@ test('queues - stale while the link is down; nothing is sent then', async (t) =>
 
 test('queues - a caller is moved: marked before it is sent, a success once it waits there, and audited', async (t) => {
   const rig = await queuesRig(t);
-  const { request, waits, asked, inputs, leaves, joins, told, trail } = rig;
+  const { request, waits, asked, inputs, leaves, joins, published, trail } = rig;
   waits('1');
   let done = false;
   const answer = request('token-supervisor', 'POST', move, { queue: 'sales', position: 2 }).finally(() => {
@@ -130,7 +130,7 @@ test('queues - a caller is moved: marked before it is sent, a success once it wa
   rig.shows('sales', ['1', 0]);
   const { status, body } = await answer;
   assert.equal(status, 200, JSON.stringify(body));
-  const left = told.find((e) => e.type === 'queue.caller_left');
+  const left = published.find((e) => e.type === 'queue.caller_left');
   assert.equal(left?.data.reason, 'moved');
   const { operation_id, queue, caller } = body as unknown as {
     operation_id: string;
@@ -139,7 +139,7 @@ test('queues - a caller is moved: marked before it is sent, a success once it wa
   };
   assert.deepEqual([queue, caller.id, caller.position], ['sales', ID, 1]);
   assert.deepEqual(
-    told.filter((e) => e.caused_by === operation_id).map((e) => e.type),
+    published.filter((e) => e.caused_by === operation_id).map((e) => e.type),
     ['queue.caller_left', 'queue.caller_joined'],
   );
   assert.deepEqual(
@@ -149,7 +149,7 @@ test('queues - a caller is moved: marked before it is sent, a success once it wa
 });
 
 test('queues - a caller that hangs up before the move gave up, and the move fails', async (t) => {
-  const { request, waits, asked, leaves, scene, told, trail } = await queuesRig(t);
+  const { request, waits, asked, leaves, scene, published, trail } = await queuesRig(t);
   waits('1');
   const answer = request('token-supervisor', 'POST', move, { position: 1 });
   await until('it was sent', () => asked.length === 1);
@@ -158,12 +158,12 @@ test('queues - a caller that hangs up before the move gave up, and the move fail
   scene.hangup('1');
   const { status, body } = await answer;
   assert.deepEqual([status, body.code], [404, 'no_such_caller']);
-  assert.ok(told.some((e) => e.type === 'queue.caller_abandoned'));
+  assert.ok(published.some((e) => e.type === 'queue.caller_abandoned'));
   assert.deepEqual([trail[0]?.outcome, trail[0]?.detail?.['code']], ['refused', 'no_such_caller']);
 });
 
 test('queues - a refusal by the engine is no success, and leaves no mark on the caller', async (t) => {
-  const { request, waits, leaves, told } = await queuesRig(t, {
+  const { request, waits, leaves, published } = await queuesRig(t, {
     answer: () => {
       throw new ServiceError('no_such_caller', 'the caller waits there no longer');
     },
@@ -172,7 +172,7 @@ test('queues - a refusal by the engine is no success, and leaves no mark on the 
   const { status, body } = await request('token-supervisor', 'POST', move, { queue: 'sales' });
   assert.deepEqual([status, body.code], [404, 'no_such_caller']);
   leaves('1', 'support');
-  const left = told.find((e) => e.type === 'queue.caller_left');
+  const left = published.find((e) => e.type === 'queue.caller_left');
   assert.equal(left?.data.reason, 'other', 'it left for another reason later');
 });
 
@@ -208,7 +208,7 @@ test('queues - a late answer is no failure if the fact is there', async (t) => {
     {},
   );
   assert.equal(status, 200);
-  const left = rig.told.find((e) => e.type === 'queue.caller_left');
+  const left = rig.published.find((e) => e.type === 'queue.caller_left');
   assert.equal(left?.data.reason, 'withdrawn');
 });
 
@@ -232,7 +232,7 @@ test('queues - another priority is a success once a fresh snapshot shows it; the
     operation_id: string;
   };
   assert.deepEqual([caller.position, caller.priority], [1, 9]);
-  const changed = rig.told.filter((e) => e.type === 'queue.caller_changed');
+  const changed = rig.published.filter((e) => e.type === 'queue.caller_changed');
   assert.deepEqual(
     changed.map((e) => [e.data.leg_id, e.data.position, e.data.priority, e.caused_by]),
     [[chan('2'), 1, 9, operation_id]],
@@ -378,10 +378,10 @@ test('queues - a change without its line in the trail is no success', async (t) 
 
 test('queues - another position in its queue: one visit, marked beforehand, which ends if the caller does not return', async (t) => {
   const rig = await queuesRig(t, { confirm_ms: 300 });
-  const { request, waits, joins, leaves, asked, told } = rig;
+  const { request, waits, joins, leaves, asked, published } = rig;
   waits('1');
   waits('2', 'support', 2);
-  const start = told.length;
+  const start = published.length;
   const answer = request('token-supervisor', 'POST', move, { position: 2 });
   await until('it was sent', () => asked.length === 1);
   leaves('1', 'support');
@@ -392,13 +392,13 @@ test('queues - another position in its queue: one visit, marked beforehand, whic
   assert.equal(status, 200, JSON.stringify(body));
   const { operation_id } = body as unknown as { operation_id: string };
   assert.deepEqual(
-    told.slice(start).flatMap((e) => (e.type.startsWith('queue.caller') ? [[e.type, e.caused_by]] : [])),
+    published.slice(start).flatMap((e) => (e.type.startsWith('queue.caller') ? [[e.type, e.caused_by]] : [])),
     [['queue.caller_changed', operation_id]],
   );
   const lost = request('token-supervisor', 'POST', move, { position: 1 });
   await until('it was sent again', () => asked.length === 3);
   leaves('1', 'support');
   assert.equal((await lost).status, 504);
-  const left = told.findLast((e) => e.type === 'queue.caller_left');
+  const left = published.findLast((e) => e.type === 'queue.caller_left');
   assert.equal(left?.data.reason, 'other');
 });

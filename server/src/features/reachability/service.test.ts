@@ -50,7 +50,7 @@ async function follow(
     applied,
     asked: () => asked,
     kept: () => kept,
-    told: () => events.map(({ type, data }) => [type, (data as { address: string | null }).address]),
+    published: () => events.map(({ type, data }) => [type, (data as { address: string | null }).address]),
     detail: () => found.finding().detail,
     ok: () => found.finding().ok,
     become(other: z.input<typeof NetworkConfig>) {
@@ -67,7 +67,7 @@ test('external address - two answers that agree are brought to the engine, kept 
   assert.deepEqual([site.applied, site.asked()], [[], 1]);
   await site.clock.advance(2_000);
   assert.deepEqual([site.applied, site.asked()], [['203.0.113.9'], 2]);
-  assert.deepEqual(site.told(), [['network.address_changed', '203.0.113.9']]);
+  assert.deepEqual(site.published(), [['network.address_changed', '203.0.113.9']]);
   assert.deepEqual(JSON.parse(site.kept()!), { address: '203.0.113.9', local: LOCAL });
   assert.equal(site.detail(), '203.0.113.9, of STUN server stun.example.com:3478');
   await site.clock.advance(60_000);
@@ -104,7 +104,7 @@ test('external address - a server that lies is not believed, named in one senten
     await using site = await follow([lie], network);
     await site.clock.advance(600_000);
     assert.deepEqual(site.applied, [], lie);
-    assert.deepEqual(site.told(), [['network.address_doubted', '203.0.113.7']], lie);
+    assert.deepEqual(site.published(), [['network.address_doubted', '203.0.113.7']], lie);
     const said = `STUN server stun.example.com:3478 gives ${lie}, ${reason}; 203.0.113.7 stays`;
     assert.deepEqual([site.ok(), site.detail()], [false, said]);
   }

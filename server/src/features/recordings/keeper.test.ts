@@ -234,19 +234,19 @@ test('recordings - the model gets recordings that began or ended while the servi
   rig.legs.set('ast1:2.2', { ...rig.leg('ast1:2.2'), recording: false });
   await began('ast1:1.1', 'a');
   await began('ast1:2.2', 'b');
-  assert.deepEqual(rig.told, [], 'its own fact may be on the way');
+  assert.deepEqual(rig.inputs, [], 'its own fact may be on the way');
   await rig.done();
-  const told = () => rig.told.map((input) => ['id' in input && input.id, 'on' in input && input.on]);
-  assert.deepEqual(told(), [['ast1:2.2', true]]);
+  const inputs = () => rig.inputs.map((input) => ['id' in input && input.id, 'on' in input && input.on]);
+  assert.deepEqual(inputs(), [['ast1:2.2', true]]);
   // It ended while the link was down: its file is closed, and the model still believes in it.
   await rig.write('a', wav(8));
   await rig.write('b', openWav(8));
   rig.event('engine.link_up', {});
   await rig.done();
   // The files of the two calls are read concurrently, so either can be published first.
-  assert.equal(rig.told.length, 3);
+  assert.equal(rig.inputs.length, 3);
   assert.deepEqual(
-    new Map(told().slice(1) as [string, boolean][]),
+    new Map(inputs().slice(1) as [string, boolean][]),
     new Map([
       ['ast1:1.1', false],
       ['ast1:2.2', true],
@@ -267,23 +267,23 @@ test('recordings - after a restart: running recordings are reported to the model
   const rig = await recordingsRig(t);
   const goesOn = await rig.recordings().keeper.begin(rig.leg('ast1:1.1'));
   const over = await rig.recordings().keeper.begin(rig.leg('ast1:2.2', '1004'));
-  const told = await rig.recordings().keeper.begin(rig.leg('ast1:3.3', '1006'));
+  const inputs = await rig.recordings().keeper.begin(rig.leg('ast1:3.3', '1006'));
   await rig.recordings().keeper.paused('ast1:1.1', true, rig.clock.now());
   await rig.write(goesOn, openWav(8));
   await rig.write(over, wav(80));
-  await rig.write(told, openWav(8));
+  await rig.write(inputs, openWav(8));
   await rig.clock.advance(1_000);
   // The end was published and stored, and the service stopped before the engine closed the file.
   rig.left('ast1:3.3');
   await rig.clock.advance(20);
   await rig.restart();
-  await rig.write(told, wav(8));
+  await rig.write(inputs, wav(8));
   rig.legs.set('ast1:1.1', { ...rig.leg('ast1:1.1'), recording: false });
   rig.legs.delete('ast1:2.2');
   rig.event('engine.link_up', {});
   await rig.done();
   assert.deepEqual(
-    rig.told.map((input) => [input.type, 'id' in input && input.id, 'on' in input && input.on]),
+    rig.inputs.map((input) => [input.type, 'id' in input && input.id, 'on' in input && input.on]),
     [
       ['channel.recording', 'ast1:1.1', true],
       ['channel.recording_paused', 'ast1:1.1', true],
@@ -293,5 +293,5 @@ test('recordings - after a restart: running recordings are reported to the model
   const states = new Map(recordings.map((r) => [r.id, [r.state, r.duration]]));
   assert.equal(states.get(goesOn)?.[0], 'running');
   assert.equal(states.get(over)?.[0], 'stored');
-  assert.deepEqual(states.get(told), ['stored', 1]);
+  assert.deepEqual(states.get(inputs), ['stored', 1]);
 });

@@ -14,7 +14,7 @@ export interface Task {
   readonly most_seconds: number;
 }
 /** The only message of a conversion's thread. */
-export type Told =
+export type ThreadReply =
   | { readonly converted: Converted }
   | { readonly refused: { readonly code: ErrorCode; readonly detail: Said | string } }
   | { readonly failed: string };
@@ -51,13 +51,13 @@ export function createConverter(deadlineMs = DEADLINE_MS): Converter {
     try {
       const timer = setTimeout(() => ending.abort(), deadlineMs);
       ending.signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
-      const told = await Promise.race([
-        once(running, 'message', { signal: ending.signal }).then(([message]) => message as Told),
-        once(running, 'exit', { signal: ending.signal }).then((): Told => {
+      const reply = await Promise.race([
+        once(running, 'message', { signal: ending.signal }).then(([message]) => message as ThreadReply),
+        once(running, 'exit', { signal: ending.signal }).then((): ThreadReply => {
           const why = closed ? 'overloaded' : 'not_audio';
           return { refused: { code: why, detail: 'its conversion was ended' } };
         }),
-      ]).catch((error: unknown): Told => {
+      ]).catch((error: unknown): ThreadReply => {
         // An hour of any sound takes less time, and a sound too large for the thread's memory is no prompt.
         if (ending.signal.aborted || (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY') {
           return {
@@ -66,9 +66,9 @@ export function createConverter(deadlineMs = DEADLINE_MS): Converter {
         }
         throw error;
       });
-      if ('converted' in told) return told.converted;
-      if ('failed' in told) throw new Error(told.failed);
-      throw new ServiceError(told.refused.code, told.refused.detail);
+      if ('converted' in reply) return reply.converted;
+      if ('failed' in reply) throw new Error(reply.failed);
+      throw new ServiceError(reply.refused.code, reply.refused.detail);
     } finally {
       ending.abort();
       await running.terminate();

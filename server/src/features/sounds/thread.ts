@@ -3,20 +3,20 @@ import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import { convert } from './convert.ts';
-import type { Task, Told } from './converter.ts';
+import type { Task, ThreadReply } from './converter.ts';
 
 const { from, to, most_seconds } = workerData as Task;
-let told: Told;
+let reply: ThreadReply;
 try {
-  told = { converted: await convert(readFileSync(from), to, most_seconds) };
+  reply = { converted: await convert(readFileSync(from), to, most_seconds) };
 } catch (error) {
   const { code } = error as NodeJS.ErrnoException;
-  if (error instanceof ServiceError) told = { refused: { code: error.code, detail: error.detail } };
+  if (error instanceof ServiceError) reply = { refused: { code: error.code, detail: error.detail } };
   else if (code === 'ENOSPC' || code === 'EDQUOT')
-    told = { refused: { code: 'storage_full', detail: 'the disk is full' } };
+    reply = { refused: { code: 'storage_full', detail: 'the disk is full' } };
   else if (code !== undefined && typeof code === 'string' && /^E[A-Z]+$/.test(code))
-    told = { failed: messageOf(error) };
+    reply = { failed: messageOf(error) };
   // A decoder failed on invalid input.
-  else told = { refused: { code: 'not_audio', detail: 'it is broken and cannot be decoded' } };
+  else reply = { refused: { code: 'not_audio', detail: 'it is broken and cannot be decoded' } };
 }
-parentPort!.postMessage(told);
+parentPort!.postMessage(reply);

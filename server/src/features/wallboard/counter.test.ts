@@ -22,7 +22,7 @@ import { zoneCalendar } from './days.ts';
 import { figuresOf } from './figures.ts';
 import { SumTable, WallboardStore } from './store.ts';
 import { SLOT_MS, fold, noSums, slotOf, writeSums } from './sums.ts';
-import { T0, at, told } from '../../../test/support/queue-story.ts';
+import { T0, at, emitted } from '../../../test/support/queue-story.ts';
 
 const calendar = zoneCalendar('Europe/Berlin');
 const QUEUES = ['support', 'sales'];
@@ -114,36 +114,36 @@ const ms = (seconds: number): number => DAY + seconds * 1000;
 /** Events of these visits in order, with the repetitions of a resync and duplicates. */
 function eventsOf(visits: readonly Visit[]): DomainEvent[] {
   const events: DomainEvent[] = ['2001', '2002', '2003', '2004'].flatMap((agent, i) => [
-    told.loggedIn(ms(i), agent),
-    told.ready(ms(i), agent, 'support'),
-    told.loggedIn(ms(i), agent, 'sales'),
-    ...(i % 2 === 0 ? [told.ready(ms(i + 60), agent, 'sales')] : []),
+    emitted.loggedIn(ms(i), agent),
+    emitted.ready(ms(i), agent, 'support'),
+    emitted.loggedIn(ms(i), agent, 'sales'),
+    ...(i % 2 === 0 ? [emitted.ready(ms(i + 60), agent, 'sales')] : []),
   ]);
   for (const [i, v] of visits.entries()) {
     const [call, agent, end] = [`c${i}`, `200${v.agent + 1}`, v.join + v.wait];
-    const joined = told.joined(ms(v.join), call, v.queue);
+    const joined = emitted.joined(ms(v.join), call, v.queue);
     events.push(joined);
     if (v.flaws.again) events.push({ ...joined, at: ms(v.join + v.wait / 2), observed: 'resync' });
     if (v.outcome === 'never') continue;
     const observed = v.flaws.resync ? 'resync' : 'live';
     const bare =
       v.outcome === 'abandoned'
-        ? told.abandoned(ms(end), call, v.wait, v.queue)
-        : told.left(ms(end), call, v.wait, v.outcome, observed, v.queue);
-    const ended = v.rest_ms === null ? bare : told.exact(bare, v.rest_ms);
+        ? emitted.abandoned(ms(end), call, v.wait, v.queue)
+        : emitted.left(ms(end), call, v.wait, v.outcome, observed, v.queue);
+    const ended = v.rest_ms === null ? bare : emitted.exact(bare, v.rest_ms);
     events.push(ended);
     if (v.flaws.twice) events.push(ended);
     if (v.outcome !== 'answered') {
-      events.push(told.offer('offer.timeout', ms(end), agent, v.queue), told.callEnded(ms(end), call));
+      events.push(emitted.offer('offer.timeout', ms(end), agent, v.queue), emitted.callEnded(ms(end), call));
       continue;
     }
     events.push(
-      told.talking(ms(end), agent, call, v.queue),
-      told.held(ms(end + v.talk / 3), agent),
-      told.retrieved(ms(end + v.talk / 2), agent),
-      told.wrapUp(ms(end + v.talk), agent, call, v.talk, ms(end + v.talk + 60), v.queue),
-      told.callEnded(ms(end + v.talk), call),
-      told.ready(ms(end + v.talk + v.wrap), agent, null),
+      emitted.talking(ms(end), agent, call, v.queue),
+      emitted.held(ms(end + v.talk / 3), agent),
+      emitted.retrieved(ms(end + v.talk / 2), agent),
+      emitted.wrapUp(ms(end + v.talk), agent, call, v.talk, ms(end + v.talk + 60), v.queue),
+      emitted.callEnded(ms(end + v.talk), call),
+      emitted.ready(ms(end + v.talk + v.wrap), agent, null),
     );
   }
   return events
@@ -271,7 +271,7 @@ test('wallboard counter - an engine that went on unheard leaves a gap, one that 
     engine({ type: 'engine.link_up', data: { node, boot_id } }, ms),
     engine({ type: 'engine.resynced', data: { node, boot_id, restarted: false, differences: 1 } }, ms),
   ];
-  feed(counter, journal, [...up(at(0)), told.joined(at(0, 1), 'a')]);
+  feed(counter, journal, [...up(at(0)), emitted.joined(at(0, 1), 'a')]);
   assert.deepEqual(counter.gaps, []);
   counter = await t.open(journal);
   feed(counter, journal, up(at(0, 3)));
@@ -298,7 +298,11 @@ test('wallboard counter - rows that come again, or after others that were never 
   await using t = await rig();
   const journal = journalOn(openMemoryJournal());
   const counter = await t.open(journal);
-  const events = [told.joined(at(0), 'a'), told.joined(at(0, 1), 'b'), told.left(at(0, 2), 'a', 120)];
+  const events = [
+    emitted.joined(at(0), 'a'),
+    emitted.joined(at(0, 1), 'b'),
+    emitted.left(at(0, 2), 'a', 120),
+  ];
   const rows = journal.append(events);
   counter.take(rows.slice(2), events.slice(2));
   counter.take(rows, events);
@@ -312,9 +316,9 @@ test('wallboard counter - today is today: at midnight of the zone it begins agai
   const journal = journalOn(openMemoryJournal());
   const counter = await t.open(journal);
   feed(counter, journal, [
-    told.joined(midnight - 60_000, 'a'),
-    told.joined(midnight - 30_000, 'b'),
-    told.left(midnight - 1_000, 'a', 59),
+    emitted.joined(midnight - 60_000, 'a'),
+    emitted.joined(midnight - 30_000, 'b'),
+    emitted.left(midnight - 1_000, 'a', 59),
   ]);
   t.clock.advance(midnight - 1 - t.clock.now());
   assert.equal(counter.today().date, '2026-11-21');
@@ -323,7 +327,7 @@ test('wallboard counter - today is today: at midnight of the zone it begins agai
   assert.equal(counter.today().date, '2026-11-22');
   assert.equal(counter.sumsOfToday('queue', 'support', new Map()).joined, 0);
   // A caller of yesterday is answered today: in the interval in which it joined.
-  feed(counter, journal, [told.left(midnight + 5_000, 'b', 35), told.joined(midnight + 6_000, 'c')]);
+  feed(counter, journal, [emitted.left(midnight + 5_000, 'b', 35), emitted.joined(midnight + 6_000, 'c')]);
   const yesterday = await sumsIn(counter, 'support', calendar.day('2026-11-21'));
   assert.deepEqual([yesterday.offered, yesterday.answered, yesterday.answered_in_threshold], [2, 2, 0]);
   const sums = counter.sumsOfToday('queue', 'support', new Map());
@@ -335,7 +339,7 @@ test('wallboard counter - running counts reach up to now, from memory and from t
   await using t = await rig();
   const journal = journalOn(openMemoryJournal());
   let counter = await t.open(journal);
-  feed(counter, journal, [told.loggedIn(at(-20), '1003'), told.ready(at(-20), '1003', 'support')]);
+  feed(counter, journal, [emitted.loggedIn(at(-20), '1003'), emitted.ready(at(-20), '1003', 'support')]);
   for (const restarted of [false, true]) {
     if (restarted) counter = await t.open(journal);
     const sums = counter.sumsOfToday('agent', '1003', counter.running(at(1)));
@@ -360,12 +364,12 @@ test('wallboard counter - a journal that forgot more than was counted leaves a g
   const journal = journalOn(kept);
   const counter = await t.open(journal);
   feed(counter, journal, [
-    told.loggedIn(at(0), '1003'),
-    told.ready(at(0), '1003', 'support'),
-    told.joined(at(0, 1), 'a'),
+    emitted.loggedIn(at(0), '1003'),
+    emitted.ready(at(0), '1003', 'support'),
+    emitted.joined(at(0, 1), 'a'),
   ]);
   await counter.save();
-  journal.append([told.left(at(0, 2), 'a', 60), told.joined(at(2), 'b'), told.joined(at(3), 'c')]);
+  journal.append([emitted.left(at(0, 2), 'a', 60), emitted.joined(at(2), 'b'), emitted.joined(at(3), 'c')]);
   kept.trim(6);
   const later = await t.open(journalOn(kept));
   assert.deepEqual(later.gaps, [{ from: at(0, 1), to: at(3), reason: 'retention' }]);
@@ -381,15 +385,22 @@ test('wallboard counter - a new journal is not taken for the old one: nothing of
   await using t = await rig();
   const first = journalOn(openMemoryJournal());
   const counter = await t.open(first);
-  feed(counter, first, [told.joined(at(0), 'a'), told.joined(at(0, 1), 'b'), told.left(at(0, 2), 'a', 120)]);
+  feed(counter, first, [
+    emitted.joined(at(0), 'a'),
+    emitted.joined(at(0, 1), 'b'),
+    emitted.left(at(0, 2), 'a', 120),
+  ]);
   await counter.save();
   // As after a power cut: some of the same events under another epoch.
   t.clock.advance(3_600_000);
   const second = journalOn(openMemoryJournal());
-  second.append([told.joined(at(0), 'a'), told.joined(at(0, 1), 'b')]);
+  second.append([emitted.joined(at(0), 'a'), emitted.joined(at(0, 1), 'b')]);
   const after = await t.open(second);
   assert.deepEqual(after.gaps, [{ from: at(0, 2), to: at(1), reason: 'new_journal' }]);
-  feed(after, second, [told.left(at(1, 1), 'b', 3600, 'engine_lost', 'resync'), told.joined(at(1, 2), 'c')]);
+  feed(after, second, [
+    emitted.left(at(1, 1), 'b', 3600, 'engine_lost', 'resync'),
+    emitted.joined(at(1, 2), 'c'),
+  ]);
   const sums = after.sumsOfToday('queue', 'support', new Map());
   assert.deepEqual([sums.joined, sums.answered, sums.lost], [3, 1, 1]);
   assert.equal((await t.open(second)).gaps.length, 1);
@@ -398,7 +409,7 @@ test('wallboard counter - an event that cannot be counted stops nothing', async 
   await using t = await rig();
   const journal = journalOn(openMemoryJournal());
   const counter = await t.open(journal);
-  const bad = { ...told.joined(at(0), 'x'), data: null } as unknown as DomainEvent;
+  const bad = { ...emitted.joined(at(0), 'x'), data: null } as unknown as DomainEvent;
   counter.take([{ seq: 1, type: bad.type, subject: bad.subject, at: bad.at, topics: '', json: '{}' }], [bad]);
   assert.equal(counter.position.seq, 1);
 });

@@ -69,7 +69,7 @@ export interface Publisher {
 export function createPublisher(options: PublisherOptions): Publisher {
   const { clock, live, log, queues, stats, publish, nextDay } = options;
   const touched = new Set<string>();
-  const told = new Map<string, { readonly at: number; readonly what: string }>();
+  const published = new Map<string, { readonly at: number; readonly what: string }>();
   const stop = new AbortController();
   const { signal } = stop;
   let wake = Promise.withResolvers<void>();
@@ -87,16 +87,16 @@ export function createPublisher(options: PublisherOptions): Publisher {
     for (const queue of touched) {
       if (!known.has(queue)) {
         touched.delete(queue);
-        told.delete(queue);
+        published.delete(queue);
         continue;
       }
-      const before = told.get(queue);
+      const before = published.get(queue);
       if (before !== undefined && before.at + EVERY_MS > now && before.at <= now) continue;
       touched.delete(queue);
       const data = stats(queue);
       const what = withoutTime(data);
       if (before?.what === what) continue;
-      told.set(queue, { at: now, what });
+      published.set(queue, { at: now, what });
       events.push({ type: 'queue.stats', subject: `queues/${queue}`, at: now, observed: 'live', data });
     }
     if (events.length > 0) publish(events);

@@ -56,11 +56,11 @@ test('wallboard reducer - calls of the model at random, with lost and doubled fr
       const sim = new SimEngine();
       let model = createModel();
       model.step(SITE);
-      const told: DomainEvent[] = [];
+      const published: DomainEvent[] = [];
       const step = (event: EngineEvent): void => {
         const out = model.step(event);
         model.committed(out);
-        told.push(...out);
+        published.push(...out);
       };
       const begin = (): void => {
         step({ at: sim.at, type: 'engine.link', node, up: true, reason: '', boot_id: 'b' });
@@ -95,7 +95,7 @@ test('wallboard reducer - calls of the model at random, with lost and doubled fr
 
       let board = emptyBoard();
       const table = new SumTable();
-      for (const [i, event] of told.entries()) {
+      for (const [i, event] of published.entries()) {
         if (i % 7 === 0) {
           const kept = readBoard(writeBoard(board))!;
           assert.deepEqual(board.agentsOf, kept.agentsOf, 'the index is that of the agents');
@@ -109,7 +109,7 @@ test('wallboard reducer - calls of the model at random, with lost and doubled fr
       }
       for (const one of countedBy(board, sim.at + 3_600_000)) take(table.at(one.of, one.name, one.slot), one);
       const of = (type: DomainEvent['type'], name: string, reason?: string): number =>
-        told.filter(({ type: t, data }) => {
+        published.filter(({ type: t, data }) => {
           const { queue: q, reason: r } = data as { queue?: string; reason?: string };
           return t === type && q === name && (reason === undefined || r === reason);
         }).length;

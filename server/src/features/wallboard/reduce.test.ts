@@ -8,7 +8,7 @@ import { counts, reduce, skipGap } from './reduce.ts';
 import { SumTable } from './store.ts';
 import { noSums, take } from './sums.ts';
 import type { Sums } from './sums.ts';
-import { T0, at, told } from '../../../test/support/queue-story.ts';
+import { T0, at, emitted } from '../../../test/support/queue-story.ts';
 
 /** Plays events and returns the counts of a queue or agent; slots count from T0. */
 function play(...events: readonly DomainEvent[]) {
@@ -43,14 +43,14 @@ function brief(sums: Sums): Record<string, unknown> {
 
 test('wallboard reducer - a visit counts in the interval of its join, with one outcome', () => {
   const { queue, board } = play(
-    told.joined(at(0, 14, 50), 'a'),
-    told.joined(at(0, 14, 55), 'b'),
-    told.joined(at(0, 15, 0), 'c'),
-    told.left(at(0, 15, 5), 'a', 15),
-    told.abandoned(at(0, 15, 6), 'b', 11),
+    emitted.joined(at(0, 14, 50), 'a'),
+    emitted.joined(at(0, 14, 55), 'b'),
+    emitted.joined(at(0, 15, 0), 'c'),
+    emitted.left(at(0, 15, 5), 'a', 15),
+    emitted.abandoned(at(0, 15, 6), 'b', 11),
     // Repeated events, or those of an unknown visit, count once or not at all.
-    told.left(at(0, 15, 5), 'a', 15),
-    told.abandoned(at(0, 16, 0), 'x', 9),
+    emitted.left(at(0, 15, 5), 'a', 15),
+    emitted.abandoned(at(0, 16, 0), 'x', 9),
   );
   assert.deepEqual(queue(), {
     0: {
@@ -68,11 +68,11 @@ test('wallboard reducer - a visit counts in the interval of its join, with one o
 });
 test('wallboard reducer - the milliseconds of a wait are counted beside its whole seconds', () => {
   const ends = [
-    told.left(at(0, 0, 2), 'a', 1),
-    told.left(at(0, 0, 3), 'b', 1),
-    told.abandoned(at(0, 1), 'c', 59),
+    emitted.left(at(0, 0, 2), 'a', 1),
+    emitted.left(at(0, 0, 3), 'b', 1),
+    emitted.abandoned(at(0, 1), 'c', 59),
   ];
-  const begins = ['a', 'b', 'c'].map((call) => told.joined(at(0), call));
+  const begins = ['a', 'b', 'c'].map((call) => emitted.joined(at(0), call));
   const sumsOf = (...events: readonly DomainEvent[]) => {
     const [board, sums] = [emptyBoard(), noSums()];
     for (const event of events) for (const one of reduce(board, event)) take(sums, one);
@@ -82,7 +82,7 @@ test('wallboard reducer - the milliseconds of a wait are counted beside its whol
     wait_answered_rest_ms,
     wait_abandoned_rest_ms,
   ];
-  const now = sumsOf(...begins, ...ends.map((event) => told.exact(event, 999)));
+  const now = sumsOf(...begins, ...ends.map((event) => emitted.exact(event, 999)));
   const before = sumsOf(...begins, ...ends);
   assert.deepEqual(
     [rests(now), rests(before)],
@@ -99,12 +99,12 @@ test('wallboard reducer - the milliseconds of a wait are counted beside its whol
 });
 test('wallboard reducer - left for elsewhere is flowed out, whatever the reason; lost by the engine is neither', () => {
   const { queue } = play(
-    told.joined(at(0), 'a'),
-    told.left(at(0, 1), 'a', 60, 'other'),
-    told.joined(at(0, 2), 'b'),
-    told.left(at(0, 3), 'b', 60, 'engine_lost', 'resync'),
-    told.joined(at(0, 4), 'c'),
-    told.left(at(0, 5), 'c', 61, 'answered', 'resync'),
+    emitted.joined(at(0), 'a'),
+    emitted.left(at(0, 1), 'a', 60, 'other'),
+    emitted.joined(at(0, 2), 'b'),
+    emitted.left(at(0, 3), 'b', 60, 'engine_lost', 'resync'),
+    emitted.joined(at(0, 4), 'c'),
+    emitted.left(at(0, 5), 'c', 61, 'answered', 'resync'),
   );
   assert.deepEqual(queue(), {
     0: {
@@ -121,40 +121,40 @@ test('wallboard reducer - left for elsewhere is flowed out, whatever the reason;
 });
 test('wallboard reducer - a join repeated after a restart is the same visit; a new join is a new one of the same call', () => {
   const { queue } = play(
-    told.joined(at(0), 'a'),
-    { ...told.joined(at(0), 'a'), at: at(0, 9), observed: 'resync' },
-    told.left(at(0, 10), 'a', 600, 'other'),
-    told.joined(at(0, 11), 'a'),
-    told.joined(at(0, 11), 'a', 'sales'),
+    emitted.joined(at(0), 'a'),
+    { ...emitted.joined(at(0), 'a'), at: at(0, 9), observed: 'resync' },
+    emitted.left(at(0, 10), 'a', 600, 'other'),
+    emitted.joined(at(0, 11), 'a'),
+    emitted.joined(at(0, 11), 'a', 'sales'),
   );
   assert.deepEqual(queue(), { 0: { joined: 2, calls: 1, flowed_out: 1, longest_wait_seconds: 600 } });
-  assert.deepEqual(play(told.joined(at(0), 'a', 'sales')).queue('sales'), { 0: { joined: 1, calls: 1 } });
+  assert.deepEqual(play(emitted.joined(at(0), 'a', 'sales')).queue('sales'), { 0: { joined: 1, calls: 1 } });
 });
 test('wallboard reducer - a visit without an end is lost after a day', () => {
   const { queue, board } = play(
-    told.joined(at(0), 'a'),
-    told.joined(at(20), 'b'),
-    told.joined(at(24, 0, 1), 'c'),
-    told.left(at(24, 5), 'a', 86_700),
+    emitted.joined(at(0), 'a'),
+    emitted.joined(at(20), 'b'),
+    emitted.joined(at(24, 0, 1), 'c'),
+    emitted.left(at(24, 5), 'a', 86_700),
   );
   assert.deepEqual(queue()[0], { joined: 1, calls: 1, lost: 1 });
   assert.equal(board.visits.size, 2);
 });
 test('wallboard reducer - talk, hold and wrap-up count once, in the interval in which the handling is over', () => {
   const { queue, agent, board } = play(
-    told.loggedIn(at(0), '1003'),
-    told.ready(at(0), '1003', 'support'),
-    told.joined(at(0, 13), 'a'),
-    told.left(at(0, 13, 4), 'a', 4),
-    told.talking(at(0, 13, 4), '1003', 'a'),
-    told.held(at(0, 13, 30), '1003'),
-    told.retrieved(at(0, 13, 40), '1003'),
-    told.wrapUp(at(0, 14, 50), '1003', 'a', 106, at(0, 15, 20)),
-    told.extended(at(0, 15, 0), '1003', at(0, 16)),
-    told.ready(at(0, 15, 30), '1003', null),
+    emitted.loggedIn(at(0), '1003'),
+    emitted.ready(at(0), '1003', 'support'),
+    emitted.joined(at(0, 13), 'a'),
+    emitted.left(at(0, 13, 4), 'a', 4),
+    emitted.talking(at(0, 13, 4), '1003', 'a'),
+    emitted.held(at(0, 13, 30), '1003'),
+    emitted.retrieved(at(0, 13, 40), '1003'),
+    emitted.wrapUp(at(0, 14, 50), '1003', 'a', 106, at(0, 15, 20)),
+    emitted.extended(at(0, 15, 0), '1003', at(0, 16)),
+    emitted.ready(at(0, 15, 30), '1003', null),
     // Told again, as after a restart.
-    told.wrapUp(at(0, 15, 31), '1003', 'a', 106, at(0, 16)),
-    told.ready(at(0, 15, 32), '1003', null),
+    emitted.wrapUp(at(0, 15, 31), '1003', 'a', 106, at(0, 16)),
+    emitted.ready(at(0, 15, 32), '1003', null),
   );
   const handled = { handled: 1, talk_seconds: 96, hold_seconds: 10, wrap_up_seconds: 40 };
   assert.deepEqual(queue()[1], handled);
@@ -163,13 +163,13 @@ test('wallboard reducer - talk, hold and wrap-up count once, in the interval in 
 });
 test('wallboard reducer - a wrap-up ends at its deadline, also if its end is reported later', () => {
   const story = [
-    told.loggedIn(at(0), '1003'),
-    told.ready(at(0), '1003', 'support'),
-    told.talking(at(0, 1), '1003', 'a'),
-    told.wrapUp(at(0, 2), '1003', 'a', 60, at(0, 2, 30)),
+    emitted.loggedIn(at(0), '1003'),
+    emitted.ready(at(0), '1003', 'support'),
+    emitted.talking(at(0, 1), '1003', 'a'),
+    emitted.wrapUp(at(0, 2), '1003', 'a', 60, at(0, 2, 30)),
   ];
   const handled = { handled: 1, talk_seconds: 60, wrap_up_seconds: 30 };
-  assert.deepEqual(play(...story, told.ready(at(3), '1003', null)).queue()[0], handled);
+  assert.deepEqual(play(...story, emitted.ready(at(3), '1003', null)).queue()[0], handled);
   const { board } = play(...story);
   const before = writeBoard(board);
   const asked = countedBy(board, at(0, 10)).filter((one) => one.of === 'queue' && one.add.handled === 1);
@@ -181,36 +181,36 @@ test('wallboard reducer - a wrap-up ends at its deadline, also if its end is rep
 });
 test('wallboard reducer - a talk without wrap-up ends with its call; a new talk ends the one before', () => {
   const { queue } = play(
-    told.loggedIn(at(0), '1003'),
-    told.talking(at(0, 1), '1003', 'a'),
-    told.talking(at(0, 1, 5), '1003', 'a'),
-    told.callEnded(at(0, 2), 'a'),
-    told.ready(at(0, 2, 9), '1003', null),
-    told.talking(at(0, 3), '1003', 'b'),
-    told.talking(at(0, 4), '1003', 'c'),
-    told.busyOther(at(0, 4, 10), '1003'),
+    emitted.loggedIn(at(0), '1003'),
+    emitted.talking(at(0, 1), '1003', 'a'),
+    emitted.talking(at(0, 1, 5), '1003', 'a'),
+    emitted.callEnded(at(0, 2), 'a'),
+    emitted.ready(at(0, 2, 9), '1003', null),
+    emitted.talking(at(0, 3), '1003', 'b'),
+    emitted.talking(at(0, 4), '1003', 'c'),
+    emitted.busyOther(at(0, 4, 10), '1003'),
   );
   assert.deepEqual(queue(), { 0: { handled: 3, talk_seconds: 60 + 60 + 10 } });
 });
 test('wallboard reducer - the agent’s state in an event repairs a missed event', () => {
   const { queue } = play(
-    told.loggedIn(at(0), '1003'),
-    told.talking(at(0, 1), '1003', 'a'),
-    told.showing(told.unreachable(at(0, 2), '1003'), 'unreachable'),
-    told.showing(told.ready(at(0, 2, 30), '1003', null), 'talking'),
-    told.showing(told.ready(at(0, 3), '1003', 'support'), 'idle'),
+    emitted.loggedIn(at(0), '1003'),
+    emitted.talking(at(0, 1), '1003', 'a'),
+    emitted.showing(emitted.unreachable(at(0, 2), '1003'), 'unreachable'),
+    emitted.showing(emitted.ready(at(0, 2, 30), '1003', null), 'talking'),
+    emitted.showing(emitted.ready(at(0, 3), '1003', 'support'), 'idle'),
   );
   assert.deepEqual(queue(), { 0: { handled: 1, talk_seconds: 120 } });
 });
 test('wallboard reducer - the time of agents is cut at the intervals', () => {
   const { board, agent } = play(
-    told.loggedIn(at(0, 10), '1003'),
-    told.ready(at(0, 10), '1003', 'support'),
-    told.loggedIn(at(0, 10), '1003', 'sales'),
-    told.talking(at(0, 40), '1003', 'a'),
-    told.wrapUp(at(0, 50), '1003', 'a', 600, at(0, 52)),
-    told.ready(at(0, 51), '1003', null),
-    told.busyOther(at(0, 56), '1003'),
+    emitted.loggedIn(at(0, 10), '1003'),
+    emitted.ready(at(0, 10), '1003', 'support'),
+    emitted.loggedIn(at(0, 10), '1003', 'sales'),
+    emitted.talking(at(0, 40), '1003', 'a'),
+    emitted.wrapUp(at(0, 50), '1003', 'a', 600, at(0, 52)),
+    emitted.ready(at(0, 51), '1003', null),
+    emitted.busyOther(at(0, 56), '1003'),
   );
   assert.deepEqual(Object.keys(agent()).map(Number), [0, 1, 2, 3]);
   const minutes = (of: 'queue' | 'agent', name: string) => {
@@ -224,13 +224,13 @@ test('wallboard reducer - the time of agents is cut at the intervals', () => {
   const replay = () => {
     const again = emptyBoard();
     return [
-      told.loggedIn(at(0, 10), '1003'),
-      told.ready(at(0, 10), '1003', 'support'),
-      told.loggedIn(at(0, 10), '1003', 'sales'),
-      told.talking(at(0, 40), '1003', 'a'),
-      told.wrapUp(at(0, 50), '1003', 'a', 600, at(0, 52)),
-      told.ready(at(0, 51), '1003', null),
-      told.busyOther(at(0, 56), '1003'),
+      emitted.loggedIn(at(0, 10), '1003'),
+      emitted.ready(at(0, 10), '1003', 'support'),
+      emitted.loggedIn(at(0, 10), '1003', 'sales'),
+      emitted.talking(at(0, 40), '1003', 'a'),
+      emitted.wrapUp(at(0, 50), '1003', 'a', 600, at(0, 52)),
+      emitted.ready(at(0, 51), '1003', null),
+      emitted.busyOther(at(0, 56), '1003'),
     ].flatMap((event) => reduce(again, event));
   };
   assert.deepEqual(minutes('agent', '1003'), [
@@ -249,41 +249,41 @@ test('wallboard reducer - the time of agents is cut at the intervals', () => {
 });
 test('wallboard reducer - offers that were missed or taken, calls that were transferred, once each', () => {
   const { queue, agent } = play(
-    told.offer('offer.timeout', at(0), '1003'),
-    told.offer('offer.rejected', at(0), '1003'),
-    told.offer('offer.timeout', at(0), null),
-    told.offer('offer.accepted', at(0, 1), '1003'),
-    told.talking(at(0, 1), '1003', 'a'),
-    told.transferred(at(0, 2), 'a', '1009'),
-    told.transferred(at(0, 2), 'a', '1003'),
-    told.transferred(at(0, 3), 'a', '1003'),
-    told.wrapUp(at(0, 3), '1003', 'a', 120, at(0, 3, 5)),
-    told.ready(at(0, 3, 5), '1003', null),
+    emitted.offer('offer.timeout', at(0), '1003'),
+    emitted.offer('offer.rejected', at(0), '1003'),
+    emitted.offer('offer.timeout', at(0), null),
+    emitted.offer('offer.accepted', at(0, 1), '1003'),
+    emitted.talking(at(0, 1), '1003', 'a'),
+    emitted.transferred(at(0, 2), 'a', '1009'),
+    emitted.transferred(at(0, 2), 'a', '1003'),
+    emitted.transferred(at(0, 3), 'a', '1003'),
+    emitted.wrapUp(at(0, 3), '1003', 'a', 120, at(0, 3, 5)),
+    emitted.ready(at(0, 3, 5), '1003', null),
   );
   const handled = { handled: 1, talk_seconds: 120, wrap_up_seconds: 5, transferred: 1 };
   assert.deepEqual(queue(), { 0: { ...handled, missed_offers: 3 } });
   assert.deepEqual(agent(), { 0: { ...handled, missed_offers: 2, offers_accepted: 1 } });
-  const byAnother = play(told.talking(at(0), '1003', 'a'), told.transferred(at(0, 1), 'a', '1009'));
+  const byAnother = play(emitted.talking(at(0), '1003', 'a'), emitted.transferred(at(0, 1), 'a', '1009'));
   assert.deepEqual(byAnother.queue(), {});
 });
 test('wallboard reducer - a call merged into another one moves its counts to it', () => {
   const { queue, board } = play(
-    told.joined(at(0), 'a'),
-    told.left(at(0, 1), 'a', 60),
-    told.talking(at(0, 1), '1003', 'a'),
-    told.callEnded(at(0, 2), 'a', 'b'),
-    told.callEnded(at(0, 3), 'b'),
-    told.ready(at(0, 4), '1003', null),
+    emitted.joined(at(0), 'a'),
+    emitted.left(at(0, 1), 'a', 60),
+    emitted.talking(at(0, 1), '1003', 'a'),
+    emitted.callEnded(at(0, 2), 'a', 'b'),
+    emitted.callEnded(at(0, 3), 'b'),
+    emitted.ready(at(0, 4), '1003', null),
   );
   assert.equal(queue()[0]?.['talk_seconds'], 120, 'the talk ended with the call it had become a part of');
   assert.equal(board.calls.size, 0);
 });
 test('wallboard reducer - time in a gap is not counted, and visits stay open', () => {
   const { board } = play(
-    told.loggedIn(at(0), '1003'),
-    told.ready(at(0), '1003', 'support'),
-    told.joined(at(0), 'a'),
-    told.talking(at(0, 1), '1003', 'a'),
+    emitted.loggedIn(at(0), '1003'),
+    emitted.ready(at(0), '1003', 'support'),
+    emitted.joined(at(0), 'a'),
+    emitted.talking(at(0, 1), '1003', 'a'),
   );
   skipGap(board, at(5));
   const later = countedBy(board, at(5, 1));
@@ -301,13 +301,13 @@ test('wallboard reducer - memory between events is bounded by the open visits an
   for (let i = 0; i < 2000; i += 1) {
     const [call, second] = [`c${i}`, i * 3];
     for (const event of [
-      told.joined(at(0, 0, second), call),
-      told.left(at(0, 0, second + 1), call, 1),
-      told.loggedIn(at(0, 0, second + 1), `2${i % 10}`),
-      told.talking(at(0, 0, second + 1), `2${i % 10}`, call),
-      told.callEnded(at(0, 0, second + 2), call),
-      told.loggedOut(at(0, 0, second + 2), `2${i % 10}`),
-      told.ready(at(0, 0, second + 2), `2${i % 10}`, null),
+      emitted.joined(at(0, 0, second), call),
+      emitted.left(at(0, 0, second + 1), call, 1),
+      emitted.loggedIn(at(0, 0, second + 1), `2${i % 10}`),
+      emitted.talking(at(0, 0, second + 1), `2${i % 10}`, call),
+      emitted.callEnded(at(0, 0, second + 2), call),
+      emitted.loggedOut(at(0, 0, second + 2), `2${i % 10}`),
+      emitted.ready(at(0, 0, second + 2), `2${i % 10}`, null),
     ]) {
       reduce(board, event);
     }

@@ -84,8 +84,8 @@ type EventOf<T extends DomainEvent['type']> = Extract<DomainEvent, { type: T }>;
 function joined(board: Board, event: EventOf<'queue.caller_joined'>, out: Count[]): void {
   const { data } = event;
   const { queue, call_id } = data;
-  const told = Date.parse(data.joined_at);
-  const joined_at = Number.isNaN(told) ? event.at : told;
+  const joinedAt = Date.parse(data.joined_at);
+  const joined_at = Number.isNaN(joinedAt) ? event.at : joinedAt;
   const key = visitKey(data);
   const open = board.visits.get(key);
   // A repeated event, as after a restart.

@@ -19,7 +19,7 @@ import type { LiveCaller, LiveView } from '../../ports/live.ts';
 import { createAudit } from '../audit/service.ts';
 import { wallboardOperations } from './operations.ts';
 import { Wallboard } from './service.ts';
-import { T0, at, told } from '../../../test/support/queue-story.ts';
+import { T0, at, emitted } from '../../../test/support/queue-story.ts';
 
 /** The whole feature over a journal, a clock and an engine of its own; every event goes through the journal. */
 async function rig(t: TestContext, options: { zone?: string; now?: number; before?: DomainEvent[] } = {}) {
@@ -113,7 +113,7 @@ async function rig(t: TestContext, options: { zone?: string; now?: number; befor
   const joinsNow = (queue: string, call: string): void => {
     const caller = { queue, channel: call, position: 1, joined_at: clock.now(), priority: null };
     waiting.set(queue, [...(waiting.get(queue) ?? []), caller as unknown as LiveCaller]);
-    commit(told.joined(clock.now(), call, queue));
+    commit(emitted.joined(clock.now(), call, queue));
   };
   const leaves = (queue: string, call: string, event: DomainEvent): void => {
     waiting.set(
@@ -145,12 +145,12 @@ const LEVEL = { formula: 'offered', threshold_seconds: 60, short_abandon_seconds
 
 /** Three visits of today: answered after 10 s and 40 s, abandoned after 30 s. */
 const visits = (queue = 'support'): DomainEvent[] => [
-  told.joined(at(-1), `1-${queue}`, queue),
-  told.left(at(-1, 0, 10), `1-${queue}`, 10, 'answered', 'live', queue),
-  told.joined(at(-1, 1), `2-${queue}`, queue),
-  told.left(at(-1, 1, 40), `2-${queue}`, 40, 'answered', 'live', queue),
-  told.joined(at(-1, 2), `3-${queue}`, queue),
-  told.abandoned(at(-1, 2, 30), `3-${queue}`, 30, queue),
+  emitted.joined(at(-1), `1-${queue}`, queue),
+  emitted.left(at(-1, 0, 10), `1-${queue}`, 10, 'answered', 'live', queue),
+  emitted.joined(at(-1, 1), `2-${queue}`, queue),
+  emitted.left(at(-1, 1, 40), `2-${queue}`, 40, 'answered', 'live', queue),
+  emitted.joined(at(-1, 2), `3-${queue}`, queue),
+  emitted.abandoned(at(-1, 2, 30), `3-${queue}`, 30, queue),
 ];
 
 test('wallboard - today’s figures with the current queue; every figure names its formula', async (t) => {
@@ -160,7 +160,7 @@ test('wallboard - today’s figures with the current queue; every figure names i
   pbx.member('support', '1004', { paused: true });
   await clock.advance(0);
   joinsNow('support', 'x');
-  commit(told.talking(at(0), '1003', 'y'), told.wrapUp(at(0), '1003', 'y', 0, at(0, 1)));
+  commit(emitted.talking(at(0), '1003', 'y'), emitted.wrapUp(at(0), '1003', 'y', 0, at(0, 1)));
   await clock.advance(7_000);
   const reply = await read();
   assert.equal(reply.day, '2026-11-21');
@@ -232,9 +232,9 @@ test('wallboard - each sees its own: agents their queues, keys theirs, others no
 });
 test('wallboard - an agent reads itself among the agents, a supervisor all', async (t) => {
   const story = ['1003', '1004'].flatMap((agent) => [
-    told.loggedIn(at(-1), agent),
-    told.ready(at(-1), agent, 'support'),
-    told.offer('offer.timeout', at(-1), agent),
+    emitted.loggedIn(at(-1), agent),
+    emitted.ready(at(-1), agent, 'support'),
+    emitted.offer('offer.timeout', at(-1), agent),
   ]);
   const { read } = await rig(t, { before: story });
   const { agents } = await read();
@@ -252,7 +252,7 @@ test('wallboard - an agent reads itself among the agents, a supervisor all', asy
   );
 });
 test('wallboard - a display reads figures of its queues of today, and none of agents, which count all their queues', async (t) => {
-  const story = [told.loggedIn(at(-1), '1003'), told.ready(at(-1), '1003', 'support'), ...visits()];
+  const story = [emitted.loggedIn(at(-1), '1003'), emitted.ready(at(-1), '1003', 'support'), ...visits()];
   const { read, get } = await rig(t, { before: story });
   assert.equal((await read()).agents.length, 1);
   const shown = await read('', 'key-wall-support');
@@ -268,12 +268,12 @@ test('wallboard - a display reads figures of its queues of today, and none of ag
 test('wallboard - a series by the clock on the wall, on a day of 25 hours, from the store and from memory', async (t) => {
   const before = [
     // 02:30 in summer time, and an hour later 02:30 again.
-    told.joined(Date.UTC(2026, 9, 25, 0, 30), 'a'),
-    told.left(Date.UTC(2026, 9, 25, 0, 30, 10), 'a', 10),
-    told.joined(Date.UTC(2026, 9, 25, 1, 30), 'b'),
-    told.abandoned(Date.UTC(2026, 9, 25, 1, 31), 'b', 60),
-    told.joined(Date.UTC(2026, 9, 25, 22, 59, 59), 'c'),
-    told.left(Date.UTC(2026, 9, 25, 23, 0, 9), 'c', 10),
+    emitted.joined(Date.UTC(2026, 9, 25, 0, 30), 'a'),
+    emitted.left(Date.UTC(2026, 9, 25, 0, 30, 10), 'a', 10),
+    emitted.joined(Date.UTC(2026, 9, 25, 1, 30), 'b'),
+    emitted.abandoned(Date.UTC(2026, 9, 25, 1, 31), 'b', 60),
+    emitted.joined(Date.UTC(2026, 9, 25, 22, 59, 59), 'c'),
+    emitted.left(Date.UTC(2026, 9, 25, 23, 0, 9), 'c', 10),
   ];
   for (const now of [Date.UTC(2026, 9, 25, 22, 59, 59), Date.UTC(2026, 9, 26, 12)]) {
     const { stats } = await rig(t, { before, now });
@@ -403,7 +403,7 @@ test('wallboard - queue.stats: changes only, gathered, at most twice a second', 
   assert.deepEqual([final.waiting, final.sums.offered], [41, 41], 'the last state is always told');
   assert.ok(last.waiting <= 41);
   published.length = 0;
-  leaves('support', 'c0', told.left(clock.now(), 'c0', 5));
+  leaves('support', 'c0', emitted.left(clock.now(), 'c0', 5));
   await clock.advance(1_000);
   assert.equal(published.length, 1);
   const one = QueueStats.parse(published[0]!.data);
@@ -415,10 +415,10 @@ test('wallboard - queue.stats: changes only, gathered, at most twice a second', 
 });
 test('wallboard - queue.stats: occupancy falls while nothing happens, and a tile shows it within a minute', async (t) => {
   const story = [
-    told.loggedIn(at(0), '1003'),
-    told.ready(at(0), '1003', 'support'),
-    told.talking(at(0), '1003', 'a'),
-    told.showing(told.ready(at(0, 1), '1003', null), 'idle'),
+    emitted.loggedIn(at(0), '1003'),
+    emitted.ready(at(0), '1003', 'support'),
+    emitted.talking(at(0), '1003', 'a'),
+    emitted.showing(emitted.ready(at(0, 1), '1003', null), 'idle'),
   ];
   const { clock, published, pbx, stats } = await rig(t, { before: story, now: at(0, 2) });
   pbx.linkUp();
@@ -433,24 +433,27 @@ test('wallboard - queue.stats: occupancy falls while nothing happens, and a tile
   const now = Math.round((await stats()).stats.occupancy! * 100);
   assert.ok(now < 10);
   assert.ok(Math.abs(shown() - now) <= 1, `${shown()} % is told, ${now} % is asked`);
-  const told10 = published.length;
+  const emitted10 = published.length;
   await clock.advance(8 * 3_600_000);
-  assert.ok(published.length - told10 < 12, `${published.length - told10} while nothing but time goes on`);
+  assert.ok(
+    published.length - emitted10 < 12,
+    `${published.length - emitted10} while nothing but time goes on`,
+  );
 });
 test('wallboard - queue.stats: a wrap-up that ends after the agent has left the queue is published', async (t) => {
   const { clock, published, pbx, commit } = await rig(t);
   pbx.linkUp();
   await clock.advance(1_000);
   commit(
-    told.loggedIn(clock.now(), '1003'),
-    told.loggedIn(clock.now(), '1003', 'sales'),
-    told.talking(clock.now(), '1003', 'y'),
-    told.loggedOut(clock.now(), '1003'),
-    told.wrapUp(clock.now(), '1003', 'y', 0, at(1)),
+    emitted.loggedIn(clock.now(), '1003'),
+    emitted.loggedIn(clock.now(), '1003', 'sales'),
+    emitted.talking(clock.now(), '1003', 'y'),
+    emitted.loggedOut(clock.now(), '1003'),
+    emitted.wrapUp(clock.now(), '1003', 'y', 0, at(1)),
   );
   await clock.advance(5_000);
   published.length = 0;
-  commit(told.ready(clock.now(), '1003', null));
+  commit(emitted.ready(clock.now(), '1003', null));
   await clock.advance(1_000);
   const support = published.map((event) => event.data as QueueStats).filter((one) => one.queue === 'support');
   assert.deepEqual(
@@ -482,7 +485,7 @@ test('wallboard - a queue removed from the directory is not published any more',
   await clock.advance(1_000);
   published.length = 0;
   directory.setQueues(directory.queues().filter((q) => q.name !== 'sales'));
-  commit(told.joined(clock.now(), 'a', 'sales'));
+  commit(emitted.joined(clock.now(), 'a', 'sales'));
   await clock.advance(2_000);
   assert.equal(published.length, 0);
   assert.equal(board.stats('sales'), undefined);
@@ -492,7 +495,7 @@ test('wallboard - today’s reply is built once for all readers of the same queu
   const who = { extension: '1002', level: 'supervisor', key: null } as const;
   const first = await board.wallboardBody(who, {});
   assert.equal(await board.wallboardBody({ ...who, extension: '1001' }, {}), first);
-  commit(told.joined(clock.now(), 'x'));
+  commit(emitted.joined(clock.now(), 'x'));
   assert.equal(await board.wallboardBody(who, {}), first, 'not a hundred times a second');
   await clock.advance(100);
   const second = await board.wallboardBody(who, {});

@@ -7,7 +7,7 @@ import { emptyBoard, readBoard, writeBoard } from './board.ts';
 import { reduce } from './reduce.ts';
 import { SumTable } from './store.ts';
 import { take, writeSums } from './sums.ts';
-import { at, told } from '../../../test/support/queue-story.ts';
+import { at, emitted } from '../../../test/support/queue-story.ts';
 
 type Settled = EventData<'queue.caller_settled'>;
 const settled = (
@@ -68,8 +68,8 @@ test('wallboard - whichever visits were missed, once all are settled the figures
           const [call, from, to] = [`c${i}`, at(0, 0, v.join), at(0, 0, v.join + v.wait)];
           const left =
             v.outcome === 'abandoned'
-              ? told.abandoned(to, call, v.wait, v.queue)
-              : told.left(
+              ? emitted.abandoned(to, call, v.wait, v.queue)
+              : emitted.left(
                   to,
                   call,
                   v.wait,
@@ -77,15 +77,15 @@ test('wallboard - whichever visits were missed, once all are settled the figures
                   'live',
                   v.queue,
                 );
-          const joined = told.joined(from, call, v.queue);
-          const whole = [joined, told.exact(left, v.rest), told.callEnded(to, call)];
+          const joined = emitted.joined(from, call, v.queue);
+          const whole = [joined, emitted.exact(left, v.rest), emitted.callEnded(to, call)];
           lived.push(...whole);
           if (v.seen === 'whole') gappy.push(...whole);
           if (v.seen === 'join')
             gappy.push(
               joined,
-              told.left(end, call, 1, 'engine_lost', 'resync', v.queue),
-              told.callEnded(end, call),
+              emitted.left(end, call, 1, 'engine_lost', 'resync', v.queue),
+              emitted.callEnded(end, call),
             );
           const waited = { waited_seconds: v.wait, waited_ms: v.wait * 1000 + v.rest };
           const event = settled(end + 1000, call, from + (i % 7) * 100, v.outcome, {
@@ -108,15 +108,15 @@ test('wallboard - whichever visits were missed, once all are settled the figures
 });
 
 test('wallboard - a visit that was given up after a day is lost until it is settled, and remembered for a week', () => {
-  const joined = told.joined(at(0), 'a');
-  const lost = [joined, told.offer('offer.timeout', at(30), null)];
+  const joined = emitted.joined(at(0), 'a');
+  const lost = [joined, emitted.offer('offer.timeout', at(30), null)];
   const sums = (events: readonly DomainEvent[]): string =>
     fold(events).find((row) => row.includes('"joined"')) ?? '';
   assert.match(sums(lost), /"lost":1/);
   const late = settled(at(31), 'a', at(0), 'abandoned', { waited_seconds: 7 });
   assert.match(sums([...lost, late]), /"abandoned":1.*"abandoned_waits":\[\[7,1\]\]/);
   assert.doesNotMatch(sums([...lost, late]), /lost/);
-  const week = [...lost, told.offer('offer.timeout', at(24 * 8), null), { ...late, at: at(24 * 8, 1) }];
+  const week = [...lost, emitted.offer('offer.timeout', at(24 * 8), null), { ...late, at: at(24 * 8, 1) }];
   assert.match(sums(week), /"lost":1/);
   const board = emptyBoard();
   for (const event of week) reduce(board, event);

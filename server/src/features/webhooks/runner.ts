@@ -141,7 +141,7 @@ export class Runner {
     const portion = [...this.#unsaved].filter((hook) => this.hooks.get(hook.id) === hook);
     this.#unsaved.clear();
     if (portion.length === 0 && this.#notices.length === 0) return;
-    const told = this.#notices;
+    const pending = this.#notices;
     this.#notices = [];
     const taken = portion.map((hook) => {
       const group: Group = {
@@ -158,11 +158,11 @@ export class Runner {
       await this.#deps.store.save(
         taken.map(({ group }) => group),
         async (trx) => {
-          for (const entry of told) await this.#deps.audit.recordIn(trx, entry);
+          for (const entry of pending) await this.#deps.audit.recordIn(trx, entry);
         },
       );
     } catch (error) {
-      this.#notices = [...told, ...this.#notices];
+      this.#notices = [...pending, ...this.#notices];
       for (const { hook, group } of taken) {
         const newer = [...hook.lines.values()];
         hook.lines.clear();

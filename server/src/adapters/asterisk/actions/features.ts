@@ -42,7 +42,7 @@ function texts(changes: Partial<ExtensionFeatures>): [string, string][] {
  */
 export const featureActions = (
   actions: () => AmiConnection,
-  told: (extension: string, features: ExtensionFeatures) => void,
+  report: (extension: string, features: ExtensionFeatures) => void,
 ): FeatureVerbs => {
   const run = async (name: string, fields: ActionFields, options: CommandOptions): Promise<boolean> =>
     (await actions().action(name, fields, { ...options, ms: ACTION_MS.member })).ok;
@@ -87,7 +87,7 @@ export const featureActions = (
       }
       await put({ Family, Key: KEYS.changed_at, Val: time }, options);
       const now = await asked(readFeatures(actions(), who, signal));
-      told(who, now.get(who) ?? FEATURES_OFF);
+      report(who, now.get(who) ?? FEATURES_OFF);
     },
   };
 };

@@ -34,7 +34,7 @@ async function readSigned(
 }
 
 /** The verbs for desk phones. `told` receives what the store has after a sign-out. */
-export const phoneActions = (actions: () => AmiConnection, told: (fact: PhoneFact) => void): PhoneVerbs => {
+export const phoneActions = (actions: () => AmiConnection, report: (fact: PhoneFact) => void): PhoneVerbs => {
   const timed = (options: CommandOptions) => ({ ...options, ms: ACTION_MS.member });
   const show = async (extension: string, Value: string, options: CommandOptions): Promise<void> => {
     const Variable = `DEVICE_STATE(${atPhoneState(dialled(extension, 'the extension'))})`;
@@ -60,7 +60,7 @@ export const phoneActions = (actions: () => AmiConnection, told: (fact: PhoneFac
         await show(before.extension, AWAY, options);
       }
       const now = (await readSigned(actions(), signal)).get(endpoint) ?? null;
-      told({ type: 'phone.signed', endpoint, now, by });
+      report({ type: 'phone.signed', endpoint, now, by });
       if (now !== null && now.since === before?.since)
         throw new ServiceError(
           'store_unavailable',

@@ -22,7 +22,7 @@ export function switchesIn(rows: StoreRows): Map<string, 'open' | 'closed'> {
 /** The verb for night switches. `told` receives what the store has afterwards. */
 export const switchActions = (
   actions: () => AmiConnection,
-  told: (fact: SwitchFact) => void,
+  report: (fact: SwitchFact) => void,
 ): SwitchVerbs => ({
   async keepSwitch(name, to, { signal } = {}) {
     // One verb is several actions, so none of them can use the given id.
@@ -33,7 +33,7 @@ export const switchActions = (
     const Variable = `DEVICE_STATE(${switchState(of.Key)})`;
     await actions().action('Setvar', { Variable, Value: to === null ? UNLIT : LIT }, options);
     const now = switchesIn(await storeRows(actions(), SWITCHES, signal)).get(name) ?? null;
-    told({ type: 'night_switch.changed', name, to: now, by: null });
+    report({ type: 'night_switch.changed', name, to: now, by: null });
     if (now !== to)
       throw new ServiceError('store_unavailable', 'the engine cannot write to its store; is the disk full?', {
         retry_after_seconds: 5,

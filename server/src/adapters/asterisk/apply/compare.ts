@@ -6,7 +6,7 @@ import type { Kind, Objects } from './meant.ts';
 /** Objects an engine creates by itself. */
 const OWN = /^(?:conference-(?:user|bridge|menu) default_\w+|parking default|music default)$/;
 /** Values that may be shown: never secrets, which are marks anyway. */
-const told = (value: string): string =>
+const shown = (value: string): string =>
   JSON.stringify(value.length > 200 ? `${value.slice(0, 200)}…` : value);
 /** Marks are meaningless to people. */
 const isMark = (value: string): boolean => /^[\w-]{43}$/.test(value);
@@ -34,7 +34,7 @@ export function compare(wanted: Objects, held: Objects, kinds: ReadonlySet<Kind>
         key,
         isMark(value)
           ? 'its settings are not the ones that were proven'
-          : `the engine has ${told(got)} instead of ${told(value)}`,
+          : `the engine has ${shown(got)} instead of ${shown(value)}`,
       );
   }
   for (const key of held.keys())

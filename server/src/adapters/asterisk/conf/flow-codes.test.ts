@@ -134,8 +134,8 @@ test('conf/flow - a queue has every setting of its object, speaks, and leads on 
   await heard('1001', 'queue-youarenext', before_it);
   const again = await agent.incoming();
   await again.answer();
-  const told = /"FILE_STREAM_BEGIN","Local\/1005@queue-agent.*""sound"":""beeperr""/;
-  await until('the agent to be told', async () => (await engine.records()).some((l) => told.test(l)));
+  const reported = /"FILE_STREAM_BEGIN","Local\/1005@queue-agent.*""sound"":""beeperr""/;
+  await until('the agent to be told', async () => (await engine.records()).some((l) => reported.test(l)));
   await call.hangup();
   await again.ended();
 

@@ -45,7 +45,7 @@ const phone = (extension: string): Promise<Phone> =>
 
 /** What the records say since they were last looked at. */
 let seen = 0;
-async function told(): Promise<string[]> {
+async function reported(): Promise<string[]> {
   const all = recordedIn(nodeId('ast1'), celFile(engine.instance));
   const fresh = all.slice(seen);
   seen = all.length;
@@ -56,7 +56,7 @@ test('conf/queue-outcomes - waited too long', async () => {
   await using caller = await phone('1001');
   const call = await caller.invite('510');
   await call.ended();
-  assert.deepEqual(await told(), ['timeout']);
+  assert.deepEqual(await reported(), ['timeout']);
 });
 
 test('conf/queue-outcomes - full', async () => {
@@ -66,7 +66,7 @@ test('conf/queue-outcomes - full', async () => {
   await waits.answered();
   const call = await second.invite('521');
   await call.ended();
-  assert.deepEqual(await told(), ['full']);
+  assert.deepEqual(await reported(), ['full']);
   await waits.hangup();
 });
 
@@ -74,7 +74,7 @@ test('conf/queue-outcomes - nobody to join for, and nobody left', async () => {
   await using caller = await phone('1001');
   const call = await caller.invite('522');
   await call.ended();
-  assert.deepEqual(await told(), ['empty_join']);
+  assert.deepEqual(await reported(), ['empty_join']);
   await using agents = new AsyncDisposableStack();
   const agent = agents.use(await phone('1006'));
   // The queue learns of the registered phone after the phone itself; a caller before that finds nobody.
@@ -89,7 +89,7 @@ test('conf/queue-outcomes - nobody to join for, and nobody left', async () => {
   (await agent.incoming()).ring();
   await agents.disposeAsync();
   await waits.ended();
-  assert.deepEqual(await told(), ['empty_leave']);
+  assert.deepEqual(await reported(), ['empty_leave']);
 });
 
 test('conf/queue-outcomes - a key leads out to a number of ours, another one does nothing', async () => {
@@ -102,7 +102,7 @@ test('conf/queue-outcomes - a key leads out to a number of ours, another one doe
   await call.digits('0');
   await (await other.incoming()).answer();
   await call.hangup();
-  assert.deepEqual(await told(), ['exit_key']);
+  assert.deepEqual(await reported(), ['exit_key']);
 });
 
 test('conf/queue-outcomes - who hangs up leaves no reason, and who is withdrawn does', async () => {
@@ -117,7 +117,7 @@ test('conf/queue-outcomes - who hangs up leaves no reason, and who is withdrawn 
     ?.split('!')[0];
   await engine.cli(`channel redirect ${channel} queue-moved,withdrawn,1`);
   await call.ended();
-  assert.deepEqual(await told(), ['withdrawn']);
+  assert.deepEqual(await reported(), ['withdrawn']);
 });
 
 test('conf/queue-outcomes - who may not join is the only warning', async () => {

@@ -72,7 +72,7 @@ export function recordingSteps(site: Site): RecordingSteps {
     group: ({ name, recording, members }) => {
       const always = recording === 'always';
       // Who will answer is not known before: both sides are told where one of those who ring is recorded.
-      const told =
+      const announcement =
         sound !== null && (always || members.some((m) => recorded.has(m)))
           ? conf`A(${sound}:${sound})`
           : nothing;
@@ -82,7 +82,7 @@ export function recordingSteps(site: Site): RecordingSteps {
             ? conf`Gosub(record,ring_group,1(${slug(name, 'the name of a ring group')}))`
             : BEGIN_EXTENSION,
         ],
-        options: conf`${told}U(recorded-answer)`,
+        options: conf`${announcement}U(recorded-answer)`,
       };
     },
     answered: conf`U(recorded-answer)`,

@@ -48,14 +48,14 @@ async function begun(): Promise<string[]> {
   const all = recordedIn(node, celFile(engine.instance));
   const fresh = all.slice(seen);
   seen = all.length;
-  const told = new Map<string, string>();
+  const reported = new Map<string, string>();
   for (const { facts } of fresh) {
     if (facts.recording === undefined) continue;
     const { by, of, file, channel } = facts.recording;
     const whose = all.find((r) => r.channel === channel)?.endpoint;
-    told.set(file, `${by} ${of}: ${whose}`);
+    reported.set(file, `${by} ${of}: ${whose}`);
   }
-  return [...told.values()];
+  return [...reported.values()];
 }
 const files = (): Promise<string[]> => readdir(recordingsDir(engine.instance));
 async function talk(call: PhoneCall, other: PhoneCall): Promise<void> {

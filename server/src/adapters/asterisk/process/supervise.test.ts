@@ -273,7 +273,7 @@ test('engine process - a program on trial that ends at once, or hangs, gives way
   ] as const) {
     const bad = fakeProgram(temporary(t), body);
     const instance = await testInstance(t, good);
-    const told: (readonly [string, string | null])[] = [];
+    const reported: (readonly [string, string | null])[] = [];
     let refused = false;
     await using engine = new EngineProcess({
       program: bad,
@@ -284,18 +284,18 @@ test('engine process - a program on trial that ends at once, or hangs, gives way
       trial_ms: 500,
       choose: async () => (refused ? { program: good, trial: false } : { program: bad, trial: true }),
       async tried(program, said) {
-        told.push([program === bad ? 'bad' : 'good', said]);
+        reported.push([program === bad ? 'bad' : 'good', said]);
         refused ||= said !== null;
       },
     });
     engine.start();
     await until('the engine of before', () => engine.status().state === 'running', { every: 10 });
     assert.deepEqual(
-      told.map(([which]) => which),
+      reported.map(([which]) => which),
       ['bad', 'good'],
     );
-    assert.match(told[0]?.[1] ?? '', why);
-    assert.equal(told[1]?.[1], null);
+    assert.match(reported[0]?.[1] ?? '', why);
+    assert.equal(reported[1]?.[1], null);
     await engine.stop();
   }
 });

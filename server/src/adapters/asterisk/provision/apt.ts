@@ -141,8 +141,8 @@ export function aptError(mirror: string, what: string, outcome: RunOutcome): Pro
     .slice(0, 300);
   for (const [symptom, reason, sentence] of SYMPTOMS) {
     if (symptom.test(text)) {
-      const told = lines.find((l) => symptom.test(l))?.replace(/^\s*(?:[EW]: |Err:\S* )/, '') ?? shown;
-      return new ProvisionError(reason, `${what}: ${mirror} ${sentence}. apt says: ${told.slice(0, 300)}`);
+      const cause = lines.find((l) => symptom.test(l))?.replace(/^\s*(?:[EW]: |Err:\S* )/, '') ?? shown;
+      return new ProvisionError(reason, `${what}: ${mirror} ${sentence}. apt says: ${cause.slice(0, 300)}`);
     }
   }
   return new ProvisionError('failed', `${what}: apt failed. It says: ${shown}`);

@@ -146,10 +146,10 @@ test('asterisk - it is tried again, further and further apart', async (t) => {
     response.writeHead(404).end();
     return null;
   });
-  const told: string[] = [];
-  const onFailure = (error: ProvisionError): void => void told.push(error.reason);
+  const reported: string[] = [];
+  const onFailure = (error: ProvisionError): void => void reported.push(error.reason);
   assert.equal((await obtainAsteriskEventually({ ...options, clock, onFailure })).origin, 'packages');
-  assert.deepEqual(told, ['missing', 'missing']);
+  assert.deepEqual(reported, ['missing', 'missing']);
   assert.deepEqual(waits, [5_000, 10_000]);
 });
 
@@ -162,11 +162,11 @@ test('asterisk - one that is named and comes later is taken when it is there', a
       says(folder, 'Asterisk 22.10.1');
     },
   };
-  const told: string[] = [];
-  const onFailure = ({ reason }: ProvisionError) => void told.push(reason);
+  const reported: string[] = [];
+  const onFailure = ({ reason }: ProvisionError) => void reported.push(reason);
   const found = await obtainAsteriskEventually({ cache: folder, explicit, clock, onFailure });
   assert.equal(found.version, '22.10.1');
-  assert.deepEqual(told, ['invalid_program']);
+  assert.deepEqual(reported, ['invalid_program']);
 });
 
 test('asterisk - packages that do not run say where they lie', async (t) => {

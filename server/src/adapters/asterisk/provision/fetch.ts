@@ -158,12 +158,12 @@ async function download(ask: Ask, { workspace, plan }: Offer): Promise<void> {
   const bytes = plan.reduce((sum, f) => sum + f.bytes, 0);
   await needRoom(ask.folder, bytes * 5);
   ask.progress(`downloading ${plan.length} packages, ${megabytes(bytes)}`);
-  let told = 0;
+  let reported = 0;
   await downloadFiles(workspace, ask.packages, plan, {
     signal: ask.signal,
     onPercent: (percent) => {
-      if (percent < told + 20) return;
-      told = percent;
+      if (percent < reported + 20) return;
+      reported = percent;
       ask.progress(`downloading: ${Math.round(percent)} %`);
     },
   });

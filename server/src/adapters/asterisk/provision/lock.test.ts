@@ -17,7 +17,7 @@ test('lock - only one holds it, those who wait are told once, and it is gone aft
   const file = lockFile(t);
   let inside = 0;
   let most = 0;
-  let told = 0;
+  let reported = 0;
   const work = (): Promise<void> =>
     withLock(
       file,
@@ -26,11 +26,11 @@ test('lock - only one holds it, those who wait are told once, and it is gone aft
         await wait(30);
         inside -= 1;
       },
-      { onWait: () => (told += 1) },
+      { onWait: () => (reported += 1) },
     );
   await Promise.all([work(), work(), work()]);
   assert.equal(most, 1);
-  assert.equal(told, 2);
+  assert.equal(reported, 2);
   assert.ok(!fs.existsSync(file));
 });
 

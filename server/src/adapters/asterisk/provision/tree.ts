@@ -96,7 +96,7 @@ async function unpack(
 ): Promise<void> {
   const left = [...plan];
   let done = 0;
-  let told = 0;
+  let reported = 0;
   const work = async (): Promise<void> => {
     for (let next = left.shift(); next; next = left.shift()) {
       const deb = path.join(archives, next.file);
@@ -109,8 +109,8 @@ async function unpack(
         );
       }
       done += 1;
-      if (done - told >= 60) {
-        told = done;
+      if (done - reported >= 60) {
+        reported = done;
         progress(`unpacking: ${done} of ${plan.length} packages`);
       }
     }

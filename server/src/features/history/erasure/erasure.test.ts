@@ -112,9 +112,9 @@ for (const [what, subject, prepare] of [
     const left = await dump(scene);
     assert.ok(!/901820|Wilhelmina.Öztürk/.test(left) && (subject.kind !== 'number' || !subject.isIn(left)));
     // Reading the engine's file again brings nothing back and changes no conversation.
-    const told = await scene.conversations();
+    const stored = await scene.conversations();
     for (const records of fed) await scene.feed(...records);
-    assert.deepEqual(await scene.conversations(), told);
+    assert.deepEqual(await scene.conversations(), stored);
     assert.deepEqual(await data.erase(subject, PLACEHOLDER, signal), {}, 'there is nothing left to erase');
   });
 }
@@ -139,8 +139,8 @@ test('erasure - the conversation is amended once, marked as erased, and loses it
   assert.ok(after.change > before.change);
   assert.deepEqual(erased, [call]);
   assert.equal((await db.selectFrom('conversation_notes').select('text').executeTakeFirst())?.text, '');
-  const [told] = await scene.conversations();
-  assert.doesNotMatch(JSON.stringify(told!.record), /901820|Wilhelmina/);
+  const [stored] = await scene.conversations();
+  assert.doesNotMatch(JSON.stringify(stored!.record), /901820|Wilhelmina/);
 });
 
 test('erasure - call quality stays, without the extension and device of the phone', async () => {

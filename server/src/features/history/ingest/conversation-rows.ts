@@ -9,7 +9,7 @@ import type { ConversationRecord, RecordedParticipant } from '../record/record.t
 import type { ConversationIndexRow, ConversationKeyRow, OutboxRow, Tables } from '../store/tables.ts';
 
 /** The record of a conversation, as built from its call records so far; `over`: no more of them are expected. */
-export interface Told {
+export interface Built {
   readonly root: string;
   readonly record: ConversationRecord;
   readonly over: boolean;
@@ -82,16 +82,16 @@ interface Plan {
  */
 export async function writeConversations(
   db: Kysely<Tables>,
-  told: readonly Told[],
+  built: readonly Built[],
   merged: readonly string[],
 ): Promise<void> {
   const gone = await removeConversations(db, merged);
-  const before = await storedOf(db, told);
+  const before = await storedOf(db, built);
   const stones = await rootsWithTombstones(
     db,
-    told.map((t) => t.root),
+    built.map((t) => t.root),
   );
-  const changed = told.flatMap(({ root, record, over }) => {
+  const changed = built.flatMap(({ root, record, over }) => {
     const old = before.get(root);
     const fingerprint = fingerprintOf(record);
     const next = revisionAfter(old, over, old?.fingerprint !== fingerprint);
@@ -99,9 +99,9 @@ export async function writeConversations(
     const { revision, state } = next ?? old!;
     const erased = stones.has(root) ? 1 : 0;
     const row = { root, ...shown(record), revision, state, record: writeRecord(record), fingerprint, erased };
-    return [{ old, record, row, told: next !== null }];
+    return [{ old, record, row, built: next !== null }];
   });
-  const count = gone.length + changed.filter((c) => c.told).length;
+  const count = gone.length + changed.filter((c) => c.built).length;
   let place = count === 0 ? 0 : await takeChanges(db, count);
   await insertAll(gone, (some) =>
     db
@@ -109,7 +109,7 @@ export async function writeConversations(
       .values(some.map((root) => ({ root, change: place++ })))
       .execute(),
   );
-  const plans = changed.map((c): Plan => ({ ...c, place: c.told ? place++ : 0 }));
+  const plans = changed.map((c): Plan => ({ ...c, place: c.built ? place++ : 0 }));
   await remember(db, plans.filter((p) => p.place !== 0).map(eventOf));
   await writeKeys(db, [...(await insertNew(db, plans)), ...(await updateOld(db, plans))]);
   await writeTerms(
@@ -123,8 +123,8 @@ function eventOf({ old, row, place }: Plan): OutboxRow {
   const kind = state !== 'open' ? 'finalised' : old === undefined ? 'opened' : 'updated';
   return { change: place, root, kind, revision };
 }
-async function storedOf(db: Kysely<Tables>, told: readonly Told[]): Promise<ReadonlyMap<string, Stored>> {
-  const roots = told.map((t) => t.root);
+async function storedOf(db: Kysely<Tables>, built: readonly Built[]): Promise<ReadonlyMap<string, Stored>> {
+  const roots = built.map((t) => t.root);
   const rows = await inChunks(roots, (some) =>
     db
       .selectFrom('conversations')

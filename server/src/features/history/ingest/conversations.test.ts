@@ -8,7 +8,7 @@ import { silent } from '../../../core/log.ts';
 import { createIngest } from './ingest.ts';
 import type { Tables } from '../store/tables.ts';
 
-const told = async (scene: HistoryScene) =>
+const storedIn = async (scene: HistoryScene) =>
   (await scene.conversations()).map((c) => [c.root, c.state, c.revision]);
 const places = async (scene: HistoryScene): Promise<readonly number[]> => {
   const db = scene.store.db<Tables>();
@@ -21,17 +21,17 @@ test('conversations - open while it lasts, final at its end, amended after late 
   const records = recorded('internal-answered');
   const id = records[0]!.call;
   await scene.feed(...records.slice(0, 4));
-  assert.deepEqual(await told(scene), [[id, 'open', 0]]);
+  assert.deepEqual(await storedIn(scene), [[id, 'open', 0]]);
   assert.deepEqual(await places(scene), [1]);
   await scene.feed(...records.slice(4));
-  assert.deepEqual(await told(scene), [[id, 'final', 1]]);
+  assert.deepEqual(await storedIn(scene), [[id, 'final', 1]]);
   const [final] = await places(scene);
   await scene.feed(...records);
-  assert.deepEqual(await told(scene), [[id, 'final', 1]], 'the same again is no news');
+  assert.deepEqual(await storedIn(scene), [[id, 'final', 1]], 'the same again is no news');
   assert.deepEqual(await places(scene), [final]);
   const last = records.at(-1)!;
   await scene.feed({ ...last, at_us: last.at_us + 5_000_000, key: 'late' });
-  assert.deepEqual(await told(scene), [[id, 'amended', 2]]);
+  assert.deepEqual(await storedIn(scene), [[id, 'amended', 2]]);
   assert.deepEqual(await places(scene), [final! + 1]);
 });
 
@@ -43,11 +43,11 @@ test('conversations - a merged one is deleted, and the feed reports it', async (
   const joins = records.findIndex((r) => r.type === 'attended_transfer');
   await scene.feed(...records.slice(0, joins));
   assert.deepEqual(
-    (await told(scene)).map(([, state]) => state),
+    (await storedIn(scene)).map(([, state]) => state),
     ['open', 'open'],
   );
   await scene.feed(...records.slice(joins));
-  assert.deepEqual(await told(scene), [[calls[0], 'final', 1]]);
+  assert.deepEqual(await storedIn(scene), [[calls[0], 'final', 1]]);
   const db = scene.store.db<Tables>();
   const merged = await db.selectFrom('conversation_merged').selectAll().execute();
   assert.deepEqual(
@@ -69,12 +69,12 @@ test('conversations - a merged one is found in the other at once, even if it was
       records.slice(0, i).some((old) => old.channel === r.channel && old.call !== r.call),
     );
     await scene.feed(...records.slice(0, joins));
-    assert.deepEqual(await told(scene), [
+    assert.deepEqual(await storedIn(scene), [
       [first, 'open', 0],
       [second, 'open', 0],
     ]);
     await scene.ingest.store({ ...batchOf([records[joins]!], 1_000), live });
-    assert.deepEqual(await told(scene), [[first, 'open', 0]]);
+    assert.deepEqual(await storedIn(scene), [[first, 'open', 0]]);
     const [whole] = await scene.conversations();
     assert.deepEqual(whole!.record.merged_from, [second], `live: ${live}`);
   }
@@ -88,17 +88,17 @@ test('conversations - none is built as open while the reader catches up; afterwa
   const [one, two] = [recorded('internal-answered').slice(0, 5), recorded('echo').slice(0, 3)];
   await ingest.store({ ...batchOf(one, 1), live: false });
   await ingest.tellDue();
-  assert.deepEqual(await told(scene), []);
+  assert.deepEqual(await storedIn(scene), []);
   await ingest.store(batchOf(two, 2));
-  assert.deepEqual(await told(scene), [[two[0]!.call, 'open', 0]]);
+  assert.deepEqual(await storedIn(scene), [[two[0]!.call, 'open', 0]]);
   await ingest.tellDue();
-  assert.equal((await told(scene)).length, 2);
+  assert.equal((await storedIn(scene)).length, 2);
   // Records stored by another process that has not built the conversations.
   await store.db<Tables>().deleteFrom('conversations').execute();
   const after = createIngest({ store, directory, clock, log: silent, e164: e164In('DE') });
   await after.store(batchOf([], 3));
   await after.tellDue();
-  assert.equal((await told(scene)).length, 2);
+  assert.equal((await storedIn(scene)).length, 2);
 });
 
 test('conversations - one that continues after a part was closed is built once a second too', async () => {

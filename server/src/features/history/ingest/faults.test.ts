@@ -67,8 +67,8 @@ test('history faults - ten minutes without the store: no reading ahead, and all 
   await clock.advance(5_000);
   await until('everything', async () => {
     await clock.advance(1_000);
-    const told = await scene.conversations();
-    return told.length === 1 + names.length && told.every((c) => c.state !== 'open');
+    const stored = await scene.conversations();
+    return stored.length === 1 + names.length && stored.every((c) => c.state !== 'open');
   });
   await until('its events', () => {
     const done = journal.conversations().filter((e) => e.type === 'conversation.finalised');
@@ -84,11 +84,11 @@ test('history faults - a clock set back or forward during a call loses no record
       i < 8 ? r : { ...r, at_us: r.at_us + hours * 3_600_000_000, key: `${r.key}j` },
     );
     for (const record of jumped) await scene.feed(record);
-    const [told, ...others] = await scene.conversations();
+    const [stored, ...others] = await scene.conversations();
     assert.deepEqual(others, []);
-    assert.equal(told!.state, 'final');
-    assert.ok(told!.record.ended >= told!.record.started);
-    for (const leg of told!.record.legs) {
+    assert.equal(stored!.state, 'final');
+    assert.ok(stored!.record.ended >= stored!.record.started);
+    for (const leg of stored!.record.legs) {
       assert.ok(leg.to >= leg.from, `${leg.leg_id} ends before it begins`);
       const sum = leg.segments.reduce((ms, s) => ms + s.to - s.from, 0);
       assert.equal(sum, leg.to - leg.from);
@@ -122,7 +122,7 @@ test('history faults - hostile names are stored literally, and found', async () 
       await scene.ingest.store(batch);
       stop.abort();
     }
-    const [told] = await scene.conversations();
-    assert.equal(told!.record.caller!.name, name.slice(0, 1024).replaceAll('\0', '\ufffd'));
+    const [stored] = await scene.conversations();
+    assert.equal(stored!.record.caller!.name, name.slice(0, 1024).replaceAll('\0', '\ufffd'));
   }
 });

@@ -214,8 +214,8 @@ test('history - records of a dead engine are built once all are read, and not be
   await ingest.store({ ...batchOf(second, 2), live: false });
   assert.deepEqual(await scene.conversations(), []);
   await ingest.store(batchOf(records.slice(9), 3));
-  const told = (await scene.conversations()).map((c) => [c.root, c.state, c.revision, c.record.ended_by]);
-  assert.deepEqual(told, [
+  const stored = (await scene.conversations()).map((c) => [c.root, c.state, c.revision, c.record.ended_by]);
+  assert.deepEqual(stored, [
     [records[0]!.call, 'final', 1, 'caller'],
     [lost[0]!.call, 'final', 1, 'engine_lost'],
   ]);
@@ -275,10 +275,10 @@ test('history - records of old conversations are packed, and later records are b
   assert.equal(await scene.loose(), echo.length, 'what is new stays as it is');
   for (const record of left) await scene.feed(record);
   await scene.feed(...old);
-  const told = ((await scene.rows()) as readonly { root: string }[]).filter((r) =>
+  const stored = ((await scene.rows()) as readonly { root: string }[]).filter((r) =>
     (rows as readonly { root: string }[]).some((o) => o.root === r.root),
   );
-  assert.deepEqual(told, rows);
+  assert.deepEqual(stored, rows);
   await scene.ingest.tidy();
   await scene.ingest.tidy();
   assert.equal((await db.selectFrom('history_packs').selectAll().execute()).length, 3);

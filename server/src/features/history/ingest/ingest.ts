@@ -95,7 +95,7 @@ class RecordIngest implements Ingest {
     });
     // After the commit: the next attempt builds what was rolled back.
     for (const root of news.over) this.#pace.over(root);
-    for (const [root, records] of news.soFar) this.#pace.told(root, records);
+    for (const [root, records] of news.soFar) this.#pace.written(root, records);
     for (const root of news.later) this.#pace.postpone(root);
     if (this.#behind && batch.live)
       await this.#closeBefore(Number((await readFact(store.db<Tables>(), 'restarted_us')) ?? 0));
@@ -120,7 +120,7 @@ class RecordIngest implements Ingest {
       for (const root of roots) {
         const records = built.get(root);
         if (records === undefined) this.#pace.over(root);
-        else this.#pace.told(root, records);
+        else this.#pace.written(root, records);
       }
     }
   }

@@ -177,7 +177,9 @@ test('conversation events - killed at any statement or publication: the same eve
       await using life = await live(scene, killed, store);
       for (let i = 1; i <= pieces.length; i += 1) {
         await life.feed(pieces.slice(0, i));
-        await until('an event or a death', async () => died() || (await told(scene, journal)), { every: 1 });
+        await until('an event or a death', async () => died() || (await isPublished(scene, journal)), {
+          every: 1,
+        });
       }
     } catch (error) {
       assert.ok(died(), String(error));
@@ -193,7 +195,7 @@ test('conversation events - killed at any statement or publication: the same eve
     }
   }
 });
-async function told(scene: HistoryScene, journal: HistoryJournal): Promise<boolean> {
+async function isPublished(scene: HistoryScene, journal: HistoryJournal): Promise<boolean> {
   const row = await scene.store
     .db<Tables>()
     .selectFrom('conversations')

@@ -39,8 +39,8 @@ test('rebuild - a day built live and the same day rebuilt are equal, byte by byt
   await using scene = await historyScene();
   for (const piece of inPieces(await aDay(), 7)) await scene.feed(...piece);
   await scene.ingest.tidy();
-  const live = { rows: await scene.rows(), told: await scene.conversations() };
-  assert.ok(live.told.length > 30);
+  const live = { rows: await scene.rows(), stored: await scene.conversations() };
+  assert.ok(live.stored.length > 30);
   const places = await change(scene);
   const { done, total, changed } = await rebuild(scene);
   assert.deepEqual([done, changed], [total, 0]);
@@ -50,7 +50,7 @@ test('rebuild - a day built live and the same day rebuilt are equal, byte by byt
   assert.deepEqual(await scene.rows(), live.rows);
   assert.deepEqual(
     (await scene.conversations()).map((c) => ({ ...c, revision: 1, state: 'final' })),
-    live.told.map((c) => ({ ...c, revision: 1, state: 'final' })),
+    live.stored.map((c) => ({ ...c, revision: 1, state: 'final' })),
   );
 });
 
@@ -67,13 +67,13 @@ test('rebuild - a range only, and notes stay', async () => {
   const at = Math.floor(a.at(-1)!.at_us / 1000);
   const { total, changed } = await rebuild(scene, { from_ms: at, to_ms: at + 1 });
   assert.deepEqual([total, changed], [1, 1]);
-  const told = (await scene.conversations()).map((c) => [c.root, c.state, c.revision]);
+  const stored = (await scene.conversations()).map((c) => [c.root, c.state, c.revision]);
   assert.deepEqual(
-    told.find(([root]) => root === a[0]!.call),
+    stored.find(([root]) => root === a[0]!.call),
     [a[0]!.call, 'amended', 2],
   );
   assert.deepEqual(
-    told.find(([root]) => root === b[0]!.call),
+    stored.find(([root]) => root === b[0]!.call),
     [b[0]!.call, 'final', 1],
   );
   assert.deepEqual(await scene.rows(), rows);
@@ -84,12 +84,12 @@ test('rebuild - newer rules with the same result are stored, and are no change',
   await using scene = await historyScene();
   await scene.feed(...recorded('internal-answered'));
   const db = scene.store.db<Tables>();
-  const told = await scene.conversations();
+  const stored = await scene.conversations();
   await db.updateTable('conversations').set({ built_by: 0 }).execute();
   const places = await change(scene);
   await rebuild(scene);
   assert.deepEqual(await change(scene), places);
-  assert.deepEqual(await scene.conversations(), told);
+  assert.deepEqual(await scene.conversations(), stored);
   const { built_by } = await db.selectFrom('conversations').select('built_by').executeTakeFirstOrThrow();
   assert.ok(built_by > 0);
 });
@@ -112,13 +112,13 @@ test('rebuild - a range begun under older rules is rebuilt from its start', asyn
 test('rebuild - killed at any statement it continues, with the same result', async () => {
   await using scene = await historyScene();
   await scene.feed(...recorded('internal-answered'), ...recorded('queue-abandoned'));
-  const told = await scene.conversations();
+  const stored = await scene.conversations();
   for (let n = 1; ; n += 1) {
     await forget(scene);
     const { store, died } = dying(scene.store, n);
     await rebuild(scene, ALL, store).catch(() => {});
     await rebuild(scene);
-    assert.deepEqual(await scene.conversations(), told, `killed at ${n}`);
+    assert.deepEqual(await scene.conversations(), stored, `killed at ${n}`);
     if (!died()) {
       assert.ok(n > 8, `only ${n} statements`);
       break;

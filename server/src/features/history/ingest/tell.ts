@@ -3,7 +3,7 @@ import { messageOf } from '../../../core/errors.ts';
 import type { Log } from '../../../core/log.ts';
 import type { Directory } from '../../../ports/directory.ts';
 import { writeConversations } from './conversation-rows.ts';
-import type { Told } from './conversation-rows.ts';
+import type { Built } from './conversation-rows.ts';
 import { putConversations } from './links.ts';
 import { BUILT } from '../store/packs.ts';
 import { merged as mergedWithJournal } from '../proof/merge.ts';
@@ -38,7 +38,7 @@ export interface Telling {
 
 /** Builds conversations from their call records, in one transaction. */
 export function beginTelling(db: Kysely<Tables>, { directory, log, e164 }: TellDeps): Telling {
-  const told: Told[] = [];
+  const written: Built[] = [];
   const rows: ConversationRow[] = [];
   const people = new Map<string, readonly PersonRow[]>();
   /** One conversation whose record cannot be built must not block the later ones. */
@@ -61,21 +61,22 @@ export function beginTelling(db: Kysely<Tables>, { directory, log, e164 }: TellD
         return { conversation, people: conversation ? peopleIn(conversation) : [] };
       });
       if (built) people.set(row.root, built.people);
-      if (built?.conversation) told.push({ root: row.root, record: built.conversation.record, over: true });
+      if (built?.conversation)
+        written.push({ root: row.root, record: built.conversation.record, over: true });
       rows.push({ ...row, built: row.built || BUILT.yes, built_by: built ? BUILT_BY : 0 });
       return true;
     },
     soFar(row, stored) {
       const { records, journal } = mergedWithJournal(stored);
       const record = attempt(records, () => buildRecord(records, { e164, journal }));
-      if (record) told.push({ root: row.root, record, over: false });
+      if (record) written.push({ root: row.root, record, over: false });
       rows.push(row);
     },
     keep: (row) => void rows.push(row),
     async write(merged = []) {
       await writeRows(db, people, directory);
       await putConversations(db, rows);
-      if (told.length > 0 || merged.length > 0) await writeConversations(db, told, merged);
+      if (written.length > 0 || merged.length > 0) await writeConversations(db, written, merged);
     },
   };
 }
@@ -108,7 +109,7 @@ export function createPace(clock: Clock) {
     },
     due: (): readonly string[] =>
       [...open].filter(([, { next, due }]) => due && isReady(next)).map(([root]) => root),
-    told(root: string, records: number): void {
+    written(root: string, records: number): void {
       const pause = Math.min(MOST_MS, Math.max(LEAST_MS, records * PER_RECORD_MS));
       open.set(root, { next: clock.now() + pause, due: false });
     },

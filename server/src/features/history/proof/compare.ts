@@ -58,7 +58,7 @@ export async function storedOf(db: Kysely<Tables>, stories: readonly Story[]): P
       .where('built', '=', BUILT.no)
       .execute(),
   );
-  const told = await inChunks(roots, (some) =>
+  const histories = await inChunks(roots, (some) =>
     db.selectFrom('conversations').select(['root', 'record']).where('root', 'in', some).execute(),
   );
   return {
@@ -68,7 +68,7 @@ export async function storedOf(db: Kysely<Tables>, stories: readonly Story[]): P
       [...Map.groupBy(byRoot, (row) => row.root)].map(([root, rows]) => [root, rows.map((r) => r.call)]),
     ),
     open: new Set(open.map((row) => row.root)),
-    records: new Map(told.map((row) => [row.root, readRecord(row.record)])),
+    records: new Map(histories.map((row) => [row.root, readRecord(row.record)])),
   };
 }
 interface JournalView {

@@ -66,7 +66,7 @@ function eventsOf(record: ConversationRecord): readonly DomainEvent[] {
         ({ type, subject: `calls/${call_id}`, at, observed: 'live', data }) as DomainEvent,
     );
 }
-const toldOf = (scene: HistoryScene, records: readonly CallRecord[]): ConversationRecord =>
+const recordedIn = (scene: HistoryScene, records: readonly CallRecord[]): ConversationRecord =>
   buildRecord(
     records.map((r) => withDirectory(r, scene.directory)),
     { e164 },
@@ -91,11 +91,14 @@ const CALLS = ['internal-answered', 'hold', 'no-answer', 'busy', 'queue-abandone
 for (const name of CALLS) {
   test(`proof - ${name}: the journal alone has the parties, the outcome and the talk time`, async () => {
     await using scene = await historyScene();
-    const real = toldOf(scene, recorded(name));
+    const real = recordedIn(scene, recorded(name));
     const story = storyOf(real);
-    const told = toldOf(scene, recordsOfStory(story));
-    assert.deepEqual(gist(told), gist(real));
-    assert.ok(Math.abs(spokenMs(told) - spokenMs(real)) < 200, `${spokenMs(told)} ms of ${spokenMs(real)}`);
+    const rebuilt = recordedIn(scene, recordsOfStory(story));
+    assert.deepEqual(gist(rebuilt), gist(real));
+    assert.ok(
+      Math.abs(spokenMs(rebuilt) - spokenMs(real)) < 200,
+      `${spokenMs(rebuilt)} ms of ${spokenMs(real)}`,
+    );
     assert.ok(
       Math.abs(talkOfStory(story) - spokenMs(real)) < 200,
       `${talkOfStory(story)} ms of ${spokenMs(real)}`,
@@ -105,7 +108,7 @@ for (const name of CALLS) {
   test(`proof - ${name}: whatever call records are missing, the journal fills in, in any order`, async () => {
     await using scene = await historyScene();
     const records = recorded(name);
-    const real = toldOf(scene, records);
+    const real = recordedIn(scene, records);
     const journal = recordsOfStory(storyOf(real)).map((r) => withDirectory(r, scene.directory));
     const known = records.map((r) => withDirectory(r, scene.directory));
     let seed = 7;
@@ -116,19 +119,19 @@ for (const name of CALLS) {
       const left =
         round % 2 === 0 ? known.filter((_, i) => i < from || i >= to) : known.filter(() => chance() > 0.4);
       const both = merged([...left, ...journal]);
-      const told = buildRecord(both.records, { e164, journal: both.journal })!;
-      assert.equal(told.complete, true, `round ${round}`);
-      assert.equal(told.disposition, real.disposition, `round ${round}`);
-      assert.deepEqual(told.extensions, real.extensions, `round ${round}`);
+      const rebuilt = buildRecord(both.records, { e164, journal: both.journal })!;
+      assert.equal(rebuilt.complete, true, `round ${round}`);
+      assert.equal(rebuilt.disposition, real.disposition, `round ${round}`);
+      assert.deepEqual(rebuilt.extensions, real.extensions, `round ${round}`);
       assert.ok(
-        Math.abs(spokenMs(told) - spokenMs(real)) < 400,
-        `round ${round}: ${spokenMs(told)} ms of ${spokenMs(real)}`,
+        Math.abs(spokenMs(rebuilt) - spokenMs(real)) < 400,
+        `round ${round}: ${spokenMs(rebuilt)} ms of ${spokenMs(real)}`,
       );
-      assert.ok(told.ended - told.started <= real.ended - real.started + 200, `round ${round}`);
+      assert.ok(rebuilt.ended - rebuilt.started <= real.ended - real.started + 200, `round ${round}`);
       const again = merged([...journal.toReversed(), ...left.toReversed()]);
       assert.deepEqual(
         buildRecord(again.records, { e164, journal: again.journal }),
-        told,
+        rebuilt,
         `round ${round}, backwards`,
       );
     }
@@ -180,7 +183,7 @@ const event = (type: string, at: number, data: object = {}): DomainEvent =>
 
 test('proof - killed at any step of completing: one conversation and one finding, each published once', async () => {
   await using scene = await historyScene();
-  const real = toldOf(scene, recorded('internal-answered'));
+  const real = recordedIn(scene, recorded('internal-answered'));
   let steps = 0;
   for (let n = 1; ; n += 1) {
     await scene.clear();
@@ -192,9 +195,9 @@ test('proof - killed at any step of completing: one conversation and one finding
       .catchUp()
       .catch(() => undefined);
     for (let i = 0; i < 3; i += 1) await prover().catchUp();
-    const told = await scene.conversations();
+    const rebuilt = await scene.conversations();
     assert.deepEqual(
-      told.map((c) => [c.state, c.revision, c.record.observed]),
+      rebuilt.map((c) => [c.state, c.revision, c.record.observed]),
       [['final', 1, 'journal']],
       `killed at step ${n}`,
     );
@@ -213,7 +216,7 @@ test('proof - killed at any step of completing: one conversation and one finding
 test('proof - a conversation unknown to the journal is a difference, unless it was during an absence', async () => {
   await using scene = await historyScene();
   const records = recorded('internal-answered');
-  const real = toldOf(scene, records);
+  const real = recordedIn(scene, records);
   const { journal, published, prover } = rig(scene, real.ended + 60_000);
   const start = real.started - 3_600_000;
   journal.append([
@@ -247,7 +250,7 @@ test('proof - a conversation unknown to the journal is a difference, unless it w
 
 test('proof - the position in the journal is stored even while a conversation waits for its comparison', async () => {
   await using scene = await historyScene();
-  const real = toldOf(scene, recorded('internal-answered'));
+  const real = recordedIn(scene, recorded('internal-answered'));
   const { clock, journal, prover } = rig(scene, real.ended + 60_000);
   journal.append(eventsOf(real));
   await scene.feed(...recorded('internal-answered'));

@@ -149,7 +149,7 @@ function record(
   more: Partial<CallRecord> = {},
 ): CallRecord {
   const { leg: who, calls } = leg;
-  const told = {
+  const fields = {
     type,
     name: '',
     at_us: at * 1000,
@@ -169,5 +169,5 @@ function record(
     observed: 'journal' as const,
     ...more,
   };
-  return { ...told, key: `j${hash('sha256', JSON.stringify(told), 'base64url').slice(0, 23)}` };
+  return { ...fields, key: `j${hash('sha256', JSON.stringify(fields), 'base64url').slice(0, 23)}` };
 }

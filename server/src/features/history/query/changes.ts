@@ -56,7 +56,7 @@ export async function readChanges(
 
 /** One statement: a commit between two would appear at a position that the reader has passed. */
 async function changedAfter(db: Kysely<Tables>, since: number, limit: number): Promise<readonly Changed[]> {
-  const told = db
+  const published = db
     .selectFrom('conversations')
     .select((e) => ['change', 'root', e.ref('id').$castTo<number | null>().as('id')])
     .where('change', '>', since)
@@ -69,7 +69,7 @@ async function changedAfter(db: Kysely<Tables>, since: number, limit: number): P
     .orderBy('change')
     .limit(limit);
   const rows = await db
-    .selectFrom(told.as('t'))
+    .selectFrom(published.as('t'))
     .selectAll()
     .unionAll(db.selectFrom(merged.as('m')).selectAll())
     .orderBy('change')

@@ -27,8 +27,8 @@ async function rig(t: TestContext) {
     rows,
     write: (...stories: Parameters<typeof recordOf>[0][]) =>
       store.transaction<Tables, void>(async (db) => {
-        const told = stories.map((s) => ({ root: s.id, record: recordOf(s), over: true }));
-        await writeConversations(db, told, []);
+        const stored = stories.map((s) => ({ root: s.id, record: recordOf(s), over: true }));
+        await writeConversations(db, stored, []);
       }),
     async read(
       reader: Principal,

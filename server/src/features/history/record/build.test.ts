@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createCallStream } from '../../../../test/support/call-stream.ts';
 import type { CallStream, StreamChannel } from '../../../../test/support/call-stream.ts';
-import { recordTold } from '../../../../test/support/record-told.ts';
+import { recordLines } from '../../../../test/support/record-lines.ts';
 import { recordedCall, recordedCalls } from '../../../../test/support/recorded-calls.ts';
 import type { QueueStatus } from '../../../ports/call-records.ts';
 import type { ConversationRecord } from './record.ts';
@@ -61,7 +61,7 @@ const TRUNKS: Readonly<Record<string, readonly string[]>> = {
 for (const [name, lines] of Object.entries(TRUNKS)) {
   test(`record - a call over a trunk: ${name}`, () => {
     const record = buildRecord(recordedCall(name), { e164: () => null })!;
-    assert.deepEqual([...recordTold(record), `billed ${(record.billable_ms / 1000).toFixed(1)}`], lines);
+    assert.deepEqual([...recordLines(record), `billed ${(record.billable_ms / 1000).toFixed(1)}`], lines);
   });
 }
 test('record - every call over a trunk has its expected record', () => {
@@ -78,7 +78,7 @@ test('record - the engine is killed: open intervals end with the newest record, 
   );
   const lost = buildRecord(records, { e164: () => null, lost: true })!;
   assert.equal(lost.complete, true);
-  assert.deepEqual(recordTold(lost), [
+  assert.deepEqual(recordLines(lost), [
     'internal answered by engine_lost · 0.7/0.0/2.1/3.7/0.0',
     '1001 caller answered by engine_lost · alerting 0.4 · connected 1.0 1002 · held:other_side 1.9 1002',
     '1002 called answered by engine_lost · alerting 0.4 · connected 1.0 1001 · held:this_leg 1.9 1001',
@@ -87,7 +87,7 @@ test('record - the engine is killed: open intervals end with the newest record, 
     e164: () => null,
     lost: true,
   })!;
-  assert.deepEqual(recordTold(ringing), [
+  assert.deepEqual(recordLines(ringing), [
     'internal failed by engine_lost · 0.0/0.0/0.0/0.0/0.0',
     '1001 caller failed by engine_lost',
     '1002 called failed by engine_lost',
@@ -100,13 +100,13 @@ test('record - numbers outside have E.164, converted once; extensions have none'
     asked.push(number);
     return `e164 ${number}`;
   };
-  const told = (name: string) => {
+  const linesOf = (name: string) => {
     const { dialled_e164, legs } = buildRecord(recordedCall(name), { e164 })!;
     return [dialled_e164, ...legs.map((l) => l.participant.number_e164)];
   };
-  assert.deepEqual(told('trunk-out'), ['e164 0301234567', null, 'e164 0301234567']);
-  assert.deepEqual(told('trunk-in'), ['e164 +493055501', 'e164 +4915112345678', null]);
-  assert.deepEqual(told('internal-answered'), [null, null, null]);
+  assert.deepEqual(linesOf('trunk-out'), ['e164 0301234567', null, 'e164 0301234567']);
+  assert.deepEqual(linesOf('trunk-in'), ['e164 +493055501', 'e164 +4915112345678', null]);
+  assert.deepEqual(linesOf('internal-answered'), [null, null, null]);
   assert.deepEqual(asked, ['0301234567', '+4915112345678', '+493055501']);
 });
 
@@ -115,7 +115,7 @@ test('record - a clock set back an hour during a call keeps the order of records
   const connected = records.findLastIndex((r) => r.type === 'bridge_enter');
   const set = records.map((r, i) => (i > connected ? { ...r, at_us: r.at_us - 3_600_000_000 } : r));
   // The interval between the last record before and the first one after is unknown.
-  assert.deepEqual(recordTold(buildRecord(set, { e164: () => null })!), [
+  assert.deepEqual(recordLines(buildRecord(set, { e164: () => null })!), [
     'internal answered by caller · 2.5/0.0/0.0/0.0/0.0',
     '1001 caller answered by this_leg · alerting 1.2',
     '1002 called answered by other_side · alerting 1.2',

@@ -4,13 +4,13 @@ import { recordedCall, recordedCalls } from '../../../../test/support/recorded-c
 import { buildRecord } from './build.ts';
 import { timelineEntries } from './entries.ts';
 
-const told = (name: string): readonly string[] => {
+const linesOf = (name: string): readonly string[] => {
   const record = buildRecord(recordedCall(name), { e164: () => null })!;
   return timelineEntries(record).map((e) => `${e.what}: ${e.text}`);
 };
 
 test('timeline - entries of a call are in order and readable', () => {
-  assert.deepEqual(told('hold'), [
+  assert.deepEqual(linesOf('hold'), [
     'leg_started: Ada (1001) dialled 1002',
     'leg_started: Sam (1002) was called',
     'answered: Sam (1002) answered',
@@ -19,7 +19,7 @@ test('timeline - entries of a call are in order and readable', () => {
     'leg_ended: Ada (1001) hung up',
     'leg_ended: Sam (1002) was left by the other side',
   ]);
-  assert.deepEqual(told('queue-blind-transfer'), [
+  assert.deepEqual(linesOf('queue-blind-transfer'), [
     'leg_started: Ada (1001) dialled 500',
     'queue_joined: Ada (1001) joined queue support',
     'leg_started: Bea (1003) was offered the call',
@@ -32,7 +32,7 @@ test('timeline - entries of a call are in order and readable', () => {
     'leg_ended: Ada (1001) hung up',
     'leg_ended: Dan (1005) was left by the other side',
   ]);
-  assert.deepEqual(told('park-timeout').slice(3, 6), [
+  assert.deepEqual(linesOf('park-timeout').slice(3, 6), [
     'parked: Ada (1001) was parked',
     'service: Sam (1002) reached the exchange: announcement',
     'park: Sam (1002) parked Ada (1001) on 700: nobody answered',

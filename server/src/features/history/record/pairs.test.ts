@@ -4,11 +4,12 @@ import { test } from 'node:test';
 import { channelId, nodeId } from '@offhook/contract/ids.ts';
 import { createCallStream } from '../../../../test/support/call-stream.ts';
 import type { CallStream, StreamChannel } from '../../../../test/support/call-stream.ts';
-import { recordTold } from '../../../../test/support/record-told.ts';
+import { recordLines } from '../../../../test/support/record-lines.ts';
 import { buildConversation, buildRecord } from './build.ts';
 import { peopleIn } from './people.ts';
 
-const told = (s: CallStream): readonly string[] => recordTold(buildRecord(s.records, { e164: () => null })!);
+const linesOf = (s: CallStream): readonly string[] =>
+  recordLines(buildRecord(s.records, { e164: () => null })!);
 const id = (c: StreamChannel) => channelId(nodeId('ast1'), c.id);
 
 /** A pair to a number; its far half dials the endpoint. */
@@ -59,7 +60,7 @@ test('record - a target of a transfer by an agent behind a pair is no offer of t
   s.stop(caller);
   letGo(s, far, near, caller);
   s.close(caller);
-  assert.deepEqual(told(s), [
+  assert.deepEqual(linesOf(s), [
     'in answered by called · 5.0/2.0/10.0/0.0/0.0',
     '+4930 caller answered by other_side · queued:support 2.0 · connected 3.0 1003 · alerting 1.5 · connected 2.0 1005',
     '1003 offered answered by this_leg · alerting 2.0 · connected 3.0 +4930',
@@ -97,7 +98,7 @@ test('record - a transfer into a queue by a caller who waits in it first', () =>
   s.stop(caller);
   letGo(s, agent.far, agent.near, far, near, caller);
   s.close(caller);
-  assert.deepEqual(told(s), [
+  assert.deepEqual(linesOf(s), [
     'in answered by called · 4.0/4.0/8.0/2.0/0.0',
     '+4930 caller answered by other_side · alerting 1.0 · connected 1.0 1002 · held:other_side 2.0 · queued:support 2.0 · connected 3.0 1003',
     '1002 called answered by this_leg · alerting 1.0 · connected 1.0 +4930 · queued:support 2.0',
@@ -146,7 +147,7 @@ test('record - a call placed to take a parked one, in the same second: the first
   s.close(taker);
   const record = buildRecord(s.records, { e164: () => null })!;
   assert.deepEqual([record.dialled, record.caller?.extension, record.agents], ['1004', '1003', []]);
-  assert.deepEqual(recordTold(record), [
+  assert.deepEqual(recordLines(record), [
     'internal answered by called · 0.1/0.0/2.8/0.0/0.2',
     '1003 caller answered by this_leg · connected 0.4 1004',
     '1004 called answered by this_leg · connected 0.4 1003 · parked 0.2 · connected 1.0 1005',

@@ -26,7 +26,7 @@ const people = (records: readonly KnownRecord[]): readonly PersonRow[] => {
 };
 
 /** `extension direction party disposition ring/wait/talk/hold/duration [queue] [device]` */
-const told = (p: PersonRow): string =>
+const lineOf = (p: PersonRow): string =>
   [
     `${p.extension} ${p.direction} ${p.party} ${p.disposition}`,
     `${p.ring_sec}/${p.wait_seconds}/${p.talk_seconds}/${p.hold_seconds}/${p.duration}`,
@@ -259,7 +259,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
 
 for (const [name, rows] of Object.entries(EXPECTED)) {
   test(`history - a recorded call: ${name}`, () => {
-    assert.deepEqual(people(recorded(name)).map(told), rows);
+    assert.deepEqual(people(recorded(name)).map(lineOf), rows);
   });
 }
 
@@ -320,7 +320,7 @@ test('history - with any records missing, the rows are consistent', () => {
         for (const p of parties) {
           assert.ok(p.started_us >= started_us && p.ended_us <= ended_us, 'inside the conversation');
           assert.ok(p.answered_us === null || (p.answered_us >= p.started_us && p.answered_us <= p.ended_us));
-          assert.ok(p.talk_seconds + p.hold_seconds + p.ring_sec <= p.duration, told(p));
+          assert.ok(p.talk_seconds + p.hold_seconds + p.ring_sec <= p.duration, lineOf(p));
           assert.equal(p.answered_us === null, p.disposition !== 'ANSWERED');
           assert.ok(p.direction !== 'missed' || (p.answered_us === null && p.talk_seconds === 0));
         }

@@ -45,7 +45,7 @@ export interface PersonRow {
 }
 /** A leg of the record and its channel. */
 interface Leg {
-  readonly told: RecordedLeg;
+  readonly recorded: RecordedLeg;
   readonly line: ChannelLine;
 }
 interface View {
@@ -58,9 +58,13 @@ interface View {
 
 /** Pure. In order of extension. */
 export function peopleIn({ record, scene }: Built): readonly PersonRow[] {
-  const legs = record.legs.map((told): Leg => ({ told, line: scene.line.byId.get(told.leg_id)! }));
+  const legs = record.legs.map((recorded): Leg => ({
+    recorded,
+    line: scene.line.byId.get(recorded.leg_id)!,
+  }));
   const caller =
-    legs.find((leg) => leg.told.leg_id === record.id) ?? legs.find((leg) => leg.told.role === 'caller');
+    legs.find((leg) => leg.recorded.leg_id === record.id) ??
+    legs.find((leg) => leg.recorded.role === 'caller');
   const view: View = { record, scene, legs, caller };
   const own = Map.groupBy(
     legs.filter((leg) => leg.line.extension !== null),
@@ -75,11 +79,13 @@ export function peopleIn({ record, scene }: Built): readonly PersonRow[] {
 
 /** The leg that was answered first. */
 const firstAnswered = (legs: readonly Leg[]): Leg | undefined =>
-  legs.filter((leg) => leg.told.answered !== null).sort((a, b) => a.told.answered! - b.told.answered!)[0];
+  legs
+    .filter((leg) => leg.recorded.answered !== null)
+    .sort((a, b) => a.recorded.answered! - b.recorded.answered!)[0];
 
 function rowOf(view: View, extension: string, legs: readonly Leg[]): PersonRow | null {
   const first = legs[0]!;
-  if (first.told.role === 'caller' || (view.caller !== undefined && legs.includes(view.caller)))
+  if (first.recorded.role === 'caller' || (view.caller !== undefined && legs.includes(view.caller)))
     return outRow(view, extension, legs);
   const answering = firstAnswered(legs);
   if (answering !== undefined) return inRow(view, extension, answering, legs);
@@ -88,10 +94,10 @@ function rowOf(view: View, extension: string, legs: readonly Leg[]): PersonRow |
 }
 
 /** The wait in a queue during which the leg was rung. */
-const visitOf = ({ record }: View, { told }: Leg): RecordedVisit | undefined =>
-  told.role === 'retriever'
+const visitOf = ({ record }: View, { recorded }: Leg): RecordedVisit | undefined =>
+  recorded.role === 'retriever'
     ? undefined
-    : record.visits.findLast((v) => v.from <= told.from && told.from <= v.to);
+    : record.visits.findLast((v) => v.from <= recorded.from && recorded.from <= v.to);
 /** No missed call: another device answered, or another agent answered the caller of the queue. */
 function takenElsewhere(view: View, leg: Leg): boolean {
   const { line, rungBy, origins } = view.scene;
@@ -101,19 +107,21 @@ function takenElsewhere(view: View, leg: Leg): boolean {
   // A pickup takes the ringing of every device that rang together with the named one.
   if (line.taken.has(leg.line.id) || (visit === undefined && together.some((c) => line.taken.has(c.id))))
     return true;
-  return visit === undefined ? leg.told.disposition === 'answered_elsewhere' : visit.outcome === 'answered';
+  return visit === undefined
+    ? leg.recorded.disposition === 'answered_elsewhere'
+    : visit.outcome === 'answered';
 }
 
 const seconds = (ms: number): number => Math.max(0, Math.floor(ms / 1000));
 const us = (ms: number): number => ms * 1000;
 const isTalk = (s: Segment): boolean => s.with.length > 0 && (s.state === 'connected' || s.state === 'held');
 /** True while an application was the other side, e.g. a mailbox or the echo test. */
-const isServed = (leg: Leg, s: Segment): boolean => leg.told.role === 'caller' && isService(leg.line, s);
+const isServed = (leg: Leg, s: Segment): boolean => leg.recorded.role === 'caller' && isService(leg.line, s);
 /** Talk and hold of all legs of one side from its answer on; overlaps count once. */
 function talkOf(legs: readonly Leg[], answered: number | null) {
   const from = answered ?? Infinity;
   const all = legs.flatMap((leg) =>
-    leg.told.segments
+    leg.recorded.segments
       .filter((s) => s.to > from)
       .map((s) => ({ leg, s: { ...s, from: Math.max(s.from, from) } })),
   );
@@ -126,14 +134,14 @@ function talkOf(legs: readonly Leg[], answered: number | null) {
 /** Channels the legs talked with, in order. */
 const peersOf = ({ scene }: View, legs: readonly Leg[]): readonly ChannelLine[] =>
   legs
-    .flatMap((leg) => leg.told.segments.filter(isTalk))
+    .flatMap((leg) => leg.recorded.segments.filter(isTalk))
     .sort((a, b) => a.from - b.from)
     .flatMap((s) => s.with.map((id) => scene.line.byId.get(id)!));
 const partyOf = (c: ChannelLine | null | undefined) => ({
   party: c ? numberOf(c) : '',
   party_name: c?.caller_name ?? '',
 });
-const endOf = (legs: readonly Leg[]): number => Math.max(...legs.map((leg) => leg.told.to));
+const endOf = (legs: readonly Leg[]): number => Math.max(...legs.map((leg) => leg.recorded.to));
 
 /** Most significant first: a device that rang to its end outweighs the others. */
 const DISPOSITIONS = ['NO ANSWER', 'BUSY', 'CONGESTION', 'FAILED'] as const;
@@ -155,43 +163,46 @@ const SILENT = new Set([18, 25, 102]);
 const isSilent = ({ ended_by, cause }: RecordedLeg): boolean =>
   ended_by === 'engine_lost' || SILENT.has(cause ?? 0);
 function dispositionOf(offers: readonly Leg[]): Disposition {
-  const all = new Set(offers.map(({ told }) => (isSilent(told) ? 'NO ANSWER' : WORD[told.disposition])));
+  const all = new Set(
+    offers.map(({ recorded }) => (isSilent(recorded) ? 'NO ANSWER' : WORD[recorded.disposition])),
+  );
   return DISPOSITIONS.find((word) => all.has(word)) ?? 'NO ANSWER';
 }
 /** Disposition of an unanswered outgoing call: the rung devices are more exact than the dialling leg. */
 function dispositionOfDialler(main: Leg, offers: readonly Leg[], queued: boolean): Disposition {
   if (queued) return 'NO ANSWER';
   if (offers.length > 0) return dispositionOf(offers);
-  return main.told.ended_by === 'this_leg' ? 'NO ANSWER' : WORD[main.told.disposition];
+  return main.recorded.ended_by === 'this_leg' ? 'NO ANSWER' : WORD[main.recorded.disposition];
 }
 
 function outRow(view: View, extension: string, legs: readonly Leg[]): PersonRow {
   const { record } = view;
   const main = legs[0]!;
-  const visits = record.visits.filter((v) => legs.some((leg) => leg.told.leg_id === v.leg_id));
+  const visits = record.visits.filter((v) => legs.some((leg) => leg.recorded.leg_id === v.leg_id));
   const peers = peersOf(view, legs);
-  const placed = view.caller && legs.includes(view.caller) ? record.dialled : main.told.dialled;
+  const placed = view.caller && legs.includes(view.caller) ? record.dialled : main.recorded.dialled;
   // Until it is answered, a call that the engine places for an extension has that extension's own number as dialled.
   const party = placed === extension && peers[0] ? numberOf(peers[0]) : placed;
   const answering = firstAnswered(legs);
-  const answered = answering?.told.answered ?? null;
+  const answered = answering?.recorded.answered ?? null;
   const offers = view.legs.filter(
-    ({ told, line }) => !line.first && line.extension !== extension && told.from >= main.told.from,
+    ({ recorded, line }) =>
+      !line.first && line.extension !== extension && recorded.from >= main.recorded.from,
   );
   const ended = endOf(legs);
-  const rang = offers[0] && visits.length === 0 ? (answered ?? ended) - offers[0].told.from : 0;
+  const rang = offers[0] && visits.length === 0 ? (answered ?? ended) - offers[0].recorded.from : 0;
   return {
     extension,
     direction: 'out',
     party,
     party_name: peers.find((c) => c.number === party)?.caller_name ?? '',
-    started_us: us(main.told.from),
+    started_us: us(main.recorded.from),
     answered_us: answered === null ? null : us(answered),
     ended_us: us(ended),
     ring_sec: seconds(rang),
     wait_seconds: seconds(lengthOf(visits)),
     ...talkOf(legs, answered),
-    duration: seconds(ended - main.told.from),
+    duration: seconds(ended - main.recorded.from),
     disposition: answered === null ? dispositionOfDialler(main, offers, visits.length > 0) : 'ANSWERED',
     channel: main.line.name,
     dstchannel: peers[0]?.name ?? offers[0]?.line.name ?? '',
@@ -201,21 +212,21 @@ function outRow(view: View, extension: string, legs: readonly Leg[]): PersonRow 
 }
 
 function inRow(view: View, extension: string, main: Leg, legs: readonly Leg[]): PersonRow {
-  const answered = main.told.answered!;
+  const answered = main.recorded.answered!;
   const peer = peersOf(view, [main])[0] ?? callerOf(view, main);
   const visit = visitOf(view, main);
-  const ended = endOf(legs.filter((leg) => leg.told.to >= main.told.from));
+  const ended = endOf(legs.filter((leg) => leg.recorded.to >= main.recorded.from));
   return {
     extension,
     direction: 'in',
     ...partyOf(peer),
-    started_us: us(main.told.from),
+    started_us: us(main.recorded.from),
     answered_us: us(answered),
     ended_us: us(ended),
-    ring_sec: seconds(answered - main.told.from),
+    ring_sec: seconds(answered - main.recorded.from),
     wait_seconds: visit ? seconds(answered - visit.from) : 0,
     ...talkOf(legs, answered),
-    duration: seconds(ended - main.told.from),
+    duration: seconds(ended - main.recorded.from),
     disposition: 'ANSWERED',
     channel: peer?.name ?? '',
     dstchannel: main.line.name,
@@ -241,14 +252,14 @@ function missedRow(view: View, extension: string, offers: readonly Leg[]): Perso
     extension,
     direction: 'missed',
     ...partyOf(caller),
-    started_us: us(first.told.from),
+    started_us: us(first.recorded.from),
     answered_us: null,
     ended_us: us(ended),
-    ring_sec: seconds(lengthOf(offers.map((leg) => leg.told))),
+    ring_sec: seconds(lengthOf(offers.map((leg) => leg.recorded))),
     wait_seconds: 0,
     talk_seconds: 0,
     hold_seconds: 0,
-    duration: seconds(ended - first.told.from),
+    duration: seconds(ended - first.recorded.from),
     disposition: dispositionOf(offers),
     channel: caller?.name ?? '',
     dstchannel: first.line.name,

@@ -116,24 +116,24 @@ const near = (a: number, b: number, what: string): void => {
 test('record - random calls: one conversation, one outcome of each visit, and every action in the record', () => {
   fc.assert(
     fc.property(stories, fc.infiniteStream(fc.nat()), (story, chance) => {
-      const told = played(story);
-      assert.equal(conversationsIn(told.records), 1, 'a transfer never makes a second conversation');
-      const record = build(told.records)!;
+      const facts = played(story);
+      assert.equal(conversationsIn(facts.records), 1, 'a transfer never makes a second conversation');
+      const record = build(facts.records)!;
       assertSound(record);
       assert.equal(record.complete, true);
       assert.deepEqual(
         record.visits.map((v) => v.outcome),
-        told.outcomes,
+        facts.outcomes,
       );
       assert.deepEqual(
         record.transfers.map((t) => `${t.kind} ${t.outcome}`),
-        told.transfers,
+        facts.transfers,
       );
-      near(record.hold_ms, told.hold_ms, 'held');
-      near(record.park_ms, told.park_ms, 'parked');
-      assert.equal(record.disposition === 'answered', told.talked);
+      near(record.hold_ms, facts.hold_ms, 'held');
+      near(record.park_ms, facts.park_ms, 'parked');
+      assert.equal(record.disposition === 'answered', facts.talked);
       assert.equal(record.direction, story.outside ? 'in' : 'internal');
-      const mixed = [...told.records, ...told.records.filter(() => chance.next().value % 3 === 0)];
+      const mixed = [...facts.records, ...facts.records.filter(() => chance.next().value % 3 === 0)];
       mixed.sort(() => (chance.next().value % 3) - 1);
       assert.equal(JSON.stringify(build(mixed)), JSON.stringify(record), 'the same bytes in any order');
     }),

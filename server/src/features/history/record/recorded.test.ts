@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { recordTold } from '../../../../test/support/record-told.ts';
+import { recordLines } from '../../../../test/support/record-lines.ts';
 import { recordedCall, recordedCalls } from '../../../../test/support/recorded-calls.ts';
 import { buildRecord } from './build.ts';
 
@@ -348,7 +348,7 @@ for (const [name, lines] of Object.entries(EXPECTED)) {
   test(`record - a recorded call: ${name}`, () => {
     const record = build(name)!;
     assert.equal(record.complete, true);
-    assert.deepEqual(recordTold(record), lines);
+    assert.deepEqual(recordLines(record), lines);
   });
 }
 

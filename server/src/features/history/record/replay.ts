@@ -44,7 +44,7 @@ interface Now {
   begun: boolean;
   ended: boolean;
   readonly apps: RunningApp[];
-  readonly told: Stretch[];
+  readonly stretches: Stretch[];
 }
 interface RunningApp {
   readonly span: AppSpan;
@@ -129,7 +129,7 @@ const nowOf = (line: ChannelLine, order: number): Now => ({
   begun: false,
   ended: false,
   apps: [],
-  told: [],
+  stretches: [],
 });
 
 function stepsOf(
@@ -244,10 +244,10 @@ function createStage(
     return { bridges: seen, legs, loose };
   };
   const tell = (now: Now, at: number, view: View): void => {
-    const last = now.told.at(-1);
+    const last = now.stretches.at(-1);
     if (last && sameView(last, view)) return;
     if (last) last.to = at;
-    now.told.push({ ...view, from: at, to: at });
+    now.stretches.push({ ...view, from: at, to: at });
   };
   return {
     touch(now) {
@@ -324,7 +324,7 @@ function viewAlone(now: Now, rang: (c: ChannelLine) => boolean): View {
   if (
     now.line.rung &&
     !now.answered &&
-    now.told.every((t) => t.state === 'alerting' || t.state === 'initiated')
+    now.stretches.every((t) => t.state === 'alerting' || t.state === 'initiated')
   )
     return rang(now.line) ? ALERTING : INITIATED;
   return viewOfApps(now.apps) ?? GAP;
@@ -341,10 +341,10 @@ function viewOfApps(apps: readonly RunningApp[]): View | null {
 /** Without gaps from the start of the leg to its end: time between two steps of the engine belongs to the earlier state. */
 function settled(now: Now): readonly Segment[] {
   const [from, to] = [msOf(now.line.from), msOf(now.line.to)];
-  const { told } = now;
+  const { stretches } = now;
   const found: Stretch[] = [];
-  told.forEach((given, i) => {
-    const stretch = { ...given, from: i === 0 ? from : given.from, to: told[i + 1]?.from ?? to };
+  stretches.forEach((given, i) => {
+    const stretch = { ...given, from: i === 0 ? from : given.from, to: stretches[i + 1]?.from ?? to };
     if (stretch.to <= stretch.from) return;
     if (stretch.state === 'gap') fill(now.line, stretch, found);
     const last = found.at(-1);

@@ -21,9 +21,9 @@ type Outcome = RecordedTransfer['outcome'];
 export function transfersIn(deps: TransferDeps): readonly RecordedTransfer[] {
   const { line } = deps.scene;
   const consults = consultsIn(deps);
-  const told = line.marks.flatMap((r) => tell(deps, r, consults) ?? []);
-  const givenUp = consults.filter((c) => !c.told).map((c) => abandoned(deps, c));
-  return [...told, ...givenUp].sort((a, b) => a.at - b.at);
+  const completed = line.marks.flatMap((r) => tell(deps, r, consults) ?? []);
+  const givenUp = consults.filter((c) => !c.completed).map((c) => abandoned(deps, c));
+  return [...completed, ...givenUp].sort((a, b) => a.at - b.at);
 }
 function tell(deps: TransferDeps, r: KnownRecord, consults: readonly Consult[]): RecordedTransfer | null {
   switch (r.type) {
@@ -160,7 +160,7 @@ interface Consult {
   readonly at: number;
   readonly near: ChannelLine;
   readonly far: ChannelLine;
-  told: boolean;
+  completed: boolean;
 }
 function consultsIn({ scene }: TransferDeps): readonly Consult[] {
   const found: Consult[] = [];
@@ -169,7 +169,7 @@ function consultsIn({ scene }: TransferDeps): readonly Consult[] {
     if (far === undefined || near.first || far.first || near.bridged.length === 0) continue;
     if (far.apps.length === 0 || scene.origins.isRung(near)) continue;
     const by = scene.origins.metBy(near);
-    if (by !== null) found.push({ by, at: near.from, near, far, told: false });
+    if (by !== null) found.push({ by, at: near.from, near, far, completed: false });
   }
   return found;
 }
@@ -182,7 +182,7 @@ function attended(
   const by = legOf(scene, segments, r.channel, r.at_us);
   const moved = legOf(scene, segments, r.facts.other ?? '', r.at_us);
   const consult = consults.findLast((c) => c.by.id === r.channel && c.at <= r.at_us);
-  if (consult) consult.told = true;
+  if (consult) consult.completed = true;
   const stays = by !== null && scene.line.byId.get(by)!.to > r.at_us + AT_ONCE_MS * 1000;
   const rung = consult
     ? (scene.rungVia.get(consult.far.id) ?? [])

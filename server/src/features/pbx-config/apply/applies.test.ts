@@ -317,8 +317,8 @@ test('applies - a file changed by hand is reported, blocks an apply, and survive
   const before = rig.world.disk.get('queues.conf')!;
   rig.world.disk.set('queues.conf', 'by hand');
   await assert.rejects(rig.applies.apply(ADMIN, WANTED), codeOf('config_drift'));
-  const told = rig.events.filter((e) => e.type === 'config.drift');
-  assert.equal(told.length, 1, 'once, not with each look');
+  const published = rig.events.filter((e) => e.type === 'config.drift');
+  assert.equal(published.length, 1, 'once, not with each look');
   await rig.applies.drift();
   assert.equal(rig.events.filter((e) => e.type === 'config.drift').length, 1);
   await rig.applies.close();

@@ -20,7 +20,7 @@ export interface RunDeps {
   readonly log: Log;
   readonly patience: Patience;
   /** Called with every state of an apply. */
-  readonly told: (apply: ConfigApply) => void;
+  readonly publishApply: (apply: ConfigApply) => void;
   /**
    * Called before the engine reads files again, because a reload may forget state of the engine. The function that it resolves
    * with is called when engine and files agree again.

@@ -109,7 +109,7 @@ export class ApplyRun {
     const next = this.#stepped(state);
     await this.#deps.journal.save(next, more);
     this.#now = next;
-    this.#deps.told(this.#now);
+    this.#deps.publishApply(this.#now);
   }
   #note(change: Partial<ConfigApply>): void {
     this.#now = { ...this.#now, ...change };
@@ -141,7 +141,7 @@ export class ApplyRun {
         await clock.sleep(1_000, this.#closing).catch(() => undefined);
       }
     }
-    this.#deps.told(this.#now);
+    this.#deps.publishApply(this.#now);
     return this.#now;
   }
   async #plan(): Promise<{ files: EngineFiles; names: string[] }> {
@@ -369,7 +369,7 @@ export class ApplyRun {
       if (proof !== null) await this.#forward(files, names, proof);
       const over = await this.#commit(files, proof !== null);
       this.#deps.committed();
-      this.#deps.told(over);
+      this.#deps.publishApply(over);
     } catch (error) {
       if (this.#closing.aborted) throw error;
       if (proof === null)

@@ -92,7 +92,7 @@ export class ConfigApplies implements AsyncDisposable {
       ...given,
       patience: given.patience ?? PATIENCE,
       journal: this.#journal,
-      told: (apply) => this.#told(apply),
+      publishApply: (apply) => this.#publishApply(apply),
     };
     this.#drift = watchDrift({
       engine,
@@ -113,7 +113,7 @@ export class ConfigApplies implements AsyncDisposable {
       lives,
       closing: this.#closing.signal,
     }).run();
-    for (const apply of ended) this.#told(apply);
+    for (const apply of ended) this.#publishApply(apply);
     this.#started = true;
     await this.#drift.check();
     return untaken;
@@ -290,7 +290,7 @@ export class ConfigApplies implements AsyncDisposable {
     this.#given.publish([whole as DomainEvent]);
   }
   /** Publishes a state of an apply, and its end to the audit trail. */
-  #told(apply: ConfigApply): void {
+  #publishApply(apply: ConfigApply): void {
     this.#publish({ type: 'config.progress', data: { apply } });
     const { id: apply_id, version, problems, detail, files, author } = apply;
     if (apply.state === 'applied')
@@ -373,7 +373,7 @@ export class ConfigApplies implements AsyncDisposable {
         finished_at: null,
       };
       const begun: ConfigApply = { id: await this.#journal.begin(shown, at), ...shown };
-      this.#told(begun);
+      this.#publishApply(begun);
       const one = new ApplyRun(
         this.#deps,
         begun,

@@ -7,34 +7,34 @@ import type {
 
 const seconds = (ms: number): string => (ms / 1000).toFixed(1);
 /** Shorter segments, in ms, are steps of the engine and are left out. */
-const TOLD_MS = 50;
+const SHOWN_MS = 50;
 
 const legName = (record: ConversationRecord, id: string | null): string => {
   const leg = record.legs.find((l) => l.leg_id === id);
   return leg ? (leg.participant.extension ?? leg.participant.number) : '-';
 };
-function segmentTold(record: ConversationRecord, s: RecordedSegment): string {
+function segmentLine(record: ConversationRecord, s: RecordedSegment): string {
   const detail = s.queue ?? s.service ?? (s.held_by === null ? '' : s.held_by);
   const others = s.with.map((id) => legName(record, id)).join('+');
   return `${s.state}${detail && `:${detail}`} ${seconds(s.to - s.from)}${others && ` ${others}`}`;
 }
-const legTold = (record: ConversationRecord, leg: RecordedLeg): string =>
+const legLine = (record: ConversationRecord, leg: RecordedLeg): string =>
   [
     `${legName(record, leg.leg_id)} ${leg.role} ${leg.disposition} by ${leg.ended_by}`,
-    ...leg.segments.filter((s) => s.to - s.from >= TOLD_MS).map((s) => segmentTold(record, s)),
+    ...leg.segments.filter((s) => s.to - s.from >= SHOWN_MS).map((s) => segmentLine(record, s)),
   ].join(' · ');
 
 /**
  * One line for the whole (`direction disposition by ended_by · ring/wait/talk/hold/park`), then one for each leg,
  * transfer and visit; seconds with one decimal.
  */
-export function recordTold(record: ConversationRecord): readonly string[] {
+export function recordLines(record: ConversationRecord): readonly string[] {
   const { ring_ms, wait_ms, talk_ms, hold_ms, park_ms } = record;
   const times = [ring_ms, wait_ms, talk_ms, hold_ms, park_ms].map(seconds).join('/');
   const name = (id: string | null): string => legName(record, id);
   return [
     `${record.direction} ${record.disposition} by ${record.ended_by} · ${times}`,
-    ...record.legs.map((leg) => legTold(record, leg)),
+    ...record.legs.map((leg) => legLine(record, leg)),
     ...record.transfers.map(
       (t) =>
         `${t.kind} at ${seconds(t.at - record.started)}: ${name(t.by)} moved ${name(t.moved)} to ${t.to} (${name(t.to_leg)}), ${t.outcome}`,
