@@ -1,5 +1,5 @@
 /** The real service with a real engine on its own ports and folders, started as `npm start` does. */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import path from 'node:path';
 import { loadInstance } from '../server/src/adapters/asterisk/process/instance-file.ts';
@@ -47,6 +47,7 @@ export async function startExchange(
   spread = false,
   { env: more = {}, prepare }: MoreOfSite = {},
 ): Promise<Exchange> {
+  execFileSync(process.execPath, [path.join(ROOT, 'scripts/build-service.ts')], { stdio: 'inherit' });
   const folder = temporaryFolder();
   const data = folder.path;
   if (size !== undefined) await fillSite(data, size);
@@ -59,6 +60,7 @@ export async function startExchange(
     // As in scripts/start.mjs.
     NODE_COMPILE_CACHE: path.join(ROOT, 'node_modules/.cache/node'),
     MALLOC_ARENA_MAX: '2',
+    MALLOC_MMAP_THRESHOLD_: '1048576',
     ...Object.fromEntries(own),
     OFFHOOK_DATA: data,
     OFFHOOK_LISTEN: `127.0.0.1:${http}`,
@@ -75,7 +77,7 @@ export async function startExchange(
     return instance === null ? null : findLiving(instance);
   };
   async function start(): Promise<void> {
-    const command = [process.execPath, ...SERVICE_FLAGS, path.join(ROOT, 'server/src/programs/main.ts')];
+    const command = [process.execPath, ...SERVICE_FLAGS, path.join(ROOT, 'server/dist/main.js')];
     // An engine inherits the cores of the service that starts it, and a large one needs all of them to boot.
     const free = spread || engine() === null;
     const [program = '', ...args] = free ? onCore(ALL_CORES, command) : onCore(SUBJECT_CORE, command);

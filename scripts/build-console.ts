@@ -4,8 +4,8 @@ import { readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import { ROOT, fingerprint } from './sources.ts';
 
-const ROOT = path.resolve(import.meta.dirname, '..');
 const CONSOLE = path.join(ROOT, 'console');
 const DIST = path.join(CONSOLE, 'dist');
 const TYPES: Readonly<Record<string, string>> = {
@@ -22,21 +22,8 @@ const WORTH = 0.95;
 const br = promisify(brotliCompress);
 const gz = promisify(gzip);
 
-/** One hash over everything the build depends on. */
-async function fingerprint(): Promise<string> {
-  const hash = createHash('sha256');
-  const folders = ['console', 'contract', 'client'];
-  const names = ['package-lock.json', 'scripts/build-console.ts'];
-  for (const folder of folders) {
-    for (const entry of await readdir(path.join(ROOT, folder), { recursive: true, withFileTypes: true })) {
-      const name = path.relative(ROOT, path.join(entry.parentPath, entry.name));
-      const source = !/(^|\/)(node_modules|dist|test|examples)\/|\.test\.tsx?$|\.md$/.test(name);
-      if (entry.isFile() && source) names.push(name);
-    }
-  }
-  for (const name of names.toSorted()) hash.update(`${name}\0`).update(await readFile(path.join(ROOT, name)));
-  return hash.digest('hex');
-}
+const sources = (): Promise<string> =>
+  fingerprint(['console', 'contract', 'client'], ['package-lock.json', 'scripts/build-console.ts']);
 const built = async (): Promise<string | null> => {
   try {
     return (JSON.parse(await readFile(path.join(DIST, 'console.json'), 'utf8')) as { built_from: string })
@@ -64,7 +51,7 @@ async function compress(file: string): Promise<('br' | 'gzip')[]> {
 
 /** Builds if needed; resolves with true if it built. */
 export async function buildConsole(say: (line: string) => void): Promise<boolean> {
-  const from = await fingerprint();
+  const from = await sources();
   if ((await built()) === from) return false;
   const began = performance.now();
   const fresh = `${DIST}.${process.pid}`;

@@ -1,39 +1,92 @@
 /**
- * Writes the programs of test sites as one file each: a start then loads in 0.3 s of a core instead of 1.0 s. The first
- * argument is the folder. Paths inside the programs stay those of the sources.
+ * Writes the service as one file: it then starts in 0.3 s of a core instead of 1.0 s, and needs 40 MB less memory than its
+ * 2,200 sources. Without an argument it writes `server/dist/main.js` where the sources have changed, for `npm start`; the
+ * folder of an argument gets the programs of test sites. Paths inside the programs stay those of the sources.
  */
+import { spawnSync } from 'node:child_process';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'rolldown';
+import { ROOT, fingerprint } from './sources.ts';
 
-const ROOT = path.resolve(import.meta.dirname, '..');
+const DIST = path.join(ROOT, 'server/dist');
+/** The last file of a build: the hash of its sources and the place of the checkout. */
+const BUILT_FROM = 'built-from';
 const PLACE = /\bimport\.meta\.(dirname|url)\b/g;
+/** V8 keeps the text of a program, at two bytes for every character as soon as one of them is not Latin-1. */
+const WIDE = /[^\0-\u{ff}]/gu;
+const escaped = (text: string): string =>
+  [...Array(text.length).keys()]
+    .map((i) => `\\u${text.charCodeAt(i).toString(16).padStart(4, '0')}`)
+    .join('');
 
-await build({
-  cwd: ROOT,
-  platform: 'node',
-  logLevel: 'silent',
-  input: {
-    main: path.join(ROOT, 'server/src/programs/main.ts'),
-    'faulty-main': path.join(ROOT, 'server/test/support/faulty-main.ts'),
-    service: path.join(ROOT, 'server/src/boot/service.ts'),
-  },
-  output: {
-    dir: process.argv[2]!,
-    format: 'esm',
-    entryFileNames: '[name].js',
-    chunkFileNames: '[name].js',
-    cleanDir: true,
-  },
-  plugins: [
-    {
-      name: 'place',
-      transform: (code, file) =>
-        !file.startsWith(ROOT) || file.includes('/node_modules/')
-          ? null
-          : code.replaceAll(PLACE, (_, part) =>
-              JSON.stringify(part === 'url' ? pathToFileURL(file).href : path.dirname(file)),
-            ),
+async function write(dir: string, programs: readonly string[]): Promise<void> {
+  await build({
+    cwd: ROOT,
+    platform: 'node',
+    logLevel: 'silent',
+    input: Object.fromEntries(programs.map((file) => [path.basename(file, '.ts'), path.join(ROOT, file)])),
+    output: {
+      dir,
+      format: 'esm',
+      entryFileNames: '[name].js',
+      chunkFileNames: '[name].js',
+      cleanDir: true,
     },
-  ],
-});
+    plugins: [
+      {
+        name: 'place',
+        transform: (code, file) =>
+          !file.startsWith(ROOT) || file.includes('/node_modules/')
+            ? null
+            : code.replaceAll(PLACE, (_, part) =>
+                JSON.stringify(part === 'url' ? pathToFileURL(file).href : path.dirname(file)),
+              ),
+        renderChunk: (code) => code.replaceAll(WIDE, escaped),
+      },
+    ],
+  });
+}
+
+async function writeService(): Promise<void> {
+  const sources = ['package-lock.json', 'scripts/build-service.ts'];
+  const from = `${await fingerprint(['server', 'contract', 'client'], sources)} ${ROOT}`;
+  const built = await readFile(path.join(DIST, BUILT_FROM), 'utf8').catch(() => null);
+  if (built === from) return;
+  const began = performance.now();
+  const fresh = `${DIST}.${process.pid}`;
+  try {
+    await write(fresh, ['server/src/programs/main.ts', 'server/src/boot/service.ts']);
+    await writeFile(path.join(fresh, BUILT_FROM), from);
+    // A running service has read its program.
+    await rm(DIST, { recursive: true, force: true });
+    await rename(fresh, DIST);
+  } finally {
+    await rm(fresh, { recursive: true, force: true });
+  }
+  // A first process compiles, so that the one that stays does not keep the compiler's memory.
+  spawnSync(process.execPath, ['-e', `import(${JSON.stringify(path.join(DIST, 'service.js'))})`]);
+  process.stderr.write(
+    `offhook: the service is built (${((performance.now() - began) / 1000).toFixed(1)} s)\n`,
+  );
+}
+
+/** Exit code where the folder of the checkout may not be written; `start.mjs` then runs the sources. */
+const NOT_WRITABLE = 73;
+const isRefused = (error: unknown): boolean =>
+  ['EACCES', 'EPERM', 'EROFS'].includes((error as NodeJS.ErrnoException).code ?? '');
+
+const [folder] = process.argv.slice(2);
+if (folder === undefined) {
+  await writeService().catch((error: unknown) => {
+    if (!isRefused(error)) throw error;
+    process.stderr.write(`offhook: ${DIST} cannot be written; the service runs from its sources\n`);
+    process.exitCode = NOT_WRITABLE;
+  });
+} else
+  await write(folder, [
+    'server/src/programs/main.ts',
+    'server/test/support/faulty-main.ts',
+    'server/src/boot/service.ts',
+  ]);

@@ -219,18 +219,15 @@ const one =
   (...words) =>
   (args) => [[...words, ...args]];
 const COMPILED = path.join(MODULES, '.cache', 'node');
-/** Compiles the service and ends; the service itself reports any error. */
+/** Compiles the service from its sources and ends; the service itself reports any error. */
 const COMPILE = ['-e', "import('./server/src/boot/service.ts').catch(() => {})"];
-/** A first process compiles, so that the one that stays does not keep the compiler's memory. */
-const compile = () => {
-  if (fs.existsSync(COMPILED)) return [];
-  try {
-    fs.mkdirSync(COMPILED, { recursive: true });
-  } catch {
-    return [];
-  }
-  return [COMPILE];
-};
+/** The service as one file. */
+const SERVICE = 'server/dist/main.js';
+const BUILD_SERVICE = ['scripts/build-service.ts'];
+/** Exit code of a build whose folder cannot be written: the service then runs from its sources. */
+const NOT_WRITABLE = 73;
+const service = (code) =>
+  code === 0 && fs.existsSync(path.join(ROOT, SERVICE)) ? SERVICE : 'server/src/programs/main.ts';
 /** Programs of test sites, as one file each. */
 const PROGRAMS = path.join(MODULES, '.cache', 'programs');
 const COMPILE_PROGRAMS = ['-e', "import('./node_modules/.cache/programs/service.js').catch(() => {})"];
@@ -246,12 +243,15 @@ const tests =
     ...(args.length === 0 ? [COMPILE, ['scripts/build-service.ts', PROGRAMS], COMPILE_PROGRAMS] : []),
     ['scripts/test.ts', ...folders.map((folder) => `--else=${folder}`), ...args],
   ];
-/** Each command as one or more argument lists for Node; all are run, the worst exit code counts. */
+/**
+ * Each command as argument lists for Node; a function gets the exit code of the list before. All are run, the worst exit
+ * code counts.
+ */
 const COMMANDS = {
   // A young generation of 4 MB keeps the idle service under 120 MB and costs about 5 % of peak decoding.
-  start: (args) => [BUILD, ...compile(), ['--max-semi-space-size=4', 'server/src/programs/main.ts', ...args]],
+  start: (args) => [BUILD, BUILD_SERVICE, (code) => ['--max-semi-space-size=4', service(code), ...args]],
   dev: (args) => [BUILD, ['--watch', 'server/src/programs/main.ts', ...args]],
-  build: one(...BUILD),
+  build: () => [BUILD, BUILD_SERVICE],
   engine: one('server/src/programs/engine-cli.ts'),
   'get-engine': one('server/src/programs/get-engine.ts'),
   doctor: one('server/src/programs/doctor-cli.ts'),
@@ -262,7 +262,7 @@ const COMMANDS = {
   simulator: one('server/src/programs/simulator.ts'),
   rebuild: one('server/src/programs/rebuild.ts'),
   bench: one('bench/run.ts'),
-  faults: (args) => [BUILD, ...compile(), ['server/test/faults/run.ts', ...args]],
+  faults: (args) => [BUILD, COMPILE, ['server/test/faults/run.ts', ...args]],
   house: one('scripts/house.ts'),
   docs: one('tools/docs.ts'),
   // Runs whatever TypeScript file is given, for which the machine's own Node may be too old.
@@ -306,10 +306,11 @@ async function main([name, ...args]) {
     PATH: `${path.dirname(node)}${path.delimiter}${process.env.PATH ?? ''}`,
   };
   let worst = 0;
+  let code = 0;
   for (const list of command(args)) {
-    const code = await runChild(node, list, env);
+    code = await runChild(node, typeof list === 'function' ? list(code) : list, env);
     if (code >= 128) return code;
-    worst = Math.max(worst, code);
+    if (code !== NOT_WRITABLE) worst = Math.max(worst, code);
   }
   return worst;
 }

@@ -46,6 +46,7 @@ else if (first === '--stay') setInterval(() => {}, 1000);
 
 interface Clone {
   readonly root: string;
+  readonly write: (name: string, text: string) => void;
   readonly lock: string;
   readonly mode: (word: string) => void;
   readonly calls: () => number;
@@ -78,6 +79,7 @@ function clone(t: TestContext): Clone {
   write('scripts/build-service.ts', '');
   return {
     root,
+    write,
     lock: path.join(root, 'package-lock.json'),
     mode: (word) => write('mode', word),
     calls() {
@@ -132,6 +134,20 @@ test('launcher - the first run installs and reports it; the next one does not', 
   const second = await run('start').done;
   assert.equal(second.err, '');
   assert.equal(calls(), 1);
+});
+
+test('launcher - the built service runs where it is current, else the sources', async (t) => {
+  const { run, write } = clone(t);
+  write('server/dist/main.js', "console.log('built')");
+  assert.equal((await run('start').done).out, 'built\n');
+  write('scripts/build-service.ts', 'process.exitCode = 73');
+  const refused = await run('start').done;
+  assert.match(refused.out, /^main /, 'a build that could not be written may be an old one');
+  assert.equal(refused.code, 0);
+  write('scripts/build-service.ts', 'process.exitCode = 1');
+  const failed = await run('start').done;
+  assert.match(failed.out, /^main /);
+  assert.equal(failed.code, 1);
 });
 
 test('launcher - a changed lockfile or a lost package installs again', async (t) => {
