@@ -77,7 +77,7 @@ export const tooLarge = (most = BODY_LIMIT): ServiceError =>
 
 /** Replaces a missing body by the route's empty body. */
 export function fillEmptyBody(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
-  if (!hasBody(request)) request.body = request.routeOptions.config.emptyBody;
+  if (!hasBody(request)) request.body = request.routeOptions.config.emptyBody?.();
   done();
 }
 /** Parses JSON and form encoding; customers are passed on as bytes, audio as a stream that the handler bounds; every other type is rejected. */
@@ -89,8 +89,8 @@ export function addBodyParsers(app: App): void {
     if (request.routeOptions.config.body === 'message') return done(null, bytes);
     // Clients set a Content-Type without sending a body: an empty DELETE is valid.
     if (bytes.length === 0 && request.method === 'DELETE') return done(null, null);
-    const { emptyBody } = request.routeOptions.config;
-    if (bytes.length === 0 && emptyBody !== undefined) return done(null, emptyBody);
+    const emptyBody = bytes.length === 0 ? request.routeOptions.config.emptyBody?.() : undefined;
+    if (emptyBody !== undefined) return done(null, emptyBody);
     const text = utf8(bytes);
     const parse = (part: string): unknown => {
       let parsed: unknown;

@@ -271,7 +271,7 @@ function addRouteRules(
 ): void {
   const methods = [route.method].flat();
   const emptyBody = emptyBodyOf(methods.join(), route);
-  if (emptyBody !== undefined) route.config = { ...route.config, emptyBody };
+  if (emptyBody !== null) route.config = { ...route.config, emptyBody };
   for (const method of methods) {
     checkRoute(method, route);
     table.add(method, route.url, route.config!);
@@ -284,7 +284,7 @@ function addRouteRules(
       },
       ...[route.preValidation ?? []].flat(),
     ];
-  if (emptyBody !== undefined) route.preValidation = [fillEmptyBody, ...[route.preValidation ?? []].flat()];
+  if (emptyBody !== null) route.preValidation = [fillEmptyBody, ...[route.preValidation ?? []].flat()];
   if (bodyBytes !== undefined) route.bodyLimit = bodyBytes;
 }
 

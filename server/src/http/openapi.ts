@@ -171,7 +171,7 @@ export function openapiDocument(app: App, table: RouteTable): OpenApiDocument {
             : `A session has to be signed in or confirmed (\`POST /api/v1/session/confirm\`) within the last 5 minutes${confirm === true ? '' : ' where the body sets a secret or an address'}; API keys are not asked.`;
         operation.description = [operation.description, needs, proof].filter(Boolean).join(' ');
       }
-      if (config.emptyBody !== undefined && operation.requestBody !== undefined)
+      if (config.emptyBody?.() !== undefined && operation.requestBody !== undefined)
         operation.requestBody.required = false;
       const json = operation.requestBody?.content?.['application/json'];
       if (json !== undefined && config.body === 'form') {

@@ -57,15 +57,19 @@ export function checkRoute(method: string, route: RouteOptions & { readonly url:
 }
 
 /**
- * Value of an empty body: null or `{}`, whichever the schema accepts; undefined if a field is required. Only
- * for POST under /api/v1, because a PUT without a body would reset every field to its default.
+ * Reads the value of an empty body: null or `{}`, whichever the schema accepts; undefined if a field is required. Only
+ * for POST under /api/v1, because a PUT without a body would reset every field to its default; null for other routes.
+ * Read when first needed: a schema is compiled by its first use, which at the start would be hundreds of them.
  */
 export function emptyBodyOf(
   method: string,
   route: RouteOptions & { readonly url: string },
-): Record<string, never> | null | undefined {
+): (() => Record<string, never> | null | undefined) | null {
   const body = route.schema?.body as z.ZodType | undefined;
-  if (method !== 'POST' || !route.url.startsWith('/api/v1/') || body === undefined) return undefined;
-  if (body.safeParse(null).success) return null;
-  return body.safeParse({}).success ? {} : undefined;
+  if (method !== 'POST' || !route.url.startsWith('/api/v1/') || body === undefined) return null;
+  let read: { readonly value: Record<string, never> | null | undefined } | undefined;
+  return () => {
+    read ??= { value: body.safeParse(null).success ? null : body.safeParse({}).success ? {} : undefined };
+    return read.value;
+  };
 }

@@ -69,8 +69,8 @@ declare module 'fastify' {
      * `bodyBytes` at most. `customers`: accepts CSV and vCard; `request.body` is its bytes.
      */
     body?: 'json' | 'form' | 'merge_patch' | FileBody;
-    /** Value of an absent body, where no field is required; set by the host. */
-    emptyBody?: Record<string, never> | null;
+    /** Value of an absent body; undefined where a field is required. Set by the host. */
+    emptyBody?: () => Record<string, never> | null | undefined;
     /** Limit of the body in bytes, 64 KiB by default; a larger Content-Length is rejected before a byte is read. */
     bodyBytes?: number;
     /** Takes a password: a repeat checks it again, and `Idempotency-Key` is ignored. */
