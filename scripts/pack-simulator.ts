@@ -31,7 +31,17 @@ export async function packSimulator(into: string): Promise<string> {
         main: from('server/src/programs/simulator.ts'),
         thread: from('server/src/features/sounds/thread.ts'),
       },
-      output: { dir: packed, format: 'esm', entryFileNames: '[name].js', chunkFileNames: '[name].js' },
+      output: {
+        dir: packed,
+        format: 'esm',
+        entryFileNames: '[name].js',
+        chunkFileNames: '[name].js',
+        // Half the text takes Node a third less time to read; names of functions stay for stack traces.
+        minify: {
+          compress: { keepNames: { function: true, class: true } },
+          mangle: { keepNames: { function: true, class: true } },
+        },
+      },
       plugins: [
         {
           name: 'worker',
