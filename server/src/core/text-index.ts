@@ -15,6 +15,9 @@ const TOO_SHORT = /^.{0,2}$/su;
 const AT_ONCE = 10_000;
 /** Texts compared one by one for a search that is too short for the index. */
 const MOST_COMPARED = 200_000;
+/** Newest texts in which the words of a search are counted, and the count that makes a word a common one. */
+const SAMPLED = 256;
+const COMMON = SAMPLED / 4;
 
 const indexOf = (table: string): string => `${table}_text`;
 export const isSqlite = <T>(db: Kysely<T>): boolean => db.getExecutor().adapter instanceof SqliteAdapter;
@@ -111,8 +114,8 @@ export interface Block {
   readonly next: number | null;
 }
 /**
- * Ids below `before` of texts that contain every one of `words`, newest first, at most `limit`. Words that are all too short
- * for the index end a block after a bounded number of comparisons, found or not.
+ * Ids below `before` of texts that contain every one of `words`, newest first, at most `limit`. Words of which none is both
+ * long enough for the index and rare end a block after a bounded number of comparisons, found or not.
  */
 export async function newestWith<T extends string>(
   db: Kysely<Searched<T>>,
@@ -137,13 +140,14 @@ export async function newestWith<T extends string>(
     next: found.length < limit ? null : found.at(-1)!,
   });
   if (!isSqlite(db)) return ended(await below(0, before, limit));
-  const [short, long] = [words.filter((w) => TOO_SHORT.test(w)), words.filter((w) => !TOO_SHORT.test(w))];
-  if (long.length > 0) {
-    const phrases = long.map((word) => `"${word.replaceAll('"', '""')}"`).join(' ');
+  const rare = await rareOf(db, table, words, before);
+  if (rare.length > 0) {
+    const phrases = rare.map((word) => `"${word.replaceAll('"', '""')}"`).join(' ');
+    const others = words.filter((word) => !rare.includes(word));
     return ended(
       ids(
         await sql<Id>`select rowid as id from ${sql.table(indexOf(table))} where text match ${phrases}
-          and rowid < ${before} ${has(short)} order by rowid desc limit ${limit}`.execute(db),
+          and rowid < ${before} ${has(others)} order by rowid desc limit ${limit}`.execute(db),
       ),
     );
   }
@@ -157,6 +161,27 @@ export async function newestWith<T extends string>(
     await turn();
   }
   return found.length < limit && to > 0 ? { ids: found, next: to } : ended(found);
+}
+/**
+ * The words that the index finds texts by: those that few of the newest texts have. It would read a common word from all of
+ * them, where comparing that with the texts of rare words is quicker; without a rare one, so is comparing the newest texts.
+ */
+async function rareOf<T extends string>(
+  db: Kysely<Searched<T>>,
+  table: T,
+  words: readonly string[],
+  before: number,
+): Promise<readonly string[]> {
+  const long = words.filter((word) => !TOO_SHORT.test(word));
+  if (long.length === 0 || words.length === 1) return long;
+  const counts = long.map(
+    (word, n) => sql`sum(text like ${likeLiteral(word)} escape '\\') as ${sql.ref(`n${n}`)}`,
+  );
+  const { rows } = await sql<Record<string, number | null>>`select ${sql.join(counts)} from
+    (select text from ${sql.table(table)} where id < ${before} order by id desc limit ${SAMPLED})`.execute(
+    db,
+  );
+  return long.filter((_word, n) => (rows[0]?.[`n${n}`] ?? 0) < COMMON);
 }
 /** A block of ids at a time, so that a read on SQLite never holds up others for long. */
 async function compared<T>(

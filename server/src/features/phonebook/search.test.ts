@@ -215,6 +215,46 @@ onBoth('phonebook - the beginning of a number finds few and many customers, newe
 });
 
 onBoth(
+  'phonebook - words that most customers have, few have and that are short find together what each of them finds',
+  async (store) => {
+    await using rig = await bookOf(store, 'DE');
+    // More than the newest ones by which a search judges its words; the rare word is below them.
+    const name = (i: number): string =>
+      `Person ${i} of Team ${i % 2}${i % 40 === 7 ? ' Xy' : ''}${i < 3 ? ' Rare' : ''}`;
+    const names = Array.from({ length: 600 }, (_, i) => name(i));
+    const file = `name,number\n${names.map((one, i) => `${one},+4930${5_000_000 + i}`).join('\n')}\n`;
+    await rig.book.files.import({ caller: who, ip: null }, Buffer.from(file), 'csv', {
+      list: 'mine',
+      dry_run: 'false',
+    });
+    for (const q of [
+      'person',
+      'person team',
+      'rare person',
+      'xy person',
+      'team rare 1',
+      'xy 7',
+      'person nobody',
+      'rare xy',
+    ]) {
+      const seen: string[] = [];
+      for (let cursor: string | null | undefined; cursor !== null;) {
+        const page = await rig.book.page(who, { q, limit: 50, ...(cursor === undefined ? {} : { cursor }) });
+        seen.push(...page.customers.map((one) => one.name));
+        cursor = page.next_cursor;
+      }
+      // A number is a part of the text, too.
+      const texts = names.map((one, i) => ({
+        one,
+        text: `${one.toLowerCase()}\n+4930${5_000_000 + i}\n030${5_000_000 + i}`,
+      }));
+      const wanted = texts.filter(({ text }) => q.split(' ').every((word) => text.includes(word)));
+      assert.deepEqual(seen, wanted.map(({ one }) => one).toReversed(), q);
+    }
+  },
+);
+
+onBoth(
   'phonebook - customers of others hide none of a search: a page may be short, and the next one goes on',
   async (store) => {
     await using rig = await bookOf(store, 'DE');
