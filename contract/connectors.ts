@@ -218,6 +218,10 @@ const SystemCustomer = z.object({
   numbers: z.array(z.string()),
   emails: z.array(z.string()),
   url: z.string().nullable().describe('Page of the customer in that system.'),
+  language: z
+    .string()
+    .nullable()
+    .describe('Of prompts in calls of the customer, where the system names one.'),
   blocked: z.boolean(),
   vip: z.boolean(),
 });

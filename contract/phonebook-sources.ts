@@ -19,6 +19,9 @@ export const LdapSettings = z.strictObject({
       name: Attribute.default('cn'),
       company: Attribute.default('o'),
       email: Attribute.default('mail'),
+      language: Attribute.default('preferredLanguage').describe(
+        'Language of prompts in calls of the customer.',
+      ),
       numbers: z
         .record(Attribute, z.string().trim().min(1).max(40).nullable())
         .refine((numbers) => Object.keys(numbers).length <= 10, 'has more than 10 attributes')

@@ -14,6 +14,7 @@ const USUAL = {
   name: 'cn',
   company: 'o',
   email: 'mail',
+  language: 'preferredLanguage',
   numbers: 'telephoneNumber = work\nmobile = mobile\nhomePhone = home',
 };
 
@@ -24,16 +25,17 @@ export interface LdapTexts {
   readonly name: string;
   readonly company: string;
   readonly email: string;
+  readonly language: string;
   readonly numbers: string;
   readonly ca: string;
 }
 export const textsOf = (ldap: LdapSettings | null): LdapTexts => {
-  const { name = '', company = '', email = '', numbers = {} } = ldap?.attributes ?? {};
+  const { name = '', company = '', email = '', language = '', numbers = {} } = ldap?.attributes ?? {};
   const lines = Object.entries(numbers).map(([attribute, label]) =>
     label === null ? attribute : `${attribute} = ${label}`,
   );
   const { base = '', filter = '' } = ldap ?? {};
-  return { base, filter, name, company, email, numbers: lines.join('\n'), ca: ldap?.ca ?? '' };
+  return { base, filter, name, company, email, language, numbers: lines.join('\n'), ca: ldap?.ca ?? '' };
 };
 function numbersOf(text: string): Record<string, string | null> {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
@@ -45,8 +47,8 @@ function numbersOf(text: string): Record<string, string | null> {
     }),
   );
 }
-export function settingsOf({ base, ca, filter, name, company, email, numbers }: LdapTexts) {
-  const given = Object.entries({ name, company, email })
+export function settingsOf({ base, ca, filter, name, company, email, language, numbers }: LdapTexts) {
+  const given = Object.entries({ name, company, email, language })
     .map(([field, text]) => [field, text.trim()] as const)
     .filter(([, text]) => text !== '');
   return {
@@ -87,7 +89,7 @@ export function LdapFields({ texts, onChange }: FieldsProps): ReactNode {
         placeholder={USUAL.filter}
       />
       <Group grow align="flex-end">
-        {(['name', 'company', 'email'] as const).map((name) => (
+        {(['name', 'company', 'email', 'language'] as const).map((name) => (
           <TextInput key={name} {...field(name, MOST.attribute)} placeholder={USUAL[name]} />
         ))}
       </Group>

@@ -16,6 +16,8 @@ export interface SourceCustomer {
   readonly blocked: boolean;
   /** http(s) address of the page of the customer there. */
   readonly url: string | null;
+  /** Of prompts, as `de` or `pt_BR`; absent where the system names none, so that the site's own stays. */
+  readonly language?: string;
 }
 /** The phonebook, for features that bring customers of other systems into it. All throw `store_unavailable`. */
 export interface CustomerSources {

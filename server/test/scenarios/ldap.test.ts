@@ -16,6 +16,7 @@ const ANNA = {
   telephoneNumber: '030 901820',
   mobile: '+49 170 1234567',
   mail: 'anna@example.com',
+  preferredLanguage: 'fr, en-gb;q=0.8',
 };
 
 test('phonebook source - follows a real slapd by pages: added, changed and deleted entries', async (t) => {
@@ -37,10 +38,17 @@ test('phonebook source - follows a real slapd by pages: added, changed and delet
   assert.equal((await rig.one()).sync?.customers, 1_101);
   const [anna] = (await rig.page('?q=anna')).customers;
   assert.deepEqual(
-    [anna?.source, anna?.company, anna?.emails, anna?.numbers.map(({ e164, label }) => [e164, label])],
+    [
+      anna?.source,
+      anna?.company,
+      anna?.language,
+      anna?.emails,
+      anna?.numbers.map(({ e164, label }) => [e164, label]),
+    ],
     [
       'source:1',
       'Acme',
+      'fr',
       ['anna@example.com'],
       [
         ['+4930901820', 'work'],
@@ -50,6 +58,12 @@ test('phonebook source - follows a real slapd by pages: added, changed and delet
   );
   assert.deepEqual(await rig.names('?q=without'), []);
 
+  // Settings that an earlier version stored name fewer attributes.
+  const stored = rig.temp.store.db<{ phonebook_sources: { config: string } }>();
+  const { config } = await stored.selectFrom('phonebook_sources').select('config').executeTakeFirstOrThrow();
+  const older = config.replace(/,"language":"preferredLanguage"/, '');
+  assert.notEqual(older, config);
+  await stored.updateTable('phonebook_sources').set({ config: older }).execute();
   await slapd.set('anna', 'cn', ['Anna Schmidt']);
   await slapd.remove('u7');
   assert.equal(await rig.sync(), null);

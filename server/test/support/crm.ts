@@ -36,6 +36,8 @@ export interface Crm extends AsyncDisposable {
   readonly customers: Map<string, string>;
   /** Names of customers by id; the default is Anna Müller. */
   readonly names: Map<string, string>;
+  /** Languages of customers by id; the default is none. */
+  readonly languages: Map<string, string>;
   /** Changes listed by `/changes`, two on a page. */
   readonly changes: CrmChange[];
   /** Users assigned to created customers. */
@@ -66,6 +68,7 @@ export async function startCrm(): Promise<Crm> {
   const files = new Map<string, CrmFile>();
   const customers = new Map([['+4930901820', 'c1']]);
   const names = new Map<string, string>();
+  const languages = new Map<string, string>();
   const owners: (string | null)[] = [];
   const changes: CrmChange[] = [];
   const requests: string[] = [];
@@ -99,7 +102,11 @@ export async function startCrm(): Promise<Crm> {
     if (kind === 'users') return [200, [{ id: 'u3', mail: 'Bea@Example.test' }]];
     if (kind === 'customers') {
       const found = customers.get(url.searchParams.get('phone') ?? '');
-      return [200, found === undefined ? [] : [{ id: found, name: names.get(found) ?? 'Anna Müller' }]];
+      if (found === undefined) return [200, []];
+      return [
+        200,
+        [{ id: found, name: names.get(found) ?? 'Anna Müller', lang: languages.get(found) ?? null }],
+      ];
     }
     if (kind === 'files') {
       const name = url.searchParams.get('name');
@@ -158,6 +165,7 @@ export async function startCrm(): Promise<Crm> {
     files,
     customers,
     names,
+    languages,
     owners,
     changes,
     requests,
@@ -209,7 +217,7 @@ limits: { requests: 1000, per_seconds: 1, at_once: 4 }
 fails: '{{ answer.error }}'
 check: { get: /, holds: '{{ answer.ok }}' }
 users: { get: /users, rows: '{{ answer }}', id: '{{ row.id }}', email: '{{ row.mail }}' }
-customer: { id: '{{ row.id }}', name: '{{ row.name }}', url: '{{ set.address }}/customers/{{ row.id }}' }
+customer: { id: '{{ row.id }}', name: '{{ row.name }}', language: '{{ row.lang }}', url: '{{ set.address }}/customers/{{ row.id }}' }
 pop: '{{ set.address }}/calls?of={{ customer.id }}&call={{ call.id }}&number={{ call.number }}'
 lookup:
   number: { get: /customers, query: { phone: '{{ number }}' }, formats: [e164], rows: '{{ answer }}' }

@@ -79,8 +79,16 @@ export function matchesOf({ running, found }: { running: Running; found: Found }
   if (found.kind === 'done') return { connector, title, customers: found.value.map(shown), words: null };
   return { connector, title, customers: [], words: found.words };
 }
-export const shown = ({ numbers, emails, owner: _owner, ...customer }: ConnectorCustomer) => ({
+export const shown = ({
+  numbers,
+  emails,
+  language,
+  owner: _owner,
+  adds_numbers: _adds,
+  ...customer
+}: ConnectorCustomer) => ({
   ...customer,
   numbers: [...numbers],
   emails: [...emails],
+  language: language ?? null,
 });

@@ -15,26 +15,20 @@ export class PhonebookWriter {
   }
   /**
    * `by`: the number that was looked up; stored also where the file reads no numbers. `earlier`: ids of those that keep the
-   * numbers they have.
+   * numbers they have; without it they are those of which a file does not read all numbers.
    */
   store(
     connector: number,
     customers: readonly ConnectorCustomer[],
     { by, earlier }: { readonly by?: string; readonly earlier?: ReadonlySet<string> } = {},
   ): Promise<void> {
-    const given = customers.map(({ id, kind, name, company, numbers, emails, vip, blocked, url }) => {
+    const given = customers.map(({ id, numbers, adds_numbers, owner: _owner, ...fields }) => {
       const isBy = by === undefined || numbers.some((one) => this.#e164(one) === by);
       return {
+        ...fields,
         external_id: id,
-        kind,
-        name,
-        company,
         numbers: isBy ? numbers : [by, ...numbers],
-        adds_numbers: earlier?.has(id) === true,
-        emails,
-        vip,
-        blocked,
-        url,
+        adds_numbers: earlier === undefined ? adds_numbers === true : earlier.has(id),
       };
     });
     return this.#run(this.#customers.store(sourceOf(connector), given));

@@ -101,12 +101,26 @@ test('connectors - a customer of the CRM: people change note and owner, the rest
   const removed = await rig.call('DELETE', `phonebook/customers/${id}`);
   assert.deepEqual([removed.status, removed.json.code], [409, 'in_use']);
 
+  assert.equal((await put({ note: 'calls back on Monday', owner: '1003', language: 'tr' }))[0], 200);
   rig.crm.names.set('c1', 'Anna Schmidt');
   await rig.clock.advance(601_000);
   rig.connectors.service.seek('030 901820');
   await until('the new name', async () => (await lookup(rig))[0]?.name === 'Anna Schmidt');
   const [now] = await lookup(rig);
-  assert.deepEqual([now!.id, now!.note, now!.owner], [id, 'calls back on Monday', '1003']);
+  const own = ['calls back on Monday', '1003'];
+  assert.deepEqual(
+    [now!.id, now!.note, now!.owner, now!.language],
+    [id, ...own, 'tr'],
+    'none is named there',
+  );
+
+  // A language that the system names is taken over.
+  rig.crm.languages.set('c1', 'fr-CH');
+  await rig.clock.advance(601_000);
+  rig.connectors.service.seek('030 901820');
+  await until('the language', async () => (await lookup(rig))[0]?.language === 'fr_CH');
+  const found = await rig.call('GET', `connector-lookup?number=${encodeURIComponent(NUMBER)}`);
+  assert.match(JSON.stringify(found.json), /"language":"fr_CH"/);
 });
 
 test('connectors - a line of a file leaves the customers of the CRM; deleting the connector deletes them, and only them', async (t) => {
@@ -224,7 +238,7 @@ test('connectors - a sync brings all customers page by page, then what changed; 
       gone: false,
       ...more,
     });
-  // The last row is another number of the first customer, on another page.
+  // The last row is the first customer again, changed while the pages were read.
   change('1', 'a1');
   change('2', 'a2');
   change('3', 'a3');
@@ -234,7 +248,7 @@ test('connectors - a sync brings all customers page by page, then what changed; 
   const names = async (number: string) => (await lookup(rig, number)).map(({ name }) => name);
   await until('the first sync', async () => (await state()).last_at !== null);
   assert.equal((await state()).customers, 3);
-  for (const number of ['0305555001', '0305555099']) assert.deepEqual(await names(number), ['Name 1']);
+  assert.deepEqual([await names('0305555001'), await names('0305555099')], [[], ['Name 1']], 'the later row');
   const pages = () => crm.requests.filter((request) => request === 'GET /changes').length;
   assert.equal(pages(), 2);
 
@@ -252,7 +266,7 @@ test('connectors - a sync brings all customers page by page, then what changed; 
   assert.equal(pages(), 6, 'from the cursor of the last whole one');
   assert.deepEqual(await names('0305555003'), ['Carla']);
   assert.deepEqual(await names('0305555004'), ['Name 4']);
-  assert.deepEqual(await names('0305555001'), ['Name 1'], 'one that did not change stays');
+  assert.deepEqual(await names('0305555099'), ['Name 1'], 'one that did not change stays');
 
   await rig.restart();
   await until('the state', async () => (await state()).last_at !== null);
@@ -260,6 +274,47 @@ test('connectors - a sync brings all customers page by page, then what changed; 
   crm.changes.splice(0, 4);
   await rig.call('PATCH', 'connectors/1', { settings: { token: 'other' } }, 'token-admin');
   await until('a whole sync', async () => pages() === 8 && !(await state()).running);
-  await until('the end of those not named', async () => (await names('0305555001')).length === 0);
+  await until('the end of those not named', async () => (await names('0305555099')).length === 0);
   assert.deepEqual(await names('0305555004'), ['Name 4']);
+});
+
+test('connectors - a system that lists numbers: each one is added to its customer, whichever is asked or rings; a whole list drops what it no longer has', async (t) => {
+  const rig = await connectorsRig(t);
+  const { crm } = rig;
+  const lists = (...rows: [id: string, phone: string][]): void =>
+    void crm.changes.splice(
+      0,
+      crm.changes.length,
+      ...rows.map(([id, phone], n) => ({ id, phone, rev: `r${n}`, name: `Name ${id}`, gone: false })),
+    );
+  const numbers = CRM_SYNC.replace(/ {2}(?:cursor|gone): .*\n/g, '').replace(
+    "numbers: ['{{ row.phone }}']",
+    "number: '{{ row.phone }}'",
+  );
+  // The second number of the first customer is on another page.
+  lists(['1', '0305555001'], ['2', '0305555002'], ['1', '0305555099']);
+  await rig.create('find', { source: crmFile() + numbers });
+  const of = async (number: string) => {
+    const [found] = await lookup(rig, number);
+    return found?.numbers.map(({ e164 }) => e164) ?? [];
+  };
+  const synced = async () => {
+    const { last_at } = (await rig.list())[0]!.sync!;
+    await rig.clock.advance(1_000);
+    await rig.call('POST', 'connectors/1/sync', undefined, 'token-admin');
+    await until('a sync', async () => (await rig.list())[0]!.sync!.last_at !== last_at);
+  };
+  await until('the first sync', async () => (await rig.list())[0]!.sync!.last_at !== null);
+  assert.deepEqual(await of('0305555001'), ['+49305555001', '+49305555099']);
+
+  crm.customers.set('+49305555003', '2');
+  crm.names.set('2', 'Name 2');
+  rig.connectors.service.seek('+49305555003');
+  await until('the number that was asked', async () => (await of('0305555003')).length > 0);
+  assert.deepEqual(await of('0305555002'), ['+49305555002', '+49305555003'], 'the other one stays');
+
+  lists(['1', '0305555099'], ['2', '0305555002'], ['2', '0305555003']);
+  await synced();
+  assert.deepEqual(await of('0305555099'), ['+49305555099']);
+  assert.deepEqual(await of('0305555003'), ['+49305555002', '+49305555003']);
 });

@@ -65,8 +65,9 @@ export class CustomerSyncer {
       if (signal.aborted) return null;
       if (read.kind !== 'done') throw new SyncFailure(read.words, read.retry_after_seconds);
       const { customers, gone } = read.value;
-      // Some systems list numbers instead of customers: one of an earlier page gets further numbers.
-      const earlier = new Set(customers.flatMap(({ id }) => (seen.has(id) ? [id] : [])));
+      // A whole list may name a customer once for each number; in a list of changes the later row is the newer one.
+      const isChange = read.value.cursor !== null;
+      const earlier = new Set(customers.flatMap(({ id }) => (seen.has(id) && !isChange ? [id] : [])));
       await phonebook.store(this.#connector, customers, { earlier });
       for (const { id } of customers) seen.add(id);
       await phonebook.remove(this.#connector, gone);

@@ -44,6 +44,7 @@ function lineOf(one: SourceCustomer): Line {
       company: one.company ?? '',
       vip: String(one.vip),
       blocked: String(one.blocked),
+      ...(one.language !== undefined && { language: one.language }),
     },
     numbers: values(one.numbers, 'numbers', MAX_NUMBERS),
     emails: values(one.emails, 'emails', MAX_EMAILS),

@@ -1,5 +1,6 @@
 import ICAL from 'ical.js';
 import { ServiceError } from '../../core/errors.ts';
+import { languageOf } from '../../core/language-tag.ts';
 import type { CustomerRow } from './rows.ts';
 import type { FieldName, Line, Lines, Value } from './line.ts';
 
@@ -102,13 +103,13 @@ function lineOf({ line, properties, isWhole }: Card): Line {
   const [family, given] = first('n');
   const [organization] = first('org');
   const [kind] = first('kind');
-  const lang = first('lang').find((one) => /^[a-z]{2}(?:-[A-Z]{2})?$/.test(one));
+  const language = first('lang').map(languageOf).find(isFull);
   const isCompany = kind?.toLowerCase() === 'org' || first('x-abshowas')[0]?.toUpperCase() === 'COMPANY';
   const name = [first('fn')[0], [given, family].filter(isFull).join(' '), organization].find(isFull);
   const fields: Partial<Record<FieldName, string>> = {
     kind: isCompany ? 'company' : 'person',
     note: first('note')[0] ?? '',
-    ...(lang === undefined ? {} : { language: lang.replace('-', '_') }),
+    ...(language === undefined ? {} : { language }),
     company: isCompany ? '' : (organization ?? ''),
     ...(name === undefined ? {} : { name }),
   };

@@ -28,8 +28,11 @@ const CUSTOMER = context(conf`customer-language`, [
     conf`GotoIf($\{LEN($\{OFFHOOK_CUSTOMER})}?:over)`,
     conf`Set(LOCAL(SPOKEN)=${CUSTOMER_LANGUAGE})`,
     conf`GotoIf($\{LEN($\{SPOKEN})}?:over)`,
+    conf`GotoIf($\{DIALPLAN_EXISTS(languages,$\{SPOKEN},1)}?spoken)`,
+    // A customer of `de_AT` hears `de`.
+    conf`Set(LOCAL(SPOKEN)=$\{SPOKEN:0:2})`,
     conf`GotoIf($\{DIALPLAN_EXISTS(languages,$\{SPOKEN},1)}?:over)`,
-    conf`Gosub(languages,$\{SPOKEN},1)`,
+    at(conf`spoken`, conf`Gosub(languages,$\{SPOKEN},1)`),
     at(conf`over`, conf`Return()`),
   ]),
 ]);

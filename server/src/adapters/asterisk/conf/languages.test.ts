@@ -126,6 +126,12 @@ test('conf/languages - a customer of the phonebook hears their own language befo
       store.keepCustomers(new Map([['+49301', { name: 'Ada', owner: '1001', blocked: false, language }]]));
     await speaks('fr');
     assert.equal(await voice(north, '3'), 'fr_CA_f_June', 'before an English route');
+    await speaks('fr_CH');
+    assert.equal(
+      await voice(north, '3'),
+      'fr_CA_f_June',
+      'the language, where the engine has none of the country',
+    );
     await speaks('tr');
     assert.equal(await voice(north, '2'), 'fr_CA_f_June', 'the route where the engine has no such prompts');
     await speaks('en');

@@ -168,9 +168,11 @@ export function compileDocument(document: ConnectorDocument, compiler: Compiler)
     ...compiler.request(path, found, names),
     rows: compiler.value([...path, 'rows'], found.rows, [...names, 'answer']),
     when: compiler.maybe([...path, 'when'], found.when, [...names, 'row']),
-    customer: { ...shared, ...compiler.customer([...path, 'customer'], found.customer) },
+    customer: compiler.ownCustomer(shared, [...path, 'customer'], found.customer),
   });
   const byNumber = lookup?.number;
+  const listed = sync && search(['sync'], sync, ['set', 'cursor', 'page']);
+  if (listed) compiler.wholeRows(['sync'], listed.customer, sync);
   return {
     document,
     base: compiler.text(['base'], document.base, ['set']),
@@ -198,14 +200,14 @@ export function compileDocument(document: ConnectorDocument, compiler: Compiler)
     create: create && {
       ...compiler.request(['create'], create, ['set', 'new', 'user']),
       row: compiler.value(['create', 'row'], create.row, ['set', 'new', 'user', 'answer']),
-      customer: { ...shared, ...compiler.customer(['create', 'customer'], create.customer) },
+      customer: compiler.ownCustomer(shared, ['create', 'customer'], create.customer),
     },
     entry: compileEntry(document.entry, compiler),
     push: compilePush(document.push, compiler),
     ...compilePop(document.pop, compiler),
     inbox: compileInbox(document.inbox, shared, compiler),
-    sync: sync && {
-      ...search(['sync'], sync, ['set', 'cursor', 'page']),
+    sync: listed && {
+      ...listed,
       pages: sync.pages,
       gone: compiler.maybe(['sync', 'gone'], sync.gone, ['set', 'row']),
       page: compiler.maybe(['sync', 'page'], sync.page, ['set', 'page', 'answer']),

@@ -219,8 +219,32 @@ export class Compiler {
       const items = value.map((item, i) => this.value([...path, name, i], item, names));
       return (scope) => items.map((item) => item(scope));
     };
+    if (fields?.['number'] !== undefined && fields['numbers'] !== undefined)
+      this.#found([...path, 'number'], 'schema', 'number and numbers exclude each other');
     return Object.fromEntries(
       Object.entries(fields ?? {}).map(([name, value]) => [name, field(name, value)]),
     );
+  }
+  /** As `customer`, with the fields of `shared` that these do not replace. */
+  ownCustomer(
+    shared: CustomerFields,
+    path: Path,
+    fields: Readonly<Record<string, unknown>> | undefined,
+  ): CustomerFields {
+    const own = this.customer(path, fields);
+    const { number, numbers, ...rest } = shared;
+    const inherited =
+      (own.number ?? own.numbers) ? {} : { ...(number && { number }), ...(numbers && { numbers }) };
+    return { ...rest, ...inherited, ...own };
+  }
+  /** A sync by cursor never names what is gone of a customer whose rows are its numbers. */
+  wholeRows(path: Path, fields: CustomerFields, sync: { readonly [name: string]: unknown }): void {
+    for (const name of ['cursor', 'gone'])
+      if (fields.number !== undefined && sync[name] !== undefined)
+        this.#found(
+          [...path, name],
+          'rows',
+          `rows that are single numbers of customers (\`number\`) are listed whole: leave ${name} out, or list customers with all of their \`numbers\``,
+        );
   }
 }

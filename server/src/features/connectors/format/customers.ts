@@ -1,3 +1,4 @@
+import { languageOf } from '../../../core/language-tag.ts';
 import type { CustomerFields } from './compile.ts';
 import type { Scope } from './names.ts';
 
@@ -8,10 +9,14 @@ export interface ConnectorCustomer {
   readonly name: string;
   readonly company: string | null;
   readonly numbers: readonly string[];
+  /** Set where the file does not read all of its numbers, so that there may be others. */
+  readonly adds_numbers?: true;
   readonly emails: readonly string[];
   /** Id of the user of that system who looks after the customer. */
   readonly owner: string | null;
   readonly url: string | null;
+  /** Of prompts; absent where the system names none. */
+  readonly language?: string;
   readonly blocked: boolean;
   readonly vip: boolean;
 }
@@ -54,15 +59,18 @@ export function customerOf(
   const id = textOf(read('id'));
   const name = textOf(read('name')) ?? textOf(read('company'));
   if (id === null || name === null) return null;
+  const language = languageOf(textOf(read('language')) ?? '');
   return {
     id,
     name,
     kind: read('kind') === 'company' ? 'company' : 'person',
     company: textOf(read('company')),
-    numbers: textsOf(read('numbers')),
+    numbers: textsOf(read('number') ?? read('numbers')),
+    ...(fields.numbers === undefined && { adds_numbers: true as const }),
     emails: textsOf(read('emails')),
     owner: textOf(read('owner')),
     url: (read('url') as string | undefined) ?? null,
+    ...(language !== undefined && { language }),
     blocked: read('blocked') === true,
     vip: read('vip') === true,
   };

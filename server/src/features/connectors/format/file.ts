@@ -36,10 +36,16 @@ const Customer = z.strictObject({
   kind: Text.optional(),
   name: Text,
   company: Text.optional(),
-  numbers: Text.or(z.array(Text).max(20)).optional(),
+  numbers: Text.or(z.array(Text).max(20)).optional().describe('All of its numbers.'),
+  number: Text.optional().describe(
+    'One of its numbers, where each row is a number of a customer instead of a customer: the others stay.',
+  ),
   emails: Text.or(z.array(Text).max(20)).optional(),
   owner: Text.optional().describe('Id of their user who looks after the customer.'),
   url: Text.optional(),
+  language: Text.optional().describe(
+    'Language of prompts in calls of the customer, e.g. `de`, `pt_BR` or `en-GB`.',
+  ),
   blocked: Text.optional(),
   vip: Text.optional(),
 });

@@ -88,10 +88,11 @@ export function compileInbox(
         fields: Object.fromEntries(
           texts.map(([name, text]) => [name, compiler.value([...path, name], text, names)]),
         ),
-        customer: {
-          ...shared,
-          ...compiler.customer([...path, 'customer'], 'customer' in one ? one.customer : undefined),
-        },
+        customer: compiler.ownCustomer(
+          shared,
+          [...path, 'customer'],
+          'customer' in one ? one.customer : undefined,
+        ),
       };
     }),
   };

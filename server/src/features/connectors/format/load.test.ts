@@ -9,6 +9,8 @@ import { fileOf } from '../../../../test/support/connector-rig.ts';
 
 const HEAD = `connector: 1\nname: Test\nsettings: { domain: { text: Domain, pattern: a-z0-9- }, token: { text: Token, secret: true } }\n`;
 const WHOLE = `${HEAD}base: https://{{ set.domain }}.example.com\ncheck: { get: /me }\n`;
+const BY_NUMBER = (numbers: string) =>
+  `customer: { id: '{{ row.id }}', name: '{{ row.name }}', ${numbers} }\nsync: { get: /n, rows: '{{ answer }}'`;
 const findings = (text: string) =>
   loadConnector(text).findings.map(({ path, line, rule, reason }) => `${path}:${line} ${rule}: ${reason}`);
 
@@ -45,6 +47,12 @@ test('connector file - what is wrong is named with path, line, rule and reason',
     [`${WHOLE}pop: '{{ set.domain }}/{{ customer.id }}'\n`, /^settings\.domain:3 base: .*url: true/],
     [`${WHOLE}pop: 'https://a.example/{{ row.id }}'\n`, /^pop:6 expression_name: .*row/],
     [`${WHOLE}headers: { "a b": x }\n`, /not the name of a header/],
+    [
+      `${WHOLE}${BY_NUMBER('numbers: [], number: x')} }\n`,
+      /^customer\.number:6 schema: .*exclude each other/,
+    ],
+    [`${WHOLE}${BY_NUMBER('number: x')}, cursor: '{{ row.id }}' }\n`, /^sync\.cursor:7 rows: .*listed whole/],
+    [`${WHOLE}${BY_NUMBER('number: x')}, gone: '{{ row.gone }}' }\n`, /^sync\.gone:7 rows: .*listed whole/],
     [`${WHOLE}entry: { once: find, create: { post: /x } }\n`, /belong together/],
     [
       `${WHOLE}entry: { once: ledger, create: { post: /x }, attach: { once: ledger, post: /f, file: f } }\n`,

@@ -234,6 +234,7 @@ class Session implements ConnectorSession {
     search: CompiledSearch,
     rows: readonly unknown[],
     scope: Scope,
+    { isChange = false }: { readonly isChange?: boolean } = {},
   ): Promise<ConnectorCustomer[]> {
     const byId = new Map<string, ConnectorCustomer>();
     for await (const row of inTurns(rows)) {
@@ -241,10 +242,10 @@ class Session implements ConnectorSession {
       const customer = customerOf(search.customer, row, scope);
       if (customer === null) continue;
       const same = byId.get(customer.id);
-      // One row for each number of a customer is one customer with several numbers.
+      // One row for each number of a customer is one customer with several numbers; of changes the later one counts.
       byId.set(
         customer.id,
-        same ? { ...same, numbers: joinedNumbers(same.numbers, customer.numbers) } : customer,
+        same && !isChange ? { ...same, numbers: joinedNumbers(same.numbers, customer.numbers) } : customer,
       );
     }
     return [...byId.values()];
@@ -344,7 +345,7 @@ class Session implements ConnectorSession {
       }
     }
     return done({
-      customers: await this.#customers(sync, kept, scope),
+      customers: await this.#customers(sync, kept, scope, { isChange: sync.cursor !== undefined }),
       gone,
       page: nextPage(),
       cursor,

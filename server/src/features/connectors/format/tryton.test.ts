@@ -27,6 +27,18 @@ test('connector Tryton, real - a stranger becomes a party, and each conversation
     anna!.numbers.some((number) => endsAlike(number, '+4930901820', 10)),
     anna!.numbers.join(),
   );
+  assert.equal(anna?.language, undefined, 'a party without a language');
+  const [french] = (await tryton.ask('model.ir.lang.search', [['code', '=', 'fr']])) as number[];
+  await tryton.ask('model.party.party.write', [Number(made.id)], { lang: french });
+  const languages = async () => {
+    const page = valueOf(await session.sync!({ cursor: null, page: null }, signal));
+    const found = await Promise.all([
+      session.lookup!('+4930901820', signal),
+      session.lookupText!('müller', signal),
+    ]);
+    return [...page.customers, ...found.flatMap(valueOf)].map(({ language }) => language);
+  };
+  assert.deepEqual(await languages(), ['fr', 'fr', 'fr'], JSON.stringify(traced));
   assert.equal(valueOf(await session.lookupText!("müll'er%", signal)).length, 0);
   assert.equal(valueOf(await session.lookupText!('müller', signal))[0]?.id, made.id);
   assert.deepEqual(

@@ -6,6 +6,7 @@ import { Client, FilterParser, InvalidCredentialsError } from 'ldapts';
 import type { Entry } from 'ldapts';
 import type { LdapSettings } from '@offhook/contract/phonebook-sources.ts';
 import { messageOf, ServiceError } from '../../../core/errors.ts';
+import { languageOf } from '../../../core/language-tag.ts';
 import { certificatesOf } from '../../../core/pem.ts';
 import type { Guard } from '../../../outbound/address-guard.ts';
 import { SyncFailure } from '../../../outbound/sync-schedule.ts';
@@ -77,9 +78,10 @@ function idOf(entry: Entry): string {
     (Buffer.isBuffer(guid) && guid.length > 0 ? guid.toString('hex') : entry.dn);
   return id.length > MAX_ID ? createHash('sha256').update(id).digest('base64url') : id;
 }
-function lineOf(entry: Entry, { name, company, email, numbers }: LdapSettings['attributes']): Line {
+function lineOf(entry: Entry, { name, company, email, language, numbers }: LdapSettings['attributes']): Line {
   const values = (attribute: string, label: string | null): readonly Value[] =>
     textsOf(entry, attribute).map((value) => ({ value, label, field: attribute }));
+  const spoken = languageOf(textsOf(entry, language)[0] ?? '');
   return {
     line: 0,
     uid: null,
@@ -87,6 +89,7 @@ function lineOf(entry: Entry, { name, company, email, numbers }: LdapSettings['a
       kind: 'person',
       name: textsOf(entry, name)[0] ?? '',
       company: textsOf(entry, company)[0] ?? '',
+      ...(spoken !== undefined && { language: spoken }),
     },
     numbers: Object.entries(numbers)
       .flatMap(([attribute, label]) => values(attribute, label))
@@ -152,6 +155,7 @@ export async function* readLdap(
     attributes.name,
     attributes.company,
     attributes.email,
+    attributes.language,
     ...Object.keys(attributes.numbers),
   ];
   let connection: Connection | null = null;

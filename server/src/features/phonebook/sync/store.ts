@@ -1,4 +1,5 @@
 import type { Generated, Selectable, Transaction } from 'kysely';
+import { LdapSettings } from '@offhook/contract/phonebook-sources.ts';
 import type { PhonebookSource } from '@offhook/contract/phonebook-sources.ts';
 import type { SyncEnd } from '../../../outbound/sync-schedule.ts';
 import type { Migration, Store } from '../../../ports/store.ts';
@@ -61,11 +62,15 @@ export type SourceEnd = SyncEnd & Pick<SourceRow, 'cursor'>;
 /** A write in the same transaction as a change. */
 export type Also = (trx: Transaction<unknown>, id: number) => Promise<void>;
 
-const rowOf = ({ config, enabled, ...row }: Selectable<SourcesTable>): SourceRow => ({
-  ...row,
-  config: { ldap: null, ...(JSON.parse(config) as Omit<SourceConfig, 'ldap'>) },
-  enabled: enabled === 1,
-});
+function rowOf({ config, enabled, ...row }: Selectable<SourcesTable>): SourceRow {
+  const { ldap = null, ...stored } = JSON.parse(config) as Omit<SourceConfig, 'ldap'> & { ldap?: unknown };
+  // An earlier version stored fewer settings.
+  return {
+    ...row,
+    config: { ...stored, ldap: LdapSettings.nullable().parse(ldap) },
+    enabled: enabled === 1,
+  };
+}
 const columnsOf = ({ title, config, enabled }: Pick<SourceRow, 'title' | 'config' | 'enabled'>) => ({
   title,
   config: JSON.stringify(config),
