@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { createIndex, createTable } from '../core/schema.ts';
 import { ServiceError } from '../core/errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { App } from '../ports/http.ts';
@@ -56,26 +57,11 @@ export const migrations: readonly Migration[] = [
   {
     id: '0100-idempotency',
     async up(db) {
-      await db.schema
-        .createTable('http_idempotency')
-        .addColumn('id', 'text', (c) => c.primaryKey())
-        .addColumn('person_id', 'integer', (c) => c.notNull())
-        .addColumn('fingerprint', 'text', (c) => c.notNull())
-        .addColumn('created_at', 'integer', (c) => c.notNull())
-        .addColumn('status', 'integer')
-        .addColumn('content_type', 'text')
-        .addColumn('body', 'blob')
-        .execute();
-      await db.schema
-        .createIndex('http_idempotency_person')
-        .on('http_idempotency')
-        .columns(['person_id', 'created_at'])
-        .execute();
-      await db.schema
-        .createIndex('http_idempotency_age')
-        .on('http_idempotency')
-        .column('created_at')
-        .execute();
+      await createTable(db.schema)`http_idempotency (
+        id text primary key, person_id integer not null, fingerprint text not null, created_at integer not null,
+        status integer, content_type text, body blob)`;
+      await createIndex(db.schema)`http_idempotency_person on http_idempotency (person_id, created_at)`;
+      await createIndex(db.schema)`http_idempotency_age on http_idempotency (created_at)`;
     },
   },
 ];

@@ -1,5 +1,6 @@
 import type { ReadinessSource } from '@offhook/contract/agents.ts';
 import type { Transaction } from 'kysely';
+import { createTable } from '../../core/schema.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import type { Migration, Store } from '../../ports/store.ts';
 
@@ -51,27 +52,12 @@ export const migrations: readonly Migration[] = [
   {
     id: '0100-intents',
     async up(db) {
-      await db.schema
-        .createTable('agent_intents')
-        .addColumn('extension', 'text', (c) => c.notNull())
-        .addColumn('queue', 'text', (c) => c.notNull())
-        .addColumn('member', 'integer', (c) => c.notNull())
-        .addColumn('paused', 'integer', (c) => c.notNull())
-        .addColumn('reason', 'text', (c) => c.notNull())
-        .addColumn('dynamic', 'integer', (c) => c.notNull())
-        .addColumn('penalty', 'integer', (c) => c.notNull())
-        .addColumn('since', 'bigint', (c) => c.notNull())
-        .addColumn('noted_at', 'bigint', (c) => c.notNull())
-        .addColumn('version', 'integer', (c) => c.notNull())
-        .addColumn('settled', 'integer', (c) => c.notNull())
-        .addColumn('source', 'text', (c) => c.notNull())
-        .addPrimaryKeyConstraint('agent_intents_key', ['extension', 'queue'])
-        .execute();
-      await db.schema
-        .createTable('agent_facts')
-        .addColumn('key', 'text', (c) => c.primaryKey())
-        .addColumn('value', 'text', (c) => c.notNull())
-        .execute();
+      await createTable(db.schema)`agent_intents (
+        extension text not null, queue text not null, member integer not null, paused integer not null,
+        reason text not null, dynamic integer not null, penalty integer not null, since bigint not null,
+        noted_at bigint not null, version integer not null, settled integer not null, source text not null,
+        constraint agent_intents_key primary key (extension, queue))`;
+      await createTable(db.schema)`agent_facts (key text primary key, value text not null)`;
     },
   },
 ];

@@ -1,5 +1,6 @@
 import type { Generated, Selectable, Transaction } from 'kysely';
 import type { Scope } from '@offhook/contract/keys.ts';
+import { createTable } from '../../core/schema.ts';
 import type { Migration, Store } from '../../ports/store.ts';
 
 interface Tables {
@@ -23,21 +24,11 @@ export const migrations: readonly Migration[] = [
   {
     id: '0100-api-keys',
     async up(db) {
-      await db.schema
-        .createTable('api_keys')
-        // Never given out twice: the id of a key that is gone is still named by the audit trail.
-        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-        .addColumn('name', 'text', (c) => c.notNull().unique())
-        .addColumn('hash', 'text', (c) => c.notNull().unique())
-        .addColumn('scopes', 'text', (c) => c.notNull())
-        .addColumn('queues', 'text')
-        .addColumn('extensions', 'text')
-        .addColumn('created_at', 'integer', (c) => c.notNull())
-        .addColumn('created_by', 'text', (c) => c.notNull())
-        .addColumn('expires_at', 'integer')
-        .addColumn('last_used_at', 'integer')
-        .addColumn('board', 'integer')
-        .execute();
+      // Never given out twice: the id of a key that is gone is still named by the audit trail.
+      await createTable(db.schema)`api_keys (
+        id integer primary key autoincrement, name text not null unique, hash text not null unique,
+        scopes text not null, queues text, extensions text, created_at integer not null, created_by text not null,
+        expires_at integer, last_used_at integer, board integer)`;
     },
   },
 ];

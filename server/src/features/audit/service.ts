@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Kysely, Transaction } from 'kysely';
 import { AuditRow } from '@offhook/contract/audit.ts';
 import type { AuditQuery } from '@offhook/contract/audit.ts';
+import { createIndex, createTable } from '../../core/schema.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { pageOf } from '../../core/page.ts';
 import type { Log } from '../../core/log.ts';
@@ -19,19 +20,11 @@ export const migrations: readonly Migration[] = [
   {
     id: '0100-audit',
     async up(db) {
-      await db.schema
-        .createTable('audit')
-        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-        .addColumn('at', 'integer', (c) => c.notNull())
-        .addColumn('action', 'text', (c) => c.notNull())
-        .addColumn('actor', 'text')
-        .addColumn('object', 'text')
-        .addColumn('outcome', 'text', (c) => c.notNull())
-        .addColumn('ip', 'text')
-        .addColumn('detail', 'text', (c) => c.notNull())
-        .execute();
-      await db.schema.createIndex('audit_actor').on('audit').columns(['actor', 'id']).execute();
-      await db.schema.createIndex('audit_action').on('audit').columns(['action', 'id']).execute();
+      await createTable(db.schema)`audit (
+        id integer primary key autoincrement, at integer not null, action text not null, actor text, object text,
+        outcome text not null, ip text, detail text not null)`;
+      await createIndex(db.schema)`audit_actor on audit (actor, id)`;
+      await createIndex(db.schema)`audit_action on audit (action, id)`;
     },
   },
 ];

@@ -1,5 +1,6 @@
 import type { Generated, Transaction } from 'kysely';
 import type { BoardLayout } from '@offhook/contract/boards.ts';
+import { createTable } from '../../core/schema.ts';
 import type { Migration, Store } from '../../ports/store.ts';
 
 interface Tables {
@@ -20,19 +21,11 @@ export const migrations: readonly Migration[] = [
   {
     id: '0100-boards',
     async up(db) {
-      await db.schema
-        .createTable('boards')
-        // Never assigned again: a display may still use the id of a deleted board.
-        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-        .addColumn('name', 'text', (c) => c.notNull())
-        .addColumn('owner_id', 'integer', (c) => c.notNull())
-        .addColumn('owner', 'text', (c) => c.notNull())
-        .addColumn('shared', 'integer', (c) => c.notNull())
-        .addColumn('queues', 'text')
-        .addColumn('layout', 'text', (c) => c.notNull())
-        .addColumn('updated_at', 'integer', (c) => c.notNull())
-        .addColumn('version', 'integer', (c) => c.notNull())
-        .execute();
+      // Never assigned again: a display may still use the id of a deleted board.
+      await createTable(db.schema)`boards (
+        id integer primary key autoincrement, name text not null, owner_id integer not null, owner text not null,
+        shared integer not null, queues text, layout text not null, updated_at integer not null,
+        version integer not null)`;
     },
   },
 ];

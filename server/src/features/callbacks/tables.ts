@@ -1,6 +1,7 @@
 import type { Generated } from 'kysely';
 import type { CloseReason } from '@offhook/contract/callbacks.ts';
 import type { z } from 'zod';
+import { createIndex, createTable } from '../../core/schema.ts';
 import type { Migration } from '../../ports/store.ts';
 
 /** A missed call or a contact of one number, derived from one conversation, so that reading again gives the same rows. */
@@ -49,61 +50,21 @@ export const migrations: readonly Migration[] = [
   {
     id: '0140-callbacks',
     async up(db) {
-      await db.schema
-        .createTable('callback_calls')
-        .addColumn('conversation', 'text', (c) => c.notNull())
-        .addColumn('number', 'text', (c) => c.notNull())
-        .addColumn('scope', 'text', (c) => c.notNull())
-        .addColumn('contact', 'integer', (c) => c.notNull())
-        .addColumn('at', 'integer', (c) => c.notNull())
-        .addColumn('by', 'text')
-        .addColumn('round', 'integer', (c) => c.notNull())
-        .addPrimaryKeyConstraint('callback_calls_key', ['conversation', 'scope', 'contact'])
-        .execute();
-      await db.schema
-        .createIndex('callback_calls_number')
-        .on('callback_calls')
-        .columns(['number', 'at'])
-        .execute();
-      await db.schema.createIndex('callback_calls_at').on('callback_calls').column('at').execute();
-      await db.schema
-        .createTable('callbacks')
-        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-        .addColumn('scope', 'text', (c) => c.notNull())
-        .addColumn('number', 'text', (c) => c.notNull())
-        .addColumn('tries', 'integer', (c) => c.notNull())
-        .addColumn('first_at', 'integer', (c) => c.notNull())
-        .addColumn('last_at', 'integer', (c) => c.notNull())
-        .addColumn('conversation', 'text', (c) => c.notNull())
-        .addColumn('open', 'integer', (c) => c.notNull())
-        .addColumn('taken_by', 'text')
-        .addColumn('taken_at', 'integer')
-        .addColumn('contact_at', 'integer')
-        .addColumn('contact_by', 'text')
-        .addColumn('contact_conversation', 'text')
-        .addColumn('closed_at', 'integer')
-        .addColumn('closed_by', 'text')
-        .addColumn('closed_reason', 'text')
-        .addColumn('closed_note', 'text')
-        .execute();
-      await db.schema
-        .createIndex('callbacks_number')
-        .unique()
-        .on('callbacks')
-        .columns(['number', 'scope'])
-        .execute();
-      await db.schema
-        .createIndex('callbacks_scope')
-        .on('callbacks')
-        .columns(['scope', 'open', 'last_at'])
-        .execute();
-      await db.schema
-        .createTable('callback_reader')
-        .addColumn('id', 'integer', (c) => c.primaryKey())
-        .addColumn('cursor', 'text')
-        .addColumn('round', 'integer', (c) => c.notNull())
-        .addColumn('behind', 'integer', (c) => c.notNull())
-        .execute();
+      await createTable(db.schema)`callback_calls (
+        conversation text not null, number text not null, scope text not null, contact integer not null,
+        at integer not null, by text, round integer not null,
+        constraint callback_calls_key primary key (conversation, scope, contact))`;
+      await createIndex(db.schema)`callback_calls_number on callback_calls (number, at)`;
+      await createIndex(db.schema)`callback_calls_at on callback_calls (at)`;
+      await createTable(db.schema)`callbacks (
+        id integer primary key autoincrement, scope text not null, number text not null, tries integer not null,
+        first_at integer not null, last_at integer not null, conversation text not null, open integer not null,
+        taken_by text, taken_at integer, contact_at integer, contact_by text, contact_conversation text,
+        closed_at integer, closed_by text, closed_reason text, closed_note text)`;
+      await createIndex(db.schema)`unique callbacks_number on callbacks (number, scope)`;
+      await createIndex(db.schema)`callbacks_scope on callbacks (scope, open, last_at)`;
+      await createTable(db.schema)`callback_reader (
+        id integer primary key, cursor text, round integer not null, behind integer not null)`;
     },
   },
 ];

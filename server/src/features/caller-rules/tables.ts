@@ -1,4 +1,5 @@
 import type { CallerRule } from '@offhook/contract/caller-rules.ts';
+import { createTable } from '../../core/schema.ts';
 import type { Migration } from '../../ports/store.ts';
 
 export interface RuleRow {
@@ -18,17 +19,9 @@ export const migrations: readonly Migration[] = [
   {
     id: '0100-caller-rules',
     async up(db) {
-      await db.schema
-        .createTable('caller_rules')
-        .addColumn('id', 'integer', (c) => c.primaryKey())
-        .addColumn('action', 'text', (c) => c.notNull())
-        .addColumn('match', 'text', (c) => c.notNull())
-        .addColumn('number', 'text', (c) => c.notNull())
-        .addColumn('note', 'text')
-        .addColumn('created_by', 'text', (c) => c.notNull())
-        .addColumn('created_at', 'integer', (c) => c.notNull())
-        .addUniqueConstraint('caller_rules_number', ['match', 'number'])
-        .execute();
+      await createTable(db.schema)`caller_rules (
+        id integer primary key, action text not null, match text not null, number text not null, note text,
+        created_by text not null, created_at integer not null, constraint caller_rules_number unique (match, number))`;
     },
   },
 ];

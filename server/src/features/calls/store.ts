@@ -1,4 +1,5 @@
 import { CallSettings, INITIAL_CALL_SETTINGS } from '@offhook/contract/call-settings.ts';
+import { createTable } from '../../core/schema.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import type { Migration, Store } from '../../ports/store.ts';
 
@@ -11,19 +12,10 @@ export const migrations: readonly Migration[] = [
   {
     id: '0100-calls',
     async up(db) {
-      await db.schema
-        .createTable('call_settings')
-        .addColumn('id', 'integer', (c) => c.primaryKey())
-        .addColumn('value', 'text', (c) => c.notNull())
-        .execute();
-      await db.schema
-        .createTable('call_usage')
-        .addColumn('who', 'text', (c) => c.notNull())
-        .addColumn('day', 'text', (c) => c.notNull())
-        .addColumn('calls', 'integer', (c) => c.notNull())
-        .addColumn('countries', 'text', (c) => c.notNull())
-        .addPrimaryKeyConstraint('call_usage_key', ['who', 'day'])
-        .execute();
+      await createTable(db.schema)`call_settings (id integer primary key, value text not null)`;
+      await createTable(db.schema)`call_usage (
+        who text not null, day text not null, calls integer not null, countries text not null,
+        constraint call_usage_key primary key (who, day))`;
     },
   },
 ];

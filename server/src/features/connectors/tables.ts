@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Generated } from 'kysely';
 import type { EntryState, EntryTask } from '@offhook/contract/connectors.ts';
+import { createIndex, createTable } from '../../core/schema.ts';
 import type { Migration } from '../../ports/store.ts';
 
 export interface ConnectorsTable {
@@ -65,81 +66,39 @@ export const migrations: readonly Migration[] = [
   {
     id: '0120-connectors',
     async up(db) {
-      await db.schema
-        .createTable('connectors')
-        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-        .addColumn('title', 'text', (c) => c.notNull())
-        .addColumn('file', 'text')
-        .addColumn('source', 'text')
-        .addColumn('settings', 'text', (c) => c.notNull())
-        .addColumn('secrets', 'text', (c) => c.notNull())
-        .addColumn('enabled', 'integer', (c) => c.notNull())
-        .addColumn('created_at', 'integer', (c) => c.notNull())
-        .addColumn('created_by', 'text', (c) => c.notNull())
-        .addColumn('from_ms', 'integer', (c) => c.notNull())
-        .addColumn('cursor', 'text')
-        .addColumn('doubt_ms', 'integer', (c) => c.notNull())
-        .execute();
-      await db.schema
-        .createTable('connector_entries')
-        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-        .addColumn('connector', 'integer', (c) => c.notNull())
-        .addColumn('conversation', 'text', (c) => c.notNull())
-        .addColumn('state', 'text', (c) => c.notNull())
-        .addColumn('task', 'text')
-        .addColumn('wanted', 'integer', (c) => c.notNull())
-        .addColumn('remote_id', 'text')
-        .addColumn('customer_id', 'text')
-        .addColumn('wanted_change', 'integer', (c) => c.notNull())
-        .addColumn('sent_change', 'integer', (c) => c.notNull())
-        .addColumn('sent_hash', 'text')
-        .addColumn('attempts', 'integer', (c) => c.notNull())
-        .addColumn('first_at', 'integer')
-        .addColumn('last_at', 'integer')
-        .addColumn('next_at', 'integer', (c) => c.notNull())
-        .addColumn('status', 'integer')
-        .addColumn('words', 'text')
-        .addUniqueConstraint('connector_entries_conversation', ['connector', 'conversation'])
-        .execute();
-      await db.schema
-        .createIndex('connector_entries_due')
-        .on('connector_entries')
-        .columns(['connector', 'state', 'next_at'])
-        .execute();
+      await createTable(db.schema)`connectors (
+        id integer primary key autoincrement, title text not null, file text, source text, settings text not null,
+        secrets text not null, enabled integer not null, created_at integer not null, created_by text not null,
+        from_ms integer not null, cursor text, doubt_ms integer not null)`;
+      await createTable(db.schema)`connector_entries (
+        id integer primary key autoincrement, connector integer not null, conversation text not null,
+        state text not null, task text, wanted integer not null, remote_id text, customer_id text,
+        wanted_change integer not null, sent_change integer not null, sent_hash text, attempts integer not null,
+        first_at integer, last_at integer, next_at integer not null, status integer, words text,
+        constraint connector_entries_conversation unique (connector, conversation))`;
+      await createIndex(db.schema)`connector_entries_due on connector_entries (connector, state, next_at)`;
     },
   },
   {
     id: '0140-connector-tokens',
     async up(db) {
-      await db.schema
-        .createTable('connector_tokens')
-        .addColumn('connector', 'integer', (c) => c.primaryKey())
-        .addColumn('refresh_token', 'text', (c) => c.notNull())
-        .execute();
+      await createTable(db.schema)`connector_tokens (
+        connector integer primary key, refresh_token text not null)`;
     },
   },
   {
     id: '0141-connector-syncs',
     async up(db) {
-      await db.schema
-        .createTable('connector_syncs')
-        .addColumn('connector', 'integer', (c) => c.primaryKey())
-        .addColumn('cursor', 'text')
-        .addColumn('at', 'integer')
-        .addColumn('customers', 'integer', (c) => c.notNull())
-        .execute();
+      await createTable(db.schema)`connector_syncs (
+        connector integer primary key, cursor text, at integer, customers integer not null)`;
     },
   },
   {
     id: '0142-connector-inbox',
     async up(db) {
-      await db.schema
-        .createTable('connector_inbox')
-        .addColumn('connector', 'integer', (c) => c.notNull())
-        .addColumn('message', 'text', (c) => c.notNull())
-        .addColumn('at', 'integer', (c) => c.notNull())
-        .addPrimaryKeyConstraint('connector_inbox_message', ['connector', 'message'])
-        .execute();
+      await createTable(db.schema)`connector_inbox (
+        connector integer not null, message text not null, at integer not null,
+        constraint connector_inbox_message primary key (connector, message))`;
     },
   },
   {
@@ -148,28 +107,12 @@ export const migrations: readonly Migration[] = [
     async up(db) {
       await db.schema.alterTable('connector_entries').renameTo('connector_entries_before').execute();
       await db.schema.dropIndex('connector_entries_due').execute();
-      await db.schema
-        .createTable('connector_entries')
-        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-        .addColumn('connector', 'integer', (c) => c.notNull())
-        .addColumn('conversation', 'text', (c) => c.notNull())
-        .addColumn('recording', 'text', (c) => c.notNull().defaultTo(''))
-        .addColumn('state', 'text', (c) => c.notNull())
-        .addColumn('task', 'text')
-        .addColumn('wanted', 'integer', (c) => c.notNull())
-        .addColumn('remote_id', 'text')
-        .addColumn('customer_id', 'text')
-        .addColumn('wanted_change', 'integer', (c) => c.notNull())
-        .addColumn('sent_change', 'integer', (c) => c.notNull())
-        .addColumn('sent_hash', 'text')
-        .addColumn('attempts', 'integer', (c) => c.notNull())
-        .addColumn('first_at', 'integer')
-        .addColumn('last_at', 'integer')
-        .addColumn('next_at', 'integer', (c) => c.notNull())
-        .addColumn('status', 'integer')
-        .addColumn('words', 'text')
-        .addUniqueConstraint('connector_entries_recording', ['connector', 'conversation', 'recording'])
-        .execute();
+      await createTable(db.schema)`connector_entries (
+        id integer primary key autoincrement, connector integer not null, conversation text not null,
+        recording text not null default '', state text not null, task text, wanted integer not null, remote_id text,
+        customer_id text, wanted_change integer not null, sent_change integer not null, sent_hash text,
+        attempts integer not null, first_at integer, last_at integer, next_at integer not null, status integer,
+        words text, constraint connector_entries_recording unique (connector, conversation, recording))`;
       await sql`insert into connector_entries (id, connector, conversation, state, task, wanted, remote_id, customer_id,
           wanted_change, sent_change, sent_hash, attempts, first_at, last_at, next_at, status, words)
         select id, connector, conversation, state, task, wanted, remote_id, customer_id, wanted_change, sent_change,
@@ -177,11 +120,7 @@ export const migrations: readonly Migration[] = [
         db,
       );
       await db.schema.dropTable('connector_entries_before').execute();
-      await db.schema
-        .createIndex('connector_entries_due')
-        .on('connector_entries')
-        .columns(['connector', 'state', 'next_at'])
-        .execute();
+      await createIndex(db.schema)`connector_entries_due on connector_entries (connector, state, next_at)`;
     },
   },
 ];

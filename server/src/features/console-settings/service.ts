@@ -1,5 +1,6 @@
 import { ConsoleSettings, INITIAL_CONSOLE_SETTINGS } from '@offhook/contract/console-settings.ts';
 import type { ConsoleSettingsReply } from '@offhook/contract/console-settings.ts';
+import { createTable } from '../../core/schema.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { Migration, Store } from '../../ports/store.ts';
@@ -11,11 +12,7 @@ export const migrations: readonly Migration[] = [
   {
     id: '0100-console-settings',
     async up(db) {
-      await db.schema
-        .createTable('console_settings')
-        .addColumn('id', 'integer', (c) => c.primaryKey())
-        .addColumn('value', 'text', (c) => c.notNull())
-        .execute();
+      await createTable(db.schema)`console_settings (id integer primary key, value text not null)`;
     },
   },
 ];

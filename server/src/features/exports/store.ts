@@ -1,5 +1,6 @@
 import type { Generated, Kysely, Selectable } from 'kysely';
 import type { Export, NewExport } from '@offhook/contract/exports.ts';
+import { createIndex, createTable } from '../../core/schema.ts';
 import type { Migration } from '../../ports/store.ts';
 
 interface ExportTable {
@@ -34,28 +35,13 @@ export const migrations: readonly Migration[] = [
   {
     id: '0100-exports',
     async up(db) {
-      await db.schema
-        .createTable('exports')
-        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-        .addColumn('person_id', 'integer', (c) => c.notNull())
-        .addColumn('by', 'text', (c) => c.notNull())
-        .addColumn('reader', 'text', (c) => c.notNull())
-        .addColumn('format', 'text', (c) => c.notNull())
-        .addColumn('filter', 'text', (c) => c.notNull())
-        .addColumn('columns', 'text', (c) => c.notNull())
-        .addColumn('state', 'text', (c) => c.notNull())
-        .addColumn('rows_done', 'integer', (c) => c.notNull())
-        .addColumn('rows_estimated', 'integer')
-        .addColumn('bytes', 'bigint')
-        .addColumn('sha256', 'text')
-        .addColumn('error', 'text')
-        .addColumn('created_ms', 'bigint', (c) => c.notNull())
-        .addColumn('started_ms', 'bigint')
-        .addColumn('finished_ms', 'bigint')
-        .addColumn('expires_ms', 'bigint')
-        .execute();
-      await db.schema.createIndex('exports_state').on('exports').columns(['state', 'id']).execute();
-      await db.schema.createIndex('exports_person').on('exports').columns(['person_id', 'id']).execute();
+      await createTable(db.schema)`exports (
+        id integer primary key autoincrement, person_id integer not null, by text not null, reader text not null,
+        format text not null, filter text not null, columns text not null, state text not null,
+        rows_done integer not null, rows_estimated integer, bytes bigint, sha256 text, error text,
+        created_ms bigint not null, started_ms bigint, finished_ms bigint, expires_ms bigint)`;
+      await createIndex(db.schema)`exports_state on exports (state, id)`;
+      await createIndex(db.schema)`exports_person on exports (person_id, id)`;
     },
   },
 ];

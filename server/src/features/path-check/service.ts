@@ -9,6 +9,7 @@ import type {
 } from '@offhook/contract/path-check.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { z } from 'zod';
+import { createTable } from '../../core/schema.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import { missing } from '../../core/files.ts';
@@ -36,16 +37,9 @@ export const migrations: readonly Migration[] = [
   {
     id: '0150-path-results',
     async up(db) {
-      await db.schema
-        .createTable('path_results')
-        .addColumn('way', 'text', (c) => c.primaryKey())
-        .addColumn('ok', 'integer', (c) => c.notNull())
-        .addColumn('detail', 'text', (c) => c.notNull())
-        .addColumn('fault', 'text')
-        .addColumn('values_json', 'text', (c) => c.notNull())
-        .addColumn('checked_ms', 'integer', (c) => c.notNull())
-        .addColumn('since_ms', 'integer', (c) => c.notNull())
-        .execute();
+      await createTable(db.schema)`path_results (
+        way text primary key, ok integer not null, detail text not null, fault text, values_json text not null,
+        checked_ms integer not null, since_ms integer not null)`;
     },
   },
 ];

@@ -1,4 +1,5 @@
 import type { Generated, Transaction } from 'kysely';
+import { createTable } from '../../core/schema.ts';
 import type { Migration } from '../../ports/store.ts';
 
 export interface ObjectTables {
@@ -70,64 +71,26 @@ export const migrations: readonly Migration[] = [
   {
     id: '0100-pbx-config',
     async up({ schema }) {
-      await schema
-        .createTable('config_identities')
-        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-        .addColumn('kind', 'text', (c) => c.notNull())
-        .addColumn('key', 'text', (c) => c.notNull())
-        .execute();
-      await schema
-        .createTable('config_versions')
-        .addColumn('version', 'integer', (c) => c.primaryKey().autoIncrement())
-        .addColumn('author', 'text', (c) => c.notNull())
-        .addColumn('comment', 'text')
-        .addColumn('at', 'bigint', (c) => c.notNull())
-        .addColumn('objects', 'integer', (c) => c.notNull())
-        .execute();
-      await schema
-        .createTable('config_objects')
-        .addColumn('id', 'integer', (c) => c.notNull())
-        .addColumn('kind', 'text', (c) => c.notNull())
-        .addColumn('key', 'text', (c) => c.notNull())
-        .addColumn('body', 'text', (c) => c.notNull())
-        .addColumn('since_version', 'integer', (c) => c.notNull())
-        .addColumn('until_version', 'integer')
-        .addPrimaryKeyConstraint('config_objects_key', ['kind', 'key', 'since_version'])
-        .execute();
-      await schema
-        .createTable('config_draft')
-        .addColumn('kind', 'text', (c) => c.notNull())
-        .addColumn('key', 'text', (c) => c.notNull())
-        .addColumn('id', 'integer')
-        .addColumn('body', 'text')
-        .addColumn('author', 'text', (c) => c.notNull())
-        .addColumn('at', 'bigint', (c) => c.notNull())
-        .addPrimaryKeyConstraint('config_draft_key', ['kind', 'key'])
-        .execute();
-      await schema
-        .createTable('config_holders')
-        .addColumn('extension', 'text', (c) => c.notNull())
-        .addColumn('person', 'integer', (c) => c.notNull())
-        .addColumn('since_ms', 'bigint', (c) => c.notNull())
-        .addPrimaryKeyConstraint('config_holders_key', ['extension', 'since_ms'])
-        .execute();
-      await schema
-        .createTable('config_applies')
-        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-        .addColumn('state', 'text', (c) => c.notNull())
-        .addColumn('open', 'integer', (c) => c.notNull())
-        .addColumn('files', 'text', (c) => c.notNull())
-        .addColumn('body', 'text', (c) => c.notNull())
-        .addColumn('at', 'bigint', (c) => c.notNull())
-        .execute();
-      await schema
-        .createTable('config_files')
-        .addColumn('name', 'text', (c) => c.primaryKey())
-        .addColumn('hash', 'text')
-        .addColumn('pending', 'text')
-        .addColumn('noticed_at', 'bigint')
-        .addColumn('hand_written', 'integer', (c) => c.notNull())
-        .execute();
+      await createTable(schema)`config_identities (
+        id integer primary key autoincrement, kind text not null, key text not null)`;
+      await createTable(schema)`config_versions (
+        version integer primary key autoincrement, author text not null, comment text, at bigint not null,
+        objects integer not null)`;
+      await createTable(schema)`config_objects (
+        id integer not null, kind text not null, key text not null, body text not null,
+        since_version integer not null, until_version integer,
+        constraint config_objects_key primary key (kind, key, since_version))`;
+      await createTable(schema)`config_draft (
+        kind text not null, key text not null, id integer, body text, author text not null, at bigint not null,
+        constraint config_draft_key primary key (kind, key))`;
+      await createTable(schema)`config_holders (
+        extension text not null, person integer not null, since_ms bigint not null,
+        constraint config_holders_key primary key (extension, since_ms))`;
+      await createTable(schema)`config_applies (
+        id integer primary key autoincrement, state text not null, open integer not null, files text not null,
+        body text not null, at bigint not null)`;
+      await createTable(schema)`config_files (
+        name text primary key, hash text, pending text, noticed_at bigint, hand_written integer not null)`;
     },
   },
   {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Generated } from 'kysely';
 import type { Customer } from '@offhook/contract/phonebook.ts';
+import { createIndex, createTable } from '../../core/schema.ts';
 import { createTextIndex } from '../../core/text-index.ts';
 import type { Migration } from '../../ports/store.ts';
 
@@ -41,41 +42,17 @@ export const migrations: readonly Migration[] = [
   {
     id: '0110-phonebook',
     async up(db) {
-      await db.schema
-        .createTable('customers')
-        // Never given out twice: a program may still ask for one that is gone.
-        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-        .addColumn('person_id', 'integer', (c) => c.notNull())
-        .addColumn('kind', 'text', (c) => c.notNull())
-        .addColumn('name', 'text', (c) => c.notNull())
-        .addColumn('company', 'text')
-        .addColumn('numbers', 'text', (c) => c.notNull())
-        .addColumn('emails', 'text', (c) => c.notNull())
-        .addColumn('note', 'text')
-        .addColumn('owner', 'text')
-        .addColumn('vip', 'integer', (c) => c.notNull())
-        .addColumn('blocked', 'integer', (c) => c.notNull())
-        .addColumn('source', 'text', (c) => c.notNull())
-        .addColumn('updated_at', 'integer', (c) => c.notNull())
-        .addColumn('version', 'integer', (c) => c.notNull())
-        .execute();
-      await db.schema.createIndex('customers_person').on('customers').columns(['person_id', 'id']).execute();
-      await db.schema
-        .createTable('customer_numbers')
-        .addColumn('key', 'text', (c) => c.notNull())
-        .addColumn('customer_id', 'integer', (c) => c.notNull())
-        .addPrimaryKeyConstraint('customer_numbers_key', ['key', 'customer_id'])
-        .execute();
-      await db.schema
-        .createIndex('customer_numbers_customer')
-        .on('customer_numbers')
-        .column('customer_id')
-        .execute();
-      await db.schema
-        .createTable('customer_texts')
-        .addColumn('id', 'integer', (c) => c.primaryKey())
-        .addColumn('text', 'text', (c) => c.notNull())
-        .execute();
+      // Never given out twice: a program may still ask for one that is gone.
+      await createTable(db.schema)`customers (
+        id integer primary key autoincrement, person_id integer not null, kind text not null, name text not null,
+        company text, numbers text not null, emails text not null, note text, owner text, vip integer not null,
+        blocked integer not null, source text not null, updated_at integer not null, version integer not null)`;
+      await createIndex(db.schema)`customers_person on customers (person_id, id)`;
+      await createTable(db.schema)`customer_numbers (
+        key text not null, customer_id integer not null,
+        constraint customer_numbers_key primary key (key, customer_id))`;
+      await createIndex(db.schema)`customer_numbers_customer on customer_numbers (customer_id)`;
+      await createTable(db.schema)`customer_texts (id integer primary key, text text not null)`;
       await createTextIndex(db, 'customer_texts');
     },
   },
@@ -83,11 +60,7 @@ export const migrations: readonly Migration[] = [
     id: '0130-phonebook-sources',
     async up(db) {
       await db.schema.alterTable('customers').addColumn('external_id', 'text').execute();
-      await db.schema
-        .createIndex('customers_external')
-        .on('customers')
-        .columns(['external_id', 'person_id'])
-        .execute();
+      await createIndex(db.schema)`customers_external on customers (external_id, person_id)`;
     },
   },
   {

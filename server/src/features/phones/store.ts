@@ -1,5 +1,6 @@
 /** Which device is which phone, and what each fetched. */
 import type { Kysely } from 'kysely';
+import { createTable } from '../../core/schema.ts';
 import type { Migration, Store } from '../../ports/store.ts';
 
 export interface Pairing {
@@ -25,23 +26,11 @@ export const migrations: readonly Migration[] = [
   {
     id: '0100-phones',
     async up({ schema }) {
-      await schema
-        .createTable('phone_pairings')
-        .addColumn('phone', 'integer', (c) => c.primaryKey())
-        .addColumn('token_hash', 'text', (c) => c.notNull())
-        .addColumn('mac', 'text', (c) => c.notNull())
-        .addColumn('paired_ms', 'bigint', (c) => c.notNull())
-        .execute();
-      await schema
-        .createTable('phone_fetches')
-        .addColumn('phone', 'integer', (c) => c.notNull())
-        .addColumn('at_ms', 'bigint', (c) => c.notNull())
-        .addColumn('address', 'text', (c) => c.notNull())
-        .addColumn('user_agent', 'text', (c) => c.notNull())
-        .addColumn('file', 'text', (c) => c.notNull())
-        .addColumn('version', 'text', (c) => c.notNull())
-        .addPrimaryKeyConstraint('phone_fetches_key', ['phone'])
-        .execute();
+      await createTable(schema)`phone_pairings (
+        phone integer primary key, token_hash text not null, mac text not null, paired_ms bigint not null)`;
+      await createTable(schema)`phone_fetches (
+        phone integer not null, at_ms bigint not null, address text not null, user_agent text not null,
+        file text not null, version text not null, constraint phone_fetches_key primary key (phone))`;
     },
   },
 ];

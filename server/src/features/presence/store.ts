@@ -1,4 +1,5 @@
 import type { Personal } from '@offhook/contract/extensions.ts';
+import { createTable } from '../../core/schema.ts';
 import type { Migration, Store } from '../../ports/store.ts';
 
 /** Statement of a person; `dnd` is stored only so that its expiry ends do not disturb. */
@@ -20,13 +21,8 @@ export const migrations: readonly Migration[] = [
   {
     id: '0100-personal-presence',
     async up(db) {
-      await db.schema
-        .createTable('personal_presence')
-        .addColumn('extension', 'text', (c) => c.primaryKey())
-        .addColumn('personal', 'text', (c) => c.notNull())
-        .addColumn('note', 'text')
-        .addColumn('expires_at', 'integer')
-        .execute();
+      await createTable(db.schema)`personal_presence (
+        extension text primary key, personal text not null, note text, expires_at integer)`;
     },
   },
 ];

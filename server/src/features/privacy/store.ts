@@ -1,4 +1,5 @@
 import type { Generated, Selectable } from 'kysely';
+import { createIndex, createTable } from '../../core/schema.ts';
 import type { Migration } from '../../ports/store.ts';
 
 interface JobTable {
@@ -40,35 +41,14 @@ export const migrations: readonly Migration[] = [
   {
     id: '0100-privacy',
     async up(db) {
-      await db.schema
-        .createTable('privacy_jobs')
-        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-        .addColumn('kind', 'text', (c) => c.notNull())
-        .addColumn('state', 'text', (c) => c.notNull())
-        .addColumn('subject_kind', 'text', (c) => c.notNull())
-        .addColumn('subject', 'text')
-        .addColumn('salt', 'text', (c) => c.notNull())
-        .addColumn('subject_hash', 'text', (c) => c.notNull())
-        .addColumn('by', 'text', (c) => c.notNull())
-        .addColumn('reason', 'text', (c) => c.notNull())
-        .addColumn('before_places', 'text')
-        .addColumn('erased_places', 'text', (c) => c.notNull())
-        .addColumn('after_places', 'text')
-        .addColumn('verified', 'integer', (c) => c.notNull())
-        .addColumn('remains', 'text', (c) => c.notNull())
-        .addColumn('items', 'integer', (c) => c.notNull())
-        .addColumn('bytes', 'bigint')
-        .addColumn('sha256', 'text')
-        .addColumn('error', 'text')
-        .addColumn('created_ms', 'bigint', (c) => c.notNull())
-        .addColumn('started_ms', 'bigint')
-        .addColumn('finished_ms', 'bigint')
-        .addColumn('expires_ms', 'bigint')
-        .addColumn('place', 'integer', (c) => c.unique())
-        .addColumn('previous_hash', 'text')
-        .addColumn('hash', 'text')
-        .execute();
-      await db.schema.createIndex('privacy_jobs_state').on('privacy_jobs').columns(['state', 'id']).execute();
+      await createTable(db.schema)`privacy_jobs (
+        id integer primary key autoincrement, kind text not null, state text not null, subject_kind text not null,
+        subject text, salt text not null, subject_hash text not null, by text not null, reason text not null,
+        before_places text, erased_places text not null, after_places text, verified integer not null,
+        remains text not null, items integer not null, bytes bigint, sha256 text, error text,
+        created_ms bigint not null, started_ms bigint, finished_ms bigint, expires_ms bigint, place integer unique,
+        previous_hash text, hash text)`;
+      await createIndex(db.schema)`privacy_jobs_state on privacy_jobs (state, id)`;
     },
   },
 ];

@@ -1,4 +1,5 @@
 import type { PushPlatform, PushRegistration } from '@offhook/contract/push.ts';
+import { createTable } from '../../core/schema.ts';
 import type { Migration } from '../../ports/store.ts';
 
 export interface DeviceRow extends PushRegistration {
@@ -21,23 +22,11 @@ export const migrations: readonly Migration[] = [
   {
     id: '0100-push',
     async up(db) {
-      await db.schema
-        .createTable('push_devices')
-        .addColumn('session_id', 'integer', (c) => c.primaryKey())
-        .addColumn('person_id', 'integer', (c) => c.notNull())
-        .addColumn('platform', 'text', (c) => c.notNull())
-        .addColumn('token', 'text', (c) => c.notNull())
-        .addColumn('app_id', 'text', (c) => c.notNull())
-        .addColumn('environment', 'text', (c) => c.notNull())
-        .addColumn('created_at', 'integer', (c) => c.notNull())
-        .execute();
-      await db.schema
-        .createTable('push_services')
-        .addColumn('platform', 'text', (c) => c.primaryKey())
-        .addColumn('settings', 'text', (c) => c.notNull())
-        .addColumn('private_key', 'text', (c) => c.notNull())
-        .addColumn('changed_at', 'integer', (c) => c.notNull())
-        .execute();
+      await createTable(db.schema)`push_devices (
+        session_id integer primary key, person_id integer not null, platform text not null, token text not null,
+        app_id text not null, environment text not null, created_at integer not null)`;
+      await createTable(db.schema)`push_services (
+        platform text primary key, settings text not null, private_key text not null, changed_at integer not null)`;
     },
   },
 ];

@@ -1,3 +1,4 @@
+import { createIndex, createTable } from '../../core/schema.ts';
 import type { Migration } from '../../ports/store.ts';
 
 export type RecordingState = 'running' | 'stored' | 'missing' | 'expired' | 'erased';
@@ -31,35 +32,15 @@ export const migrations: readonly Migration[] = [
     id: '0100-recordings',
     async up(db) {
       const { schema } = db;
-      await schema
-        .createTable('recordings')
-        .addColumn('id', 'text', (c) => c.primaryKey())
-        .addColumn('call', 'text', (c) => c.notNull())
-        .addColumn('channel', 'text', (c) => c.notNull())
-        .addColumn('file', 'text', (c) => c.notNull().unique())
-        .addColumn('by', 'text', (c) => c.notNull())
-        .addColumn('extension', 'text')
-        .addColumn('queue', 'text')
-        .addColumn('started_ms', 'bigint', (c) => c.notNull())
-        .addColumn('ended_ms', 'bigint')
-        .addColumn('paused', 'text', (c) => c.notNull())
-        .addColumn('state', 'text', (c) => c.notNull())
-        .addColumn('bytes', 'bigint')
-        .addColumn('sha256', 'text')
-        .execute();
-      for (const [name, ...columns] of [
-        ['call', 'call'],
-        ['channel', 'channel'],
-        ['state', 'state', 'started_ms'],
-        ['extension', 'extension', 'id'],
-        ['queue', 'queue', 'id'],
-      ] as const) {
-        await schema
-          .createIndex(`recordings_${name}`)
-          .on('recordings')
-          .columns([...columns])
-          .execute();
-      }
+      await createTable(schema)`recordings (
+        id text primary key, call text not null, channel text not null, file text not null unique, by text not null,
+        extension text, queue text, started_ms bigint not null, ended_ms bigint, paused text not null,
+        state text not null, bytes bigint, sha256 text)`;
+      await createIndex(schema)`recordings_call on recordings (call)`;
+      await createIndex(schema)`recordings_channel on recordings (channel)`;
+      await createIndex(schema)`recordings_state on recordings (state, started_ms)`;
+      await createIndex(schema)`recordings_extension on recordings (extension, id)`;
+      await createIndex(schema)`recordings_queue on recordings (queue, id)`;
     },
   },
 ];

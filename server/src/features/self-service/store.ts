@@ -1,3 +1,4 @@
+import { createTable } from '../../core/schema.ts';
 import type { ExtensionFeatures } from '../../ports/engine.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import type { Migration, Store } from '../../ports/store.ts';
@@ -19,17 +20,10 @@ export const migrations: readonly Migration[] = [
   {
     id: '0100-extension-features',
     async up(db) {
-      await db.schema
-        .createTable('extension_features')
-        .addColumn('extension', 'text', (c) => c.primaryKey())
-        .addColumn('dnd', 'integer', (c) => c.notNull())
-        .addColumn('forward', 'text', (c) => c.notNull())
-        .addColumn('forward_busy', 'text', (c) => c.notNull())
-        .addColumn('forward_no_answer', 'text', (c) => c.notNull())
-        .addColumn('ring_seconds', 'integer', (c) => c.notNull())
-        .addColumn('devices', 'text', (c) => c.notNull())
-        .addColumn('changed_at', 'integer', (c) => c.notNull())
-        .execute();
+      await createTable(db.schema)`extension_features (
+        extension text primary key, dnd integer not null, forward text not null, forward_busy text not null,
+        forward_no_answer text not null, ring_seconds integer not null, devices text not null,
+        changed_at integer not null)`;
     },
   },
 ];

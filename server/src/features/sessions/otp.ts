@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Transaction } from 'kysely';
+import { createTable } from '../../core/schema.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Migration, Store } from '../../ports/store.ts';
@@ -22,19 +23,10 @@ export const migrations: readonly Migration[] = [
   {
     id: '0100-otp',
     async up(db) {
-      await db.schema
-        .createTable('otp')
-        .addColumn('person_id', 'integer', (c) => c.primaryKey())
-        .addColumn('secret', 'text', (c) => c.notNull())
-        .addColumn('confirmed_at', 'integer')
-        .addColumn('last_step', 'integer', (c) => c.notNull())
-        .execute();
-      await db.schema
-        .createTable('otp_recovery')
-        .addColumn('person_id', 'integer', (c) => c.notNull())
-        .addColumn('hash', 'text', (c) => c.notNull())
-        .addPrimaryKeyConstraint('otp_recovery_key', ['person_id', 'hash'])
-        .execute();
+      await createTable(db.schema)`otp (
+        person_id integer primary key, secret text not null, confirmed_at integer, last_step integer not null)`;
+      await createTable(db.schema)`otp_recovery (
+        person_id integer not null, hash text not null, constraint otp_recovery_key primary key (person_id, hash))`;
     },
   },
 ];

@@ -1,4 +1,5 @@
 import type { Generated, Kysely, Selectable, Transaction } from 'kysely';
+import { createIndex, createTable } from '../../core/schema.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Migration, Store } from '../../ports/store.ts';
 import { networkOf } from '../../core/networks.ts';
@@ -51,44 +52,17 @@ export const migrations: readonly Migration[] = [
   {
     id: '0100-sessions',
     async up(db) {
-      await db.schema
-        .createTable('sessions')
-        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-        .addColumn('person_id', 'integer', (c) => c.notNull())
-        .addColumn('device_name', 'text')
-        .addColumn('platform', 'text')
-        .addColumn('address', 'text')
-        .addColumn('created_at', 'integer', (c) => c.notNull())
-        .addColumn('last_used_at', 'integer', (c) => c.notNull())
-        .addColumn('ends_at', 'integer', (c) => c.notNull())
-        .addColumn('ended_at', 'integer')
-        .addColumn('ended_by', 'text')
-        .execute();
-      await db.schema
-        .createIndex('sessions_person')
-        .on('sessions')
-        .columns(['person_id', 'ended_at'])
-        .execute();
-      await db.schema
-        .createTable('session_tokens')
-        .addColumn('hash', 'text', (c) => c.primaryKey())
-        .addColumn('session_id', 'integer', (c) => c.notNull())
-        .addColumn('parent', 'text')
-        .addColumn('confirmed', 'integer', (c) => c.notNull())
-        .addColumn('created_at', 'integer', (c) => c.notNull())
-        .addColumn('retired_at', 'integer')
-        .execute();
-      await db.schema
-        .createIndex('session_tokens_session')
-        .on('session_tokens')
-        .column('session_id')
-        .execute();
-      await db.schema
-        .createTable('credentials')
-        .addColumn('person_id', 'integer', (c) => c.primaryKey())
-        .addColumn('password', 'text', (c) => c.notNull())
-        .addColumn('changed_at', 'integer', (c) => c.notNull())
-        .execute();
+      await createTable(db.schema)`sessions (
+        id integer primary key autoincrement, person_id integer not null, device_name text, platform text,
+        address text, created_at integer not null, last_used_at integer not null, ends_at integer not null,
+        ended_at integer, ended_by text)`;
+      await createIndex(db.schema)`sessions_person on sessions (person_id, ended_at)`;
+      await createTable(db.schema)`session_tokens (
+        hash text primary key, session_id integer not null, parent text, confirmed integer not null,
+        created_at integer not null, retired_at integer)`;
+      await createIndex(db.schema)`session_tokens_session on session_tokens (session_id)`;
+      await createTable(db.schema)`credentials (
+        person_id integer primary key, password text not null, changed_at integer not null)`;
     },
   },
 ];

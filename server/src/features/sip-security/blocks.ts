@@ -4,6 +4,7 @@
  */
 import type { BlockedNetwork, BlockedNetworks } from '@offhook/contract/blocked-networks.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
+import { createTable } from '../../core/schema.ts';
 import { rfc3339, sleepUntil } from '../../core/clock.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
@@ -30,15 +31,9 @@ export const migrations: readonly Migration[] = [
   {
     id: '0100-sip-blocked-networks',
     async up(db) {
-      await db.schema
-        .createTable('sip_blocked_networks')
-        .addColumn('id', 'integer', (c) => c.primaryKey())
-        .addColumn('network', 'text', (c) => c.notNull().unique())
-        .addColumn('reason', 'text', (c) => c.notNull())
-        .addColumn('requests', 'integer', (c) => c.notNull())
-        .addColumn('since_ms', 'integer', (c) => c.notNull())
-        .addColumn('until_ms', 'integer', (c) => c.notNull())
-        .execute();
+      await createTable(db.schema)`sip_blocked_networks (
+        id integer primary key, network text not null unique, reason text not null, requests integer not null,
+        since_ms integer not null, until_ms integer not null)`;
     },
   },
 ];

@@ -1,5 +1,6 @@
 import type { Kysely, Transaction } from 'kysely';
 import { DEFAULT_SERVICE_LEVEL, ServiceLevel } from '@offhook/contract/wallboard.ts';
+import { createIndex, createTable } from '../../core/schema.ts';
 import type { Migration, Store } from '../../ports/store.ts';
 import type { Span } from './days.ts';
 import { fold, noSums, readSums, slotOf, writeSums } from './sums.ts';
@@ -27,47 +28,21 @@ export const migrations: readonly Migration[] = [
     id: '0100-wallboard',
     async up(db) {
       const { schema } = db;
-      await schema
-        .createTable('wallboard_sums')
-        .addColumn('of', 'text', (c) => c.notNull())
-        .addColumn('name', 'text', (c) => c.notNull())
-        .addColumn('slot', 'integer', (c) => c.notNull())
-        .addColumn('sums', 'text', (c) => c.notNull())
-        .addPrimaryKeyConstraint('wallboard_sums_key', ['of', 'name', 'slot'])
-        .execute();
-      await schema.createIndex('wallboard_sums_slot').on('wallboard_sums').columns(['of', 'slot']).execute();
-      await schema
-        .createTable('wallboard_days')
-        .addColumn('of', 'text', (c) => c.notNull())
-        .addColumn('name', 'text', (c) => c.notNull())
-        .addColumn('day', 'integer', (c) => c.notNull())
-        .addColumn('sums', 'text', (c) => c.notNull())
-        .addPrimaryKeyConstraint('wallboard_days_key', ['of', 'name', 'day'])
-        .execute();
-      await schema.createIndex('wallboard_days_day').on('wallboard_days').columns(['of', 'day']).execute();
-      await schema
-        .createTable('wallboard_state')
-        .addColumn('id', 'integer', (c) => c.primaryKey())
-        .addColumn('epoch', 'text', (c) => c.notNull())
-        .addColumn('seq', 'bigint', (c) => c.notNull())
-        .addColumn('as_of', 'bigint', (c) => c.notNull())
-        .addColumn('board', 'text', (c) => c.notNull())
-        .execute();
-      await schema
-        .createTable('wallboard_gaps')
-        .addColumn('from_at', 'bigint', (c) => c.notNull())
-        .addColumn('to_at', 'bigint', (c) => c.notNull())
-        .addColumn('reason', 'text', (c) => c.notNull())
-        .addColumn('settled', 'integer', (c) => c.notNull())
-        .execute();
-      await schema
-        .createTable('wallboard_service_levels')
-        .addColumn('queue', 'text', (c) => c.primaryKey())
-        .addColumn('formula', 'text', (c) => c.notNull())
-        .addColumn('threshold_seconds', 'integer', (c) => c.notNull())
-        .addColumn('short_abandon_seconds', 'integer', (c) => c.notNull())
-        .addColumn('flow_outs', 'text', (c) => c.notNull())
-        .execute();
+      await createTable(schema)`wallboard_sums (
+        of text not null, name text not null, slot integer not null, sums text not null,
+        constraint wallboard_sums_key primary key (of, name, slot))`;
+      await createIndex(schema)`wallboard_sums_slot on wallboard_sums (of, slot)`;
+      await createTable(schema)`wallboard_days (
+        of text not null, name text not null, day integer not null, sums text not null,
+        constraint wallboard_days_key primary key (of, name, day))`;
+      await createIndex(schema)`wallboard_days_day on wallboard_days (of, day)`;
+      await createTable(schema)`wallboard_state (
+        id integer primary key, epoch text not null, seq bigint not null, as_of bigint not null, board text not null)`;
+      await createTable(schema)`wallboard_gaps (
+        from_at bigint not null, to_at bigint not null, reason text not null, settled integer not null)`;
+      await createTable(schema)`wallboard_service_levels (
+        queue text primary key, formula text not null, threshold_seconds integer not null,
+        short_abandon_seconds integer not null, flow_outs text not null)`;
     },
   },
 ];

@@ -1,5 +1,6 @@
 import { WebhookSettings } from '@offhook/contract/webhooks.ts';
 import type { WebhookSettingsReply } from '@offhook/contract/webhooks.ts';
+import { createTable } from '../../core/schema.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { Migration, Store } from '../../ports/store.ts';
@@ -12,11 +13,7 @@ export const migrations: readonly Migration[] = [
   {
     id: '0100-webhook-settings',
     async up(db) {
-      await db.schema
-        .createTable('webhook_settings')
-        .addColumn('id', 'integer', (c) => c.primaryKey())
-        .addColumn('value', 'text', (c) => c.notNull())
-        .execute();
+      await createTable(db.schema)`webhook_settings (id integer primary key, value text not null)`;
     },
   },
 ];

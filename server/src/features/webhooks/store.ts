@@ -1,5 +1,6 @@
 import type { Generated, Selectable, Transaction } from 'kysely';
 import type { DeliveryState, DisabledReason } from '@offhook/contract/webhooks.ts';
+import { createTable } from '../../core/schema.ts';
 import type { JournalRow } from '../../ports/journal-store.ts';
 import type { Migration, Store } from '../../ports/store.ts';
 
@@ -50,45 +51,17 @@ export const migrations: readonly Migration[] = [
   {
     id: '0100-webhooks',
     async up(db) {
-      await db.schema
-        .createTable('webhooks')
-        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-        .addColumn('url', 'text', (c) => c.notNull())
-        .addColumn('topics', 'text', (c) => c.notNull())
-        .addColumn('types', 'text')
-        .addColumn('description', 'text', (c) => c.notNull())
-        .addColumn('enabled', 'integer', (c) => c.notNull())
-        .addColumn('disabled_reason', 'text')
-        .addColumn('disabled_at', 'integer')
-        .addColumn('created_at', 'integer', (c) => c.notNull())
-        .addColumn('created_by', 'text', (c) => c.notNull())
-        .addColumn('owner', 'integer', (c) => c.notNull())
-        .addColumn('secret', 'text', (c) => c.notNull())
-        .addColumn('previous_secret', 'text')
-        .addColumn('previous_until', 'integer')
-        .addColumn('progress', 'text', (c) => c.notNull())
-        .execute();
-      await db.schema
-        .createTable('webhook_deliveries')
-        .addColumn('webhook_id', 'integer', (c) => c.notNull())
-        .addColumn('number', 'integer', (c) => c.notNull())
-        .addColumn('state', 'text', (c) => c.notNull())
-        .addColumn('seq', 'integer', (c) => c.notNull())
-        .addColumn('to_seq', 'integer', (c) => c.notNull())
-        .addColumn('event_id', 'text')
-        .addColumn('type', 'text')
-        .addColumn('replay', 'integer', (c) => c.notNull())
-        .addColumn('attempts', 'integer', (c) => c.notNull())
-        .addColumn('status', 'integer')
-        .addColumn('error', 'text')
-        .addColumn('latency_ms', 'integer')
-        .addColumn('excerpt', 'text', (c) => c.notNull())
-        .addColumn('first_at', 'integer', (c) => c.notNull())
-        .addColumn('last_at', 'integer', (c) => c.notNull())
-        .addColumn('next_at', 'integer')
-        .addColumn('row', 'text')
-        .addPrimaryKeyConstraint('webhook_deliveries_key', ['webhook_id', 'number'])
-        .execute();
+      await createTable(db.schema)`webhooks (
+        id integer primary key autoincrement, url text not null, topics text not null, types text,
+        description text not null, enabled integer not null, disabled_reason text, disabled_at integer,
+        created_at integer not null, created_by text not null, owner integer not null, secret text not null,
+        previous_secret text, previous_until integer, progress text not null)`;
+      await createTable(db.schema)`webhook_deliveries (
+        webhook_id integer not null, number integer not null, state text not null, seq integer not null,
+        to_seq integer not null, event_id text, type text, replay integer not null, attempts integer not null,
+        status integer, error text, latency_ms integer, excerpt text not null, first_at integer not null,
+        last_at integer not null, next_at integer, row text,
+        constraint webhook_deliveries_key primary key (webhook_id, number))`;
     },
   },
 ];

@@ -1,4 +1,5 @@
 import type { Transaction } from 'kysely';
+import { createIndex, createTable } from '../../../core/schema.ts';
 import { createTextIndex } from '../../../core/text-index.ts';
 import type { Migration } from '../../../ports/store.ts';
 
@@ -6,248 +7,92 @@ type Schema = Transaction<unknown>['schema'];
 
 /** Call records, and the conversation each belongs to. */
 async function createRecords(schema: Schema): Promise<void> {
-  await schema
-    .createTable('history_loose')
-    .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-    .addColumn('call', 'text', (c) => c.notNull())
-    .addColumn('records', 'blob', (c) => c.notNull())
-    .execute();
-  await schema.createIndex('history_loose_call').on('history_loose').column('call').execute();
-  await schema
-    .createTable('history_packs')
-    .addColumn('root', 'text', (c) => c.notNull())
-    .addColumn('records', 'blob', (c) => c.notNull())
-    .execute();
-  await schema.createIndex('history_packs_root').on('history_packs').column('root').execute();
-  await schema
-    .createTable('history_channels')
-    .addColumn('channel', 'text', (c) => c.notNull())
-    .addColumn('call', 'text', (c) => c.notNull())
-    .addPrimaryKeyConstraint('history_channels_key', ['channel', 'call'])
-    .execute();
-  await schema
-    .createTable('history_calls')
-    .addColumn('call', 'text', (c) => c.primaryKey())
-    .addColumn('root', 'text', (c) => c.notNull())
-    .execute();
-  await schema.createIndex('history_calls_root').on('history_calls').column('root').execute();
-  await schema
-    .createTable('history_conversations')
-    .addColumn('root', 'text', (c) => c.primaryKey())
-    .addColumn('last_us', 'bigint', (c) => c.notNull())
-    .addColumn('closing', 'integer', (c) => c.notNull())
-    .addColumn('built', 'integer', (c) => c.notNull())
-    .addColumn('built_by', 'integer', (c) => c.notNull())
-    .execute();
-  await schema
-    .createIndex('history_conversations_open')
-    .on('history_conversations')
-    .columns(['built', 'last_us'])
-    .execute();
-  await schema
-    .createTable('history_malformed')
-    .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-    .addColumn('seen_at', 'bigint', (c) => c.notNull())
-    .addColumn('line', 'text', (c) => c.notNull())
-    .execute();
-  await schema
-    .createTable('history_facts')
-    .addColumn('key', 'text', (c) => c.primaryKey())
-    .addColumn('value', 'text', (c) => c.notNull())
-    .execute();
+  await createTable(schema)`history_loose (
+    id integer primary key autoincrement, call text not null, records blob not null)`;
+  await createIndex(schema)`history_loose_call on history_loose (call)`;
+  await createTable(schema)`history_packs (root text not null, records blob not null)`;
+  await createIndex(schema)`history_packs_root on history_packs (root)`;
+  await createTable(schema)`history_channels (
+    channel text not null, call text not null, constraint history_channels_key primary key (channel, call))`;
+  await createTable(schema)`history_calls (call text primary key, root text not null)`;
+  await createIndex(schema)`history_calls_root on history_calls (root)`;
+  await createTable(schema)`history_conversations (
+    root text primary key, last_us bigint not null, closing integer not null, built integer not null,
+    built_by integer not null)`;
+  await createIndex(schema)`history_conversations_open on history_conversations (built, last_us)`;
+  await createTable(schema)`history_malformed (
+    id integer primary key autoincrement, seen_at bigint not null, line text not null)`;
+  await createTable(schema)`history_facts (key text primary key, value text not null)`;
   // A rebuild goes by time alone.
-  await schema
-    .createIndex('history_conversations_last')
-    .on('history_conversations')
-    .columns(['last_us', 'root'])
-    .execute();
-  await schema
-    .createTable('history_tombstones')
-    .addColumn('call', 'text', (c) => c.notNull())
-    .addColumn('placeholder', 'text', (c) => c.notNull())
-    .addColumn('tokens', 'text', (c) => c.notNull())
-    .addPrimaryKeyConstraint('history_tombstones_key', ['call', 'placeholder'])
-    .execute();
-  await schema
-    .createTable('history_test_channels')
-    .addColumn('channel', 'text', (c) => c.primaryKey())
-    .addColumn('at_ms', 'bigint', (c) => c.notNull())
-    .execute();
+  await createIndex(schema)`history_conversations_last on history_conversations (last_us, root)`;
+  await createTable(schema)`history_tombstones (
+    call text not null, placeholder text not null, tokens text not null,
+    constraint history_tombstones_key primary key (call, placeholder))`;
+  await createTable(schema)`history_test_channels (channel text primary key, at_ms bigint not null)`;
 }
 /** One extension's part in a conversation. */
 async function createRows(schema: Schema): Promise<void> {
-  await schema
-    .createTable('history_rows')
-    .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-    .addColumn('root', 'text', (c) => c.notNull())
-    .addColumn('extension', 'text', (c) => c.notNull())
-    .addColumn('direction', 'text', (c) => c.notNull())
-    .addColumn('started_us', 'bigint', (c) => c.notNull())
-    .addColumn('answered_us', 'bigint')
-    .addColumn('ended_us', 'bigint', (c) => c.notNull())
-    .addColumn('party', 'text', (c) => c.notNull())
-    .addColumn('party_name', 'text', (c) => c.notNull())
-    .addColumn('search', 'text', (c) => c.notNull())
-    .addColumn('ring_sec', 'integer', (c) => c.notNull())
-    .addColumn('wait_seconds', 'integer', (c) => c.notNull())
-    .addColumn('talk_seconds', 'integer', (c) => c.notNull())
-    .addColumn('hold_seconds', 'integer', (c) => c.notNull())
-    .addColumn('duration', 'integer', (c) => c.notNull())
-    .addColumn('disposition', 'text', (c) => c.notNull())
-    .addColumn('channel', 'text', (c) => c.notNull())
-    .addColumn('dstchannel', 'text', (c) => c.notNull())
-    .addColumn('device', 'text')
-    .addColumn('queue', 'text')
-    .addColumn('hidden', 'integer', (c) => c.notNull())
-    .addUniqueConstraint('history_rows_party', ['root', 'extension'])
-    .execute();
+  await createTable(schema)`history_rows (
+    id integer primary key autoincrement, root text not null, extension text not null, direction text not null,
+    started_us bigint not null, answered_us bigint, ended_us bigint not null, party text not null,
+    party_name text not null, search text not null, ring_sec integer not null, wait_seconds integer not null,
+    talk_seconds integer not null, hold_seconds integer not null, duration integer not null,
+    disposition text not null, channel text not null, dstchannel text not null, device text, queue text,
+    hidden integer not null, constraint history_rows_party unique (root, extension))`;
   // One index for each way a page is asked for (own view or all, one direction or all); those by direction cover the stats.
-  for (const [name, ...columns] of [
-    ['own', 'extension', 'hidden', 'started_us', 'id'],
-    ['own_direction', 'extension', 'hidden', 'direction', 'started_us', 'id', 'talk_seconds'],
-    ['all', 'extension', 'started_us', 'id'],
-    ['all_direction', 'extension', 'direction', 'started_us', 'id', 'talk_seconds'],
-  ] as const) {
-    await schema
-      .createIndex(`history_rows_${name}`)
-      .on('history_rows')
-      .columns([...columns])
-      .execute();
-  }
-  await schema
-    .createTable('history_terms')
-    .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-    .addColumn('text', 'text', (c) => c.notNull().unique())
-    .execute();
+  await createIndex(schema)`history_rows_own on history_rows (extension, hidden, started_us, id)`;
+  await createIndex(schema)`
+    history_rows_own_direction on history_rows (extension, hidden, direction, started_us, id, talk_seconds)`;
+  await createIndex(schema)`history_rows_all on history_rows (extension, started_us, id)`;
+  await createIndex(schema)`
+    history_rows_all_direction on history_rows (extension, direction, started_us, id, talk_seconds)`;
+  await createTable(schema)`history_terms (id integer primary key autoincrement, text text not null unique)`;
   // Everything that a search and its stats need.
-  await schema
-    .createIndex('history_rows_search')
-    .on('history_rows')
-    .columns(['search', 'extension', 'started_us', 'id', 'hidden', 'direction', 'talk_seconds'])
-    .execute();
+  await createIndex(schema)`
+    history_rows_search on history_rows (search, extension, started_us, id, hidden, direction, talk_seconds)`;
 }
 /** Conversations, their search keys, and the feed of their changes. */
 async function createConversations(schema: Schema): Promise<void> {
-  await schema
-    .createTable('conversations')
-    .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-    .addColumn('root', 'text', (c) => c.notNull().unique())
-    .addColumn('change', 'bigint', (c) => c.notNull().unique())
-    .addColumn('revision', 'integer', (c) => c.notNull())
-    .addColumn('state', 'text', (c) => c.notNull())
-    .addColumn('built_by', 'integer', (c) => c.notNull())
-    .addColumn('direction', 'text', (c) => c.notNull())
-    .addColumn('disposition', 'text', (c) => c.notNull())
-    .addColumn('started_ms', 'bigint', (c) => c.notNull())
-    .addColumn('answered_ms', 'bigint')
-    .addColumn('ended_ms', 'bigint', (c) => c.notNull())
-    .addColumn('talk_ms', 'bigint', (c) => c.notNull())
-    .addColumn('wait_ms', 'bigint', (c) => c.notNull())
-    .addColumn('search', 'text', (c) => c.notNull())
-    .addColumn('record', 'blob', (c) => c.notNull())
-    .addColumn('cells', 'text', (c) => c.notNull())
-    .addColumn('fingerprint', 'text', (c) => c.notNull())
-    .addColumn('erased', 'integer', (c) => c.notNull())
-    .execute();
-  await schema
-    .createTable('conversation_outbox')
-    .addColumn('change', 'bigint', (c) => c.primaryKey())
-    .addColumn('root', 'text', (c) => c.notNull())
-    .addColumn('kind', 'text', (c) => c.notNull())
-    .addColumn('revision', 'integer', (c) => c.notNull())
-    .execute();
-  await schema
-    .createTable('conversation_merged')
-    .addColumn('root', 'text', (c) => c.primaryKey())
-    .addColumn('change', 'bigint', (c) => c.notNull().unique())
-    .execute();
-  await schema
-    .createTable('history_counters')
-    .addColumn('name', 'text', (c) => c.primaryKey())
-    .addColumn('value', 'bigint', (c) => c.notNull())
-    .execute();
-  for (const [name, ...columns] of [
-    ['started'],
-    ['direction', 'direction'],
-    ['disposition', 'disposition'],
-    ['state', 'state'],
-  ] as const) {
-    await schema
-      .createIndex(`conversations_${name}`)
-      .on('conversations')
-      .columns([...columns, 'started_ms', 'id'])
-      .execute();
-  }
-  await schema
-    .createTable('conversation_keys')
-    .addColumn('kind', 'text', (c) => c.notNull())
-    .addColumn('value', 'text', (c) => c.notNull())
-    .addColumn('started_ms', 'bigint', (c) => c.notNull())
-    .addColumn('conversation', 'integer', (c) => c.notNull())
-    .addPrimaryKeyConstraint('conversation_keys_key', ['kind', 'value', 'started_ms', 'conversation'])
-    .execute();
-  await schema
-    .createIndex('conversation_keys_conversation')
-    .on('conversation_keys')
-    .column('conversation')
-    .execute();
-  await schema
-    .createTable('conversation_terms')
-    .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-    .addColumn('kind', 'text', (c) => c.notNull())
-    .addColumn('value', 'text', (c) => c.notNull())
-    .addColumn('text', 'text', (c) => c.notNull())
-    .addUniqueConstraint('conversation_terms_once', ['kind', 'value', 'text'])
-    .execute();
+  await createTable(schema)`conversations (
+    id integer primary key autoincrement, root text not null unique, change bigint not null unique,
+    revision integer not null, state text not null, built_by integer not null, direction text not null,
+    disposition text not null, started_ms bigint not null, answered_ms bigint, ended_ms bigint not null,
+    talk_ms bigint not null, wait_ms bigint not null, search text not null, record blob not null,
+    cells text not null, fingerprint text not null, erased integer not null)`;
+  await createTable(schema)`conversation_outbox (
+    change bigint primary key, root text not null, kind text not null, revision integer not null)`;
+  await createTable(schema)`conversation_merged (root text primary key, change bigint not null unique)`;
+  await createTable(schema)`history_counters (name text primary key, value bigint not null)`;
+  await createIndex(schema)`conversations_started on conversations (started_ms, id)`;
+  await createIndex(schema)`conversations_direction on conversations (direction, started_ms, id)`;
+  await createIndex(schema)`conversations_disposition on conversations (disposition, started_ms, id)`;
+  await createIndex(schema)`conversations_state on conversations (state, started_ms, id)`;
+  await createTable(schema)`conversation_keys (
+    kind text not null, value text not null, started_ms bigint not null, conversation integer not null,
+    constraint conversation_keys_key primary key (kind, value, started_ms, conversation))`;
+  await createIndex(schema)`conversation_keys_conversation on conversation_keys (conversation)`;
+  await createTable(schema)`conversation_terms (
+    id integer primary key autoincrement, kind text not null, value text not null, text text not null,
+    constraint conversation_terms_once unique (kind, value, text))`;
 }
 /** Annotations of people and phones, and findings of the proof. */
 async function createAdditions(schema: Schema): Promise<void> {
-  await schema
-    .createTable('conversation_notes')
-    .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-    .addColumn('call', 'text', (c) => c.notNull())
-    .addColumn('at_ms', 'bigint', (c) => c.notNull())
-    .addColumn('by', 'text', (c) => c.notNull())
-    .addColumn('text', 'text', (c) => c.notNull())
-    .execute();
-  await schema.createIndex('conversation_notes_call').on('conversation_notes').column('call').execute();
-  await schema
-    .createTable('conversation_outcomes')
-    .addColumn('call', 'text', (c) => c.primaryKey())
-    .addColumn('code', 'text', (c) => c.notNull())
-    .addColumn('text', 'text', (c) => c.notNull())
-    .addColumn('at_ms', 'bigint', (c) => c.notNull())
-    .addColumn('by', 'text', (c) => c.notNull())
-    .execute();
-  await schema
-    .createTable('conversation_wrap_ups')
-    .addColumn('call', 'text', (c) => c.notNull())
-    .addColumn('extension', 'text', (c) => c.notNull())
-    .addColumn('queue', 'text', (c) => c.notNull())
-    .addColumn('from_ms', 'bigint', (c) => c.notNull())
-    .addColumn('to_ms', 'bigint', (c) => c.notNull())
-    .addPrimaryKeyConstraint('conversation_wrap_ups_key', ['call', 'extension', 'queue', 'from_ms'])
-    .execute();
-  await schema
-    .createTable('conversation_quality')
-    .addColumn('call', 'text', (c) => c.notNull())
-    .addColumn('extension', 'text', (c) => c.notNull())
-    .addColumn('leg_id', 'text', (c) => c.notNull())
-    .addColumn('at_ms', 'bigint', (c) => c.notNull())
-    .addColumn('device', 'text', (c) => c.notNull())
-    .addColumn('figures', 'text', (c) => c.notNull())
-    .addPrimaryKeyConstraint('conversation_quality_key', ['call', 'extension', 'leg_id'])
-    .execute();
-  await schema
-    .createTable('history_findings')
-    .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-    .addColumn('kind', 'text', (c) => c.notNull())
-    .addColumn('key', 'text', (c) => c.notNull().unique())
-    .addColumn('at_ms', 'bigint', (c) => c.notNull())
-    .addColumn('data', 'text', (c) => c.notNull())
-    .addColumn('published', 'integer', (c) => c.notNull())
-    .execute();
-  await schema.createIndex('history_findings_at').on('history_findings').column('at_ms').execute();
+  await createTable(schema)`conversation_notes (
+    id integer primary key autoincrement, call text not null, at_ms bigint not null, by text not null,
+    text text not null)`;
+  await createIndex(schema)`conversation_notes_call on conversation_notes (call)`;
+  await createTable(schema)`conversation_outcomes (
+    call text primary key, code text not null, text text not null, at_ms bigint not null, by text not null)`;
+  await createTable(schema)`conversation_wrap_ups (
+    call text not null, extension text not null, queue text not null, from_ms bigint not null, to_ms bigint not null,
+    constraint conversation_wrap_ups_key primary key (call, extension, queue, from_ms))`;
+  await createTable(schema)`conversation_quality (
+    call text not null, extension text not null, leg_id text not null, at_ms bigint not null, device text not null,
+    figures text not null, constraint conversation_quality_key primary key (call, extension, leg_id))`;
+  await createTable(schema)`history_findings (
+    id integer primary key autoincrement, kind text not null, key text not null unique, at_ms bigint not null,
+    data text not null, published integer not null)`;
+  await createIndex(schema)`history_findings_at on history_findings (at_ms)`;
 }
 export const migrations: readonly Migration[] = [
   {

@@ -1,6 +1,7 @@
 import type { Generated, Selectable, Transaction } from 'kysely';
 import { LdapSettings } from '@offhook/contract/phonebook-sources.ts';
 import type { PhonebookSource } from '@offhook/contract/phonebook-sources.ts';
+import { createTable } from '../../../core/schema.ts';
 import type { SyncEnd } from '../../../outbound/sync-schedule.ts';
 import type { Migration, Store } from '../../../ports/store.ts';
 import type { SourceConfig } from './reader.ts';
@@ -28,27 +29,14 @@ export const migrations: readonly Migration[] = [
   {
     id: '0170-phonebook-sources',
     async up(db) {
-      await db.schema
-        .createTable('phonebook_sources')
-        // Never given out twice: customers name it.
-        .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-        .addColumn('title', 'text', (c) => c.notNull())
-        .addColumn('kind', 'text', (c) => c.notNull())
-        .addColumn('config', 'text', (c) => c.notNull())
-        .addColumn('enabled', 'integer', (c) => c.notNull())
-        .addColumn('cursor', 'text')
-        .addColumn('at', 'integer')
-        .addColumn('customers', 'integer', (c) => c.notNull())
-        .addColumn('created_at', 'integer', (c) => c.notNull())
-        .addColumn('created_by', 'text', (c) => c.notNull())
-        .execute();
-      await db.schema
-        .createTable('phonebook_source_entries')
-        .addColumn('source', 'integer', (c) => c.notNull())
-        .addColumn('entry', 'text', (c) => c.notNull())
-        .addColumn('tag', 'text', (c) => c.notNull())
-        .addPrimaryKeyConstraint('phonebook_source_entries_key', ['source', 'entry'])
-        .execute();
+      // Never given out twice: customers name it.
+      await createTable(db.schema)`phonebook_sources (
+        id integer primary key autoincrement, title text not null, kind text not null, config text not null,
+        enabled integer not null, cursor text, at integer, customers integer not null, created_at integer not null,
+        created_by text not null)`;
+      await createTable(db.schema)`phonebook_source_entries (
+        source integer not null, entry text not null, tag text not null,
+        constraint phonebook_source_entries_key primary key (source, entry))`;
     },
   },
 ];
