@@ -203,9 +203,10 @@ async function takeUpNumbers(
   last: number,
 ): Promise<void> {
   for (const column of columns) {
-    if (!column.isAutoIncrementing || last === 0) continue;
-    await sql`select setval(pg_get_serial_sequence(quote_ident(${name}), ${column.name}), ${last})`.execute(
-      trx,
-    );
+    if (!column.isAutoIncrementing) continue;
+    // SQLite notes the last number only of some tables.
+    await sql`select setval(pg_get_serial_sequence(quote_ident(${name}), ${column.name}), greatest(${last}, newest))
+      from (select max(${sql.ref(column.name)}) as newest from ${sql.table(name)}) as rows
+      where greatest(${last}, newest) > 0`.execute(trx);
   }
 }

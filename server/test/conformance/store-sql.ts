@@ -40,6 +40,28 @@ export function sqlConformance(withEmpty: (work: (store: Store) => Promise<void>
     store.db<Tables>().insertInto('thing').values(values).execute();
   const names = (rows: readonly { name: string }[]): string[] => rows.map((row) => row.name);
 
+  it('store - a row without a key gets a new number, also where the table did not ask for numbers', () =>
+    withEmpty(async (store) => {
+      const plain: Migration = {
+        id: '0100-plain',
+        async up(db) {
+          await db.schema
+            .createTable('plain')
+            .addColumn('id', 'integer', (c) => c.primaryKey())
+            .addColumn('name', 'text', (c) => c.notNull())
+            .execute();
+        },
+      };
+      await store.migrate('plain', [plain]);
+      const db = store.db<{ plain: { id: Generated<number>; name: string } }>();
+      const added = async (name: string): Promise<number> =>
+        (await db.insertInto('plain').values({ name }).returning('id').executeTakeFirstOrThrow()).id;
+      const ids = [await added('a'), await added('b')];
+      assert.deepEqual(ids, [1, 2]);
+      await db.insertInto('plain').values({ id: 90, name: 'given' }).execute();
+      assert.equal((await db.selectFrom('plain').selectAll().where('id', '=', 90).execute()).length, 1);
+    }));
+
   it('store - text is compared and ordered by its bytes, whatever the language of the database', () =>
     withThings(async (store) => {
       const db = store.db<Tables>();

@@ -103,10 +103,21 @@ describe('site move', () => {
     await call.hangup();
   };
 
+  /** Blocks a caller; the rule gets a number that no other one has. */
+  async function block(person: Person, number: string): Promise<void> {
+    const response = await fetch(`${site().base}/api/v1/caller-rules`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${person.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ number }),
+    });
+    assert.equal(response.status, 201, await response.text());
+  }
+
   test('site move - into PostgreSQL and back: people stay signed in, agents and history stay, cursors go on', async () => {
     const [hanako, agent] = [await site().person('1007'), await site().person('1003')];
     await agent.agent('login');
     await agent.agent('pause', { reason: 'break' });
+    await block(agent, '+4930555771');
     const listener = await client(await site().person('1002'));
     await listener.listen(async () => {
       await talk();
@@ -129,6 +140,7 @@ describe('site move', () => {
       await finishedCalls(hanako, 2);
     });
     await statusIs(agent, 'PAUSED', 'break');
+    await block(agent, '+4930555772');
     await agent.agent('unpause');
     assert.match((await migrate(['--back'])).said, /another Offhook \(process \d+\) uses/);
 
@@ -142,6 +154,7 @@ describe('site move', () => {
     await listener.listen(async () => {
       await talk();
       const calls = await finishedCalls(hanako, 3);
+      await block(agent, '+4930555773');
       assert.deepEqual(calls.map(gist), Array(3).fill('out 1008 ANSWERED -'));
     });
     const [first = 0, last = 0] = [listener.seqs[0], listener.seqs.at(-1)];

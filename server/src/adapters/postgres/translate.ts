@@ -19,13 +19,17 @@ function typeOf(node: OperationNode): OperationNode {
   }
 }
 
+const isInteger = (node: OperationNode): boolean => DataTypeNode.is(node) && node.dataType === 'integer';
+
 class Translator extends OperationNodeTransformer {
   protected override transformColumnDefinition(node: ColumnDefinitionNode): ColumnDefinitionNode {
     const { autoIncrement, ...column } = super.transformColumnDefinition(node);
+    // SQLite numbers the rows of every such table that are inserted without a key.
+    const numbered = autoIncrement || (column.primaryKey && isInteger(column.dataType));
     return {
       ...column,
       dataType: typeOf(column.dataType),
-      ...(autoIncrement ? { generated: GeneratedNode.create({ identity: true, byDefault: true }) } : {}),
+      ...(numbered ? { generated: GeneratedNode.create({ identity: true, byDefault: true }) } : {}),
     };
   }
 }
