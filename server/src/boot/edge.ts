@@ -80,7 +80,8 @@ export function createEventStream(parts: Features, stack: AsyncDisposableStack) 
 
 /** Resolves when HTTP listens. Throws `ConfigError` where the address is not available. */
 export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
-  const { apiKeys, clock, config, engineSite, features, live, log, metrics, pathChecks, stream } = parts;
+  const { apiKeys, clock, config, engineSite, features, live, log, loop, metrics, pathChecks, stream } =
+    parts;
   const { sessions, sipKey, siteConsole, store } = parts;
   const engineUp = (): boolean => live.live;
   const { exchange, renewal, firewall } = engineSite;
@@ -102,6 +103,7 @@ export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
     version: VERSION,
     metrics,
     idempotency: await createIdempotencyStore(store, clock, sipKey),
+    recorded: loop.recorded,
   });
   const { app } = host;
   const health = { metrics, engineUp, checks };

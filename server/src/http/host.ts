@@ -79,6 +79,8 @@ export interface HostOptions {
   readonly metrics?: Metrics;
   /** Store for the replies of repeated requests; without it the header `Idempotency-Key` is rejected. */
   readonly idempotency?: IdempotencyStore;
+  /** As `App.recorded`; without it nothing is waited for. */
+  readonly recorded?: () => Promise<void> | null;
   readonly limits?: Partial<HostLimits>;
 }
 export interface Host {
@@ -222,9 +224,10 @@ function createApp(parts: {
   }).withTypeProvider<ZodTypeProvider>();
 }
 
-function addCallerChecks(app: App, { confirmed, lacksFactor }: HostOptions, pace: Pace): void {
+function addCallerChecks(app: App, { confirmed, lacksFactor, recorded }: HostOptions, pace: Pace): void {
   app.decorate('permit', (caller, paced) => pace.permit(caller, paced));
   app.decorate('bounded', (caller, run) => pace.bounded(caller, run));
+  app.decorate('recorded', recorded ?? (() => null));
   app.decorate('confirmed', (caller: Caller) => {
     if (caller.key !== null || confirmed?.(caller) === true) return;
     throw new ServiceError(

@@ -4,6 +4,7 @@ import { Done } from '@offhook/contract/session.ts';
 import { z } from 'zod';
 import { fixtureAuthenticator, hostFixture } from '../../test/support/host-fixture.ts';
 import { oneOperation } from '../../test/support/one-operation.ts';
+import { until } from '../../test/support/until.ts';
 import { addOperations } from './operations.ts';
 
 test('operations - an invalid command is refused with the name of the field, wherever it is', async (t) => {
@@ -103,4 +104,36 @@ test('operations - a POST without a required field takes no body; one with a req
   );
   assert.deepEqual(required, [false, false, true]);
   assert.equal(paths['/api/v1/put']?.['put']?.requestBody?.required, true);
+});
+
+test('operations - a write is answered once its events are recorded, by REST and as a command; a read is not kept waiting', async (t) => {
+  const waits: (() => void)[] = [];
+  const host = await hostFixture({
+    recorded: () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      waits.push(resolve);
+      return promise;
+    },
+  });
+  t.after(() => host.close());
+  const shared = { level: 'user', errors: [], summary: 'Do', tag: 'test', reply: Done } as const;
+  const run = async () => ({ success: true as const });
+  const commands = addOperations(host.app, [
+    oneOperation({ ...shared, action: 'write', method: 'POST', path: '/api/v1/write', run }),
+    oneOperation({ ...shared, method: 'GET', path: '/api/v1/read', run }),
+  ]);
+  const headers = { authorization: 'Bearer token-user' };
+  const caller = (await fixtureAuthenticator.authenticate('token-user'))!;
+  for (const write of [
+    async () => (await host.app.inject({ method: 'POST', url: '/api/v1/write', headers })).statusCode,
+    () => commands.run({ caller, ip: null }, 'write', {}),
+  ]) {
+    let over = false;
+    const written = write().finally(() => (over = true));
+    await until('the wait for the record', () => waits.length === 1);
+    const read = await host.app.inject({ method: 'GET', url: '/api/v1/read', headers });
+    assert.deepEqual([read.statusCode, over, waits.length], [200, false, 1]);
+    waits.pop()!();
+    await written;
+  }
 });

@@ -48,14 +48,23 @@ const none = z.strictObject({});
 function runnable(op: Operation, handler: Runnable['run'], app: App): Runnable {
   const { params = none, body = NoFields, paced } = op;
   const bounded = op.action !== undefined || op.bounded === true;
+  const work = op.method === 'GET' ? handler : recorded(handler, app);
   return {
     op,
     params,
     body,
     permit: bounded || paced !== undefined ? (caller) => app.permit(caller, paced) : undefined,
     run: bounded
-      ? (who, input) => app.bounded((who as Actor).caller, async () => await handler(who, input))
-      : handler,
+      ? (who, input) => app.bounded((who as Actor).caller, async () => await work(who, input))
+      : work,
+  };
+}
+/** A write is answered once its events are recorded: what was confirmed is then never lost with this process. */
+function recorded(handler: Runnable['run'], app: App): Runnable['run'] {
+  return async (who, input) => {
+    const reply = await handler(who, input);
+    await app.recorded();
+    return reply;
   };
 }
 /** Leaves out optional fields of Fastify instead of setting them to undefined. */

@@ -57,6 +57,11 @@ export interface EngineLoop {
    * journal's state; null while held events were dropped and the model's state has no position in the journal.
    */
   readonly position: () => { readonly seq: number; readonly restored: number } | null;
+  /**
+   * Resolves once every event so far is committed, or the journal has rejected them at least once from now on; null where nothing
+   * has to be waited for. A journal on the disk commits in the same turn, or is not waited for.
+   */
+  readonly recorded: () => Promise<void> | null;
   /** Ends a group at the present position, so that the journal's head is there when `onCommitted` is called. */
   readonly meet: () => void;
 }
@@ -87,6 +92,9 @@ export interface LoopStart {
 class SerialLoop implements EngineLoop {
   readonly #options: EngineLoopOptions;
   readonly #backoff = new Backoff(RETRY);
+  #recording: { readonly seq: number; readonly over: () => void }[] = [];
+  /** True for a journal that commits by promises. */
+  #remote = false;
   #start: LoopStart | null = null;
   #site!: SiteEvent;
   closed: Promise<void> = Promise.resolve();
@@ -147,6 +155,15 @@ class SerialLoop implements EngineLoop {
   readonly position = (): { readonly seq: number; readonly restored: number } | null =>
     this.#overflowed ? null : { seq: this.#at + this.#held.length, restored: this.#restored };
 
+  readonly recorded = (): Promise<void> | null => {
+    const { length } = this.#held;
+    if (length === 0 || this.#overflowed || !this.#remote) return null;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#recording.push({ seq: this.#at + length, over: resolve });
+    // The retry timer may wait for seconds after the record is back.
+    if (this.#error !== null && this.#underWay === null) this.#flush(true);
+    return promise;
+  };
   readonly meet = (): void => {
     this.#meetAt = this.#at + this.#held.length;
   };
@@ -279,6 +296,7 @@ class SerialLoop implements EngineLoop {
         return false;
       }
       if (rows instanceof Promise) {
+        this.#remote = true;
         this.#follow(rows, group);
         return false;
       }
@@ -295,6 +313,7 @@ class SerialLoop implements EngineLoop {
     this.#options.model.committed(group);
     this.#sinceCheckpoint += group.length;
     this.#notify(rows, group);
+    this.#release(this.#at);
     if (this.#held.length > 0) this.#heldSince = performance.now();
   }
   /** The group is under way: it ends in a later turn, and what was held meanwhile is the next group. */
@@ -326,6 +345,13 @@ class SerialLoop implements EngineLoop {
   #drain(): void {
     if (!this.#flush() && this.#error === null && this.#underWay === null) setImmediate(() => this.#drain());
   }
+  /** Ends the waits for events up to this seq. */
+  #release(seq: number): void {
+    const over = this.#recording.filter((one) => one.seq <= seq);
+    if (over.length === 0) return;
+    this.#recording = this.#recording.filter((one) => one.seq > seq);
+    for (const one of over) one.over();
+  }
   #notify(rows: readonly JournalRow[], events: readonly DomainEvent[]): void {
     try {
       this.#start?.onCommitted?.(rows, events);
@@ -335,6 +361,7 @@ class SerialLoop implements EngineLoop {
   }
 
   #rejected(cause: unknown): void {
+    this.#release(Infinity);
     const message = messageOf(cause);
     if (this.#error !== message)
       this.#options.log.error({ err: cause, held: this.#held.length }, 'the journal rejects events');

@@ -114,6 +114,34 @@ test('record loop - one group is under way; what happens meanwhile is the next o
   await end();
 });
 
+test('record loop - a wait for the record ends with the commit of all that was held, or with a rejection', async () => {
+  const { record, calls } = asked();
+  const { loop, committed, end } = loopOver(record);
+  assert.equal(loop.recorded(), null);
+  loop.publish([eventNo(1)]);
+  loop.publish([eventNo(2)]);
+  const seen: number[] = [];
+  const waited = loop.recorded()!.then(() => void seen.push(committed.length));
+  calls[0]!.answer();
+  await until('the second group', () => calls.length === 2, { every: 1 });
+  assert.equal(seen.length, 0, 'the second event is not recorded yet');
+  calls[1]!.answer();
+  await waited;
+  assert.deepEqual([seen, loop.recorded()], [[2], null]);
+
+  loop.publish([eventNo(3)]);
+  const refused = loop.recorded();
+  calls[2]!.answer(away());
+  await refused;
+  // Another wait tries at once, long before the retry timer.
+  const again = loop.recorded()!.then(() => void seen.push(committed.length));
+  assert.equal(calls.length, 4);
+  calls[3]!.answer();
+  await again;
+  assert.deepEqual(seen, [2, 3]);
+  await end();
+});
+
 test('record loop - a group ends at the position that a snapshot waits for', async () => {
   const { record, calls } = asked();
   const { loop, positions, end } = loopOver(record);
