@@ -262,7 +262,12 @@ const COMMANDS = {
   simulator: one('server/src/programs/simulator.ts'),
   rebuild: one('server/src/programs/rebuild.ts'),
   bench: one('bench/run.ts'),
-  faults: (args) => [BUILD, COMPILE, ['server/test/faults/run.ts', ...args]],
+  faults: (args) => [
+    BUILD,
+    ['scripts/build-service.ts', PROGRAMS],
+    COMPILE_PROGRAMS,
+    ['server/test/faults/run.ts', ...args],
+  ],
   house: one('scripts/house.ts'),
   docs: one('tools/docs.ts'),
   // Runs whatever TypeScript file is given, for which the machine's own Node may be too old.
@@ -301,7 +306,7 @@ async function main([name, ...args]) {
     // Keeps compiled code, so that a start neither strips types again nor holds the memory for it.
     NODE_COMPILE_CACHE: COMPILED,
     ...(TESTS.has(name) ? {} : LITTLE_MEMORY),
-    ...(TESTS.has(name) && args.length === 0 ? { TEST_PROGRAMS: PROGRAMS } : {}),
+    ...((TESTS.has(name) && args.length === 0) || name === 'faults' ? { TEST_PROGRAMS: PROGRAMS } : {}),
     ...process.env,
     PATH: `${path.dirname(node)}${path.delimiter}${process.env.PATH ?? ''}`,
   };

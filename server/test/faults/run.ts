@@ -6,7 +6,7 @@
 import { parseArgs } from 'node:util';
 import { messageOf } from '../../src/core/errors.ts';
 import { startPostgres } from '../support/postgres.ts';
-import { runServerFaults } from '../support/server-faults.ts';
+import { noFaults, runServerFaults } from '../support/server-faults.ts';
 import type { FaultCounts } from '../support/server-faults.ts';
 import { startSite } from '../support/site.ts';
 
@@ -23,15 +23,7 @@ const number = (name: keyof typeof values): number => {
   return value;
 };
 const [seeds, minutes, from] = [number('seeds'), number('minutes'), number('from')];
-const total: Record<keyof FaultCounts, number> = {
-  kills: 0,
-  freezes: 0,
-  stops: 0,
-  confirmed: 0,
-  refused: 0,
-  calls: 0,
-  events: 0,
-};
+const total = noFaults();
 const failed: number[] = [];
 
 for (let seed = from; seed < from + seeds; seed += 1) {
@@ -45,17 +37,18 @@ for (let seed = from; seed < from + seeds; seed += 1) {
   const over = (): boolean => performance.now() > until;
   try {
     const counts = await runServerFaults({ site, server, url, seed, over });
-    for (const name of Object.keys(total) as (keyof FaultCounts)[]) total[name] += counts[name];
+    for (const name of Object.keys(total) as (keyof FaultCounts)[])
+      if (name !== 'codes') total[name] += counts[name];
     console.log(`seed ${seed}: ${JSON.stringify(counts)}`);
   } catch (error) {
     failed.push(seed);
     console.log(`seed ${seed} FAILED: ${messageOf(error)}\n${site.tail()}`);
   }
 }
-const { kills, freezes, stops, confirmed, refused, calls, events } = total;
 console.log(
-  `${seeds} seeds from ${from}: ${kills} kills, ${freezes} freezes, ${stops} restarts; ${events} events, ${calls} calls, ` +
-    `${confirmed} confirmed changes, ${refused} refused ones. ` +
+  `${seeds} seeds from ${from}: ${total.service_kills + total.database_kills} kills (${total.service_kills} of the service, ` +
+    `${total.database_kills} of PostgreSQL), ${total.freezes} freezes, ${total.restarts} restarts; ${total.events} events, ` +
+    `${total.calls} calls, ${total.changes} confirmed changes (${total.refused} requests refused, ${total.unanswered} unanswered). ` +
     (failed.length === 0 ? 'Nothing lost, nothing doubled.' : `Failed seeds: ${failed.join(', ')}.`),
 );
 process.exitCode = failed.length === 0 ? 0 : 1;

@@ -1,6 +1,9 @@
 /** A site on PostgreSQL under load while its service and its database are killed, frozen and restarted by chance of a seed. */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
+import { PollReply } from '@offhook/contract/stream.ts';
+import { z } from 'zod';
 import { EVERYONE } from '../../src/rights/topics.ts';
 import { newestDamaged } from '../../src/core/row-check.ts';
 import type { Person } from './api.ts';
@@ -8,21 +11,41 @@ import { readJournal } from './journal.ts';
 import type { Phone } from './phone.ts';
 import type { TestPostgres } from './postgres.ts';
 import type { Site } from './site.ts';
+import { openSse } from './sse-client.ts';
+import type { SseClient } from './sse-client.ts';
 import { until } from './until.ts';
 import { openWs } from './ws-client.ts';
 import type { WsClient } from './ws-client.ts';
 
-/** What happened in a run; `kills` are those of service and database. */
+/** What happened in a run. */
 export interface FaultCounts {
-  kills: number;
+  service_kills: number;
+  database_kills: number;
   freezes: number;
-  stops: number;
-  /** Changes of agents that were confirmed, and those refused or without an answer. */
-  confirmed: number;
+  /** Orderly restarts of the service. */
+  restarts: number;
+  /** Changes of agents, each asked for under its key until it was confirmed. */
+  changes: number;
+  /** Requests for them without an answer, e.g. to a killed service. */
+  unanswered: number;
+  /** Refused ones, e.g. without the database; their codes are in `codes`. */
   refused: number;
+  codes: Record<string, number>;
   calls: number;
   events: number;
 }
+export const noFaults = (): FaultCounts => ({
+  service_kills: 0,
+  database_kills: 0,
+  freezes: 0,
+  restarts: 0,
+  changes: 0,
+  unanswered: 0,
+  refused: 0,
+  codes: {},
+  calls: 0,
+  events: 0,
+});
 export interface FaultRun {
   readonly site: Site;
   readonly server: TestPostgres;
@@ -66,95 +89,189 @@ class Worker {
 }
 
 /** A client that keeps its cursor over every end of its connection. */
-class Follower extends Worker {
+abstract class Follower extends Worker {
   readonly names: readonly string[];
   readonly seqs: number[] = [];
   from = 0;
-  #epoch = '';
-  readonly #site: Site;
-  readonly #person: Person;
-  readonly #topics: readonly string[];
-  #client: WsClient | null = null;
+  protected epoch = '';
+  protected readonly site: Site;
+  protected readonly person: Person;
+  protected readonly topics: readonly string[];
   constructor(site: Site, person: Person, topics: readonly string[], names: readonly string[]) {
     super();
-    this.#site = site;
-    this.#person = person;
-    this.#topics = topics;
+    this.site = site;
+    this.person = person;
+    this.topics = topics;
     this.names = names;
   }
+  abstract readonly way: string;
+  /** Seq of every event of the connection that is open. */
+  protected abstract open(): readonly number[];
+  /** One connection from the cursor on, to its end; adds its events to `seqs`. */
+  protected abstract connection(cursor: number): Promise<void>;
   /** Seq of the newest event so far. */
   get newest(): number {
-    const last = this.#client?.frames.findLast((frame) => frame.op === 'event');
-    return last?.op === 'event' ? last.event.seq : (this.seqs.at(-1) ?? this.from);
+    return this.open().at(-1) ?? this.cursor;
   }
-  get #port(): number {
-    return Number(new URL(this.#site.base).port);
+  protected get cursor(): number {
+    return this.seqs.at(-1) ?? this.from;
+  }
+  protected get port(): number {
+    return Number(new URL(this.site.base).port);
+  }
+  protected get query(): string {
+    return `topics=${this.topics.join(',')}&cursor=${this.cursor}&epoch=${this.epoch}`;
   }
   async begin(): Promise<void> {
-    await using client = await openWs({ port: this.#port, token: this.#person.token });
-    this.#epoch = (await client.next('hello')).epoch;
-    client.send({ op: 'subscribe', id: 1, topics: this.#topics });
+    await using client = await openWs({ port: this.port, token: this.person.token });
+    this.epoch = (await client.next('hello')).epoch;
+    client.send({ op: 'subscribe', id: 1, topics: this.topics });
     this.from = (await client.next('subscribed')).cursor;
     this.running = this.#follow();
   }
   async #follow(): Promise<void> {
-    while (!this.stopped) {
-      const client = await openWs({ port: this.#port, token: this.#person.token }).catch(() => null);
-      if (client === null) {
-        await wait(50);
-        continue;
-      }
-      this.#client = client;
-      const cursor = this.seqs.at(-1) ?? this.from;
-      client.send({ op: 'subscribe', id: 1, topics: this.#topics, cursor, epoch: this.#epoch });
-      while (!this.stopped && client.close === null && !client.socket.destroyed) await wait(10);
-      client.socket.destroy();
-      const first = client.frames.find((frame) => frame.op === 'event');
-      if (first?.op === 'event') assert.equal(first.prev, cursor, 'it leads on from the cursor');
-      assert.deepEqual(
-        client.frames.filter((frame) => frame.op === 'gap'),
-        [],
-        'nothing was lost',
-      );
-      this.seqs.push(...client.seqs());
-      this.#client = null;
+    while (!this.stopped) await this.connection(this.cursor);
+  }
+}
+class SocketFollower extends Follower {
+  readonly way = 'WebSocket';
+  #client: WsClient | null = null;
+  protected open(): readonly number[] {
+    return this.#client?.seqs() ?? [];
+  }
+  protected async connection(cursor: number): Promise<void> {
+    const client = await openWs({ port: this.port, token: this.person.token }).catch(() => null);
+    if (client === null) return wait(50);
+    this.#client = client;
+    client.send({ op: 'subscribe', id: 1, topics: this.topics, cursor, epoch: this.epoch });
+    while (!this.stopped && client.close === null && !client.socket.destroyed) await wait(10);
+    client.socket.destroy();
+    const first = client.frames.find((frame) => frame.op === 'event');
+    if (first?.op === 'event') assert.equal(first.prev, cursor, 'it leads on from the cursor');
+    assert.deepEqual(
+      client.frames.filter((frame) => frame.op === 'gap'),
+      [],
+      'nothing was lost',
+    );
+    this.seqs.push(...client.seqs());
+    this.#client = null;
+  }
+}
+class EventSourceFollower extends Follower {
+  readonly way = 'server-sent events';
+  #client: SseClient | null = null;
+  protected open(): readonly number[] {
+    return this.#client?.seqs() ?? [];
+  }
+  protected async connection(): Promise<void> {
+    const url = `${this.site.base}/api/v1/events?${this.query}`;
+    const client = await openSse(url, this.person.token).catch(() => null);
+    if (client === null) return wait(50);
+    this.#client = client;
+    while (!this.stopped && !client.ended) await wait(10);
+    client.stop();
+    assert.deepEqual(
+      client.messages.filter(({ event }) => event === 'gap'),
+      [],
+      'nothing was lost',
+    );
+    this.seqs.push(...client.seqs());
+    this.#client = null;
+  }
+}
+class PollFollower extends Follower {
+  readonly way = 'long polls';
+  #at: number | null = null;
+  protected open(): readonly number[] {
+    return [];
+  }
+  protected override get cursor(): number {
+    return this.#at ?? this.from;
+  }
+  protected async connection(): Promise<void> {
+    const reply = await this.#ask();
+    if (reply === null) return wait(50);
+    assert.equal(reply.gap, null, 'nothing was lost');
+    this.seqs.push(...reply.events.map((event) => event.seq));
+    this.#at = reply.cursor;
+  }
+  /** Null without a whole answer: the next request begins at the same cursor. */
+  async #ask(): Promise<z.infer<typeof PollReply> | null> {
+    try {
+      const response = await fetch(`${this.site.base}/api/v1/events/poll?${this.query}&wait=1`, {
+        headers: { authorization: `Bearer ${this.person.token}` },
+        signal: AbortSignal.timeout(30_000),
+      });
+      const text = await response.text();
+      return response.ok ? PollReply.parse(JSON.parse(text)) : null;
+    } catch (error) {
+      if (error instanceof z.ZodError) throw error;
+      return null;
     }
   }
 }
 
-/** Pauses and readies agents through all failures. */
+/** Pauses and readies agents through all failures: each change is asked for under one key until it is confirmed. */
 class Changes extends Worker {
-  confirmed = 0;
-  refused = 0;
-  /** Confirmed changes of each agent that followed a confirmed one: each of them is an event. */
+  unanswered = 0;
+  /** Number of refusals by their code. */
+  readonly refusals = new Map<string, number>();
+  /** Confirmed changes of each agent: each of them is an event. */
   readonly turns = new Map<string, number>();
+  /** Number of changes without a request whose outcome stayed open: each of them is a line of the trail. */
+  clear = 0;
+  readonly #url: string;
+  readonly #token: string;
+  #ends = false;
   constructor(site: Site, supervisor: Person, extensions: readonly string[]) {
     super();
-    this.running = Promise.all(extensions.map((extension) => this.#change(site, supervisor, extension)));
+    this.#url = `${site.base}/api/v1/agents`;
+    this.#token = supervisor.token;
+    this.running = Promise.all(extensions.map((extension) => this.#change(extension)));
   }
-  async #change(site: Site, supervisor: Person, extension: string): Promise<void> {
-    const headers = { authorization: `Bearer ${supervisor.token}`, 'content-type': 'application/json' };
-    let sure = false;
-    for (let n = 0; !this.stopped; n += 1) {
-      const [action, body] = n % 2 === 0 ? ['pause', '{"reason":"training"}'] : ['unpause', '{}'];
-      try {
-        const url = `${site.base}/api/v1/agents/${extension}/${action}`;
-        const response = await fetch(url, {
-          method: 'POST',
-          headers,
-          body,
-          signal: AbortSignal.timeout(30_000),
-        });
-        await response.arrayBuffer();
-        if (!response.ok) throw new Error(`${response.status}`);
-        this.confirmed += 1;
-        if (sure) this.turns.set(extension, (this.turns.get(extension) ?? 0) + 1);
-        sure = true;
-      } catch {
-        this.refused += 1;
-        sure = false;
+  /** Ends each change under way, so that the events can be counted. */
+  override async stop(): Promise<void> {
+    this.#ends = true;
+    await this.running;
+  }
+  async #change(extension: string): Promise<void> {
+    for (let turn = 0; !this.#ends; turn += 1) {
+      const what = turn % 2 === 0 ? 'pause' : 'unpause';
+      let key = randomUUID();
+      let clear = true;
+      for (;;) {
+        const answer = await this.#answer(`${extension}/${what}`, key);
+        if (answer === 'confirmed') break;
+        if (this.stopped) return;
+        // Pausing again is safe, so a change whose outcome stays open is asked for under another key.
+        if (answer === 'open') key = randomUUID();
+        if (answer !== 'refused') clear = false;
+        await wait(150);
       }
-      await wait(30);
+      this.turns.set(extension, turn + 1);
+      if (clear) this.clear += 1;
+      await wait(60);
+    }
+  }
+  async #answer(path: string, key: string): Promise<'confirmed' | 'open' | 'refused' | 'none'> {
+    try {
+      const response = await fetch(`${this.#url}/${path}`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${this.#token}`,
+          'content-type': 'application/json',
+          'idempotency-key': key,
+        },
+        body: path.endsWith('unpause') ? '{}' : '{"reason":"training"}',
+        signal: AbortSignal.timeout(30_000),
+      });
+      const { code = '' } = (await response.json()) as { code?: string };
+      if (response.ok) return 'confirmed';
+      this.refusals.set(code, (this.refusals.get(code) ?? 0) + 1);
+      return code === 'idempotency_conflict' || response.status === 504 ? 'open' : 'refused';
+    } catch {
+      this.unanswered += 1;
+      return 'none';
     }
   }
 }
@@ -183,49 +300,42 @@ class Calls extends Worker {
 
 /** One fault by chance; resolves once service and database run again. */
 async function harm({ site, server }: FaultRun, chance: () => number, counts: FaultCounts): Promise<void> {
-  const kind = Math.floor(chance() * 6);
+  const kind = chance();
   const ms = Math.floor(chance() * 600);
-  switch (kind) {
-    case 0:
-    case 1:
-      counts.kills += 1;
-      await site.kill('SIGKILL');
-      return site.start('answers');
-    case 2:
-      counts.kills += 1;
-      await server.kill();
-      await wait(ms);
-      return server.start();
-    case 3:
-      counts.kills += 2;
-      await Promise.all([site.kill('SIGKILL'), server.kill()]);
-      await server.start();
-      return site.start('answers');
-    case 4:
-      counts.freezes += 1;
-      server.freeze();
-      await wait(ms * 8);
-      return server.resume();
-    default:
-      counts.stops += 1;
-      await site.kill('SIGUSR2');
-      return site.start('answers');
+  if (kind < 0.25) {
+    counts.service_kills += 1;
+    await site.kill('SIGKILL');
+    return site.start('answers');
   }
+  if (kind < 0.65) {
+    counts.database_kills += 1;
+    await server.kill();
+    await wait(ms);
+    return server.start();
+  }
+  if (kind < 0.88) {
+    counts.service_kills += 1;
+    counts.database_kills += 1;
+    await Promise.all([site.kill('SIGKILL'), server.kill()]);
+    await server.start();
+    return site.start('answers');
+  }
+  if (kind < 0.94) {
+    counts.freezes += 1;
+    server.freeze();
+    await wait(ms * 8);
+    return server.resume();
+  }
+  counts.restarts += 1;
+  await site.kill('SIGUSR2');
+  return site.start('answers');
 }
 
 /** Runs faults until `over`, lets everything heal, and checks that nothing was lost or doubled. Throws with what was. */
 export async function runServerFaults(run: FaultRun): Promise<FaultCounts> {
   const { site, server, url, seed } = run;
   const chance = chanceOf(seed);
-  const counts: FaultCounts = {
-    kills: 0,
-    freezes: 0,
-    stops: 0,
-    confirmed: 0,
-    refused: 0,
-    calls: 0,
-    events: 0,
-  };
+  const counts = noFaults();
   await using a = await site.phone('1007');
   await using b = await site.phone('1008');
   const [boss, zoe] = [await site.person('1002'), await site.person('1003')];
@@ -239,16 +349,14 @@ export async function runServerFaults(run: FaultRun): Promise<FaultCounts> {
   };
   const known = await conversations();
   const epochs = await server.run(url, 'select epoch from offhook_log');
-  const followers = [
-    new Follower(site, boss, ['agents'], ['agents']),
-    new Follower(
-      site,
-      boss,
-      ['presence', 'queues', 'agents', 'calls'],
-      ['presence', 'queues', 'agents', 'calls'],
-    ),
-    new Follower(site, zoe, ['agents', 'calls/mine'], ['agents/1003', 'calls/mine/1003']),
-    new Follower(site, zoe, ['presence/1008'], ['presence/1008']),
+  const all = ['presence', 'queues', 'agents', 'calls'];
+  const followers: readonly Follower[] = [
+    new SocketFollower(site, boss, ['agents'], ['agents']),
+    new SocketFollower(site, zoe, ['presence/1008'], ['presence/1008']),
+    ...[SocketFollower, EventSourceFollower, PollFollower].flatMap((By) => [
+      new By(site, boss, all, all),
+      new By(site, zoe, ['agents', 'calls/mine'], ['agents/1003', 'calls/mine/1003']),
+    ]),
   ];
   for (const one of followers) await one.begin();
   const changes = new Changes(site, boss, ['1003', '1004', '1005']);
@@ -268,17 +376,17 @@ export async function runServerFaults(run: FaultRun): Promise<FaultCounts> {
   return counts;
 
   async function compare(): Promise<void> {
-    const [all, answered] = [known.all + calls.count, known.answered + calls.count];
+    const [expected, answered] = [known.all + calls.count, known.answered + calls.count];
     let found = known;
     await until(
       'one conversation for each call',
       async () => {
         found = await conversations();
-        return found.all >= all && found.open === 0;
+        return found.all >= expected && found.open === 0;
       },
-      { every: 200, seen: () => ({ found, all }) },
+      { every: 200, seen: () => ({ found, expected }) },
     );
-    assert.deepEqual(found, { all, open: 0, answered });
+    assert.deepEqual(found, { all: expected, open: 0, answered });
     const head = async (): Promise<number> =>
       Number((await server.run(url, 'select head from offhook_log'))[0]?.['head']);
     await until('a journal at rest', async () => {
@@ -296,9 +404,13 @@ export async function runServerFaults(run: FaultRun): Promise<FaultCounts> {
       { seen: () => followers.map((one) => [one.newest, heard(rows, one).at(-1)]) },
     );
     for (const one of followers) await one.stop();
+    const sum = (numbers: Iterable<number>): number => [...numbers].reduce((all, one) => all + one, 0);
+    const turns = sum(changes.turns.values());
     Object.assign(counts, {
-      confirmed: changes.confirmed,
-      refused: changes.refused,
+      changes: turns,
+      unanswered: changes.unanswered,
+      refused: sum(changes.refusals.values()),
+      codes: Object.fromEntries(changes.refusals),
       calls: calls.count,
       events: rows.length,
     });
@@ -307,15 +419,15 @@ export async function runServerFaults(run: FaultRun): Promise<FaultCounts> {
       url,
       `select count(*)::int as lines from audit where action in ('agent.pause', 'agent.unpause') and outcome = 'ok'`,
     );
-    const turns = changes.turns.values().reduce((sum, count) => sum + count, 0);
     const lines = Number(trail?.['lines']);
-    assert.ok(lines >= turns, `${turns} changes, ${lines} lines of the trail`);
+    assert.ok(lines >= changes.clear, `${changes.clear} changes, ${lines} lines of the trail`);
     assert.deepEqual(await server.run(url, 'select epoch from offhook_log'), epochs, 'the epoch stayed');
   }
 }
 async function harmAndHeal(run: FaultRun, chance: () => number, counts: FaultCounts): Promise<void> {
   for (let n = 0; !run.over(n); n += 1) {
-    await wait(Math.floor(chance() * 700));
+    // Mostly short lives, and some in which much is done.
+    await wait(Math.floor(chance() * chance() * 2_500));
     await harm(run, chance, counts);
   }
   await run.site.ready();
@@ -332,6 +444,7 @@ function check(
   followers: readonly Follower[],
   confirmed: ReadonlyMap<string, number>,
 ): void {
+  const from = Math.max(...followers.map((one) => one.from));
   assert.deepEqual(
     rows.map((row) => row.seq),
     rows.map((_, i) => i + 1),
@@ -346,16 +459,30 @@ function check(
     'the copy is the log',
   );
   for (const one of followers) {
-    assert.deepEqual(one.seqs, heard(rows, one), `${one.names.join(' ')}: each event once, in order`);
+    assert.deepEqual(
+      one.seqs,
+      heard(rows, one),
+      `${one.way}, ${one.names.join(' ')}: each event once, in order`,
+    );
   }
   for (const [extension, turns] of confirmed) {
     const published = events.filter(
-      ({ type, subject }) =>
-        subject === `agents/${extension}` && (type === 'agent.ready' || type === 'agent.not_ready'),
+      ({ seq, type, subject }) =>
+        seq > from && subject === `agents/${extension}` && /^agent\.(not_)?ready$/.test(type),
     );
-    assert.ok(
-      published.length >= turns,
-      `${extension}: ${turns} confirmed changes, ${published.length} events`,
-    );
+    const byQueue = Map.groupBy(published, ({ data }) => String(data['queue']));
+    for (const [queue, all] of byQueue) {
+      assert.ok(
+        all.length >= turns,
+        `${extension} in ${queue}: ${turns} confirmed changes, ${all.length} events`,
+      );
+      const doubled = all.filter(({ type }, i) => type === all[i - 1]?.type);
+      assert.deepEqual(
+        doubled.map(({ seq }) => seq),
+        [],
+        `${extension} in ${queue}: no change twice`,
+      );
+    }
+    assert.ok(byQueue.size > 0 || turns === 0, `${extension}: events of its changes`);
   }
 }
