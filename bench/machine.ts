@@ -1,4 +1,4 @@
-/** What this machine is, and how steady it is before a run: the noise that no figure can be finer than. */
+/** Description of this machine, and its steadiness before a run: the noise that no figure can be finer than. */
 import os from 'node:os';
 import { SEED, quantile } from './lib.ts';
 

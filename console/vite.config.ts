@@ -27,10 +27,10 @@ const FIRST = [
   'presence',
   'wallboard',
 ];
-/** What opens at a click, with floating-ui; not in the first load. */
+/** Parts that open at a click, with floating-ui; not in the first load. */
 const OVERLAYS =
   /floating-ui|components\/(?:Combobox\/(?!ComboboxChevron)|(?:Menu|Modal|ModalBase|Popover|ScrollArea|Tooltip)\/)/;
-/** What the frame of a page shares with them. */
+/** Modules that the frame of a page shares with them. */
 const FRAME =
   /react-remove-scroll|create-safe-context|use-window-event|components\/(?:Accordion|Combobox)\/\w+Chevron/;
 /** `virtual:words`: for each language how its two files are loaded, which hold the tables of `locales/<language>/<area>.json`. */
@@ -73,7 +73,7 @@ export const config = defineConfig({
     chunkSizeWarningLimit: 1_500,
     rolldownOptions: {
       output: {
-        // What many pages share is one file: each file of its own costs half a kilobyte of headers and a request.
+        // Modules of many pages are one file: each file of its own costs half a kilobyte of headers and a request.
         codeSplitting: {
           groups: [
             { name: 'frame', test: FRAME },

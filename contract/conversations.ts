@@ -88,7 +88,7 @@ export const Segment = z
 /** `class`: the class of the route is not permitted to the extension; others: rules of a call limit. */
 export const RefusalReason = z.enum(['class', 'hours', 'country', 'calls', 'budget']);
 /**
- * What became of waking an app: it registered; the push was sent, and the call was answered or given up first; it did not register
+ * Result of waking an app: it registered; the push was sent, and the call was answered or given up first; it did not register
  * in time; no push service took the push; the service gave no answer, so that no push was sent.
  */
 export const WakeOutcome = z.enum(['registered', 'sent', 'late', 'refused', 'away']);

@@ -86,7 +86,7 @@ export const PathPassReply = z.object({
   expires_at: z.iso.datetime().describe('Its login at TURN ends then.'),
 });
 
-/** What the console needs to try the ways of this browser. */
+/** Addresses and credentials with which the console tries the ways of this browser. */
 export const PathPhoneReply = z.object({
   success: z.literal(true),
   phone: z.object({

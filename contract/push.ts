@@ -92,7 +92,7 @@ export const ApnsService = z
   .meta({ id: 'ApnsService' });
 export type ApnsService = z.output<typeof ApnsService>;
 
-/** What became of one push: accepted; the token is gone; refused for good; no answer or a passing fault. */
+/** Result of one push: accepted; the token is gone; refused for good; no answer or a passing fault. */
 export const PushOutcome = z.enum(['accepted', 'gone', 'refused', 'unavailable']);
 export type PushOutcome = z.infer<typeof PushOutcome>;
 export const PushService = z

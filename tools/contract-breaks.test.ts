@@ -52,7 +52,7 @@ const BASE: Document = {
     },
   },
 };
-/** What is reported when this is done to the document. */
+/** Report after this change of the document. */
 const after = (change: (document: Any) => unknown): string[] => {
   const document = structuredClone(BASE);
   change(document);

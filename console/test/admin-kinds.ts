@@ -23,7 +23,7 @@ function silence(): Buffer {
   wav.writeUInt32LE(data, 40);
   return wav;
 }
-/** What is uploaded as a prompt. */
+/** File that is uploaded as a prompt. */
 export const SOUND = { name: 'hello.wav', mimeType: 'audio/wav', buffer: silence() };
 interface KindForm {
   readonly kind: string;
@@ -52,7 +52,7 @@ const ADD: Readonly<Record<string, string>> = {
 };
 const add = (page: Page, list: string): Promise<void> =>
   page.getByRole('button', { name: ADD[list] ?? list }).click();
-/** What each kind needs, in an order in which what is named is there. */
+/** Fields of each kind, ordered so that references exist. */
 export const KIND_FORMS: readonly KindForm[] = [
   {
     kind: 'extensions',

@@ -1,4 +1,4 @@
-/** What an administrator clicks: an extension, a queue with its members, and applying the draft. */
+/** Clicks of an administrator: an extension, a queue with its members, and applying the draft. */
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
 import { clickThrice } from './rig.ts';

@@ -73,7 +73,7 @@ describe('calls in the console', () => {
     const [wall, zoe, jose, lea] = pages;
     assert.ok(wall && zoe && jose && lea);
     const boss = await clientOf(site(), '1001');
-    // What a queue takes back from a phone is only answered elsewhere where somebody answered.
+    // A ring that a queue cancels is "answered elsewhere" only if somebody answered.
     await dial(lea, '510');
     await says(zoe, 'Incoming call');
     await says(jose, 'Incoming call');
@@ -85,7 +85,7 @@ describe('calls in the console', () => {
     await button(jose, 'Answer').click();
     await says(zoe, 'Answered elsewhere');
 
-    // Who listens sees to whom, on the own phone.
+    // The listener's own phone shows the agent.
     const answered = await until('the call of the queue', async () =>
       (await boss.calls.list()).calls.find(({ answered_at }) => answered_at !== null),
     );

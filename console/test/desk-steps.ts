@@ -98,7 +98,7 @@ export function deskSteps(site: () => Site, browser: () => Browser) {
   };
   const put = (what: string, body: object = {}, extension = '1003'): Promise<unknown> =>
     api(extension, 'POST', `/api/v1/agents/${extension}/${what}`, body);
-  /** What the engine's own list of the queue says of its members. */
+  /** Members in the engine's own list of the queue. */
   const engineSays = (name: string, pattern: RegExp | null): Promise<unknown> => {
     let last = '';
     return until(

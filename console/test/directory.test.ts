@@ -137,7 +137,7 @@ describe('directory page', () => {
     await rowOf(reader, '1003').getByText(note).waitFor();
     await page.getByRole('button', { name: `My presence: Away ${note}` }).waitFor();
     await assertAccessible(reader, 'somebody is away');
-    // What was not sent is there again.
+    // Text that was not sent is there again.
     await page.getByRole('button', { name: /^My presence: / }).click();
     await form.getByLabel('Note').fill('half writ');
     await page.reload();

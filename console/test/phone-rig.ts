@@ -5,7 +5,7 @@ import type { Site } from '../../server/test/support/site.ts';
 import { until } from '../../server/test/support/until.ts';
 import { consoleOf, openConsole } from './rig.ts';
 
-/** What the browser itself counts of the sound of all calls of a page. */
+/** The browser's own statistics of the sound of all calls of a page. */
 export interface Sound {
   readonly received: number;
   readonly sent: number;
@@ -21,7 +21,7 @@ export interface PhoneOptions {
 export const REFUSE = `
   navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('no', window.refused ?? 'NotAllowedError'));
   navigator.permissions.query = () => Promise.resolve({ state: 'denied' });`;
-/** What the page says of a call's sound when it is over. */
+/** The page's statistics of a call's sound after its end. */
 export interface Reported {
   readonly extension: string;
   readonly codec: string;

@@ -55,7 +55,7 @@ describe('phone', () => {
     opened.set(extension, page);
     return page;
   };
-  // What a failed test left behind would ring in the next one.
+  // A call left by a failed test would ring in the next one.
   afterEach(async (t) => {
     if ((t as { passed?: boolean }).passed !== false) return;
     const pages = [...opened.values()];
@@ -67,7 +67,7 @@ describe('phone', () => {
     const headers = { authorization: `Bearer ${token}` };
     return (await fetch(`${site().base}/api/v1/${path}`, { headers })).json();
   };
-  /** What was reported of the newest call of this person. */
+  /** Quality report of this person's newest call. */
   const reported = async (extension: string): Promise<readonly Reported[]> => {
     const { conversations } = (await get(extension, 'conversations?limit=1')) as {
       conversations: { id: string }[];
@@ -129,7 +129,7 @@ describe('phone', () => {
     let muted = await soundOf(b);
     await until('a second of packets that carry silence', async () => {
       const now = await soundOf(b);
-      // What was said before is still on its way for a moment.
+      // Earlier speech is still on its way for a moment.
       if (now.energy - muted.energy > 0.001) muted = now;
       return now.received > muted.received + 50;
     });
@@ -273,7 +273,7 @@ describe('phone', () => {
     await button(c, 'Hang up').click();
     await says(b, 'Call ended');
 
-    // What cannot be: the call stays, and why is said.
+    // An impossible transfer: the call stays, and the page shows why.
     await connect(a, '1009', b);
     await button(a, 'Transfer').click();
     await panel(a).getByLabel('Transfer to').fill('7777777');

@@ -16,7 +16,7 @@ export const buildFirst = (): Promise<boolean> => buildConsole(() => undefined);
 
 /** Pages whose trouble is kept: errors of scripts, and what the policy of the page refused. */
 const trouble = new WeakMap<Page, string[]>();
-/** What the browser itself says of a refused or lost request is the test's to judge, not a fault of the page. */
+/** The browser's own messages on refused or lost requests are judged by the test and are no fault of the page. */
 const EXPECTED = /Failed to load resource|WebSocket connection to|net::ERR/;
 
 const DESK = { width: 1440, height: 900 };
@@ -41,7 +41,7 @@ export async function openConsole(
       locale: language,
       colorScheme: scheme,
       viewport: size ?? DESK,
-      // What fades in has no colours yet that axe could judge, and is not where it is clicked.
+      // An element that fades in has neither its colours for axe nor its position for a click.
       reducedMotion: 'reduce',
       permissions: PERMISSIONS,
     }));

@@ -300,7 +300,7 @@ describe('console', { concurrency: 2 }, () => {
     await until('the title says which page it is', async () =>
       (await page.title()).startsWith('Supervisor · '),
     );
-    // What the service answers from then on; the lowering itself is the business of the sessions' tests.
+    // Reply of the service from then on; the lowering itself is the business of the sessions' tests.
     await page.route('**/api/v1/session', async (route) => {
       const response = await route.fetch();
       const json = (await response.json()) as { user: object };

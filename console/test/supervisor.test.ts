@@ -224,7 +224,7 @@ describe('supervisor page', () => {
     await act(page, priya, /^Take out of the queue/);
     await dialog.getByRole('button', { name: 'Take out' }).click();
     await waits('support', [kwame, lea]);
-    // Whose actions they were is not there any more.
+    // The row of these actions is gone.
     await focusIsOn(page, page.locator('#content'));
 
     await queue('support').getByRole('button', { name: 'Members of Support' }).click();

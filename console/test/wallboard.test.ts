@@ -344,7 +344,7 @@ describe('wallboard', () => {
     await desk.clock.install();
     await desk.reload();
     await desk.locator('[aria-labelledby=desk-figures] [aria-busy=false]').waitFor();
-    // What is told before is in the snapshot and no event.
+    // Earlier changes are in the snapshot and no event.
     await until('the queues are heard', () => heard);
     const admin = await clientOf(site(), '1001');
     const stats = async (threshold_seconds: number): Promise<void> => {
@@ -353,7 +353,7 @@ describe('wallboard', () => {
       await admin.queues.setServiceLevel('support', { ...level, threshold_seconds });
       await until('the figures of a queue are told', () => statsCount > before);
     };
-    // What was asked for as the page came is asked for by now.
+    // The requests at page load are finished by now.
     await stats(21);
     await stats(22);
     let before = asked;

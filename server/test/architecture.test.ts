@@ -4,7 +4,7 @@ import { cyclesOf, folderGraph, importGraph } from './support/import-cycles.ts';
 import { lineOf, readSources } from './support/sources.ts';
 import type { Source } from './support/sources.ts';
 
-/** Who may import whom (ARCHITECTURE.md). `self` is the same feature or adapter; a file with a row of its own has only that. */
+/** Permitted imports (ARCHITECTURE.md). `self` is the same feature or adapter; a file with a row of its own has only that. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   contract: [],
   client: ['contract'],
@@ -64,7 +64,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'programs/main.ts': ['boot', 'core', 'contract'],
   'programs/simulator.ts': ['simulator', 'core'],
 };
-/** What only some places may contain. `in` says which files of server/src the rule looks at. */
+/** Texts that only some places may contain. `in` says which files of server/src the rule looks at. */
 const WORDS: readonly { rule: string; pattern: RegExp; in: (path: string) => boolean }[] = [
   {
     rule: 'a vendor word stays in adapters/asterisk',

@@ -9,7 +9,7 @@ import { refusalTexts } from './support/refusal-texts.ts';
 import type { RefusalTexts } from './support/refusal-texts.ts';
 import { readSources } from './support/sources.ts';
 
-/** What people meet through REST is thrown in these folders; rules of schemas stand in the contract. */
+/** Errors of REST are thrown in these folders; rules of schemas are in the contract. */
 const FOLDERS = ['core', 'delivery', 'features', 'http', 'outbound'].map((name) => `server/src/${name}`);
 /** Texts that only join others. */
 const WORDLESS = /^[^a-z]*$/i;

@@ -44,7 +44,7 @@ function ShownCode({ code, name, onNew }: ShownCodeProps): ReactNode {
   );
 }
 interface AppSignInProps {
-  /** Who is signed in by the code. */
+  /** Person whom the code signs in. */
   readonly name: string;
   readonly make: () => Promise<Code>;
   /** Query key of the devices. */

@@ -38,7 +38,7 @@ function usePaths() {
     refetchInterval: ({ state }) => (state.data?.running ? FOLLOW_MS : false),
   });
 }
-/** What was found, in the words of the reader; a fault without words stays as the service wrote it. */
+/** Result of a way in the language of the reader; a fault without a translation stays as the service wrote it. */
 function Result({ ok, fault, values, detail, since }: PathResult): ReactNode {
   if (ok) return <Text size="sm">{t('fine')}</Text>;
   const [what, remedy] = [`fault_${fault}`, `remedy_${fault}`];

@@ -501,7 +501,7 @@ export class ConfigError extends Error {
   override name = 'ConfigError';
 }
 
-/** What else ACME needs; `given` reads a setting. */
+/** Further settings that ACME requires; `given` reads a setting. */
 function acmeFaults(given: (name: string) => string): readonly string[] {
   if (given('OFFHOOK_ACME_DIRECTORY') === '') return [];
   const name = 'OFFHOOK_ACME_DIRECTORY';

@@ -21,7 +21,7 @@ const connectorCaller = (name: string, scope: Scope): Caller => ({
   key: { id: 0, name, scopes: [scope], queues: null, extensions: null },
 });
 
-/** What a connected system may do: call with the rights of the person it names; the rest with those of the connector. */
+/** Verbs of a connected system: it calls with the rights of the person it names; the rest with those of the connector. */
 export function createConnectorVerbs(parts: {
   readonly directory: Pick<Directory, 'people' | 'byExtension'>;
   readonly live: Pick<LiveView, 'call'>;

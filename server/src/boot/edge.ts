@@ -1,4 +1,4 @@
-/** What clients reach: the event stream, the HTTP host with its routes, and the lines printed at start. */
+/** Interfaces for clients: the event stream, the HTTP host with its routes, and the lines printed at start. */
 import { includesLevel } from '@offhook/contract/ids.ts';
 import { messageOf } from '../core/errors.ts';
 import { createStream } from '../delivery/stream.ts';

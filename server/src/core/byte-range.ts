@@ -1,7 +1,7 @@
 import { ServiceError } from './errors.ts';
 import { say } from './said.ts';
 
-/** What of a file a request asks for; `end` is included. */
+/** Part of a file that a request asks for; `end` is included. */
 export type Part = { readonly start: number; readonly end: number };
 
 /**

@@ -11,7 +11,7 @@ let lastText = '';
 /**
  * Milliseconds since 1970 as RFC 3339 UTC with milliseconds. Every event has several such times, and a `Date` for each
  * would cost as much as the rest of the event: only the date of the newest day asked for is taken from one.
- * What comes of one fact happens at one time, whose text is shared.
+ * All events of one fact have the same time, whose text is shared.
  */
 export function rfc3339(ms: number): string {
   if (ms === lastMs) return lastText;

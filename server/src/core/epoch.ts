@@ -1,7 +1,7 @@
 import { randomBytes } from './chance.ts';
 import { firstCheck } from './row-check.ts';
 
-/** What a log shows of itself when it is opened. */
+/** Identity of a log when it is opened. */
 export interface KeptLog {
   /** Null for a log that was never opened. */
   readonly epoch: string | null;

@@ -44,7 +44,7 @@ export class StartError extends Error {
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const MAX_DETAIL = 600;
-/** What anybody outside is told of an error: never a stack, never a cause; what is not ours is `internal`. */
+/** The public part of an error: never a stack, never a cause; what is not ours is `internal`. */
 export function problemOf(thrown: unknown, requestId?: string, language: Language = 'en'): Problem {
   const error =
     thrown instanceof ServiceError ? thrown : new ServiceError('internal', 'the service failed; see its log');

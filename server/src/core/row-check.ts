@@ -20,7 +20,7 @@ const hex = (sum: number): string => sum.toString(16).padStart(8, '0');
 const sumOf = (content: Content, body: string, before: string): number =>
   crc32(body, crc32(`${before} ${content.type} ${content.subject} ${content.at} ${content.topics} `));
 
-/** What the first row of an epoch follows. */
+/** Predecessor of the first row of an epoch. */
 export const firstCheck = (epoch: string): string => hex(crc32(epoch));
 
 /** The row's JSON with its check; `json` is an object without one. */
@@ -57,7 +57,7 @@ export function newestDamaged(
   let before = log.checkAt(after) ?? '';
   for (const row of rows) {
     if (row.seq === log.began) before = firstCheck(log.epoch);
-    // What came between is not kept: nothing to compare with.
+    // The rows between are not stored, so there is nothing to compare.
     else if (row.seq !== at + 1) before = '';
     if (!follows(row, before)) last = row.seq;
     before = checkOf(row.json);

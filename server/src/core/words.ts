@@ -16,7 +16,7 @@ export interface Words {
 }
 /** Words of every language but English, in which the texts are written. */
 export const WORDS: Readonly<Record<Exclude<Language, 'en'>, Words>> = { tr, de };
-/** What joins several texts, and holds no word of its own. */
+/** Separators of texts, without words of their own. */
 const ONLY_PLACES = /^[{}\d:;. ]*$/;
 
 /** Title and detail of an error. A detail nobody has translated stands behind the title, so that both are of use. */

@@ -14,7 +14,7 @@ export interface Subject {
   without(text: string, placeholder: string): string;
 }
 
-/** What people write between digits. */
+/** Separators between digits. */
 const GAP = '[\\s()/.-]{0,3}';
 const spaced = (digits: string): string => digits.split('').join(GAP);
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../ports/clock.ts';
 
-/** What a target bears. */
+/** Request budget of a target. */
 export interface Limits {
   /** Requests that may begin within `per_seconds`. */
   readonly requests: number;

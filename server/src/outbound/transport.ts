@@ -41,7 +41,7 @@ export interface OutboundResult {
   readonly latency_ms: number;
 }
 type Untimed = Omit<OutboundResult, 'latency_ms'>;
-/** What one connection made of a request; `reset` if it was a kept one that the target had closed. */
+/** Result of a request on one connection; `reset` if it was a kept one that the target had closed. */
 interface Try {
   readonly result: Untimed;
   readonly reset: boolean;
@@ -171,7 +171,7 @@ export class Transport {
         const connected = (): void => {
           const { remoteAddress: address } = socket;
           try {
-            // What a kept connection leads to may be allowed no longer.
+            // The target of a kept connection may no longer be allowed.
             if (address !== undefined) this.#checked(url.hostname, [{ address, family: net.isIP(address) }]);
             sent = true;
           } catch (error) {
@@ -221,7 +221,7 @@ export class Transport {
       else {
         const source = Readable.from(body.read(), { objectMode: false });
         source.on('error', (error) => request.destroy(error));
-        // What goes wrong ends the request, whose events have the result.
+        // Errors end the request, and its events report the result.
         pipeline(source, request, () => undefined);
       }
     });

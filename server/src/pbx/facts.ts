@@ -68,7 +68,7 @@ export interface OpenFacts {
   readonly presence: Map<string, PublishedPresence>;
   /** Newest event of each trunk, by name. */
   readonly trunks: Map<string, EventData<'trunk.up'>>;
-  /** Who is signed in at shared phones, by name of the phone. */
+  /** People signed in at shared phones, by name of the phone. */
   readonly signed: Map<string, EventData<'phone.signed_in'>>;
   /** Switched time conditions, by name. */
   readonly switches: Map<string, 'open' | 'closed'>;

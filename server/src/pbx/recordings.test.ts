@@ -7,7 +7,7 @@ import type { EngineEvent } from '../ports/engine.ts';
 import { Scene, site } from '../../test/support/model-scene.ts';
 
 /**
- * What the model makes of calls recorded on a real Asterisk. The far end of every leg is one more endpoint, `loop`, of the same
+ * Events of the model for calls recorded on a real Asterisk. The far end of every leg is one more endpoint, `loop`, of the same
  * engine, so each leg has a call of its own beside it: those that start with a `loop` leg are left out.
  */
 function play(name: string): { published: DomainEvent[]; scene: Scene } {

@@ -1,4 +1,4 @@
-/** Who is signed in at shared phones: the phone is then a device of the person. */
+/** Sign-ins at shared phones: the phone is then a device of the person. */
 import type { EventData } from '@offhook/contract/events.ts';
 import { rfc3339 } from '../core/clock.ts';
 import type { EngineEventOf, EngineSnapshot, SignedIn } from '../ports/engine.ts';

@@ -299,7 +299,7 @@ export interface State {
   readonly publishedTrunks: Map<string, TrunkChange>;
   /** Null until the engine reports them; replaced as a whole. */
   features: ReadonlyMap<string, ExtensionFeatures> | null;
-  /** Who is signed in at shared phones, by endpoint. */
+  /** People signed in at shared phones, by endpoint. */
   readonly signed: Map<string, SignedIn>;
   /** The journal's word on them, by name of the phone. */
   readonly publishedSigned: Map<string, EventData<'phone.signed_in'>>;

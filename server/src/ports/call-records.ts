@@ -76,7 +76,7 @@ export interface CallRecordFacts {
         readonly phone?: string;
       }
     | undefined;
-  /** What rejects this call of a blocked caller. */
+  /** Rule that rejects this call of a blocked caller. */
   readonly rejected?: 'rule' | 'customer';
   /** A call waited for the app of an extension. */
   readonly push?:

@@ -20,7 +20,7 @@ export interface CertificateFiles {
   readonly trusted: string;
 }
 export interface CertificateState {
-  /** What is in use; null before anything needed a certificate. */
+  /** Certificate in use; null before one was needed. */
   readonly used: {
     readonly subject: string;
     readonly issuer: string;

@@ -7,7 +7,7 @@ import type {
 import type { z } from 'zod';
 import type { Principal } from '../rights/rights.ts';
 
-/** What other features may read of a conversation. Owner: features/history. */
+/** Fields of a conversation that other features read. Owner: features/history. */
 export interface KnownConversation {
   /** Id of its first call. */
   readonly id: string;

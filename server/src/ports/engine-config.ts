@@ -20,7 +20,7 @@ export interface Preparation {
   readonly problems: readonly EngineProblem[];
   readonly notices: readonly EngineProblem[];
 }
-/** What a throw-away engine loaded from some files, for comparison with the live one; opaque to others. */
+/** Settings that a throw-away engine loaded from some files, for comparison with the live one; opaque to others. */
 export interface Proof {
   readonly problems: readonly EngineProblem[];
 }

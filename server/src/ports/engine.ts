@@ -162,13 +162,13 @@ export interface EngineSnapshot {
   readonly trunks?: readonly EngineTrunk[];
   /** By extension; an absent extension has set nothing. The whole map is absent where unknown. */
   readonly features?: ReadonlyMap<string, ExtensionFeatures>;
-  /** Who is signed in at shared phones, by endpoint; absent where unknown. */
+  /** People signed in at shared phones, by endpoint; absent where unknown. */
   readonly signed?: ReadonlyMap<string, SignedIn>;
   /** Switched time conditions, by name; absent where unknown. */
   readonly switches?: ReadonlyMap<string, 'open' | 'closed'>;
 }
 
-/** What signed a person in or out: a feature code, the end of its hours, or an administrator. */
+/** Cause of a sign-in or sign-out: a feature code, the end of its hours, or an administrator. */
 export type SignedBy = 'code' | 'timeout' | 'administrator';
 
 /** Every event carries `at`: milliseconds since 1970 from the engine's own clock. */
@@ -447,7 +447,7 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-/** What a person's own device does once it answered. */
+/** Action of a person's own device after it answers. */
 export type PlacedPart =
   | {
       readonly does: 'call';
@@ -555,7 +555,7 @@ export interface PushVerbs {
   /** Lets a call wait for so many seconds at most, or no longer for null. */
   answerWake(channel: string, seconds: number | null, options?: CommandOptions): Promise<void>;
 }
-/** What the engine's own store keeps of a number outside, for calls that arrive while the service is down. */
+/** Entry of a number outside in the engine's own store, for calls that arrive while the service is down. */
 export interface StoredCustomer {
   readonly name: string;
   /** Extension of the person who looks after the customer. */
@@ -582,7 +582,7 @@ export interface CustomerVerbs {
     options?: CommandOptions,
   ): Promise<void>;
 }
-/** What the engine's own store keeps of callers that begin with a number; null where there is no rule. */
+/** Rule of a number prefix in the engine's own store; null if there is none. */
 export interface StoredCallerRule {
   /** For callers with exactly this number. */
   readonly number: RuleAction | null;

@@ -4,7 +4,7 @@ import type { Gauges } from './metrics.ts';
 import type { AnyServed } from './operations.ts';
 
 /**
- * What a capability gives the service, the same shape for all: a new capability is a new row of boot/manifest.ts. Members it
+ * Interface of a capability to the service, the same shape for all: a new capability is a new row of boot/manifest.ts. Members it
  * does not need are absent.
  */
 export interface Feature {

@@ -12,14 +12,14 @@ export interface JournalRow {
   readonly json: string;
 }
 
-/** What a feature may read of the journal. */
+/** Journal as features read it. */
 export interface JournalReader {
   readonly epoch: string;
   readonly head: number;
   readonly tail: number;
   read(after: number, limit: number): readonly JournalRow[];
 }
-/** What a feature with a cursor of its own follows. */
+/** Journal for a feature with a cursor of its own. */
 export interface FollowableJournal extends JournalReader {
   /** First seq of the epoch; rows before it belong to another one. */
   readonly began: number;

@@ -163,7 +163,7 @@ export interface ModelView {
   changedSince(version: number): readonly string[] | null;
   /** Call settings of all extensions that ever set any; replaced with every change, empty before the first snapshot. */
   readonly features: ReadonlyMap<string, ExtensionFeatures>;
-  /** Who is signed in at shared phones, by endpoint; the newest last. */
+  /** People signed in at shared phones, by endpoint; the newest last. */
   readonly signed: ReadonlyMap<string, SignedIn>;
   /** Switched time conditions, by name. */
   readonly switched: ReadonlyMap<string, 'open' | 'closed'>;
@@ -200,7 +200,7 @@ export interface LiveView extends ModelView {
   ): Promise<void>;
 }
 
-/** What the model needs of the site; given at start and after every directory change. */
+/** Site data of the model; given at start and after every directory change. */
 export interface SiteEvent {
   readonly type: 'site.changed';
   readonly at: number;
@@ -335,7 +335,7 @@ export interface LiveModel {
   step(event: ModelInput): readonly DomainEvent[];
   /** Reports to the model what is now in the journal, in order. */
   committed(events: readonly DomainEvent[]): void;
-  /** What is open in the journal (calls, waiting callers, offers, memberships, presence), as a starting point. */
+  /** Open items in the journal (calls, waiting callers, offers, memberships, presence), as a starting point. */
   checkpoint(): string;
   /**
    * Drops the engine's state and takes as published what a checkpoint and the events after it contain, so that the next

@@ -30,7 +30,7 @@ export type Handler<O> = O extends { readonly action: string }
       exchange: O extends { readonly level: 'public' } ? PublicExchange : Exchange,
       input: Input<O>,
     ) => ReplyOf<O> | Sent | Promise<ReplyOf<O> | Sent>;
-/** What a feature serves of one area of the contract. */
+/** Operations of one area of the contract with their handlers. */
 export interface Served<A extends Area> {
   readonly operations: A;
   /** Each throws `ServiceError` with one of the operation's `errors`, or one that its level and body imply. */
@@ -43,7 +43,7 @@ export interface AnyServed {
   readonly handlers: Readonly<Record<string, (who: any, input: any) => unknown>>;
 }
 
-/** What `command` frames and their document read of an operation. */
+/** Operation as `command` frames and their document read it. */
 export interface Command {
   readonly action: string;
   readonly level: Level;

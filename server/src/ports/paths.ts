@@ -16,7 +16,7 @@ export interface PathProbe {
     readonly signal: AbortSignal;
   }): Promise<void>;
   /**
-   * What another machine needs to try them. `host`: name or address of the site there; null for the external address of the
+   * Data with which another machine tries them. `host`: name or address of the site there; null for the external address of the
    * network. Throws `invalid_request` where no other machine reaches the site.
    */
   pass(options: {

@@ -1,6 +1,6 @@
 import type { LiveLeg } from './live.ts';
 
-/** What call control needs of recordings. Owner: features/recordings. */
+/** Recordings as call control uses them. Owner: features/recordings. */
 export interface RecordingKeeper {
   /**
    * Stores that this leg is about to be recorded on demand, and resolves with the name of the engine's file. Throws

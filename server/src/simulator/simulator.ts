@@ -159,7 +159,7 @@ export class SimulatedService implements Simulator {
   /** Performs steps; the caller holds the queue of plays. */
   async run(steps: readonly z.input<typeof Step>[]): Promise<Played> {
     const calls: string[] = [];
-    // What commands did before is stored first, so that it is the same batch in each run.
+    // Effects of earlier commands are stored first, so that it is the same batch in each run.
     await this.settled();
     for (const step of Steps.parse(steps)) {
       if (step.do === 'wait') await this.#clock.advance(step.seconds * 1000);

@@ -1,4 +1,4 @@
-/** What the people of a simulated call do, one step after the other. */
+/** Steps of the people in a simulated call, in order. */
 import { z } from 'zod';
 import type { World } from '../adapters/simulator/world.ts';
 

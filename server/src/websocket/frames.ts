@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** What a peer did that ends its connection; `code` is a close code of RFC 6455. */
+/** Violation by a peer that ends its connection; `code` is a close code of RFC 6455. */
 export class FrameError extends Error {
   readonly code: number;
   constructor(code: number, message: string) {
@@ -136,7 +136,7 @@ export const serverFrame = (opcode: 0x1 | 0x9 | 0xa, payload: Buffer): Buffer =>
 /** The `Sec-WebSocket-Accept` that answers a client's key. */
 export const acceptOf = (key: string): string =>
   hash('sha1', `${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`, 'base64');
-/** What a handshake of version 13 must say. */
+/** Required headers of a handshake of version 13. */
 export const isHandshake = (headers: IncomingHttpHeaders): boolean =>
   headers['sec-websocket-version'] === '13' &&
   /^[A-Za-z0-9+/]{22}==$/.test(headers['sec-websocket-key'] ?? '');

@@ -13,7 +13,7 @@ export const journalRow = (seq: number): JournalRow => ({
 export const journalRows = (from: number, to: number): JournalRow[] =>
   Array.from({ length: to - from + 1 }, (_, i) => journalRow(from + i));
 
-/** What every JournalStore must do. `open` gives an empty one. */
+/** Requirements of every JournalStore. `open` gives an empty one. */
 export function journalStoreConformance(adapter: string, open: () => JournalStore): void {
   const withJournal = (work: (journal: JournalStore) => void) => () => {
     const journal = open();

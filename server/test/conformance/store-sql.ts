@@ -29,7 +29,7 @@ const things: Migration = {
 };
 const thing = (name: string, count = 0, big: number | null = null) => ({ name, count, big, bytes: null });
 
-/** What one statement must mean to every Store, wherever databases differ. */
+/** Meaning of one statement in every Store, wherever databases differ. */
 export function sqlConformance(withEmpty: (work: (store: Store) => Promise<void>) => Promise<void>): void {
   const withThings = (work: (store: Store) => Promise<void>): Promise<void> =>
     withEmpty(async (store) => {

@@ -24,7 +24,7 @@ const words: Migration = {
 };
 const indexed: Migration = { id: '0102-index', up: (db) => createTextIndex(db, 'word') };
 
-/** What a search for a part of a text finds in every Store. */
+/** Results of a search for a part of a text in every Store. */
 export function textConformance(withEmpty: (work: (store: Store) => Promise<void>) => Promise<void>): void {
   const letters = fc.constantFrom(
     'a',

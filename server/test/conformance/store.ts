@@ -27,7 +27,7 @@ const tables: Migration = {
   },
 };
 
-/** What every Store must do. `open` gives an empty store; it is closed by the suite. */
+/** Requirements of every Store. `open` gives an empty store; it is closed by the suite. */
 export function storeConformance(adapter: string, open: () => Promise<Store>): void {
   const withStore = async (work: (store: Store) => Promise<void>): Promise<void> => {
     const store = await open();

@@ -37,7 +37,7 @@ export async function openWsPhone(options: {
   readonly password: string;
   /** False leaves requests of the engine unanswered, as a frozen phone does. */
   readonly answers?: boolean;
-  /** What it does with a call: rings (by default it answers nothing that could be heard), or takes it without media. */
+  /** Behaviour on a call: it rings (by default it answers nothing that could be heard), or takes it without media. */
   readonly calls?: 'ring' | 'take';
 }): Promise<WsPhone> {
   const { url, username, password } = options;

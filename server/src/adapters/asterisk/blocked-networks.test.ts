@@ -16,7 +16,7 @@ before(async () => {
 after(async () => {
   await engine?.[Symbol.asyncDispose]();
 });
-/** What a request from this address is answered, with a wrong password. */
+/** Answer to a request from this address with a wrong password. */
 async function answer(host: string, method: 'REGISTER' | 'INVITE'): Promise<number> {
   const at = `${engine.server.host}:${engine.server.port}`;
   const transport = await openTransport({

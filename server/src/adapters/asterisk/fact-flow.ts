@@ -60,7 +60,7 @@ export class FactFlow {
     });
   }
 
-  /** What the facts so far say. */
+  /** State after the facts so far. */
   get known(): Known {
     return this.#mirror;
   }
@@ -136,7 +136,7 @@ export class FactFlow {
     const since = this.#begun - STALE_ROW_MS;
     const held = this.#held;
     if (held !== null) {
-      // Who ended while the lists were read ends by its own event, which is played again below.
+      // A channel that ended while the lists were read ends by its own event, which is played again below.
       const alive = withoutDead(snapshot, (id) => this.#tombstones.diedWithin(id, since, this.#begun));
       this.#held = null;
       this.publish({ at, type: 'engine.snapshot', why, snapshot: alive });

@@ -280,7 +280,7 @@ export class EngineLink {
     const requested = this.#requested;
     this.#parts.flow.begin();
     const reading = await readSnapshot(this.#parts.node, actions, () => this.#clock.now(), on.over.signal);
-    // What the events connection still had to say of the time before comes ahead of its answer.
+    // Events from before the request arrive ahead of its answer on the same connection.
     await on.events.action('Ping', {}, { signal: on.over.signal });
     if (this.#session !== on) return;
     const life = reading.snapshot.boot_id;

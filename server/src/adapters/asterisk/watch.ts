@@ -17,7 +17,7 @@ export interface EngineWatchOptions {
   readonly placeCall: (ms: number, signal: AbortSignal) => Promise<string>;
   /** Where the engine writes its call records. */
   readonly recordFile: string;
-  /** What the engine's console answers. */
+  /** Answer of the engine's console. */
   readonly console: (text: string, signal: AbortSignal) => Promise<string>;
   readonly clock: Clock;
   readonly log: Log;

@@ -2,7 +2,7 @@ import { checkOf, firstCheck } from '../../core/row-check.ts';
 import type { JournalRow } from '../../ports/journal-store.ts';
 import type { LogHolder, LogState, SiteLog } from '../../ports/site-log.ts';
 
-/** What a log in memory holds; several writers may share one, as processes share a database. */
+/** Content of a log in memory; several writers may share one, as processes share a database. */
 export interface SharedLog {
   state: LogState | null;
   rows: JournalRow[];

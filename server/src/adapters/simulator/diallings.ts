@@ -9,7 +9,7 @@ const ANSWERED_ELSEWHERE = 26;
 const GAVE_UP = 127;
 const STATUS: Readonly<Record<number, string>> = { 17: 'BUSY', 21: 'BUSY', 34: 'CONGESTION' };
 
-/** What happens after a dialling. */
+/** Result of a dialling. */
 export interface Dialling {
   /** Called once no device rings any more, with the cause of the last one; 0 for no answer in time. */
   readonly failed: (cause: number) => void;

@@ -7,7 +7,7 @@ export const queueScope = (queue: string): string => `queue:${queue}`;
 /** Of a contact by a supervisor: it closes the callbacks of every queue. */
 export const EVERY_QUEUE = 'queue:*';
 
-/** What one conversation means for the callbacks of one person or queue. */
+/** Effect of one conversation on the callbacks of one person or queue. */
 export interface NumberCall {
   readonly number: string;
   readonly scope: string;

@@ -267,7 +267,7 @@ export class CallerRules {
       }
     });
   }
-  /** What the engine's store is to hold. */
+  /** Target state of the engine's store. */
   #stored(): Map<string, StoredCallerRule> {
     const { country } = this.#deps;
     const stored = new Map<string, StoredCallerRule>();

@@ -33,7 +33,7 @@ const digestOf = (subject: EntrySubject): string =>
     )
     .digest('base64url');
 
-/** What an entry is about now; null where the conversation is gone or was merged. */
+/** Current content of an entry; null if the conversation was deleted or merged. */
 export async function aboutOf(
   row: Entry,
   parts: AboutParts,

@@ -42,7 +42,7 @@ export function createConnectorFolders(folders: {
   };
 }
 
-/** What a file can do, in the order of the format. */
+/** Capabilities of a file, in the order of the format. */
 export const verbsOf = ({ document }: ConnectorFile): string[] =>
   (['lookup', 'create', 'entry', 'pop', 'push', 'users', 'sync', 'inbox'] as const).filter(
     (verb) => document[verb] !== undefined,

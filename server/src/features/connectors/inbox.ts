@@ -11,7 +11,7 @@ import { rankedWithin } from './ranked.ts';
 import type { Running } from './running.ts';
 import type { ConnectorStore } from './store.ts';
 
-/** What other features do for a connected system; each throws as its operation does. `person`: an extension or an e-mail. */
+/** Actions of other features for a connected system; each throws as its operation does. `person`: an extension or an e-mail. */
 export interface ConnectorVerbs {
   call(person: string, number: string, ip: string | null): Promise<void>;
   note(connector: string, conversation: string, text: string, ip: string | null): Promise<void>;

@@ -76,7 +76,7 @@ export class EntryKeeper {
   /** Entries that may be under way now. */
   #room = 1;
   readonly #underWay = new Map<number, Promise<void>>();
-  /** What an entry under way threw, for the loop. */
+  /** Error of an entry in progress, for the loop. */
   #thrown: { readonly error: unknown } | null = null;
 
   constructor(row: ConnectorRow, session: ConnectorSession, entries: ConnectorEntries, deps: KeeperOptions) {

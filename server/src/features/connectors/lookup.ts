@@ -26,7 +26,7 @@ export class Lookups {
   constructor(clock: Clock) {
     this.#clock = clock;
   }
-  /** What each connector that can look up knows of a number within `LOOKUP_MS`. */
+  /** Results of all connectors with a lookup for a number within `LOOKUP_MS`. */
   find(all: readonly Running[], e164: string): Promise<{ running: Running; found: Found }[]> {
     const able = all.filter(({ row, session }) => row.enabled && session?.lookup != null);
     return Promise.all(able.map(async (running) => ({ running, found: await this.#ask(running, e164) })));

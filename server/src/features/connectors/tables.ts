@@ -32,7 +32,7 @@ export interface EntriesTable {
   /** Id of the recording that is attached to the entry; empty for the entry itself. */
   recording: string;
   state: EntryState;
-  /** What is sent, or waits to be sent; null where nothing does. */
+  /** Task in progress or waiting; null if there is none. */
   task: EntryTask | null;
   /** 0: the conversation is to have no entry, because it was merged, erased or is not wanted. */
   wanted: number;

@@ -3,7 +3,7 @@ import { ServiceError } from '../../core/errors.ts';
 import type { Served } from '../../ports/operations.ts';
 import type { SiteConsole } from './service.ts';
 
-/** What the console of this site needs before it shows anything. */
+/** Settings that the console reads before the first page. */
 export const consoleSettingsOperations = (site: SiteConsole): Served<typeof operations> => ({
   operations,
   handlers: {

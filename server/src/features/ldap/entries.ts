@@ -8,7 +8,7 @@ export const CUSTOMERS = `ou=customers,${ROOT}`;
 export const COLLEAGUES = `ou=colleagues,${ROOT}`;
 
 export interface PhoneNumber {
-  /** What the phone dials. */
+  /** Number to dial. */
   readonly number: string;
   readonly label: string | null;
   /** Other spellings of which people type the beginning. */

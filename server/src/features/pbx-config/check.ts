@@ -225,7 +225,7 @@ function* trunks(model: Model): Generator<Found> {
 }
 /** Where coturn relays from unless it is told other ports. */
 const RELAY_PORTS = { from: 49_152, to: 65_535 };
-/** What each field of the network listens at; TURN takes both protocols. */
+/** Ports of each field of the network; TURN takes both protocols. */
 function* portsOf(body: StoredObject<'network'>['body']): Generator<UsedPorts> {
   const { ldap_port, tls_port, turn_port, turn_tls_port, turn_relay_ports: relay, rtp_ports: media } = body;
   const both = ['tcp', 'udp'] as const;

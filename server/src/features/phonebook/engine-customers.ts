@@ -21,7 +21,7 @@ const COMPARE_MS = 3_600_000;
 const RETRY = { first_ms: 500, most_ms: 60_000, spread: [0.5, 1] } as const;
 /** Letters of a name: a phone shows fewer. */
 const MAX_LETTERS = 80;
-/** What the engine cannot be given: control characters, line ends of any script and halves of letters. */
+/** Characters that the engine cannot store: control characters, line ends of any script and halves of letters. */
 const UNFIT = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u;
 
 export interface EngineCustomersOptions {
@@ -34,7 +34,7 @@ export interface EngineCustomersOptions {
   /** Spellings of numbers that the engine keeps at most; 100,000. */
   readonly most?: number;
 }
-/** What extensions are made of: other owners have no phone. */
+/** Form of an extension: other owners have no phone. */
 const EXTENSION = /^[1-9][0-9]{1,9}$/;
 /** Null for a customer with a name that the engine cannot be given: the phone then shows the number alone. */
 function storedOf({ name, owner, blocked, language }: CustomerRow): StoredCustomer | null {
@@ -121,7 +121,7 @@ export class EngineCustomers {
         this.#backoff.reset();
       } catch (error) {
         if (signal.aborted) return;
-        // What was under way is unknown now.
+        // The result of writes in progress is unknown.
         this.#isWhole = true;
         // An engine that is away is compared when it is back.
         const isAway = error instanceof ServiceError && error.code === 'engine_unavailable';

@@ -41,7 +41,7 @@ export interface PhonebookOptions {
   readonly log: Log;
   readonly audit: Required<Audit>;
   readonly publish: (events: readonly DomainEvent[]) => void;
-  /** Whose national numbers are understood (numbers/e164.ts). */
+  /** Country of national numbers (numbers/e164.ts). */
   readonly country: string;
 }
 /**

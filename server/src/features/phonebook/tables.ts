@@ -10,7 +10,7 @@ export const EVERYONE = 0;
 
 export interface CustomersTable {
   id: Generated<number>;
-  /** Whose personal customer it is, because an extension gets another owner one day; 0: shared. */
+  /** Person of a personal customer, since an extension may get another owner; 0: shared. */
   person_id: number;
   kind: Customer['kind'];
   name: string;

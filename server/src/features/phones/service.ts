@@ -61,7 +61,7 @@ export interface Ask {
   /** May the reply hold secrets: the request came by TLS, or by a way that needs none. */
   readonly safe: boolean;
   readonly agent: string;
-  /** What a phone searches for in the phonebook. */
+  /** Search of a phone in the phonebook. */
   readonly q: string;
   /** Of this service as the phone reaches it. */
   readonly origin: string;
@@ -196,7 +196,7 @@ export class Phones {
   one(name: string): PhoneState {
     return this.#state(this.#known(name));
   }
-  /** What is typed into the phone. */
+  /** Address to type into the phone. */
   async handOver(actor: Actor, name: string, origin: string): Promise<string> {
     const { phone, vendor } = this.#known(name);
     await this.#audit(actor, 'phone.handed_over', name, {});

@@ -1,4 +1,4 @@
-/** What the templates are filled with. */
+/** Values of the templates. */
 import { createHash } from 'node:crypto';
 import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 import type { Values, Variables } from './template.ts';
@@ -56,7 +56,7 @@ export const VARIABLES: Variables = {
   pages: { page: 'text', keys: KEY },
 };
 
-/** What is known of the site. */
+/** Values of the site. */
 export interface SiteValues {
   readonly person: (
     extension: string,
@@ -64,7 +64,7 @@ export interface SiteValues {
     | { readonly name: string; readonly password: string; readonly srtp: 'off' | 'offered' | 'required' }
     | undefined;
   readonly queue: (name: string) => { readonly number: string; readonly title: string } | undefined;
-  /** What is dialled to switch a time condition; undefined where no phone can. */
+  /** Number that switches a time condition; undefined if no phone can. */
   readonly nightSwitch: (name: string) => { readonly code: string; readonly title: string } | undefined;
   readonly offset: string;
   /** Null where phones do not read the phonebook by LDAP. */

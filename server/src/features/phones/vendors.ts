@@ -22,7 +22,7 @@ const VendorFile = z.strictObject({
   title: Word,
   /** First six digits of the MAC addresses of its phones. */
   macs: z.array(z.string().regex(/^[0-9a-f]{6}$/)).max(200),
-  /** What is typed into the phone; `{url}` is the address of its folder, `{mac}` is replaced by the phone itself. */
+  /** Address to type into the phone; `{url}` is the address of its folder, `{mac}` is replaced by the phone itself. */
   address: z
     .string()
     .max(100)

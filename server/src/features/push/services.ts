@@ -53,7 +53,7 @@ export class PushServices {
   has(platform: PushPlatform): boolean {
     return this.#running.has(platform);
   }
-  /** What an app needs to register with FCM; null without that service. */
+  /** Settings with which an app registers with FCM; null without that service. */
   config(): z.infer<typeof PushConfig> | null {
     return this.#config;
   }

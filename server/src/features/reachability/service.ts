@@ -57,7 +57,7 @@ export class ExternalAddress implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #hold = new Backoff(HOLD);
   #found: FoundAddress | null;
-  /** What is wrong with the newest answer; null for nothing. */
+  /** Fault of the newest answer; null if there is none. */
   #fault: string | null = null;
   /** Source of the last answer; another one may change the address at once. */
   #asked = '';

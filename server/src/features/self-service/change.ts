@@ -19,7 +19,7 @@ export interface ChangeDeps extends RuleDeps {
   readonly store: FeatureStore;
   readonly intents: Intents;
   readonly commands: Commands;
-  /** What was changed last, by us or by a phone. */
+  /** Newest change, by us or by a phone. */
   readonly meant: (extension: string) => ExtensionFeatures;
   readonly nextTime: (extension: string) => number;
   /** Sends the changes; resolves with what the engine then shows. */

@@ -5,7 +5,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { ExtensionFeatures } from '../../ports/engine.ts';
 import type { FeatureStore } from './store.ts';
 
-/** What was meant, in memory, and on disk as soon as the disk takes it. */
+/** Intended settings in memory, and on disk as soon as it accepts them. */
 export interface Intents {
   get(extension: string): ExtensionFeatures | undefined;
   extensions(): string[];

@@ -16,7 +16,7 @@ function changeOf(body: FeaturesRequest, json: boolean): FeaturesChange {
   return { ...rest, dnd_enabled: dnd === true || dnd === 'true' || dnd === '1' };
 }
 
-/** What an extension has set for its own calls. */
+/** Call settings of an extension. */
 export function selfServiceOperations(service: SelfService): Served<typeof operations> {
   const success = true as const;
   return {

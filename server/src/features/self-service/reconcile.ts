@@ -53,7 +53,7 @@ export function reconciler(deps: ReconcilerDeps): Reconciler {
     const ours = intents.get(extension);
     const theirs = live.features.get(extension) ?? FEATURES_OFF;
     if (directory.byExtension(extension) === undefined) {
-      // Who gets this number next begins with nothing.
+      // The next owner of this number begins without settings.
       const off = valuesOf(FEATURES_OFF);
       if (!holds(theirs, off)) await write(extension, off, nextTime(extension));
       if (ours !== undefined) intents.adopt(extension, null);

@@ -85,7 +85,7 @@ async function rig(t: TestContext) {
     set: (change: FeaturesChange, extension = '1005', by = actor(extension)) =>
       r.service.change(by, extension, change),
     shown: (extension = '1005') => r.service.read(actor(extension).caller, extension),
-    /** What the engine's store holds beside what nobody set. */
+    /** Rows in the engine's store that differ from the defaults. */
     kept: (extension = '1005') => {
       const { changed_at: _time, ...values } = pbx.kept.get(extension)!;
       return values;

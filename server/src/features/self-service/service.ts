@@ -64,7 +64,7 @@ export async function createSelfService(deps: SelfServiceDeps): Promise<SelfServ
     (size, extension) => say`${size} changes of ${extension} are already waiting; try again later`,
   );
 
-  /** What was changed last, be it by us or by a phone whose change was not taken over yet. */
+  /** Newest change, by us or by a phone whose change is not stored yet. */
   const meant = (extension: string): ExtensionFeatures => {
     const [ours, theirs] = [intents.get(extension), live.features.get(extension)];
     if (ours === undefined || theirs === undefined) return ours ?? theirs ?? FEATURES_OFF;

@@ -28,7 +28,7 @@ export const migrations: readonly Migration[] = [
   },
 ];
 
-/** What was meant, by extension. Every method throws `store_unavailable`. */
+/** Intended settings by extension. Every method throws `store_unavailable`. */
 export interface FeatureStore {
   load(): Promise<Map<string, ExtensionFeatures>>;
   /** Writes the features, or with null forgets them, and a line of the audit trail with them. */

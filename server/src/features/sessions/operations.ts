@@ -23,7 +23,7 @@ export interface SessionOptions {
     readonly sipListen: { readonly port: number };
   };
   readonly turn: TurnSigner;
-  /** What an app needs to register for pushes; none without. */
+  /** Settings with which an app registers for pushes; absent without a push service. */
   readonly pushConfig?: () => z.infer<typeof PushConfig> | null;
 }
 type SessionHandlers = Served<typeof session>['handlers'];

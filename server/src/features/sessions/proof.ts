@@ -74,7 +74,7 @@ const failedLogin = (object: string | null, ip: string, reason: Failure | 'code'
   ip,
   detail: { reason },
 });
-/** What a person did to their own sign-in. */
+/** Changes of a person to their own sign-in. */
 export const ownEntry = (
   action: string,
   extension: string,

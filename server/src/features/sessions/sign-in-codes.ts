@@ -28,7 +28,7 @@ export interface SignInCode {
   /** Milliseconds since 1970. */
   readonly expires_at: number;
 }
-/** Who signs in by a code, and who made the code. */
+/** Person who signs in by a code, and its creator. */
 export interface Taken {
   readonly who: Person;
   readonly proven: string;

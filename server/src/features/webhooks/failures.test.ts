@@ -244,7 +244,7 @@ test('webhooks - killed between the sending and the writing: the same webhook-id
   // The sink has an event before the reply has moved the cursor.
   await until('three', () => rig.one(id).cursor === rig.journal.head);
   await rig.webhooks.save();
-  // What the service writes by itself from here on is lost, too: it does so some time after a delivery.
+  // Writes of the service itself are lost from here on, too; it writes some time after a delivery.
   rig.life.writes = false;
   rig.happen(2);
   await until('two more', () => sink.received.length === 5);

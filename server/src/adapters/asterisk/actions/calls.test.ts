@@ -11,7 +11,7 @@ const node = nodeId('ast1');
 const id = (raw: string) => channelId(node, raw);
 const A = id('1795287986.10');
 const B = id('1795287986.11');
-/** What would be on the wire: action, id and fields, every one through the codec. */
+/** Content on the wire: action, id and fields, every one through the codec. */
 function wire(answer: { ok: boolean; message: string } = { ok: true, message: '' }) {
   const sent: [name: string, fields: ActionFields, id: string | undefined][] = [];
   const verbs = callActions(

@@ -76,7 +76,7 @@ export async function readFeatures(
   return found;
 }
 
-/** What people and phones keep in the engine's own store: call settings, shared phones and night switches, in one list. Throws `ListVoid`. */
+/** Data of people and phones in the engine's own store: call settings, shared phones and night switches, in one list. Throws `ListVoid`. */
 export async function readHouse(
   ami: Pick<AmiConnection, 'list'>,
   signal: AbortSignal,

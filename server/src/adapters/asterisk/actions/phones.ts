@@ -16,7 +16,7 @@ import type { StoreRows } from './store-rows.ts';
 const EVENT = /^[a-z-]{1,40}(?:;[a-z]{1,20}=[a-z]{1,20})?$/;
 const ENDPOINT = /^[0-9a-z_-]{1,40}$/;
 
-/** Who is signed in at shared phones, by endpoint; both keys must agree, as for the dialplan. */
+/** People signed in at shared phones, by endpoint; both keys must agree, as for the dialplan. */
 export function signedIn(phones: StoreRows, at: StoreRows): Map<string, SignedIn> {
   const signed = new Map<string, SignedIn>();
   for (const [endpoint, text] of phones) {

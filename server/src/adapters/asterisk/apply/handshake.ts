@@ -21,7 +21,7 @@ export interface SecuredTransport {
 }
 const FILE = 'pjsip.conf';
 const BIND = /^\[?([^\]]+?)\]?:(\d+)$/;
-/** What listens on every address is asked on loopback. */
+/** A listener on every address is asked on loopback. */
 const NEAR: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 /** The engine opens a transport shortly after it answered to a reload. */
 const PATIENCE_MS = 10_000;

@@ -1,4 +1,4 @@
-/** What an engine must load from some files, by our own reader: keys and values equal those of `read-back.ts`. */
+/** Settings that an engine must load from some files, by our own reader: keys and values equal those of `read-back.ts`. */
 import type { EngineFiles, EngineProblem } from '../../../ports/engine-config.ts';
 import { lastOf, readSections } from './sections.ts';
 import type { FileRead, Section } from './sections.ts';

@@ -101,7 +101,7 @@ export class Prover {
     }
     return proof;
   }
-  /** What one throw-away engine loaded from its slice, and problems in its log; `known` are marks of unchanged phones. */
+  /** Settings that one throw-away engine loaded from its slice, and problems in its log; `known` are marks of unchanged phones. */
   async #bootSlice(
     slice: Slice,
     meant: Meant,

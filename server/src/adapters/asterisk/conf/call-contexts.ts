@@ -76,7 +76,7 @@ atxfer => ${KEYS.consult}
 [applicationmap]
 ${HOLD} => ${KEYS.hold},peer,Gosub,"held-by,s,1"
 `;
-/** What the channels of a phone carry, so that they listen to `KEYS.hold`; and the options of Dial and Queue for the rest. */
+/** Variables on the channels of a phone, so that they listen to `KEYS.hold`; and the options of Dial and Queue for the rest. */
 export const phoneFeatures: ConfText = conf`set_var = DYNAMIC_FEATURES=${HOLD}
 `;
 /** Option of every Dial of a phone: what it answers is no order to the engine (forward-contexts.ts). */

@@ -1,4 +1,4 @@
-/** What happens on a real engine when a number is dialled. */
+/** Calls to each kind of number on a real engine. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { registerPhone } from '../../../../test/support/phone.ts';

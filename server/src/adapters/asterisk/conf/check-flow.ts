@@ -1,4 +1,4 @@
-/** What only the renderer knows of ring groups, menus and the like: names the engine keeps for itself, and what cannot be told apart. */
+/** Checks of ring groups, menus and the like that need the renderer: names the engine keeps for itself, and what cannot be told apart. */
 import { ServiceError } from '../../../core/errors.ts';
 import type { Site } from '../../../ports/site.ts';
 import { patternsMeet } from '../../../routing/dial-pattern.ts';

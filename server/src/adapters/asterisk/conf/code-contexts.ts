@@ -30,7 +30,7 @@ function moved(code: FeatureCode): readonly ConfText[] {
   return [all(dialledPatterns(code), what, [conf`Goto(moved-codes,${from}${rest},1)`])];
 }
 
-/** Who may pick up whose calls: the group of each extension, and the extensions that may everywhere; and who may block callers. */
+/** Rights to pick up calls: the group of each extension, and the extensions that may everywhere; and who may block callers. */
 function pickupContexts({ extensions }: Site): readonly ConfText[] {
   const of = (e: SiteExtension): ConfText => dialled(e.extension, 'an extension');
   return [

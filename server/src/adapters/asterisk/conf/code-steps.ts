@@ -1,5 +1,5 @@
 /**
- * What a feature code does, as steps of the dialplan, so that it works while the service is down. A step may use what
+ * Steps of the dialplan for each feature code, so that it works while the service is down. A step may use what
  * the renderer leaves for it:
  * - variable `OFFHOOK_EXTENSION`: the extension of the endpoint that dials, empty for anything else; never caller ID;
  * - global variable `PENALTY_<extension>_<queue name>`: the penalty of an agent who has one in that queue;
@@ -156,7 +156,7 @@ const keep = (setting: CallSetting, value: string): DialplanStep => ({
   app: 'Gosub',
   data: `keep-feature,s,1(${KEYS[setting]},${value})`,
 });
-/** What is dialled behind the code can be anything; only digits are kept, and only where they lead somewhere now. */
+/** The digits behind the code can be anything; only digits are kept, and only where they lead somewhere now. */
 const checkNumber: readonly DialplanStep[] = [
   { app: 'GotoIf', data: '$["${REGEX("^[0-9]+$" ${EXTEN:3})}" = "1"]?:refused' },
   { app: 'GotoIf', data: '$[${LEN(${EXTEN:3})} > 32]?refused' },

@@ -1,5 +1,5 @@
 /**
- * What the phonebook knows of numbers outside is kept in the engine's own store, so that it holds while the service is down:
+ * Entries of the phonebook on numbers outside are kept in the engine's own store, so that they hold while the service is down:
  * `offhook-customers/<number>`, the number in E.164, and those of the site's country as they are dialled inside it too.
  * actions/customers.ts writes them. Names come from outside, so none is ever part of an expression or an argument: one step
  * alone reads a name, and the engine does not read a value of its store as dialplan.

@@ -204,7 +204,7 @@ const penalties = (queues: readonly SiteQueue[]): ConfText =>
     ),
     '',
   );
-/** What a feature code needs to know of an agent: all its queues, and each one by its number. */
+/** Data of an agent for feature codes: all its queues, and each one by its number. */
 function agentQueues(queues: readonly SiteQueue[]): readonly ConfText[] {
   const all = new Map<ConfText, ConfText[]>();
   const single: ConfText[] = [];

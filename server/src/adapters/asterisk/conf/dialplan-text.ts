@@ -5,7 +5,7 @@ import { conf, joined, whole } from './text.ts';
 import type { ConfText } from './text.ts';
 
 /**
- * What a value may be made of, in the notation of FILTER. `--.` is the range of these two characters: a hyphen anywhere else
+ * Characters allowed in a value, in the notation of FILTER. `--.` is the range of these two characters: a hyphen anywhere else
  * would begin a range of its own.
  */
 const ALPHABETS = {

@@ -26,7 +26,7 @@ const LOST = context(conf`lost`, [exten(S, [hangUp('circle')])]);
 /** Nobody took a call that leads nowhere else. */
 const UNANSWERED = context(conf`unanswered`, [exten(S, [NOTE_BUSY, IS_CONNECTED, ...NOBODY_TOOK_IT])]);
 
-/** What the engine reads of the arguments of an application at most is 8,192 bytes, and a phone chooses how long its addresses are. */
+/** The engine reads at most 8,192 bytes of the arguments of an application, and a phone chooses how long its addresses are. */
 const LONG_LIST = conf`4000`;
 const LONG_ADDRESS = conf`1000`;
 /** Adds the devices of an extension that may ring to OFFHOOK_GROUP; nobody is rung by its own call, and no forward is followed. */
@@ -105,7 +105,7 @@ function menu(m: Menu, plan: CallPlan): ConfText {
 
 const room = (c: ConfigBody<'conference'>): ConfText =>
   context(conf`room-${slug(c.name, 'the name of a conference')}`, [exten(S, conferenceSteps(c))]);
-/** Who presses `*` while the greeting is heard, and knows the PIN, listens to what lies in it. */
+/** A caller who presses `*` during the greeting and knows the PIN listens to the messages. */
 function mailbox(m: SiteMailbox): ConfText {
   const number = dialled(m.number, 'a mailbox');
   return context(conf`mailbox-${number}`, [

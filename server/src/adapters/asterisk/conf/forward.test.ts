@@ -104,7 +104,7 @@ test('conf/forward - a phone cannot forward to a context, a technology or a code
     assert.equal(call.status, 486, to);
   }
   assert.equal(outside.seen, 0);
-  // What was asked for is written down, whether it is followed or not.
+  // The requested destination is recorded even if the rules refuse it.
   assert.equal((await forwards()).length, 15);
 });
 

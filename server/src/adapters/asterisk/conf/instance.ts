@@ -34,7 +34,7 @@ export interface Instance {
   readonly ami_events: { readonly user: string; readonly secret: string };
   readonly ami_actions: { readonly user: string; readonly secret: string };
 }
-/** What the site's settings add to the instance when its files are rendered. */
+/** Settings of the site that are added to the instance when its files are rendered. */
 export interface InstanceSettings {
   readonly sip: { readonly host: string; readonly port: number };
   /** IPv6 address at which SIP listens too, at the same ports. */

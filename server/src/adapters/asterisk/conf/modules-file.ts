@@ -2,7 +2,7 @@ import { conf, joined, slug } from './text.ts';
 import type { ConfText } from './text.ts';
 
 /**
- * What an exchange needs and nothing else: naming modules instead of `autoload` more than halves start-up time and memory
+ * Modules of an exchange and no others: naming modules instead of `autoload` more than halves start-up time and memory
  *. A module that another one needs stands here too, because autoload is what would have found it.
  */
 const MODULES = {

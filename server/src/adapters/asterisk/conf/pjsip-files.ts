@@ -57,7 +57,7 @@ ${
 ${joined(hosts, '')}`
 }`;
 }
-/** What a transport shows of itself to those outside the local nets; this machine itself is always inside. */
+/** Address of a transport for peers outside the local nets; this machine itself is always inside. */
 function outsideOf(own: string, network: SiteNetwork): ConfText {
   const { external_address: signalling, external_media_address: media, local_nets } = network;
   const fits = (address: string | null): address is string =>

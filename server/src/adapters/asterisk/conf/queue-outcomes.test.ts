@@ -43,7 +43,7 @@ after(async () => {
 const phone = (extension: string): Promise<Phone> =>
   registerPhone({ server: engine.server, extension, password: PASSWORD });
 
-/** What the records say since they were last looked at. */
+/** Records since the last call. */
 let seen = 0;
 async function reported(): Promise<string[]> {
   const all = recordedIn(nodeId('ast1'), celFile(engine.instance));

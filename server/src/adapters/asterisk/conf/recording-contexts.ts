@@ -13,7 +13,7 @@ import { conf, dialled, joined, slug, whole } from './text.ts';
 import type { ConfText } from './text.ts';
 
 const nothing = conf``;
-/** What the dialplan of a site says about recording. */
+/** Parts of a site's dialplan that record calls. */
 export interface RecordingSteps {
   /** Before a Dial: begins where the rule of the caller's extension says so. */
   readonly caller: readonly ConfText[];
@@ -71,7 +71,7 @@ export function recordingSteps(site: Site): RecordingSteps {
           ],
     group: ({ name, recording, members }) => {
       const always = recording === 'always';
-      // Who will answer is not known before: both sides are told where one of those who ring is recorded.
+      // The answering phone is not known yet: both sides hear the announcement if one of the ringing phones is recorded.
       const announcement =
         sound !== null && (always || members.some((m) => recorded.has(m)))
           ? conf`A(${sound}:${sound})`

@@ -1,4 +1,4 @@
-/** What the files of ring groups, menus and the like can hold, and what is refused. */
+/** Accepted and refused values in the files of ring groups, menus and the like. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HolidaysConfig, TimeConditionConfig } from '@offhook/contract/config-objects.ts';

@@ -205,7 +205,7 @@ interface Case {
   readonly field: string;
   readonly value: fc.Arbitrary<string>;
   readonly render: (value: string) => ReadonlyMap<string, string>;
-  /** What the files say, read back. */
+  /** Content of the files, read back. */
   readonly read: (files: ReadonlyMap<string, string>) => string[];
   /** How the value should read, where it is not simply itself. */
   readonly expected?: (value: string) => string[];

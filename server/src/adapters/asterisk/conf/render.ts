@@ -22,7 +22,7 @@ const refuse = (detail: string): never => {
   throw new ServiceError('invalid_request', detail);
 };
 
-/** What no single file shows: a number or name that means two things, and a name that means nothing. */
+/** Mistakes that no single file shows: a number or name that means two things, and a name that means nothing. */
 function checkSite(site: Site): void {
   const numbers = new Map<string, string>();
   const take = (number: string, what: string): void => {

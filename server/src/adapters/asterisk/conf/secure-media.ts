@@ -8,7 +8,7 @@ export const tlsTransport = (network: SiteNetwork): ConfText =>
   conf`transport-tls-${whole(network.tls_port ?? 0, 'the TLS port', 1, 65535)}`;
 /** Transport of IPv6 beside that of IPv4. */
 export const sixth = (name: ConfText): ConfText => conf`${name}-ipv6`;
-/** What the media of a desk phone or trunk is encrypted with; nothing where it is not. */
+/** Options of media encryption of a desk phone or trunk; none for plain media. */
 export const encryption = (srtp: SrtpRule): ConfText =>
   srtp === 'off'
     ? conf``

@@ -1,5 +1,5 @@
 /**
- * What a person set for its own calls is kept in the engine's own store, one value for each thing, so that it holds without a
+ * Call settings of a person are kept in the engine's own store, one value for each thing, so that they hold without a
  * reload and while the service is down: `offhook/<extension>/<key>`. Codes write it through `keep-feature`, the service by
  * actions/features.ts, and `at`, milliseconds since 1970, is always written last: a change without it never came to be.
  */

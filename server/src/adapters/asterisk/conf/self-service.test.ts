@@ -1,4 +1,4 @@
-/** What people set for their own calls, on a real engine with no service beside it. */
+/** Call settings of people on a real engine without the service. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { registerPhone } from '../../../../test/support/phone.ts';
@@ -26,7 +26,7 @@ const phone = (extension: string, username = extension): Promise<Phone> =>
 const DONE = 'auth-thankyou';
 const REFUSED = 'im-sorry';
 
-/** What the engine's store holds of one extension, e.g. `busy 1002`, without the time. */
+/** Rows of one extension in the engine's store, e.g. `busy 1002`, without the time. */
 async function kept(extension: string): Promise<string[]> {
   const lines = (await engine.cli(`database show offhook/${extension}`)).split('\n');
   return lines.flatMap((line) => {

@@ -105,7 +105,7 @@ max_contacts = 1
   };
 };
 
-/** What a phone dials: as its person, or a number that needs none. */
+/** Context of a shared phone's calls: as its person, or a number that needs none. */
 const DIALLED = context(conf`shared-phone`, [
   exten(conf`_[+*#0-9]!`, [
     conf`Gosub(at-phone,s,1(${PHONE}))`,

@@ -26,7 +26,7 @@ const rule =
     return value as ConfText;
   };
 
-/** What people dial: an extension, queue, service or parking number. */
+/** A number that people dial: an extension, queue, service or parking number. */
 export const dialled = rule(/^[1-9][0-9]{1,9}$/, 'must be 2 to 10 digits, the first not 0');
 /** Name of an endpoint, user or object. */
 export const objectName = rule(
@@ -71,7 +71,7 @@ export const outsidePattern = rule(
   /^(?=.*[0-9+]|[XZN]{5,32}$)\+?[0-9XZN]{0,32}[.!]?$/,
   'must be digits and X, Z, N with . or ! at the end, at least one digit or + among them or 5 of X, Z, N alone',
 );
-/** What another exchange knows us by, chosen there. */
+/** Our name at another exchange, chosen there. */
 export const loginName = rule(/^[A-Za-z0-9+._-]{1,64}$/, 'must be 1 to 64 of A-Z a-z 0-9 + . _ -');
 /** A secret chosen elsewhere. The value is never part of the refusal. */
 export const foreignSecret = rule(

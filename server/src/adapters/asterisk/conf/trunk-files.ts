@@ -13,7 +13,7 @@ export const endpointOf = (t: SiteTrunk): ConfText => objectName(t.endpoint, `tr
 export const arrivals = (t: SiteTrunk): ConfText => conf`from-${endpointOf(t)}`;
 
 /**
- * What the other side may not do: send our calls on by itself (REFER, 3xx), watch our extensions, or be taken for a phone.
+ * Rights that the other side does not have: to send our calls on by itself (REFER, 3xx), watch our extensions, or be taken for a phone.
  * It is looked for by address before anything it says of itself is read.
  */
 const template = (spoken: string): ConfText => conf`

@@ -1,4 +1,4 @@
-/** What becomes of a call that nobody took and that leads nowhere else. */
+/** End of a call that nobody answered and that has no further destination. */
 import { at, cause, hangUp } from './dialplan-text.ts';
 import { conf } from './text.ts';
 import type { ConfText } from './text.ts';

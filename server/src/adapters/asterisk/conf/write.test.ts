@@ -155,7 +155,7 @@ function fullDisk(t: TestContext, from: number): () => number {
       const flush = handle.sync.bind(handle);
       return Object.assign(handle, {
         async writeFile(content: Buffer) {
-          // What fits is written: a file that is cut off.
+          // The part that fits is written, so the file is cut off.
           await writeAll(content.subarray(0, 3));
           full();
           await writeAll(content.subarray(3));

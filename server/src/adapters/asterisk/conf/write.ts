@@ -132,7 +132,7 @@ export async function diskOf(folder: string, names: Iterable<string>): Promise<r
   }
   return found;
 }
-/** What people wrote beside ours; an empty one says nothing and is left out. */
+/** Files that people wrote beside ours; an empty one says nothing and is left out. */
 export async function handWrittenFiles(folder: string): Promise<readonly FileOnDisk[]> {
   const names = await readdir(path.join(folder, 'custom')).catch(() => []);
   const files = await diskOf(
@@ -144,7 +144,7 @@ export async function handWrittenFiles(folder: string): Promise<readonly FileOnD
 const NOTHING = hashOf(Buffer.alloc(0));
 
 const TEMPORARY = /\.conf(?:\.bak)?\.[0-9a-f]{12}\.tmp$/;
-/** What a service that was killed while it wrote left: nobody reads it, and there may be secrets in it. */
+/** Temporary files of a service that was killed while it wrote: nobody reads them, and there may be secrets in them. */
 async function sweepTemporaries(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => []);
   const left = names.filter((name) => TEMPORARY.test(name));

@@ -45,7 +45,7 @@ export function readPass(text: string): Pass {
   }
 }
 /**
- * What a doctor on another machine needs to try the ways of this site. `host`: name or address under which phones outside
+ * Data with which a doctor on another machine tries the ways of this site. `host`: name or address under which phones outside
  * reach it; null for the external address of the network. Throws `invalid_request` where nothing outside can reach it.
  */
 export async function passOf(

@@ -94,7 +94,7 @@ export interface Tried {
   /** The way of the media, for the sentence. */
   readonly media: string;
 }
-/** What the phone signs in as, and how its sentences name the way of its signalling. */
+/** Credentials of the phone, and how its sentences name the way of its signalling. */
 interface Account {
   readonly name: string;
   readonly signalling: string;

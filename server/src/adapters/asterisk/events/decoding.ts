@@ -5,7 +5,7 @@ import type { Frame, Header } from '../ami/frame.ts';
 import { H } from './headers.ts';
 import { party } from './names.ts';
 
-/** What a decoder may know of earlier facts. */
+/** Earlier facts that a decoder may read. */
 export interface Known {
   channel(id: ChannelId): EngineChannel | undefined;
   channelsIn(bridge: BridgeId): Iterable<ChannelId>;

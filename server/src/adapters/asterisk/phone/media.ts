@@ -75,7 +75,7 @@ export interface Media {
   close(): void;
 }
 
-/** What carries the packets of a call: a port of this machine, or a relay elsewhere. */
+/** Carrier of the packets of a call: a port of this machine, or a relay elsewhere. */
 export interface MediaWire {
   /** Address for the other side. */
   readonly host: string;

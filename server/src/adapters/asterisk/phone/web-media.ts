@@ -12,7 +12,7 @@ import type { Media } from './media.ts';
 import { SrtpStream } from './srtp.ts';
 
 export interface WebMedia extends Media {
-  /** What the sound waits for; `open` once it may flow. `failed`: the keys could not be agreed, with the reason. */
+  /** State of the sound; `open` once it may flow. `failed`: the keys could not be agreed, with the reason. */
   readonly stage: 'way' | 'keys' | 'open' | 'failed';
   readonly reason: string;
 }

@@ -147,7 +147,7 @@ async function readIndexes(ask: Ask): Promise<{ workspace: Workspace; index: Ind
   return { workspace, index };
 }
 
-/** What one mirror offers now. */
+/** Index of one mirror. */
 async function offerOf(ask: Ask): Promise<Offer> {
   const { workspace, index } = await readIndexes(ask);
   return { workspace, index, plan: await planFiles(workspace, ask.packages, ask.signal) };

@@ -26,7 +26,7 @@ export interface TurnOptions {
   readonly clock: Clock;
   readonly log: Log;
 }
-/** What the file wants; null where the site has no TURN server. */
+/** Settings from the file; null where the site has no TURN server. */
 interface Wanted {
   readonly hash: string;
   readonly host: string;

@@ -105,7 +105,7 @@ export class AcmeRenewal implements Renewal {
     }
   }
 
-  /** What a certificate was ordered with; another directory or other names need another certificate. */
+  /** Inputs of a certificate's order; another directory or other names need another certificate. */
   get #ordered(): string {
     const { directory, names } = this.#options;
     return JSON.stringify({ directory, names });

@@ -10,7 +10,7 @@ import type { Secrets } from './settings.ts';
 import { fillText } from './template.ts';
 import type { Template } from './template.ts';
 
-/** What a request carries to be accepted. */
+/** Credentials of a request. */
 export interface Signed {
   readonly headers: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;

@@ -10,10 +10,10 @@ export interface ConnectorUser {
   readonly email: string | null;
   readonly name: string | null;
 }
-/** What a request knows of a conversation; `''` and `0n` where there is nothing. */
+/** Fields of a conversation in a request; `''` and `0n` where there is nothing. */
 export type CallView = NonNullable<Scope['call']>;
 export type PersonView = NonNullable<Scope['person']>;
-/** What an entry is about. */
+/** Subject of an entry. */
 export interface EntrySubject {
   readonly call: CallView;
   /** The customer the entry belongs to; without one, requests that need its id are refused. */

@@ -32,7 +32,7 @@ export interface CompiledInbox {
     readonly customer: CustomerFields;
   }[];
 }
-/** What a message asks for, in the order of the file. */
+/** Action of a message, in the order of the file. */
 export type InboxWish =
   | { readonly does: 'call'; readonly person?: string; readonly user?: string; readonly number: string }
   | { readonly does: 'customer.changed'; readonly customer: ConnectorCustomer }

@@ -48,7 +48,7 @@ function* issuesOf(
 const depthOf = (issues: readonly z.core.$ZodIssue[]): number =>
   Math.max(0, ...issues.map(({ path }) => path.length));
 
-/** What is wrong with the address of an OAuth2 endpoint: its host is a part of the file, or checked settings. */
+/** Mistake in the address of an OAuth2 endpoint: its host is a part of the file, or checked settings. */
 function* addressRules(
   address: string | undefined,
   settings: ConnectorDocument['settings'],

@@ -4,7 +4,7 @@ export const NAMES = {
   set: 'map<string, string>',
   number: 'string',
   text: 'string',
-  /** What a sign-in answered. */
+  /** Reply of a sign-in. */
   token: 'string',
   new: { name: 'string', e164: 'string' },
   customer: {

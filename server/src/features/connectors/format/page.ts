@@ -13,7 +13,7 @@ export function partOf(value: string): string {
     throw new Error(`the path holds ${JSON.stringify(value)} as a value`);
   return encodeURIComponent(value.toWellFormed());
 }
-/** What is wrong with the settings that lead to a host: one with `url: true`, or parts of it with a `pattern`. */
+/** Mistake in the settings that lead to a host: one with `url: true`, or parts of it with a `pattern`. */
 export function* hostRules(
   host: string,
   settings: ConnectorDocument['settings'],

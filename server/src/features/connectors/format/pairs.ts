@@ -45,7 +45,7 @@ function readBody(text: string | null): unknown {
     return text;
   }
 }
-/** What is recorded of a step; undefined members are left out of the YAML. */
+/** Recording of a step; undefined members are left out of the YAML. */
 export const recordStep = (
   step: Step,
   traced: readonly TracedExchange[],

@@ -45,7 +45,7 @@ export interface SyncPage {
   readonly customers: readonly ConnectorCustomer[];
   /** Ids of customers that are gone. */
   readonly gone: readonly string[];
-  /** What `sync` is called with for the next page; null after the last. */
+  /** Argument of `sync` for the next page; null after the last. */
   readonly page: unknown;
   /** Greatest cursor of the page; null where no row has one. Keep it only after the last page. */
   readonly cursor: string | null;

@@ -142,7 +142,7 @@ class AddressBook {
       return [{ id, href: response.href, tag: prop(response, DAV, 'getetag') ?? '' }];
     });
   }
-  /** What changed since this token; null where the server refuses it. */
+  /** Changes since this token; null where the server refuses it. */
   async since(first: string): Promise<Listing | null> {
     const members = new Map<string, Member>();
     const gone = new Set<string>();

@@ -21,7 +21,7 @@ const PAGE = 500;
 const MAX_PAGE_BYTES = 8_388_608;
 const TIMEOUT_MS = 15_000;
 const MAX_ID = 200;
-/** What servers know an entry by: OpenLDAP and others, Active Directory. */
+/** Attributes that identify an entry: OpenLDAP and others, Active Directory. */
 const IDS = ['entryUUID', 'objectGUID'] as const;
 
 /** Part of a distinguished name whose escapes are replaced (RFC 4514). */

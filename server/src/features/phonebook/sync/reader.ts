@@ -4,7 +4,7 @@ import type { Line } from '../line.ts';
 /** Customers of one source. */
 export const MAX_SOURCE_CUSTOMERS = 50_000;
 
-/** What a source is read with. */
+/** Dependencies of a reader. */
 export interface SourceConfig {
   readonly address: string;
   readonly username: string;
@@ -12,7 +12,7 @@ export interface SourceConfig {
   /** Null for another kind. */
   readonly ldap: LdapSettings | null;
 }
-/** What is known of a source from syncs before. */
+/** State of a source after earlier syncs. */
 export interface SourceCursor {
   /** Null reads all of it. */
   readonly cursor: string | null;

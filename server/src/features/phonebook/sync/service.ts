@@ -130,7 +130,7 @@ export class PhonebookSourceService {
       if ((before.ldap === null) !== (config.ldap === null))
         throw new ServiceError('invalid_request', 'ldap: it goes with the kind ldap');
       if (given.address !== undefined || given.ldap !== undefined) this.#check(config);
-      // Who may change the address is not therefore to learn the password.
+      // A right to change the address is not a right to read the password.
       if (isMoved && before.password !== '' && given.password === undefined)
         throw new ServiceError('invalid_request', 'password: the address changes, so give it again');
       const row = { ...open.row, title, enabled, config };

@@ -13,7 +13,7 @@ interface SourcesTable {
   /** JSON of `SourceConfig`, with the password. */
   config: string;
   enabled: number;
-  /** What the last sync ended with; null reads all of the source. */
+  /** Cursor after the last sync; null reads the whole source. */
   cursor: string | null;
   at: number | null;
   customers: number;
