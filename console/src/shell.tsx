@@ -20,11 +20,10 @@ import { NAVIGATION } from './pages.tsx';
 import { PAGE_PATHS } from './app/paths.ts';
 import { OwnPresence } from './presence/own-presence.tsx';
 import { PhoneDock } from './phone/dock.tsx';
-import { useAlerts } from './app/alerts.ts';
 import { useKept, useStale } from './app/live.ts';
 import { Opened, useOpener } from './app/opener.tsx';
 import { LanguageSwitch } from './app/preferences.tsx';
-import { useMe, useSession } from './app/session.tsx';
+import { useClient, useMe, useSession } from './app/session.tsx';
 import { Boundary, Loading } from './app/states.tsx';
 import { wordsOf } from './app/words.ts';
 import styles from './shell.module.css';
@@ -120,6 +119,22 @@ function Navigation({ unseen, onGo }: NavigationProps): ReactNode {
 
 const DraftBar = late(async () => (await import('./admin/draft-bar.tsx')).DraftBar);
 /** The frame of every page of a signed-in person. */
+/** Alerts on every page of the people who hear them: emergency calls, and calls that a call limit stopped. */
+function useAlerts(): void {
+  const client = useClient();
+  useEffect(() => {
+    const stream = client.stream({ topics: ['alerts'] });
+    void (async () => {
+      for await (const item of stream) {
+        if (item.type !== 'call.emergency' && item.type !== 'call.refused') continue;
+        // A file that cannot be had must not end the stream: the next alert loads it again.
+        await import('./app/alert-notice.ts').then(({ showAlert }) => showAlert(item)).catch(() => undefined);
+      }
+    })().catch(() => undefined);
+    return () => stream.close();
+  }, [client]);
+}
+
 export function Shell({ children }: { readonly children: ReactNode }): ReactNode {
   const { siteTitle } = useSession();
   // One stream is always open, so that every page learns the end of the session at once.

@@ -1,7 +1,6 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import {
-  ActionIcon,
   Button,
   Checkbox,
   Fieldset,
@@ -17,6 +16,7 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import { Plus, X } from 'lucide-react';
 import type { Customer } from '@offhook/contract/phonebook.ts';
+import { QuietIcon } from '../app/quiet-icon.ts';
 import { ChangeForm } from '../app/change-form.tsx';
 import { useChange } from '../app/page-parts.tsx';
 import { contactsQuery } from '../app/queries.ts';
@@ -66,15 +66,12 @@ function NumberFields({ rows, onChange }: NumbersProps): ReactNode {
                 maxLength={MOST.label}
                 onChange={(event) => change(key, { label: event.currentTarget.value })}
               />
-              <ActionIcon
-                variant="subtle"
-                color="gray"
-                size={40}
+              <QuietIcon
                 aria-label={t('remove_number', { n })}
                 onClick={() => onChange(rows.filter((row) => row.key !== key))}
               >
                 <X size={18} aria-hidden />
-              </ActionIcon>
+              </QuietIcon>
             </div>
           );
         })}

@@ -3,6 +3,7 @@ import type { CSSProperties, ReactNode } from 'react';
 import { ActionIcon, Avatar, Button, Menu, Text, UnstyledButton } from '@mantine/core';
 import { Copy, Ellipsis, Mail, Phone, PhoneIncoming, Smartphone, Star } from 'lucide-react';
 import type { Contact } from '@offhook/contract/extensions.ts';
+import { QuietIcon } from '../app/quiet-icon.ts';
 import { formatDateTime, formatSpan, formatTime } from '../app/format.ts';
 import { useRecord } from '../app/live.ts';
 import { serverNow, useSince } from '../app/now.ts';
@@ -45,15 +46,9 @@ function PersonMenu({
   return (
     <Menu position="bottom-end" withinPortal>
       <Menu.Target>
-        <ActionIcon
-          variant="subtle"
-          color="gray"
-          size={40}
-          aria-label={t('more', { name })}
-          data-call={own || undefined}
-        >
+        <QuietIcon aria-label={t('more', { name })} data-call={own || undefined}>
           <Ellipsis size={18} aria-hidden />
-        </ActionIcon>
+        </QuietIcon>
       </Menu.Target>
       <Menu.Dropdown>
         {mobile !== null && !own && (
@@ -107,17 +102,14 @@ export const Person = memo(function Person(props: PersonProps): ReactNode {
       data-index={index}
       data-extension={extension}
     >
-      <ActionIcon
-        variant="subtle"
-        color="gray"
-        size={40}
+      <QuietIcon
         className={styles.star ?? ''}
         aria-pressed={favourite}
         aria-label={t(favourite ? 'remove_favourite' : 'add_favourite', { name })}
         onClick={() => onFavourite(extension)}
       >
         <Star size={18} aria-hidden fill={favourite ? 'currentColor' : 'none'} />
-      </ActionIcon>
+      </QuietIcon>
       <Avatar size={38} radius="xl" name={name} color="offhook" className={styles.avatar ?? ''} aria-hidden />
       <div className={styles.who}>
         <Text component="div" fw={600} className={styles.line ?? ''}>

@@ -26,7 +26,6 @@ import { queueName } from '../app/queue-names.ts';
 import { useMe } from '../app/session.tsx';
 import { Empty, Failure, Loading } from '../app/states.tsx';
 import type { PageProps } from '../pages.tsx';
-import { causeText } from './causes.ts';
 import { talkSpan } from '../app/talk-span.ts';
 import { CourseTable } from './course-table.tsx';
 import { idOf, listAddress } from './last-list.ts';
@@ -43,6 +42,17 @@ import styles from './conversation.module.css';
 
 const t = wordsOf('conversation');
 const say = wordsOf('history');
+const causes = wordsOf('causes');
+
+/** Q.850 causes with a text: the network's reasons for the end of a call. */
+const CAUSES = [
+  1, 3, 16, 17, 18, 19, 20, 21, 22, 26, 27, 28, 31, 34, 38, 41, 42, 50, 58, 88, 102, 127,
+] as const;
+/** e.g. `normal end (16)`. */
+function causeText(code: number): string {
+  const known = CAUSES.find((one) => one === code);
+  return known === undefined ? causes('other', { code }) : `${causes(`c${known}`)} (${code})`;
+}
 
 interface Props {
   readonly conversation: Conversation;

@@ -1,10 +1,11 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { ActionIcon, Button, Group, Stack, Text, TextInput, Textarea } from '@mantine/core';
+import { Button, Group, Stack, Text, TextInput, Textarea } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
 import { Trash2 } from 'lucide-react';
 import type { Conversation } from '@offhook/contract/conversations.ts';
+import { QuietIcon } from '../app/quiet-icon.ts';
 import { useAttempt } from '../app/attempt.ts';
 import { useDraft } from '../app/draft.ts';
 import { tellFailure } from '../app/tell.ts';
@@ -63,15 +64,9 @@ export function Notes({ conversation: { id, notes } }: Props): ReactNode {
                 </Text>
               </div>
               {(supervisor || note.by === me.extension) && (
-                <ActionIcon
-                  variant="subtle"
-                  color="gray"
-                  size={40}
-                  aria-label={t('remove_note')}
-                  onClick={() => remove.mutate(note.id)}
-                >
+                <QuietIcon aria-label={t('remove_note')} onClick={() => remove.mutate(note.id)}>
                   <Trash2 size={16} aria-hidden />
-                </ActionIcon>
+                </QuietIcon>
               )}
             </li>
           ))}

@@ -5,6 +5,7 @@ import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
 import { Download, Pause, Play, RotateCcw, RotateCw, Trash2 } from 'lucide-react';
 import type { Conversation } from '@offhook/contract/conversations.ts';
+import { QuietIcon } from '../app/quiet-icon.ts';
 import { formatClock, formatNumber, formatSpan } from '../app/format.ts';
 import { useOnce } from '../app/once.ts';
 import { useClient, useMay } from '../app/session.tsx';
@@ -188,26 +189,12 @@ function Sound({ recording, name }: { readonly recording: Recording; readonly na
         >
           {playing ? <Pause size={20} aria-hidden /> : <Play size={20} aria-hidden />}
         </ActionIcon>
-        <ActionIcon
-          variant="subtle"
-          color="gray"
-          size={40}
-          onClick={() => seek(at - JUMP)}
-          aria-label={t('back_10')}
-          aria-keyshortcuts="j"
-        >
+        <QuietIcon onClick={() => seek(at - JUMP)} aria-label={t('back_10')} aria-keyshortcuts="j">
           <RotateCcw size={18} aria-hidden />
-        </ActionIcon>
-        <ActionIcon
-          variant="subtle"
-          color="gray"
-          size={40}
-          onClick={() => seek(at + JUMP)}
-          aria-label={t('ahead_10')}
-          aria-keyshortcuts="l"
-        >
+        </QuietIcon>
+        <QuietIcon onClick={() => seek(at + JUMP)} aria-label={t('ahead_10')} aria-keyshortcuts="l">
           <RotateCw size={18} aria-hidden />
-        </ActionIcon>
+        </QuietIcon>
         <SeekBar recording={recording} at={at} length={length} onSeek={seek} />
         <Text size="sm" className={styles.position ?? ''}>
           {formatSpan(at)} / {formatSpan(length)}
@@ -219,17 +206,9 @@ function Sound({ recording, name }: { readonly recording: Recording; readonly na
           onChange={(event) => setSpeed(Number(event.currentTarget.value))}
           data={SPEEDS.map((value) => ({ value, label: `${formatNumber(Number(value), 2)}×` }))}
         />
-        <ActionIcon
-          component="a"
-          href={audioOf(recording.id)}
-          download
-          variant="subtle"
-          color="gray"
-          size={40}
-          aria-label={t('download')}
-        >
+        <QuietIcon component="a" href={audioOf(recording.id)} download aria-label={t('download')}>
           <Download size={18} aria-hidden />
-        </ActionIcon>
+        </QuietIcon>
       </div>
       {recording.paused.length > 0 && (
         <Text size="xs" c="dimmed" mt={4}>

@@ -1,9 +1,10 @@
 import { memo } from 'react';
 import type { ReactNode } from 'react';
-import { ActionIcon, Badge, Menu, Text } from '@mantine/core';
+import { Badge, Menu, Text } from '@mantine/core';
 import { ArrowRight, EllipsisVertical, EyeOff, Mic, Phone, StickyNote } from 'lucide-react';
 import { Link } from 'wouter';
 import type { ConversationSummary } from '@offhook/contract/conversations.ts';
+import { QuietIcon } from '../app/quiet-icon.ts';
 import { formatSpan, formatTime, spanAttribute } from '../app/format.ts';
 import { queueNames } from '../app/queue-names.ts';
 import { talkSpan } from '../app/talk-span.ts';
@@ -96,15 +97,9 @@ export const Row = memo(function Row({ conversation: c, own, me, index, actions 
       </time>
       <Menu position="bottom-end" withinPortal>
         <Menu.Target>
-          <ActionIcon
-            variant="subtle"
-            color="gray"
-            size={40}
-            aria-label={t('actions')}
-            className={styles.menu ?? ''}
-          >
+          <QuietIcon aria-label={t('actions')} className={styles.menu ?? ''}>
             <EllipsisVertical size={18} aria-hidden />
-          </ActionIcon>
+          </QuietIcon>
         </Menu.Target>
         <Menu.Dropdown>
           {number !== null && (

@@ -4,6 +4,7 @@ import type { ReactNode, RefObject } from 'react';
 import { ActionIcon, Alert, Button, Stack, Text, Title, VisuallyHidden } from '@mantine/core';
 import { ArrowLeft, Mic, MicOff, Phone, PhoneOff, Settings, X } from 'lucide-react';
 import { useLocation } from 'wouter';
+import { QuietIcon } from '../app/quiet-icon.ts';
 import { useTopic } from '../app/live.ts';
 import { ParkedCalls } from './extras.tsx';
 import { isField } from '../app/focus.ts';
@@ -302,10 +303,7 @@ export function PhonePanel({ open, asked, onOpen }: PhonePanelProps): ReactNode 
         >
           <div className={styles.head}>
             {setting && (
-              <ActionIcon
-                variant="subtle"
-                color="gray"
-                size={40}
+              <QuietIcon
                 aria-label={t('back')}
                 onClick={() => {
                   asked.current = true;
@@ -313,31 +311,19 @@ export function PhonePanel({ open, asked, onOpen }: PhonePanelProps): ReactNode 
                 }}
               >
                 <ArrowLeft size={18} aria-hidden />
-              </ActionIcon>
+              </QuietIcon>
             )}
             <Title order={2} size="h5" style={{ flex: 1 }}>
               {setting ? t('settings') : title}
             </Title>
             {!setting && status.is !== 'off' && status.is !== 'elsewhere' && (
-              <ActionIcon
-                variant="subtle"
-                color="gray"
-                size={40}
-                aria-label={t('settings')}
-                onClick={() => setSetting(true)}
-              >
+              <QuietIcon aria-label={t('settings')} onClick={() => setSetting(true)}>
                 <Settings size={18} aria-hidden />
-              </ActionIcon>
+              </QuietIcon>
             )}
-            <ActionIcon
-              variant="subtle"
-              color="gray"
-              size={40}
-              aria-label={t('close')}
-              onClick={() => onOpen(false)}
-            >
+            <QuietIcon aria-label={t('close')} onClick={() => onOpen(false)}>
               <X size={18} aria-hidden />
-            </ActionIcon>
+            </QuietIcon>
           </div>
           <div className={styles.body}>
             {setting && settings !== null && status.is !== 'off' ? (

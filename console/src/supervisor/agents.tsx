@@ -1,6 +1,6 @@
 import { memo } from 'react';
 import type { ReactNode } from 'react';
-import { ActionIcon, Menu, Text } from '@mantine/core';
+import { Menu, Text } from '@mantine/core';
 import {
   Check,
   ClipboardCheck,
@@ -15,6 +15,7 @@ import {
   UsersRound,
 } from 'lucide-react';
 import type { AgentSummary } from '@offhook/contract/agents.ts';
+import { QuietIcon } from '../app/quiet-icon.ts';
 import { formatSpan } from '../app/format.ts';
 import { useRecord } from '../app/live.ts';
 import { useSince } from '../app/now.ts';
@@ -57,9 +58,9 @@ function Actions({
   return (
     <Menu position="bottom-end" withinPortal>
       <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" size={40} aria-label={t('more', { name })}>
+        <QuietIcon aria-label={t('more', { name })}>
           <Ellipsis size={18} aria-hidden />
-        </ActionIcon>
+        </QuietIcon>
       </Menu.Target>
       <Menu.Dropdown>
         {listens && (

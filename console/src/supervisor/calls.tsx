@@ -1,6 +1,6 @@
 import { memo } from 'react';
 import type { ReactNode } from 'react';
-import { ActionIcon, Button, Menu, Text } from '@mantine/core';
+import { Button, Menu, Text } from '@mantine/core';
 import {
   ArrowRight,
   BellRing,
@@ -17,6 +17,7 @@ import {
   UsersRound,
 } from 'lucide-react';
 import type { CallState } from '@offhook/client';
+import { QuietIcon } from '../app/quiet-icon.ts';
 import { formatSpan } from '../app/format.ts';
 import { useRecord, useTopic } from '../app/live.ts';
 import { useSince } from '../app/now.ts';
@@ -144,9 +145,9 @@ export const CallRow = memo(function CallRow({ id }: { readonly id: string }): R
         )}
         <Menu position="bottom-end" withinPortal>
           <Menu.Target>
-            <ActionIcon variant="subtle" color="gray" size={40} aria-label={t('more', { name: names })}>
+            <QuietIcon aria-label={t('more', { name: names })}>
               <Ellipsis size={18} aria-hidden />
-            </ActionIcon>
+            </QuietIcon>
           </Menu.Target>
           <Menu.Dropdown>
             {listens &&

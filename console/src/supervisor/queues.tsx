@@ -1,6 +1,6 @@
 import { memo, useState } from 'react';
 import type { DragEvent, ReactNode } from 'react';
-import { ActionIcon, Badge, Button, Menu, Paper, Text, Title } from '@mantine/core';
+import { Badge, Button, Menu, Paper, Text, Title } from '@mantine/core';
 import {
   ArrowDown,
   ArrowDownToLine,
@@ -15,6 +15,7 @@ import {
 } from 'lucide-react';
 import type { QueueCaller } from '@offhook/contract/queues.ts';
 import type { QueueState } from '@offhook/client';
+import { QuietIcon } from '../app/quiet-icon.ts';
 import { formatSpan } from '../app/format.ts';
 import { useRecord } from '../app/live.ts';
 import { useSince } from '../app/now.ts';
@@ -68,9 +69,9 @@ function CallerActions({
   return (
     <Menu position="bottom-end" withinPortal>
       <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" size={40} aria-label={t('more', { name })}>
+        <QuietIcon aria-label={t('more', { name })}>
           <Ellipsis size={18} aria-hidden />
-        </ActionIcon>
+        </QuietIcon>
       </Menu.Target>
       <Menu.Dropdown>
         {possible.map(([label, Icon, position]) => (
