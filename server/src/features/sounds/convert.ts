@@ -3,9 +3,12 @@ import { closeSync, fchmodSync, fsyncSync, openSync, readSync, writeSync } from 
 import type { SoundFormat } from '@offhook/contract/sounds.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
-import { readSource } from './formats/read.ts';
+import { readFlac } from './formats/flac.ts';
+import { looksLikeMp3, readMp3 } from './formats/mp3.ts';
+import { readOgg } from './formats/ogg.ts';
 import { notAudio } from './formats/source.ts';
 import type { Source } from './formats/source.ts';
+import { readWav } from './formats/wav.ts';
 import { createResampler } from './resample.ts';
 
 /** Sample rate of stored sounds: mono, 16 bit. */
@@ -15,6 +18,17 @@ const LOUDEST = 32_767;
 /** Full scale is 1; floats beyond this limit are no real sound. */
 const ABSURD = 16;
 const SHORTEST_SECONDS = 0.02;
+
+/** Detects the format from the content. Throws `not_audio`. */
+function readSource(bytes: Uint8Array): Source {
+  const word = Buffer.from(bytes.subarray(0, 4)).toString('latin1');
+  if (bytes.length === 0) throw notAudio('there is nothing in it');
+  if (word === 'RIFF') return readWav(bytes);
+  if (word === 'fLaC') return readFlac(bytes);
+  if (word === 'OggS') return readOgg(bytes);
+  if (looksLikeMp3(bytes)) return readMp3(bytes);
+  throw notAudio('this is none of WAV, MP3, FLAC, Ogg Opus and Ogg Vorbis');
+}
 
 export interface Converted {
   /** Hash of the stored file in lower-case hex. */

@@ -29,6 +29,7 @@ import { WAKE_OVER, WAKE_SECONDS, WAKING_CHANNEL } from '../conf/wake-contexts.t
 import { WAKEABLE } from '../conf/waking-part.ts';
 import { dialled, language } from '../conf/text.ts';
 import type { ConfText } from '../conf/text.ts';
+import { storeNotWritten } from './store-rows.ts';
 
 /*
  * DBGetTree  Family          DBGetTreeResponse: Key(/family/number) Val
@@ -111,9 +112,7 @@ export const storeActions = (
     else await actions().action('DBPut', { ...of, Val: value }, timed);
     // The answer to a write proves nothing, and a number that is gone already cannot be deleted.
     if ((await read(of, timed)) === value) return;
-    throw new ServiceError('store_unavailable', 'the engine cannot write to its store; is the disk full?', {
-      retry_after_seconds: 5,
-    });
+    throw storeNotWritten();
   }
   async function keepAll<T>(
     Family: ConfText,

@@ -8,6 +8,7 @@ import type { ActionFields } from '../ami/codec.ts';
 import { DND_OFF, DND_ON, KEYS, STORE, dndState } from '../conf/self-service-contexts.ts';
 import { dialled } from '../conf/text.ts';
 import { readFeatures, storedKeys } from './features-store.ts';
+import { storeNotWritten } from './store-rows.ts';
 
 /*
  * DBPut   Family Key Val
@@ -37,7 +38,7 @@ function texts(changes: Partial<ExtensionFeatures>): [string, string][] {
 }
 
 /**
- * The verb for people's own call settings. `told` receives the stored state, and is not called where it could not be read
+ * The verb for people's own call settings. `report` receives the stored state, and is not called where it could not be read
  * again.
  */
 export const featureActions = (
@@ -49,13 +50,8 @@ export const featureActions = (
   const must = async (name: string, fields: ActionFields, options: CommandOptions): Promise<void> => {
     if (!(await run(name, fields, options))) throw new ServiceError('engine_refused', `${name} was refused`);
   };
-  /** The engine's store rejects a change that cannot be written, e.g. on a full disk; the request itself is valid. */
-  const unwritten = (): ServiceError =>
-    new ServiceError('store_unavailable', 'the engine cannot write to its store; is the disk full?', {
-      retry_after_seconds: 5,
-    });
   const put = async (fields: ActionFields, options: CommandOptions): Promise<void> => {
-    if (!(await run('DBPut', fields, options))) throw unwritten();
+    if (!(await run('DBPut', fields, options))) throw storeNotWritten();
   };
   const asked = async <T>(read: Promise<T>): Promise<T> => {
     try {
@@ -78,7 +74,7 @@ export const featureActions = (
         if (Val !== '') await put({ Family, Key, Val }, options);
         // The engine warns of a missing key; a feature code may delete it meanwhile, which is equally good.
         else if (there.has(Key) && !(await run('DBDel', { Family, Key }, options))) {
-          if ((await asked(storedKeys(actions(), who, signal))).has(Key)) throw unwritten();
+          if ((await asked(storedKeys(actions(), who, signal))).has(Key)) throw storeNotWritten();
         }
       }
       if (changes.dnd !== undefined) {

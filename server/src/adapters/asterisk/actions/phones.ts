@@ -1,11 +1,12 @@
 import { ServiceError } from '../../../core/errors.ts';
 import type { CommandOptions, PhoneVerbs, SignedIn } from '../../../ports/engine.ts';
 import { ACTION_MS } from '../ami/connection.ts';
+import type { ActionFields } from '../ami/codec.ts';
 import type { AmiConnection } from '../ami/connection.ts';
 import { AT, AWAY, IDLE, PHONES, SHARED_PHONE, atPhoneState } from '../conf/shared-phone-contexts.ts';
 import { dialled } from '../conf/text.ts';
 import type { PhoneFact } from '../events/system.ts';
-import { storeRows } from './store-rows.ts';
+import { storeNotWritten, storeRows } from './store-rows.ts';
 import type { StoreRows } from './store-rows.ts';
 
 /*
@@ -33,21 +34,24 @@ async function readSigned(
   return signedIn(await storeRows(ami, PHONES, signal), await storeRows(ami, AT, signal));
 }
 
-/** The verbs for desk phones. `told` receives what the store has after a sign-out. */
+/** The verbs for desk phones. `report` receives what the store has after a sign-out. */
 export const phoneActions = (actions: () => AmiConnection, report: (fact: PhoneFact) => void): PhoneVerbs => {
   const timed = (options: CommandOptions) => ({ ...options, ms: ACTION_MS.member });
-  const show = async (extension: string, Value: string, options: CommandOptions): Promise<void> => {
-    const Variable = `DEVICE_STATE(${atPhoneState(dialled(extension, 'the extension'))})`;
-    const answer = await actions().action('Setvar', { Variable, Value }, timed(options));
-    if (!answer.ok) throw new ServiceError('engine_refused', answer.message || 'Setvar was refused');
+  const must = async (name: string, fields: ActionFields, options: CommandOptions): Promise<void> => {
+    const answer = await actions().action(name, fields, timed(options));
+    if (!answer.ok) throw new ServiceError('engine_refused', answer.message || `${name} was refused`);
   };
+  const show = (extension: string, Value: string, options: CommandOptions): Promise<void> =>
+    must(
+      'Setvar',
+      { Variable: `DEVICE_STATE(${atPhoneState(dialled(extension, 'the extension'))})`, Value },
+      options,
+    );
   return {
     async notifyPhones(endpoint, event, options = {}) {
       if (!ENDPOINT.test(endpoint) || !EVENT.test(event))
         throw new ServiceError('invalid_request', 'the endpoint or the event is not valid');
-      const fields = { Endpoint: endpoint, Variable: `Event=${event}` };
-      const answer = await actions().action('PJSIPNotify', fields, timed(options));
-      if (!answer.ok) throw new ServiceError('engine_refused', answer.message || 'PJSIPNotify was refused');
+      await must('PJSIPNotify', { Endpoint: endpoint, Variable: `Event=${event}` }, options);
     },
     async signOutPhone(endpoint, by, { signal } = {}) {
       // One verb is several actions, so none of them can use the given id.
@@ -61,14 +65,7 @@ export const phoneActions = (actions: () => AmiConnection, report: (fact: PhoneF
       }
       const now = (await readSigned(actions(), signal)).get(endpoint) ?? null;
       report({ type: 'phone.signed', endpoint, now, by });
-      if (now !== null && now.since === before?.since)
-        throw new ServiceError(
-          'store_unavailable',
-          'the engine cannot write to its store; is the disk full?',
-          {
-            retry_after_seconds: 5,
-          },
-        );
+      if (now !== null && now.since === before?.since) throw storeNotWritten();
     },
     showIdleAtPhone: (extension, options = {}) => show(extension, IDLE, options),
   };

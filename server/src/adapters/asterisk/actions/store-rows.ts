@@ -1,3 +1,4 @@
+import { ServiceError } from '../../../core/errors.ts';
 import type { AmiConnection } from '../ami/connection.ts';
 import { header } from '../ami/frame.ts';
 import type { Frame } from '../ami/frame.ts';
@@ -24,3 +25,8 @@ export async function storeRows(
   await ami.list('DBGetTree', { Family }, row, signal === undefined ? {} : { signal });
   return found;
 }
+/** The engine's store rejects a change that cannot be written, e.g. on a full disk; the request itself is valid. */
+export const storeNotWritten = (): ServiceError =>
+  new ServiceError('store_unavailable', 'the engine cannot write to its store; is the disk full?', {
+    retry_after_seconds: 5,
+  });

@@ -1,11 +1,10 @@
-import { ServiceError } from '../../../core/errors.ts';
 import type { SwitchVerbs } from '../../../ports/engine.ts';
 import { ACTION_MS } from '../ami/connection.ts';
 import type { AmiConnection } from '../ami/connection.ts';
 import { LIT, SWITCHES, UNLIT, switchState } from '../conf/switch-contexts.ts';
 import { slug } from '../conf/text.ts';
 import type { SwitchFact } from '../events/system.ts';
-import { storeRows } from './store-rows.ts';
+import { storeNotWritten, storeRows } from './store-rows.ts';
 import type { StoreRows } from './store-rows.ts';
 
 /*
@@ -19,7 +18,7 @@ export function switchesIn(rows: StoreRows): Map<string, 'open' | 'closed'> {
   for (const [name, to] of rows) if (to === 'open' || to === 'closed') found.set(name, to);
   return found;
 }
-/** The verb for night switches. `told` receives what the store has afterwards. */
+/** The verb for night switches. `report` receives what the store has afterwards. */
 export const switchActions = (
   actions: () => AmiConnection,
   report: (fact: SwitchFact) => void,
@@ -34,9 +33,6 @@ export const switchActions = (
     await actions().action('Setvar', { Variable, Value: to === null ? UNLIT : LIT }, options);
     const now = switchesIn(await storeRows(actions(), SWITCHES, signal)).get(name) ?? null;
     report({ type: 'night_switch.changed', name, to: now, by: null });
-    if (now !== to)
-      throw new ServiceError('store_unavailable', 'the engine cannot write to its store; is the disk full?', {
-        retry_after_seconds: 5,
-      });
+    if (now !== to) throw storeNotWritten();
   },
 });

@@ -1,6 +1,5 @@
 import { ServiceError } from '../../../core/errors.ts';
-import { shownNetwork } from './shown-network.ts';
-import type { Site } from '../../../ports/site.ts';
+import type { Site, SiteNetwork } from '../../../ports/site.ts';
 import type { AsteriskProgram, Instance, InstanceSettings } from './instance.ts';
 import { extensionsConf } from './dialplan-file.ts';
 import { featuresConf } from './call-contexts.ts';
@@ -21,6 +20,19 @@ import type { ConfText } from './text.ts';
 const refuse = (detail: string): never => {
   throw new ServiceError('invalid_request', detail);
 };
+
+/** The network as SIP and media show it: with the address that was found, also for browsers, if the site follows one. */
+function shownNetwork({
+  network,
+  found_address: found,
+}: Pick<Site, 'network' | 'found_address'>): SiteNetwork {
+  if (found === null) return network;
+  const { address, local } = found;
+  const known = network.ice_hosts.some((host) => host.local === local);
+  const mapped =
+    local === null || local === address || known ? [] : [{ local, external: address, keep_local: true }];
+  return { ...network, external_address: address, ice_hosts: [...network.ice_hosts, ...mapped] };
+}
 
 /** Mistakes that no single file shows: a number or name that means two things, and a name that means nothing. */
 function checkSite(site: Site): void {

@@ -5,7 +5,7 @@ import { temporaryStore } from '../../../test/conformance/store-temp.ts';
 import { storedObject, withObjects } from './model.ts';
 import { openObjects } from './objects.ts';
 import { migrations } from './tables.ts';
-import { usedSounds } from './used-sounds.ts';
+import { usedSounds } from './uses.ts';
 
 test('pbx-config/used-sounds - sounds of the draft, of the applied version, and of every earlier one', async () => {
   const { store, ...temp } = await temporaryStore();

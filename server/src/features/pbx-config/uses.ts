@@ -1,5 +1,7 @@
 import { ServiceError } from '../../core/errors.ts';
 import type { Store } from '../../ports/store.ts';
+import { allObjects } from './model.ts';
+import type { Model } from './model.ts';
 import type { ObjectTables } from './tables.ts';
 
 /** Ids of the uploaded sounds used by the draft or any version of the configuration. Throws `store_unavailable`. */
@@ -15,4 +17,17 @@ export async function usedSounds(store: Store): Promise<ReadonlySet<string>> {
     body === null ? [] : [(JSON.parse(body) as { sound: string }).sound],
   );
   return new Set(ids);
+}
+/** Kinds of objects with a language of prompts; that of a phone is of its display. */
+const SPEAKING: ReadonlySet<string> = new Set(['extension', 'trunk', 'inbound_route', 'settings']);
+
+/** Languages of prompts that objects of these models name. O(objects). */
+export function usedLanguages(models: readonly Model[]): ReadonlySet<string> {
+  const found = new Set<string>();
+  for (const model of models)
+    for (const { kind, body } of allObjects(model)) {
+      const { language } = body as { readonly language?: string | null };
+      if (SPEAKING.has(kind) && typeof language === 'string') found.add(language);
+    }
+  return found;
 }
