@@ -25,7 +25,9 @@ export function runProgram(file: string, args: readonly string[]): Program {
   };
   child.stdout.on('data', note);
   child.stderr.on('data', note);
-  const gone = once(child, 'exit');
+  // Not its exit: its last lines may arrive after that.
+  let closed = false;
+  const gone = once(child, 'close').then(() => (closed = true));
   const kill = async (): Promise<void> => {
     child.kill('SIGKILL');
     await gone;
@@ -33,7 +35,7 @@ export function runProgram(file: string, args: readonly string[]): Program {
   return {
     lines,
     get exitCode() {
-      return child.exitCode;
+      return closed ? child.exitCode : null;
     },
     write: (line) => void child.stdin.write(`${line}\n`),
     says: (pattern, from = 0, ms = PATIENCE_MS) =>

@@ -1,10 +1,11 @@
 /** A whole site for scenarios: the real service as a child process with a real engine, on its own ports and folders. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import { engineCommand } from '../../src/adapters/asterisk/process/control.ts';
 import { loadInstance } from '../../src/adapters/asterisk/process/instance-file.ts';
@@ -119,12 +120,16 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
   const lines: string[] = [];
   const people = new Map<string, Person>();
   let child: ChildProcess | undefined;
+  /** Ended, with everything it wrote read: a process may exit before its last lines have arrived here. */
+  let closed = true;
 
-  const note = (chunk: Buffer): void => {
-    lines.push(...chunk.toString('utf8').split('\n').filter(Boolean));
-    if (lines.length > KEPT_LINES) lines.splice(0, lines.length - KEPT_LINES);
+  const note = (stream: Readable): void => {
+    createInterface({ input: stream }).on('line', (line) => {
+      if (line === '') return;
+      lines.push(line);
+      if (lines.length > KEPT_LINES) lines.shift();
+    });
   };
-  const running = (): boolean => child !== undefined && child.exitCode === null && child.signalCode === null;
   const engineTail = (): string[] => {
     try {
       const log = readFileSync(path.join(dataDir, 'engine', 'log', 'messages.log'), 'utf8');
@@ -151,7 +156,7 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
       await until(
         `${url} answers 200`,
         async () => {
-          if (!running()) throw new GiveUp('the service ended');
+          if (closed) throw new GiveUp('the service ended');
           const response = await fetch(url, { signal: AbortSignal.timeout(3000) });
           answer = `${response.status} ${await response.text()}`;
           return response.ok;
@@ -173,20 +178,18 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
       },
     );
     child = started;
-    started.stdout.on('data', note);
-    started.stderr.on('data', note);
+    closed = false;
+    started.once('close', () => (closed = true));
+    note(started.stdout);
+    note(started.stderr);
     await waitFor(wait, options.ms ?? 240_000);
   }
   async function end(signal: NodeJS.Signals): Promise<void> {
-    if (!child || !running()) return;
-    const gone = once(child, 'exit');
+    if (!child || closed) return;
     child.kill(signal);
-    await Promise.race([
-      gone,
-      until('the end of the service', () => !running(), { ms: 40_000 }).catch((error: Error) => {
-        throw new Error(`${error.message}\n${tail()}`);
-      }),
-    ]);
+    await until('the end of the service', () => closed, { every: 5 }).catch((error: Error) => {
+      throw new Error(`${error.message}\n${tail()}`);
+    });
   }
   const credentials = async (): Promise<Credential[]> =>
     z.array(Credential).parse(JSON.parse(await readFile(path.join(dataDir, 'credentials.json'), 'utf8')));
@@ -227,10 +230,10 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
     },
     ready: (ms = PATIENCE_MS) => waitFor('ready', ms),
     get pid() {
-      return running() ? (child?.pid ?? null) : null;
+      return closed ? null : (child?.pid ?? null);
     },
     get exitCode() {
-      return child?.exitCode ?? null;
+      return closed ? (child?.exitCode ?? null) : null;
     },
     tail,
     async [Symbol.asyncDispose]() {
