@@ -10,6 +10,7 @@ import { signIn } from '../support/api.ts';
 import type { Person } from '../support/api.ts';
 import { cutTo, edited, flipped, newFolder, storeWithRows } from '../support/damage.ts';
 import type { Items } from '../support/damage.ts';
+import { readDatabase } from '../support/journal.ts';
 import { startSite } from '../support/site.ts';
 import type { Site } from '../support/site.ts';
 import { until } from '../support/until.ts';
@@ -183,7 +184,7 @@ test('lost writes - the seal of the store is never ahead of the disk', async () 
 
 /** Events of the type in the journal of a site. */
 function journalled(site: Site, type: string): { readonly data: Record<string, unknown> }[] {
-  const db = new DatabaseSync(path.join(site.dataDir, 'journal.db'), { readOnly: true });
+  const db = readDatabase(path.join(site.dataDir, 'journal.db'));
   try {
     const rows = db.prepare('select json from journal where type = ?').all(type);
     return rows.map(({ json }) => JSON.parse(String(json)) as { data: Record<string, unknown> });
@@ -237,10 +238,12 @@ test('lost writes - the log of the store removed after a kill: log, event, healt
     assert.equal(await store(), 'failing', again);
     const after = await signedIn(site);
     assert.equal((await changes(site, after, `?cursor=${cursor}`)).status, 409, again);
-    const lines = fs
-      .readFileSync(path.join(site.dataDir, 'logs', 'offhook.log'), 'utf8')
-      .match(/the store has lost its newest/g);
-    assert.equal(lines?.length, 1, again);
+    const lines = await until('the line in the log', () =>
+      fs
+        .readFileSync(path.join(site.dataDir, 'logs', 'offhook.log'), 'utf8')
+        .match(/the store has lost its newest/g),
+    );
+    assert.equal(lines.length, 1, again);
     await site.stop();
   }
 });

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { DatabaseSync, backup } from 'node:sqlite';
+import { backup } from 'node:sqlite';
 import { after, describe, test } from 'node:test';
 import { createClient } from '@offhook/client';
 import type { EventStream } from '@offhook/client';
 import { PollReply } from '@offhook/contract/stream.ts';
 import type { Person } from '../support/api.ts';
+import { readDatabase } from '../support/journal.ts';
 import type { Site } from '../support/site.ts';
 import { openSse } from '../support/sse-client.ts';
 import { until } from '../support/until.ts';
@@ -151,7 +152,7 @@ async function subscribed(site: Site, n: number): Promise<Reader> {
 }
 /** Newest seq visible to these readers. */
 function headOf(site: Site): number {
-  const db = new DatabaseSync(path.join(site.dataDir, 'journal.db'), { readOnly: true });
+  const db = readDatabase(path.join(site.dataDir, 'journal.db'));
   try {
     const row = db
       .prepare("select max(seq) as head from journal where topics like 'agents%' or topics like 'presence%'")
@@ -206,7 +207,7 @@ describe('restore', () => {
     await site().start();
     await busy(zoe, 1);
     assert.deepEqual(await gapReasons(), all(null), 'a restart');
-    const live = new DatabaseSync(path.join(dataDir, 'journal.db'), { readOnly: true });
+    const live = readDatabase(path.join(dataDir, 'journal.db'));
     await backup(live, path.join(aside, 'journal.db'));
     live.close();
     await busy(zoe, 2);

@@ -3,14 +3,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { EVERYONE } from '../../src/rights/topics.ts';
 import type { Person } from '../support/api.ts';
+import { readDatabase } from '../support/journal.ts';
 import { startPostgres } from '../support/postgres.ts';
 import type { TestPostgres } from '../support/postgres.ts';
 import { REPOSITORY } from '../support/sources.ts';
-import { finishedCalls, gist, statusIs } from '../support/steps.ts';
+import { finishedCalls, gist, statusIs, talk } from '../support/steps.ts';
 import { useSite } from '../support/use-site.ts';
 import { openWs } from '../support/ws-client.ts';
 
@@ -75,7 +75,7 @@ describe('site move', () => {
   }
   /** Seq of every event that the client must have. */
   function heard(after: number): number[] {
-    const db = new DatabaseSync(path.join(site().dataDir, 'journal.db'), { readOnly: true });
+    const db = readDatabase(path.join(site().dataDir, 'journal.db'));
     try {
       return db
         .prepare('select seq, topics from journal where seq > ? order by seq')
@@ -90,16 +90,10 @@ describe('site move', () => {
       db.close();
     }
   }
-  const talk = async (): Promise<void> => {
+  const talkOnce = async (): Promise<void> => {
     await using a = await site().phone('1007');
     await using b = await site().phone('1008');
-    const call = await a.invite('1008');
-    const incoming = await b.incoming();
-    incoming.ring();
-    await incoming.answer();
-    await call.answered();
-    // A call that ends before its sides are joined has no talk.
-    await call.bridged();
+    const [call] = await talk(a, b);
     await call.hangup();
   };
 
@@ -120,7 +114,7 @@ describe('site move', () => {
     await block(agent, '+4930555771');
     const listener = await client(await site().person('1002'));
     await listener.listen(async () => {
-      await talk();
+      await talkOnce();
       await finishedCalls(hanako, 1);
     });
     const refused = await migrate([]);
@@ -136,7 +130,7 @@ describe('site move', () => {
 
     await site().start('ready', { OFFHOOK_SITE_STORE: 'postgres', OFFHOOK_DATABASE_URL: url });
     await listener.listen(async () => {
-      await talk();
+      await talkOnce();
       await finishedCalls(hanako, 2);
     });
     await statusIs(agent, 'PAUSED', 'break');
@@ -152,7 +146,7 @@ describe('site move', () => {
     await assert.rejects(site().start(), /holds a site that is not in PostgreSQL/);
     await site().start('ready', { OFFHOOK_SITE_STORE: '', OFFHOOK_DATABASE_URL: '' });
     await listener.listen(async () => {
-      await talk();
+      await talkOnce();
       const calls = await finishedCalls(hanako, 3);
       await block(agent, '+4930555773');
       assert.deepEqual(calls.map(gist), Array(3).fill('out 1008 ANSWERED -'));

@@ -39,12 +39,21 @@ const REMAINS: Readonly<Record<string, RegExp>> = {
 /** Records that the engine writes later for these calls, named by a proof, too. */
 const REMAINS_LATE = /^engine\/log\/cel-custom\/offhook\.csv/;
 
+/** The bytes of a file; none once it is gone, as a running service and its engine remove files of their own. */
+function contentOf(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return Buffer.alloc(0);
+    throw error;
+  }
+}
 /** Files below a folder that contain any of these; paths in the folder. */
 function filesWith(folder: string, needles: readonly (string | Buffer)[]): readonly string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => statSync(path.join(folder, name), { throwIfNoEntry: false })?.isFile())
     .filter((name) => {
-      const bytes = readFileSync(path.join(folder, name));
+      const bytes = contentOf(path.join(folder, name));
       return needles.some((needle) => bytes.includes(needle));
     });
 }

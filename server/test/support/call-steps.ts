@@ -1,6 +1,5 @@
 /** Steps of call control: REST requests and the resulting journal events. */
 import path from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import type { CallOperation } from '@offhook/contract/call-control.ts';
 import { OperationReply } from '@offhook/contract/call-control.ts';
 import { Problem } from '@offhook/contract/errors.ts';
@@ -9,6 +8,7 @@ import { ApiError } from './api.ts';
 import { RecordingsReply } from '@offhook/contract/recordings.ts';
 import type { Recording } from '@offhook/contract/recordings.ts';
 import type { Person } from './api.ts';
+import { readDatabase } from './journal.ts';
 import type { Site } from './site.ts';
 import { PATIENCE_MS, until } from './until.ts';
 
@@ -47,7 +47,7 @@ export async function recordingsOf(site: Site, person: Person, call: string): Pr
 export type StreamEvent = Envelope & { readonly data: Readonly<Record<string, unknown>> };
 /** Every event of the journal of these types, oldest first. */
 export function eventsOf(site: Site, ...types: string[]): StreamEvent[] {
-  const db = new DatabaseSync(path.join(site.dataDir, 'journal.db'), { readOnly: true });
+  const db = readDatabase(path.join(site.dataDir, 'journal.db'));
   try {
     const rows = db.prepare('select json from journal order by seq').all() as { json: string }[];
     return rows

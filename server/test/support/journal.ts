@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { EVENT_DATA } from '@offhook/contract/events.ts';
 import type { EventType } from '@offhook/contract/events.ts';
 import type { Site } from './site.ts';
-import { GiveUp, until } from './until.ts';
+import { GiveUp, PATIENCE_MS, until } from './until.ts';
 
 export interface JournalEvent {
   readonly seq: number;
@@ -16,7 +16,7 @@ export interface JournalEvent {
 
 /** All journal events of a site, read beside the running service; each is checked against the contract. */
 export function readJournal(site: Site): JournalEvent[] {
-  const db = new DatabaseSync(path.join(site.dataDir, 'journal.db'), { readOnly: true });
+  const db = readDatabase(path.join(site.dataDir, 'journal.db'));
   try {
     return db
       .prepare('select json from journal order by seq')
@@ -30,6 +30,10 @@ export function readJournal(site: Site): JournalEvent[] {
     db.close();
   }
 }
+
+/** Opens a database of a running site; it is locked for a moment while another process opens or recovers it. */
+export const readDatabase = (file: string): DatabaseSync =>
+  new DatabaseSync(file, { readOnly: true, timeout: PATIENCE_MS });
 
 /**
  * The events of a journal in which every call has its end, read without a hole and with nothing reported twice. History

@@ -1,12 +1,12 @@
 /** Place of the tables and events of a test site: its data folder, or PostgreSQL in a run with TEST_SITE_STORE=postgres. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { openPostgresStore } from '../../src/adapters/postgres/store.ts';
 import { openSqliteStore } from '../../src/adapters/sqlite/store.ts';
 import { moveToServer } from '../../src/boot/site-move.ts';
 import { SITE } from '../../src/boot/site-tables.ts';
 import type { Store } from '../../src/ports/store.ts';
+import { readDatabase } from './journal.ts';
 import { startPostgres } from './postgres.ts';
 
 /** True where test sites are in PostgreSQL, except those whose settings name a store of their own. */
@@ -35,7 +35,7 @@ export async function sitePlace(
       async settle() {},
       open: () => openSqliteStore(file),
       async rows(query) {
-        using db = new DatabaseSync(file, { readOnly: true });
+        using db = readDatabase(file);
         return db.prepare(query).all();
       },
       async [Symbol.asyncDispose]() {},

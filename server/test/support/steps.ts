@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile, readdir } from 'node:fs/promises';
 import type { HistoryCall } from '@offhook/contract/history.ts';
 import type { Person } from './api.ts';
-import type { Phone } from './phone.ts';
+import type { IncomingCall, Phone, PhoneCall } from './phone.ts';
 import type { Site } from './site.ts';
 import { until } from './until.ts';
 
@@ -53,6 +53,32 @@ export async function memberLine(site: Site, queue: string, extension: string): 
 export async function inEngine(site: Site, queue: string, extension: string, pattern: RegExp): Promise<void> {
   const line = (await memberLine(site, queue, extension)) ?? 'not a member';
   assert.match(line, pattern, `${extension} in ${queue}`);
+}
+
+/** The same, as soon as the engine has it: what the service or a phone shows may come before. */
+export async function comesInEngine(
+  site: Site,
+  queue: string,
+  extension: string,
+  pattern: RegExp,
+): Promise<void> {
+  let line = '';
+  await until(
+    `${extension} in ${queue} is ${String(pattern)}`,
+    async () => pattern.test((line = (await memberLine(site, queue, extension)) ?? 'not a member')),
+    { every: 100, seen: () => ({ line }) },
+  );
+}
+
+/** One phone calls another, which answers; resolves once both are joined: a call that ends before has no talk. */
+export async function talk(from: Phone, to: Phone): Promise<[PhoneCall, IncomingCall]> {
+  const call = await from.invite(to.extension);
+  const incoming = await to.incoming(call);
+  incoming.ring();
+  await incoming.answer();
+  await call.answered();
+  await call.bridged();
+  return [call, incoming];
 }
 
 /** Dials a feature code and hears its sound to the end. */
