@@ -138,7 +138,10 @@ test('webhook faults - a restored folder: a repeated delivery has its old id, lo
     const epochs = [...before.keys(), ...fresh.map((one) => one.id)].map((event) => event.split(':')[0]);
     assert.equal(new Set(epochs).size, 2, 'the receiver is told by the epoch of the ids');
     assert.ok(fresh.length >= 5 && fresh.every(({ seq }) => seq! > newest), 'no number a second time');
-    const { deliveries } = WebhookDeliveries.parse(await call('GET', `/${id}/deliveries?state=gap`));
+    const deliveries = await until('the gap in the log of deliveries', async () => {
+      const found = WebhookDeliveries.parse(await call('GET', `/${id}/deliveries?state=gap`)).deliveries;
+      return found.length > 0 && found;
+    });
     assert.equal(deliveries.length, 1);
     assert.equal(deliveries[0]!.seq, last + 1);
     assert.ok(deliveries[0]!.to_seq >= newest, 'what was lost is named');
