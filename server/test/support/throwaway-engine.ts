@@ -25,7 +25,9 @@ import { PATIENCE_MS, until } from './until.ts';
 /** Members of a scripted phone that are used here. */
 interface Dialling {
   readonly extension: string;
-  invite(number: string): Promise<{ readonly state: string; hangup(): Promise<void> }>;
+  invite(
+    number: string,
+  ): Promise<{ readonly state: string; readonly status: number; hangup(): Promise<void> }>;
 }
 export interface TestEngine extends AsyncDisposable {
   readonly program: AsteriskProgram;
@@ -45,6 +47,10 @@ export interface TestEngine extends AsyncDisposable {
   members(queue: string): Promise<string[]>;
   /** Prompts played to an extension so far. */
   heard(extension: string): Promise<string[]>;
+  /** Waits until this is the last prompt of an extension: the engine's records follow the phones. */
+  hears(extension: string, prompt: string): Promise<void>;
+  /** Waits until the engine has forgotten every channel; it counts one for a moment after its phone hung up. */
+  idle(): Promise<void>;
   /** Dials a code and returns the prompt that answers it, or an empty text. */
   dial(from: Dialling, code: string): Promise<string>;
   /** Renders and writes another site; returns the files that changed. Nothing is reloaded. */
@@ -56,6 +62,7 @@ export interface TestEngine extends AsyncDisposable {
 }
 
 const PROMPT = /^"STREAM_BEGIN","[0-9.]+","FILE_STREAM_BEGIN","PJSIP\/(\w+)-.*""sound"":""([^"]*)""/;
+const CHANNEL_END = /^"CHAN_END","[0-9.]+","[^"]*","PJSIP\/(\w+)-/;
 const MEMBER = /^ +(\d+) \(Local\/\1@queue-agent from hint:\1@hints\)(.*) has taken /gm;
 
 /** A race inside the engine, in any configuration: it updates the connected line after sending a CANCEL. */
@@ -146,13 +153,30 @@ export async function startTestEngine(
         })
         .sort();
     },
+    async hears(extension, prompt) {
+      let all: string[] = [];
+      await until(
+        `${extension} to hear ${prompt} last`,
+        async () => (all = await heard(extension)).at(-1) === prompt,
+        { seen: () => all.slice(-5) },
+      );
+    },
+    async idle() {
+      await until('an engine without channels', async () =>
+        /^0 active channels/m.test(await cli('core show channels count')),
+      );
+    },
     async dial(from, code) {
-      const before = (await heard(from.extension)).length;
+      const ends = async (): Promise<number> =>
+        (await records()).filter((line) => CHANNEL_END.exec(line)?.[1] === from.extension).length;
+      const [before, ended] = [(await heard(from.extension)).length, await ends()];
       const call = await from.invite(code);
       let prompts: string[] = [];
       await until(`a prompt for ${code} from ${from.extension}, or its end`, async () => {
+        // A call that was answered has records up to its end.
+        const over = call.state === 'ended' && (call.status !== 200 || (await ends()) > ended);
         prompts = (await heard(from.extension)).slice(before);
-        return prompts.length > 0 || call.state === 'ended';
+        return prompts.length > 0 || over;
       });
       await call.hangup();
       return prompts.join(' ');

@@ -117,8 +117,9 @@ describe('real engine', () => {
       'queue.member',
       (e) => e.why === 'paused' && e.member.paused_reason === 'lunch',
     );
-    assert.ok(Math.abs(paused.member.paused_at! - Date.now()) < 5_000);
-    assert.ok(Math.abs(paused.at - Date.now()) < 5_000);
+    // A minute tells a wrong unit or zone from a slow machine.
+    assert.ok(Math.abs(paused.member.paused_at! - Date.now()) < 60_000);
+    assert.ok(Math.abs(paused.at - Date.now()) < 60_000);
     assert.match(await exchange.cli('queue show support'), /1001.*paused:lunch/);
     await engine.pauseMember('support', iface, false, '');
     await first('the end of the pause', 'queue.member', (e) => e.why === 'paused' && !e.member.paused);
@@ -164,6 +165,9 @@ describe('real engine', () => {
     const born = await first('the birth', 'channel.created', (e) => e.channel.name.endsWith(';1'));
     assert.equal(born.channel.kind, 'local');
     await first('the end', 'channel.hungup', (e) => e.id === born.channel.id);
+    await until('the end of its other half', () =>
+      of('channel.created').every((one) => of('channel.hungup').some((e) => e.id === one.channel.id)),
+    );
     const before = of('engine.snapshot').length;
     engine.resync();
     const fresh = await until('a fresh snapshot', () => of('engine.snapshot')[before]);
@@ -173,8 +177,12 @@ describe('real engine', () => {
   });
 
   test('real engine - a call that is up stands in the snapshot as the facts told it', async () => {
+    seen = [];
     await exchange.cli('channel originate Local/600@internal application Wait 60');
-    await first('the call is up', 'channel.state', (e) => e.state === 'up');
+    await until(
+      'both halves to be up',
+      () => of('channel.state').filter((e) => e.state === 'up').length >= 2,
+    );
     const before = of('engine.snapshot').length;
     engine.resync();
     const { snapshot } = await until('a fresh snapshot', () => of('engine.snapshot')[before]);

@@ -149,7 +149,7 @@ test('conf/codes - a code acts for the endpoint that dials, never for the caller
   await answered.transfer('*22');
   await until('the refusal', async () => (await engine.heard('1003')).at(-1) === REFUSED);
   await call.ended();
-  assert.ok((await engine.members('support')).includes('1003 Not in use'));
+  await until('1003 unpaused', async () => (await engine.members('support')).includes('1003 Not in use'));
   assert.equal(await engine.dial(agent, '*80'), DONE);
 });
 

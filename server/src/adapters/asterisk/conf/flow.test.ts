@@ -242,7 +242,7 @@ test('conf/flow - a menu leads by its keys, takes an extension, and says what it
 
   const silent = await caller.invite('800');
   await silent.ended();
-  assert.equal((await engine.heard('1001')).at(-1), 'vm-goodbye');
+  await engine.hears('1001', 'vm-goodbye');
 
   const nested = await caller.invite('800');
   await nested.answered();

@@ -16,6 +16,7 @@ import {
   parkingLot,
   trunk,
 } from '../../../../test/support/rendered-company.ts';
+import { until } from '../../../../test/support/until.ts';
 import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
 import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
 
@@ -49,13 +50,18 @@ after(async () => {
 const phone = (extension: string): Promise<Phone> =>
   registerPhone({ server: engine.server, extension, password: PASSWORD });
 
-/** Where calls were forwarded to since it was last asked. */
+/** Forwards that were looked at before. */
 let seen = 0;
-async function forwards(): Promise<string[]> {
-  const all = recordedIn(nodeId('ast1'), celFile(engine.instance));
-  const fresh = all.slice(seen);
-  seen = all.length;
-  return fresh.flatMap((r) => (r.type === 'forward' ? [`${r.endpoint} ${r.facts.target}`] : []));
+/** Where calls were forwarded to since then, once there are `count`: records are written a moment after phones know. */
+async function forwards(count: number): Promise<string[]> {
+  const fresh = await until(`${count} forwards in the records`, () => {
+    const all = recordedIn(nodeId('ast1'), celFile(engine.instance)).flatMap((r) =>
+      r.type === 'forward' ? [`${r.endpoint} ${r.facts.target}`] : [],
+    );
+    return all.length >= seen + count && all.slice(seen);
+  });
+  seen += fresh.length;
+  return fresh;
 }
 
 test('conf/forward - a phone sends its calls to another extension; the caller stays on its own channel', async () => {
@@ -73,11 +79,13 @@ test('conf/forward - a phone sends its calls to another extension; the caller st
   there.play('tone');
   await call.hears();
   await call.hangup();
-  assert.deepEqual(await forwards(), ['1001 1008']);
-  const [gone] = recordedIn(nodeId('ast1'), celFile(engine.instance)).filter(
-    (r) => r.type === 'hangup' && r.endpoint === '1002',
+  assert.deepEqual(await forwards(1), ['1001 1008']);
+  const gone = await until('the end of the ring', () =>
+    recordedIn(nodeId('ast1'), celFile(engine.instance)).find(
+      (r) => r.type === 'hangup' && r.endpoint === '1002',
+    ),
   );
-  assert.deepEqual([gone?.facts.cause, gone?.facts.source], [23, gone?.channel_name]);
+  assert.deepEqual([gone.facts.cause, gone.facts.source], [23, gone.channel_name]);
 });
 
 test('conf/forward - a phone cannot forward to a context, a technology or a code, nor outside without the right', async () => {
@@ -105,7 +113,7 @@ test('conf/forward - a phone cannot forward to a context, a technology or a code
   }
   assert.equal(outside.seen, 0);
   // The requested destination is recorded even if the rules refuse it.
-  assert.equal((await forwards()).length, 15);
+  assert.equal((await forwards(15)).length, 15);
 });
 
 test('conf/forward - who may forward outside does, over a route', async () => {
@@ -120,7 +128,7 @@ test('conf/forward - who may forward outside does, over a route', async () => {
   await call.answered();
   await there.hangup();
   await call.ended();
-  assert.deepEqual(await forwards(), ['1001 0301234']);
+  assert.deepEqual(await forwards(1), ['1001 0301234']);
 });
 
 test('conf/forward - *72 leads calls elsewhere until *73, only where a number leads somewhere', async () => {
@@ -135,7 +143,7 @@ test('conf/forward - *72 leads calls elsewhere until *73, only where a number le
   await there.answer();
   await call.answered();
   await call.hangup();
-  assert.deepEqual([owner.seen, await forwards()], [0, ['1001 1008']]);
+  assert.deepEqual([owner.seen, await forwards(1)], [0, ['1001 1008']]);
   assert.equal(await engine.dial(owner, '*73'), 'auth-thankyou');
   assert.equal(await engine.dial(owner, '*73'), 'auth-thankyou', 'a repeat is a success');
   const back = await caller.invite('1002');

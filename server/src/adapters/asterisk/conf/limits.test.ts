@@ -210,6 +210,7 @@ test('conf/limits - a consulted call abroad that is joined to another counts onc
   const out = await there.incoming(consult);
   await out.answer();
   await consult.answered();
+  await consult.bridged();
   await talk.join(consult);
   assert.match(await counter('consults', '1010'), /^1-/);
   const spent = there.seen;
@@ -238,10 +239,7 @@ test('conf/limits - other countries, hours and too many calls at once are refuse
   await heard('1005', 'simul-call-limit-reached');
   await call.hangup();
   await incoming.ended();
-  // A channel counts until the engine has forgotten it.
-  await until('the call to be forgotten', async () =>
-    /^0 active channels/m.test(await engine.cli('core show channels count')),
-  );
+  await engine.idle();
   // Two at one moment: never both.
   const before = there.seen;
   const both: PhoneCall[] = await Promise.all([four.invite(ABROAD), five.invite(ABROAD)]);

@@ -321,11 +321,13 @@ test('conf/routes - a trunk carries as many calls as it may, both ways, and the 
   await urgent.ended();
   await first.hangup();
   await taken.ended();
+  await engine.idle();
   const inward = await south.invite('+493055509');
   await (await three.incoming()).answer();
   await inward.answered();
   assert.equal(await reaches(other, '8002', west), '8002 as +49305559');
   await inward.hangup();
+  await engine.idle();
   // Two at the same moment: never both.
   const before = south.seen;
   const both = await Promise.all([desk.invite('70001'), other.invite('70002')]);
