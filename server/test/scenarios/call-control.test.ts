@@ -321,7 +321,10 @@ describe('call control', () => {
       /monitor\/beside/.test(await site().engineCli(`mixmonitor list ${name}`)),
     );
     await ask(site(), mine, `/${call}/record`, { on: false });
-    assert.doesNotMatch(await site().engineCli(`mixmonitor list ${name}`), /monitor\//, 'none is left');
+    await until(
+      'no monitor to be left',
+      async () => !/monitor\//.test(await site().engineCli(`mixmonitor list ${name}`)),
+    );
     for (const [verb, body, who] of [
       ['hold', {}, [hanako, mine]],
       ['transfer', { kind: 'attended', to: '1004' }, [mine, mine]],

@@ -94,18 +94,21 @@ describe('certificate renewal', async () => {
     await until('TURN to listen', async () => (await shown())['turn'] === first, { ms: WATCHED_MS });
     assert.deepEqual(await shown(), each(first));
     const server = { host: '127.0.0.1', port: sipPort };
+    await using open = new AsyncDisposableStack();
     const phones = await Promise.all(
-      PEOPLE.map((extension) => registerPhone({ server, extension, password: SECRET, ca, srtp: true })),
+      PEOPLE.map(async (extension) =>
+        open.use(await registerPhone({ server, extension, password: SECRET, ca, srtp: true })),
+      ),
     );
     const { token } = await site().person('1001');
     await using stream = await openWs({ port: httpsPort, ca, token });
     await stream.next('hello');
     const agent = new https.Agent({ keepAlive: true, maxSockets: 1 });
     let opened = 0;
-    const open = agent.createConnection.bind(agent);
+    const connect = agent.createConnection.bind(agent);
     agent.createConnection = (...args) => {
       opened += 1;
-      return open(...args);
+      return connect(...args);
     };
     const asked = async () => (await askSecurely(httpsPort, '/healthz', { ca, agent })).status;
     try {
@@ -150,7 +153,6 @@ describe('certificate renewal', async () => {
       );
     } finally {
       agent.destroy();
-      await Promise.all(phones.map((phone) => phone[Symbol.asyncDispose]()));
     }
   });
 });

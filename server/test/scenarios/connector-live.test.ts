@@ -167,7 +167,9 @@ describe('connectors: a system that acts', () => {
       trail.entries.map(({ actor, outcome }) => [actor, outcome]),
       [[`connector:${made.connector.id}`, 'ok']],
     );
-    const { calls } = CallsReply.parse(await ask('GET', 'calls'));
-    assert.deepEqual(calls, []);
+    await until('no call to be left', async () => {
+      const { calls } = CallsReply.parse(await ask('GET', 'calls'));
+      return calls.length === 0;
+    });
   });
 });

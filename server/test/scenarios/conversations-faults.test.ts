@@ -1,10 +1,14 @@
 /** Calls during which the engine or the service is killed, played with real phones. */
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
+import { celFile } from '../../src/adapters/asterisk/conf/instance.ts';
+import { loadInstance } from '../../src/adapters/asterisk/process/instance-file.ts';
 import { extensions } from '../support/company.ts';
 import { assertRebuilt } from '../support/conversation-rebuild.ts';
-import { connect, lasting, ring, talk, useStage } from '../support/conversation-stage.ts';
+import { connect, ring, talk, useStage } from '../support/conversation-stage.ts';
 import { leg } from '../support/expected-conversation.ts';
+import { until } from '../support/until.ts';
 
 const now = (): number => performance.now();
 const answered = { direction: 'internal', disposition: 'answered', cause: 16 } as const;
@@ -93,8 +97,14 @@ describe('conversations: faults', () => {
     await waiting.answered();
     const [other, there] = await ring(c, '2008', d, 100);
     await at.retrieve();
-    // The engine's records are on the disk; they do not show how long it lived after the last one.
-    await lasting(100);
+    // Once the engine's records are on the disk; they do not show how long it lived after the last one.
+    const records = celFile(loadInstance(stage.site().dataDir)!);
+    await until('the records of the ring and of the end of the hold', async () => {
+      const text = await readFile(records, 'utf8');
+      return [/^"CHAN_START",.*"PJSIP\/2008-/m, /"MOH_STREAM_END","PJSIP\/2005-/].every((one) =>
+        one.test(text),
+      );
+    });
     process.kill(stage.site().enginePid()!, 'SIGKILL');
     const killed = now();
     await stage.site().ready();

@@ -18,7 +18,8 @@ const now = (): number => performance.now();
 describe('conversations: parking', () => {
   const stage = useStage({
     people: extensions(2019, 2031),
-    parking_seconds: 10,
+    // Longer than the steps of those who take their call back.
+    parking_seconds: 20,
   });
   describe('played', { concurrency: true }, () => {
     /** The slot of this extension's parked call. */

@@ -14,7 +14,8 @@ describe('conversations: queues', () => {
   const stage = useStage({
     people: extensions(2001, 2018),
     queues: [
-      { number: '500', agents: ['2002', '2003'], ring_seconds: 3 },
+      // Long enough for the steps of the agent who answers the second ring.
+      { number: '500', agents: ['2002', '2003'], ring_seconds: 8 },
       { number: '510', agents: ['2006'], ring_seconds: 3, max_wait_seconds: 5 },
       { number: '520', agents: ['2008'] },
       { number: '530', agents: ['2010'] },

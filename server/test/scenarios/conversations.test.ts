@@ -300,9 +300,12 @@ describe('conversations', () => {
       await call.ended();
       const { answered, ended } = atOther.times;
       // Both legs have the same endpoint: only the disposition shows which one began first.
-      const newest = (await stage.of('2020'))[0];
-      const [first] =
-        newest === undefined ? [] : (await stage.detail(newest.id)).legs.filter((l) => l.role === 'called');
+      // An open conversation does not show yet which leg answered.
+      const newest = await until('the conversation to be over', async () => {
+        const [found] = await stage.of('2020');
+        return found?.state !== 'open' && found;
+      });
+      const [first] = (await stage.detail(newest.id)).legs.filter((l) => l.role === 'called');
       const answeredFirst = first?.disposition === 'answered';
       const rang = leg('2020', 'called', '2020', ['answered_elsewhere', 26, 'exchange'], atDesk.times, [
         ['alerting', answered],

@@ -201,12 +201,14 @@ describe('doctor', () => {
     }
     assert.equal((await api('POST', '/path-check')).status, 202);
     assert.equal((await ended()).ways.find(({ way }) => way === 'turn')?.ok, true);
-    const { events } = await reports(start.after);
+    const events = await until('three completed checks on the stream', async () => {
+      const all = (await reports(start.after)).events;
+      return all.filter((event) => event === 'path_check.completed paths').length === 3 && all;
+    });
     assert.deepEqual(events.filter((event) => event !== 'path_check.completed paths').slice(-2), [
       'path_check.way_failed paths/turn',
       'path_check.way_restored paths/turn',
     ]);
-    assert.equal(events.filter((event) => event === 'path_check.completed paths').length, 3);
     const { token } = await site().person('1001');
     const metrics = await fetch(`${site().base}/metrics`, { headers: { authorization: `Bearer ${token}` } });
     assert.match(await metrics.text(), /^offhook_path_ok\{way="web"\} 1$/m);

@@ -81,14 +81,16 @@ if (isInside) {
       assert.equal(await health(), 'nftables: 0 networks');
 
       const first = await scan(10, 20_000);
-      assert.deepEqual(first.answers, { '401': 10 });
+      // The block comes after nine, which may be before the tenth was sent.
+      assert.deepEqual(Object.keys(first.answers), ['401']);
+      assert.ok(first.answers['401']! >= 9, JSON.stringify(first.answers));
       const listed = await until('the block', async () => {
         const found = await blocks();
         return found.networks.length > 0 && found.enforced && found;
       });
       assert.deepEqual([listed.networks.map((n) => n.network), listed.firewall], [[OUTSIDE], 'active']);
       assert.match(elements(), /203\.0\.113\.0.*24/);
-      assert.equal(await health(), 'nftables: 1 networks');
+      await until('health to show it', async () => (await health()) === 'nftables: 1 networks');
       const before = dropped();
       assert.deepEqual((await scan(5, 0, { method: 'INVITE' })).answers, {});
       await until('all five to be dropped', () => dropped() >= before + 5);
@@ -136,7 +138,7 @@ if (isInside) {
         headers: { authorization: `Bearer ${(await site.person('1001')).token}` },
       });
       assert.equal(gone.status, 200);
-      assert.equal(elements(), '[]');
+      await until('the network to be released', () => elements() === '[]');
       assert.deepEqual((await scan(1, 20_000)).answers, { '401': 1 });
 
       await site.stop();

@@ -86,6 +86,15 @@ describe('LDAP for desk phones', () => {
     assert.equal(await phone.fetch(), 200);
     ({ settings } = phone);
     token = settings.get('ldap.password') ?? '';
+    // The port opens after the apply.
+    await until('the port to be open', async () => {
+      const socket = net.connect(port, '127.0.0.1');
+      const isOpen = await new Promise((done) =>
+        socket.once('connect', () => done(true)).once('error', () => done(false)),
+      );
+      socket.destroy();
+      return isOpen;
+    });
   });
 
   test('ldap - a phone finds customers and colleagues with the settings of its file and the filters of its vendor', async (t) => {
@@ -238,7 +247,7 @@ describe('LDAP for desk phones', () => {
     const run = await ldapTools(t);
     await ask(site(), 'PATCH', '/phones/desk', { token: null });
     await apply(site());
-    assert.equal((await run('ldapsearch', args('(cn=anna*)'))).code, 49);
+    await until('the token to end', async () => (await run('ldapsearch', args('(cn=anna*)'))).code === 49);
     await ask(site(), 'PATCH', '/network/site', { ldap_port: null });
     await apply(site());
     await until('the port to close', async () => (await run('ldapsearch', args('(cn=a*)'))).code === 255);

@@ -6,6 +6,7 @@ import { createClient } from '@offhook/client';
 import { dataOf, mcpClient } from '../support/mcp-clients.ts';
 import type { ToolResult } from '../support/mcp-clients.ts';
 import { inEngine, statusIs } from '../support/steps.ts';
+import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
 const site = useSite();
@@ -44,7 +45,10 @@ test('mcp - a confirmed call of a tool pauses an agent in the real engine; the a
     agent: { extension: string };
   };
   assert.equal(agent.extension, '1003');
-  const trail = AuditPage.parse(await rest.audit({ actor: 'key:assistant' }));
+  const trail = await until('both lines of the trail', async () => {
+    const page = AuditPage.parse(await rest.audit({ actor: 'key:assistant' }));
+    return page.entries.length >= 2 && page;
+  });
   assert.deepEqual(
     trail.entries
       .map(({ action, object, detail }) => [action, object, detail['program'] ?? null])

@@ -47,7 +47,7 @@ describe('provisioning', () => {
     const book = phone.settings.get('remote_phonebook.data.1.url')!.replace('#SEARCH', '');
     assert.match(await (await fetch(book)).text(), /<YealinkIPPhoneDirectory>/);
 
-    assert.equal(phone.lamp('1008'), 'terminated');
+    await until('the lamp of an idle phone', () => phone.lamp('1008') === 'terminated');
     await using caller = await site().phone('1009');
     await using called = await site().phone('1008');
     const call = await caller.invite('1008');
@@ -65,13 +65,11 @@ describe('provisioning', () => {
 
     await ask(site(), 'PUT', '/phone-layouts/front', layout('Colleague'));
     assert.equal((await apply(site())).state, 'applied');
-    await until('the changed label on the phone', () => phone.keys().get('1008') === 'Colleague', {
-      ms: 5_000,
-    });
+    await until('the changed label on the phone', () => phone.keys().get('1008') === 'Colleague');
     assert.deepEqual(phone.events, ['check-sync;reboot=false']);
     await until('the fetch to be shown', async () => (await state()).phone.up_to_date);
 
     assert.equal((await apply(site(), {}, `/versions/${version}/restore`)).state, 'applied');
-    await until('the former label on the phone', () => phone.keys().get('1008') === 'Olha', { ms: 5_000 });
+    await until('the former label on the phone', () => phone.keys().get('1008') === 'Olha');
   });
 });

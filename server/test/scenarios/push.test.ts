@@ -270,9 +270,9 @@ describe('push', () => {
     const first = await until('the first call', async () => {
       const admin = await site().person('1001');
       const list = await send(admin, 'GET', 'conversations?person=1011&limit=2');
-      const rows = list['conversations'] as { id: string; started_at: string }[];
+      const rows = list['conversations'] as { id: string; state: string; started_at: string }[];
       const row = rows[1];
-      if (row === undefined || Date.parse(row.started_at) < since) return undefined;
+      if (row?.state !== 'final' || Date.parse(row.started_at) < since) return undefined;
       return (await send(admin, 'GET', `conversations/${row.id}`))['conversation'] as Conversation;
     });
     const [push] = pushesOf(first);

@@ -77,8 +77,9 @@ describe('shared phones', () => {
     await until('the refusal', () => published('phone.sign_in_refused').length === 1);
     await signIn(desk, '1007');
     await shows(olha, '1007', 'online', 'idle');
+    await until('the sign-in to be published', () => published('phone.signed_in').length > 0);
     assert.deepEqual(published('phone.signed_in'), [['1007', 'lobby']]);
-    assert.equal((await lobby()).signed_in?.extension, '1007');
+    await until('the list to have it', async () => (await lobby()).signed_in?.extension === '1007');
 
     await using colleague = await site().phone('1008');
     const out = await desk.invite('1008');
@@ -96,6 +97,8 @@ describe('shared phones', () => {
     const incoming = await desk.incoming(back);
     await incoming.answer();
     await back.answered();
+    // A call that ends before its sides are joined has no talk.
+    await back.bridged();
     await back.hangup();
     await incoming.ended();
     const mine = (await finishedCalls(hanako, 2)).slice(0, 2);
@@ -136,6 +139,7 @@ describe('shared phones', () => {
     const out = await desk.invite('*77');
     await out.ended();
     await until('1008 to be signed out', async () => (await lobby()).signed_in === null);
+    await until('both to be published', () => published('phone.signed_out').length === 2);
     assert.deepEqual(published('phone.signed_out'), [
       ['1007', 'administrator'],
       ['1008', 'code'],
@@ -151,6 +155,7 @@ describe('shared phones', () => {
     const lines = ['1007 lobby refused', '1007 lobby ok', '1008 lobby ok'];
     await until('three lines', async () => (await trail('phone.sign_in')).length === 3);
     assert.deepEqual(await trail('phone.sign_in'), lines);
+    await until('two lines', async () => (await trail('phone.sign_out')).length === 2);
     assert.deepEqual(await trail('phone.sign_out'), ['1001 lobby ok', '1008 lobby ok']);
   });
 

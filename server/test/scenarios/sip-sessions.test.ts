@@ -54,13 +54,12 @@ describe('sip sessions', () => {
     await Promise.all([has('1008-web', 1), has('1008-mobile', 1), has('1008', 1)]);
     await using wrong = await openWsPhone({ url: site().wsUrl, username: '1008-web', password: permanent });
     assert.equal(await wrong.register(), 401, 'the secret of desk phones is of no use over /ws');
-    const other = await openWsPhone({
+    await using other = await openWsPhone({
       url: site().wsUrl,
       username: '1009-web',
       password: one.login.sip.sip_password,
     });
     assert.equal(await other.register(), 401, 'nor is one of another person');
-    await other[Symbol.asyncDispose]();
     await assert.rejects(
       registerPhone({ server: site().sip, extension: '1008', password: one.login.sip.sip_password }),
       /401/,
@@ -112,7 +111,7 @@ describe('sip sessions', () => {
     const mobile = await session('1010');
     const refreshed = (await request(mobile, 'GET', '/api/mobile/refresh.php')) as Person['login'];
     assert.equal(refreshed.sip.sip_password, mobile.login.sip.sip_password);
-    const before = await phoneOf(mobile, 'sip_username');
+    await using before = await phoneOf(mobile, 'sip_username');
     assert.equal(await before.register(), 200);
     await site().kill('SIGKILL');
     await before.end();

@@ -6,7 +6,8 @@ import { test } from 'node:test';
 import { ApiError } from '../support/api.ts';
 import { registerPhone } from '../support/phone.ts';
 import { startSite } from '../support/site.ts';
-import { inEngine, onlyCall, shows } from '../support/steps.ts';
+import { comesInEngine, inEngine, onlyCall, shows } from '../support/steps.ts';
+import { until } from '../support/until.ts';
 
 test('sites - two parallel sites share nothing', async () => {
   const [one, two] = await Promise.all([startSite(), startSite()]);
@@ -53,7 +54,7 @@ test('sites - a clean stop ends the engine too, and the next start has all data 
   assert.equal(site.enginePid(), null, 'nothing is left behind');
   await site.start();
   assert.equal((await lan.agent('get_status')).pause_reason, 'training');
-  await inEngine(site, 'sales', '1006', /paused:training/);
+  await comesInEngine(site, 'sales', '1006', /paused:training/);
 });
 
 test('sites - without an engine it starts: sign-in, directory and history answer, agent actions are 503', async () => {
@@ -79,10 +80,8 @@ test('sites - without an engine it starts: sign-in, directory and history answer
     assert.equal(ready.status, 503);
     const health = (await (await fetch(`${site.base}/healthz`)).json()) as { engine: string };
     assert.equal(health.engine, 'down');
-    assert.match(
-      site.tail(),
-      /There is no Asterisk here.*OFFHOOK_ASTERISK/,
-      'it says what is missing and the ways out',
+    await until('what is missing and the ways out', () =>
+      /There is no Asterisk here.*OFFHOOK_ASTERISK/.test(site.tail()),
     );
   } finally {
     await rm(empty, { recursive: true, force: true });

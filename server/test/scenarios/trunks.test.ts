@@ -111,6 +111,8 @@ describe('trunks', () => {
     assert.equal(incoming.party.number, '+4915112345678');
     await incoming.answer();
     await call.answered();
+    // A call that ends before its sides are joined has no talk.
+    await call.bridged();
     await call.hangup();
     assert.equal(await lastCall(1), 'in 1007');
     const [row] = await finishedCalls(await site().person('1007'), 1);
@@ -195,12 +197,15 @@ describe('trunks', () => {
     assert.equal(call.status, 403);
     assert.match(await inHistory('0900123'), / blocked$/);
     const admin = { headers: { authorization: `Bearer ${(await site().person('1001')).token}` } };
-    const trail = (await (await fetch(`${site().base}/api/v1/audit?action=call.refused`, admin)).json()) as {
-      entries: { actor: string; object: string; detail: { reason: string; call_id: string } }[];
-    };
-    const [row] = trail.entries;
-    assert.deepEqual([row?.actor, row?.object, row?.detail.reason], ['1008', '0900123', 'class']);
-    const found = await fetch(`${site().base}/api/v1/conversations/${row!.detail.call_id}`, admin);
+    const row = await until('the line of the trail', async () => {
+      const reply = await fetch(`${site().base}/api/v1/audit?action=call.refused`, admin);
+      const { entries } = (await reply.json()) as {
+        entries: { actor: string; object: string; detail: { reason: string; call_id: string } }[];
+      };
+      return entries[0];
+    });
+    assert.deepEqual([row.actor, row.object, row.detail.reason], ['1008', '0900123', 'class']);
+    const found = await fetch(`${site().base}/api/v1/conversations/${row.detail.call_id}`, admin);
     const { conversation } = (await found.json()) as {
       conversation: { legs: { refused?: { reason: string; extension: string } }[] };
     };

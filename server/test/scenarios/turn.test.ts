@@ -87,7 +87,7 @@ describe('turn', () => {
       turn_relay_ports: { from, to: from + 39 },
     });
     assert.equal((await apply(site())).state, 'applied');
-    assert.equal(await checkOf(site()), `answers at 127.0.0.1:${port}`);
+    await until('TURN to answer', async () => (await checkOf(site())) === `answers at 127.0.0.1:${port}`);
     const [one, two] = [await turnOf('1008'), await turnOf('1009')];
     assert.deepEqual(one.turn.urls, [
       `turn:127.0.0.1:${port}?transport=udp`,
@@ -143,7 +143,7 @@ describe('turn', () => {
       return now !== pid && (await checkOf(site())).startsWith('answers') ? now : null;
     });
     await site().stop();
-    assert.ok(!alive(next));
+    await until('the end of TURN', () => !alive(next));
     await site().start();
   });
 });

@@ -33,18 +33,22 @@ function counted({ stats: { sums } }: QueueStatsReply) {
   return rest;
 }
 
-/** Checks that the same reducer builds the same figures from the journal. */
-function assertReplayed(site: Site, shown: QueueStatsReply): void {
+/** The figures of a queue that the same reducer builds from the journal, up to this event. */
+function replayed(site: Site, queue: string, end = Infinity): ReturnType<typeof figuresOf> {
   const board = emptyBoard();
   const all = noSums();
   for (const event of readJournal(site)) {
+    if (event.seq >= end) break;
     const at = Date.parse((event as unknown as { time: string }).time);
     for (const one of reduce(board, { ...event, at } as unknown as DomainEvent)) {
-      if (one.of === 'queue' && one.name === shown.stats.queue) take(all, one);
+      if (one.of === 'queue' && one.name === queue) take(all, one);
     }
   }
-  const replayed = figuresOf(all, DEFAULT_SERVICE_LEVEL, null, 0);
-  assert.deepEqual(counted({ ...shown, stats: { ...shown.stats, ...replayed } }), counted(shown));
+  return figuresOf(all, DEFAULT_SERVICE_LEVEL, null, 0);
+}
+function assertReplayed(site: Site, shown: QueueStatsReply): void {
+  const figures = replayed(site, shown.stats.queue);
+  assert.deepEqual(counted({ ...shown, stats: { ...shown.stats, ...figures } }), counted(shown));
 }
 
 /** Checks that each wait of this caller in queue sales is as long in the history as in its event, to half a second. */
@@ -93,7 +97,9 @@ describe('wallboard', () => {
       headers: { authorization: `Bearer ${zoe.token}`, 'content-type': 'application/json' },
       body: JSON.stringify({ finish: true }),
     });
-    assert.equal(finished.status, 200, await finished.text());
+    // On a slow machine the five seconds may be over.
+    const { code } = (await finished.json()) as { code?: string };
+    assert.ok(finished.status === 200 || code === 'not_in_wrap_up', `${finished.status} ${code}`);
     await until('a handled call in queue.stats', () => statsOf(site(), 'sales').at(-1)?.sums.handled === 1);
 
     const second = await caller.invite('510');
@@ -171,7 +177,9 @@ describe('wallboard', () => {
       const { sums } = (await stats(site(), 'sales')).stats;
       return sums.handled === before.handled + 1 && sums;
     });
-    const row = await until('the row of the consulted agent', async () => (await asked.history()).calls[0]);
+    const row = await until('the row of the consulted agent', async () =>
+      (await asked.history()).calls.find(({ ended_at }) => ended_at !== null),
+    );
     const board = talk_seconds - before.talk_seconds;
     assert.ok(
       Math.abs(board - row.talk_seconds) <= 1 && board >= 3,
@@ -192,6 +200,7 @@ describe('wallboard', () => {
     const gaveUp = await second.invite('510');
     await until('two callers', async () => (await stats(site(), 'sales')).stats.waiting === 2);
     await site().kill('SIGKILL');
+    const head = readJournal(site()).at(-1)!.seq;
     await incoming.answer();
     await gaveUp.answered();
     await gaveUp.hangup();
@@ -202,7 +211,6 @@ describe('wallboard', () => {
     await answered.hangup();
     await incoming.ended();
     await site().start();
-    const lost = (await stats(site(), 'sales')).stats.sums;
     const outcomes = (sums: QueueStats['sums']) => [
       sums.offered - before.offered,
       sums.calls - before.calls,
@@ -212,12 +220,16 @@ describe('wallboard', () => {
       sums.lost - before.lost,
       sums.open,
     ];
-    assert.deepEqual(outcomes(lost), [0, 2, 0, 0, 0, 2, 0], 'nobody saw how they ended');
     const settled = await until('the gap to be settled', async () => {
       const reply = await stats(site(), 'sales');
       return reply.gaps.length > 0 && reply.gaps.every((gap) => gap.settled) && reply;
     });
     assert.deepEqual(outcomes(settled.stats.sums), [3, 3, 1, 2, 0, 0, 0]);
+    const first_outcome = readJournal(site()).find(
+      ({ seq, type }) => seq > head && type === 'queue.caller_settled',
+    );
+    const { sums: lost } = replayed(site(), 'sales', first_outcome?.seq);
+    assert.deepEqual(outcomes(lost), [0, 2, 0, 0, 0, 2, 0], 'nobody saw how they ended');
     const published = await until('queue.stats with it', () => {
       const newest = statsOf(site(), 'sales').at(-1);
       return newest?.sums.lost === before.lost && newest;

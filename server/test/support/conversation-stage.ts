@@ -39,8 +39,6 @@ export interface Stage {
    */
   is(expected: ExpectedConversation): Promise<Conversation>;
 }
-/** Limit between the end of a conversation and its final state. */
-const FINAL_MS = 10_000;
 
 async function read<T extends z.ZodType>(site: Site, path: string, schema: T): Promise<z.infer<T>> {
   const { token } = await site.person('1001');
@@ -189,7 +187,7 @@ export function useStage(company: Company, options: SiteOptions = {}): Stage {
               seen = await conversationsOf(site(), who);
               return seen.length > 0 && seen.every((c) => c.state !== 'open') && seen;
             },
-            { ms: FINAL_MS, every: 50, seen: () => seen.map((c) => [c.id, c.state, c.disposition]) },
+            { every: 50, seen: () => seen.map((c) => [c.id, c.state, c.disposition]) },
           ),
         ),
       );
