@@ -98,9 +98,10 @@ test('directory - a search of ten thousand people is quick', () => {
     contact(String(10_000 + i), `Person ${i} Öz`, `Team ${i % 40}`),
   );
   const entries = entriesOf(many, 'en');
-  const began = performance.now();
+  const before = process.cpuUsage();
   const { people: n } = rowsOf(entries, { ...wanted, q: 'oz team 77', grouped: true }, 'en');
-  const ms = performance.now() - began;
+  // Of the processor, which others may have meanwhile.
+  const ms = process.cpuUsage(before).user / 1000;
   assert.ok(n > 100 && n < 10_000, `${n}`);
   assert.ok(ms < 2_000, `${ms} ms`);
 });

@@ -6,6 +6,7 @@ import type { ErrorCode } from '@offhook/contract/errors.ts';
 import { personFixture } from '../../../test/support/directory-fixture.ts';
 import { passwordOf, siteFixture } from '../../../test/support/sessions-fixture.ts';
 import type { Site } from '../../../test/support/sessions-fixture.ts';
+import { until } from '../../../test/support/until.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Store } from '../../ports/store.ts';
 import type { EndReason } from './service.ts';
@@ -446,13 +447,10 @@ test('sessions - old ones are deleted 30 days after their end', async () => {
   const { session_id } = await login('1003');
   site.clock.advance(days(61));
   await reopen();
-  const deadline = Date.now() + 5_000;
-  for (;;) {
+  await until('the session to be gone', async () => {
     const rows = await site.store.db<Record<string, object>>().selectFrom('sessions').selectAll().execute();
-    if (!JSON.stringify(rows).includes(`"id":${session_id},`)) break;
-    assert.ok(Date.now() < deadline, 'the session is still there');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+    return !JSON.stringify(rows).includes(`"id":${session_id},`);
+  });
   const tokens = await site.store
     .db<Record<string, object>>()
     .selectFrom('session_tokens')

@@ -121,9 +121,9 @@ test('connector file - expressions that are slow, huge or curious are refused wh
     return made({ answer });
   };
   const rows = Array.from({ length: 50_000 }, (_, id) => ({ id, phones: [{ value: `+49${id}` }] }));
-  const began = performance.now();
+  const before = process.cpuUsage();
   assert.equal((run('answer.filter(r, r.id >= 0).map(r, r.phones)', rows) as unknown[]).length, rows.length);
-  assert.ok(performance.now() - began < 2_000);
+  assert.ok(process.cpuUsage(before).user < 2_000_000);
   for (const curious of [
     'answer.constructor',
     'answer["__proto__"]',

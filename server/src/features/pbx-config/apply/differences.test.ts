@@ -13,9 +13,10 @@ test('applies - the diff of a file with too many changes ends soon, because it b
     [more, some],
     [some, mixed],
   ] as const) {
-    const began = performance.now();
+    const began = process.cpuUsage();
     assert.deepEqual(fileDiff('pjsip_endpoints.conf', before, after), { diff: null, truncated: true });
-    assert.ok(performance.now() - began < 5_000, `${Math.round(performance.now() - began)} ms`);
+    const ms = process.cpuUsage(began).user / 1000;
+    assert.ok(ms < 5_000, `${ms} ms of the event loop`);
   }
 });
 
