@@ -11,8 +11,9 @@ const MODIFIERS: Readonly<Record<string, (column: ColumnDefinitionBuilder) => Co
   autoincrement: (column) => column.autoIncrement(),
   "default ''": (column) => column.defaultTo(''),
 };
-const MODIFIER = new RegExp(Object.keys(MODIFIERS).join('|'), 'g');
-const COLUMN = new RegExp(`^(\\w+) (text|integer|bigint|blob)((?: (?:${MODIFIER.source}))*)$`);
+const MODIFIER = /not null|unique|primary key|autoincrement|default ''/g;
+const COLUMN =
+  /^(\w+) (text|integer|bigint|blob)((?: (?:not null|unique|primary key|autoincrement|default ''))*)$/;
 const CONSTRAINT = /^constraint (\w+) (primary key|unique) \((.+)\)$/;
 const TABLE = /^(\w+) \((.+)\)$/;
 const INDEX = /^(unique )?(\w+) on (\w+) \((.+)\)$/;
