@@ -67,7 +67,7 @@ function snapshots(view: ReturnType<typeof createModel>['view']) {
 }
 /**
  * In order of key, without what only the next event tells: whose number and name a leg shows, and that somebody who is in no
- * queue is no agent any more.
+ * queue is not an agent any more.
  */
 const shown = (records: Map<string, object>): unknown =>
   [...records]

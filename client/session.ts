@@ -122,7 +122,7 @@ export class Session {
   /** One renewal serves all requests whose session ended at the same time. */
   #renewed(signal?: AbortSignal): Promise<LoginResult> {
     if (this.#token?.startsWith(KEY_PREFIX)) {
-      return Promise.reject(clientError('not_authenticated', 'this API key is not valid any more'));
+      return Promise.reject(clientError('not_authenticated', 'this API key is no longer valid'));
     }
     const request: HttpRequest = { method: 'GET', path: '/api/mobile/refresh.php', signal };
     this.#renewing ??= this.#http

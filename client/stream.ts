@@ -356,7 +356,7 @@ class Stream implements EventStream {
       item: { type: 'gap', from, to, reason },
       at: this.#options.snapshot === true ? null : at,
     });
-    this.#live(link, 'what was missed cannot be had any more');
+    this.#live(link, 'the missed events are no longer available');
   }
   #refused({ id, code, detail }: ServerFrame & { op: 'error' }, link: StreamLink): void {
     const error = clientError(code as OffhookError['code'], detail);

@@ -24,7 +24,7 @@ const ShortcutHelp = late(async () => (await import('./shortcut-help.tsx')).Shor
 export function DeskPage(): ReactNode {
   const { agent, error, retry } = useDesk();
   if (agent === undefined) return error === null ? <Loading /> : <Failure error={error} onRetry={retry} />;
-  // A person without a queue is no agent for the service.
+  // A person without a queue is not an agent for the service.
   if (agent === null || agent.queues.length === 0) return <NoAgent />;
   return <AgentDesk agent={agent} />;
 }

@@ -15,7 +15,7 @@ import { isTalkedIn, ownCalls, shownCall } from './view.ts';
 import type { OwnCall } from './view.ts';
 
 export interface Desk {
-  /** State by the stream, with the queues read after its newest event. Null for a person who is no agent. */
+  /** State by the stream, with the queues read after its newest event. Null for a person who is not an agent. */
   readonly agent: Agent | null | undefined;
   readonly error: unknown;
   readonly retry: () => void;

@@ -128,7 +128,7 @@ function checkFraming({ raw }: FastifyRequest, reply: FastifyReply): void {
   if (raw.httpVersionMajor !== 1) refuse('this server speaks HTTP/1.1');
   const coding = headers['transfer-encoding'];
   if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked') {
-    refuse('this transfer encoding is not read here');
+    refuse('this transfer encoding is not supported');
   }
   const { host } = headers;
   if (raw.method === 'CONNECT') return;

@@ -103,7 +103,8 @@ export function createGuard(initial: Allow): Guard {
       const written = /^https?:\/\/([^/?]*)/i.exec(text)?.[1]?.toLowerCase().replace(/:\d*$/, '');
       if (written !== url.hostname) refuse(say`url: write the host as ${url.hostname}`);
       const port = url.port === '' ? null : Number(url.port);
-      if (port !== null && (port < 1 || PORTS.has(port))) refuse(say`url: port ${port} is never called`);
+      if (port !== null && (port < 1 || PORTS.has(port)))
+        refuse(say`url: requests to port ${port} are not allowed`);
       const host = bare(url.hostname);
       if (hosts.has(host)) return url;
       if (host.endsWith('.')) refuse('url: the host ends in a full stop');

@@ -7,7 +7,7 @@ import type { LiveAgent } from '../ports/live.ts';
 import { firstOffer } from './queue-state.ts';
 import type { Agent, AgentNote, Channel, Doing, Pauses, State, Talk, Turn } from './state.ts';
 
-/** Marks the agent for review at the end of this step. O(1); an extension that is no agent costs nothing more. */
+/** Marks the agent for review at the end of this step. O(1); an extension that is not an agent costs nothing more. */
 export function touchAgent(t: Turn, extension: string): void {
   t.agents.add(extension);
 }

@@ -52,7 +52,7 @@ test('pbx agents - over several queues: one agent, readiness from the first paus
   assert.equal(since(scene), scene.at);
 });
 
-test('pbx agents - an extension without queue and list is no agent', () => {
+test('pbx agents - an extension without queue and list is not an agent', () => {
   const scene = new Scene();
   assert.equal(scene.view.agent('1001'), undefined);
   assert.deepEqual(scene.view.agent('1003')?.members, []);

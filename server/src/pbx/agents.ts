@@ -338,7 +338,7 @@ function hasLegIn(s: State, extension: string, talk: Talk): boolean {
   return false;
 }
 
-/** Applies a decision of the service; ignored for an extension that is no agent. */
+/** Applies a decision of the service; ignored for an extension that is not an agent. */
 export function agentDecided(s: State, t: Turn, input: AgentInput): void {
   const agent = s.agents.get(input.extension);
   if (agent === undefined) return;

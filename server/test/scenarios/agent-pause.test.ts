@@ -91,7 +91,7 @@ describe('agent pause', () => {
     await comesInEngine(site(), 'support', '1005', /Not in use/);
   });
 
-  test('agent pause - the codes of a person who is no agent are refused and change nothing', async () => {
+  test('agent pause - the codes of a person who is not an agent are refused and change nothing', async () => {
     await using phone = await site().phone('1012');
     const before = await site().engineCli('queue show support');
     await dialCode(phone, '*22');

@@ -8,13 +8,13 @@ export const config: Readonly<Record<string, string>> = {
   'an apply is under way': 'eine Übernahme läuft',
   'changed by hand: {0}': 'von Hand geändert: {0}',
   'there is no such apply': 'diese Übernahme gibt es nicht',
-  'there is no version {0} any more, or not yet': 'die Version {0} gibt es nicht mehr oder noch nicht',
+  'version {0} is no longer stored, or not yet': 'die Version {0} gibt es nicht mehr oder noch nicht',
   'the draft has changes that are not applied; with discard_draft they are given up':
     'der Entwurf hat Änderungen, die nicht übernommen sind; mit discard_draft werden sie verworfen',
-  'there is no version {0} any more': 'die Version {0} gibt es nicht mehr',
+  'version {0} is no longer stored': 'die Version {0} gibt es nicht mehr',
   'it is over, or files were written already': 'sie ist vorbei, oder Dateien sind schon geschrieben',
   'version {0} has no such object': 'die Version {0} hat kein solches Objekt',
-  '{0} cannot be told apart from {1}, {2}': '{0} lässt sich nicht von {1} unterscheiden, {2}',
+  '{0} cannot be distinguished from {1}, {2}': '{0} lässt sich nicht von {1} unterscheiden, {2}',
   'nobody would be left to administer the exchange': 'niemand bliebe übrig, der die Anlage verwaltet',
   'there is no {0} {1}': '{0} {1} gibt es nicht',
   'all parking lots together have more than {0} slots':
@@ -73,7 +73,7 @@ export const config: Readonly<Record<string, string>> = {
   'there is no trunk {0} that is switched on': 'eine eingeschaltete Amtsleitung {0} gibt es nicht',
   'there is no active extension {0}': 'eine aktive Nebenstelle {0} gibt es nicht',
   'body: expected an object': 'body: erwartet wird ein Objekt',
-  'which sounds are used cannot be told now': 'welche Töne benutzt werden, lässt sich gerade nicht sagen',
+  'the sounds in use cannot be read now': 'welche Töne benutzt werden, lässt sich gerade nicht sagen',
   'it lasts longer than the {0} seconds a sound of this kind may':
     'dauert länger als die {0} Sekunden, die ein Ton dieser Art dauern darf',
   'it holds samples that are no sound': 'enthält Abtastwerte, die kein Ton sind',
@@ -114,7 +114,7 @@ export const config: Readonly<Record<string, string>> = {
     'WAV: kündigt {0} Bytes an, wo {1} übrig sind: abgeschnitten oder ein Stream',
   'WAV: it has two formats': 'WAV: hat zwei Formatangaben',
   'WAV: its sound comes before its format': 'WAV: der Ton kommt vor der Formatangabe',
-  'WAV: sound of kind {0} with {1} bits is not read here; PCM, float and G.711 are':
+  'WAV: sound of kind {0} with {1} bits is not supported; PCM, float and G.711 are':
     'WAV: Ton der Art {0} mit {1} Bit wird hier nicht gelesen; PCM, Fließkomma und G.711 schon',
   'WAV: its format contradicts itself': 'WAV: die Formatangabe widerspricht sich',
   'WAV: it ends in the middle of a sample': 'WAV: endet mitten in einem Abtastwert',
@@ -129,7 +129,7 @@ export const config: Readonly<Record<string, string>> = {
   'not a text that can be spoken': 'kein Text, der sich sprechen lässt',
   'no control characters': 'keine Steuerzeichen',
   'too many sounds are being taken in': 'zu viele Töne werden gerade entgegengenommen',
-  'too many of your sounds are being taken in; send this one when they are':
+  'too many of your sounds are being converted; send this one after they are done':
     'zu viele Ihrer Töne werden gerade entgegengenommen; senden Sie diesen, wenn sie fertig sind',
   'the draft or a version of the configuration uses it':
     'der Entwurf oder eine Version der Konfiguration benutzt ihn',

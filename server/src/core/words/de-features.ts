@@ -12,7 +12,7 @@ export const features: Readonly<Record<string, string>> = {
   '{0} was taken out of {1} meanwhile': '{0} wurde inzwischen aus {1} herausgenommen',
   'you may not see the agent {0}': 'Sie dürfen den Agenten {0} nicht sehen',
   'this network is not blocked': 'dieses Netz ist nicht gesperrt',
-  '{0} is no agent': '{0} ist kein Agent',
+  '{0} is not an agent': '{0} ist kein Agent',
   '{0} actions of {1} are still under way': '{0} Aktionen von {1} sind noch in Arbeit',
   'you may not change the agent {0}': 'Sie dürfen den Agenten {0} nicht ändern',
   'There is no queue {0}': 'die Warteschlange {0} gibt es nicht',
@@ -20,8 +20,8 @@ export const features: Readonly<Record<string, string>> = {
     '{0} ist in keiner Nachbearbeitung einer Warteschlange dieses Schlüssels',
   '{0} is not a member of any queue': '{0} ist in keiner Warteschlange Mitglied',
   '{0} is not a member of {1}': '{0} ist kein Mitglied von {1}',
-  '{0} is no agent of any queue': '{0} ist Agent keiner Warteschlange',
-  '{0} is no agent of {1}': '{0} ist kein Agent von {1}',
+  '{0} is not an agent of any queue': '{0} ist Agent keiner Warteschlange',
+  '{0} is not an agent of {1}': '{0} ist kein Agent von {1}',
   '{0} belongs to {1} by configuration and cannot leave; nothing was changed':
     '{0} gehört laut Konfiguration fest zu {1} und kann nicht gehen; nichts wurde geändert',
   'The membership in {0} is being restored': 'die Mitgliedschaft in {0} wird wiederhergestellt',
@@ -212,7 +212,7 @@ export const features: Readonly<Record<string, string>> = {
   'who has no extension has no presence': 'wer keine Nebenstelle hat, hat keine Präsenz',
   'expires_at: more than 366 days ahead': 'expires_at: mehr als 366 Tage in der Zukunft',
   'expires_at: nothing is said that could be over': 'expires_at: es gibt keine Angabe, die enden könnte',
-  'extension: it has at least two digits': 'extension: muss mindestens zwei Ziffern haben',
+  'extension: it must have at least two digits': 'extension: muss mindestens zwei Ziffern haben',
   'number: this cannot be read as a number': 'number: das lässt sich nicht als Nummer lesen',
   'there is no such erasure': 'diese Löschung gibt es nicht',
   'too many of these are waiting': 'davon warten schon zu viele',
@@ -271,7 +271,7 @@ export const features: Readonly<Record<string, string>> = {
   'a number of no known kind': 'eine Nummer unbekannter Art',
   'agents block single numbers; other rules need a supervisor':
     'Agenten sperren einzelne Nummern; andere Regeln brauchen einen Supervisor',
-  'a rule of the other action has this number; delete it first':
+  'a rule with the other action has this number; delete it first':
     'eine Regel der anderen Art hat diese Nummer; löschen Sie sie zuerst',
   'there is no such rule': 'diese Regel gibt es nicht',
   'match: anonymous callers have no number and can only be blocked':
@@ -284,12 +284,12 @@ export const features: Readonly<Record<string, string>> = {
     'ein Telefon ruft seine Konfiguration über HTTPS ab: sie enthält Passwörter',
   'there is nothing here for this phone': 'hier ist nichts für dieses Telefon',
   'no phone {0} is applied': 'ein Telefon {0} ist nicht übernommen',
-  'the phone {0} is the device {1}; a new token lets it be another':
+  'the phone {0} is bound to the device {1}; a new token allows another device':
     'das Telefon {0} ist das Gerät {1}; mit einem neuen Token kann es ein anderes sein',
   'no phone with this MAC address waits': 'kein Telefon mit dieser MAC-Adresse wartet',
   'there is nothing that this phone could be asked with':
     'es gibt nichts, womit dieses Telefon gefragt werden kann',
-  'too many requests for files that are not there': 'zu viele Anfragen nach Dateien, die es nicht gibt',
+  'too many requests for files that do not exist': 'zu viele Anfragen nach Dateien, die es nicht gibt',
   'the phone {0} is not shared: nobody signs in there':
     'das Telefon {0} wird nicht gemeinsam genutzt: daran meldet sich niemand an',
   'no phone can switch a time condition {0}': 'kein Telefon kann eine Zeitbedingung {0} umschalten',

@@ -179,7 +179,7 @@ export const requests: Readonly<Record<string, string>> = {
   'a test of this webhook is under way': 'ein Test dieses Webhooks läuft',
   'enable this webhook first': 'schalten Sie diesen Webhook zuerst ein',
   'a replay is under way, up to {0}': 'eine Wiederholung läuft, bis {0}',
-  'from: nothing after {0} was passed yet': 'from: nach {0} wurde noch nichts übergeben',
+  'from: no event after {0} has been delivered yet': 'from: nach {0} wurde noch nichts übergeben',
   'url: not a URL': 'url: ist keine URL',
   'url: only http and https are called': 'url: nur http und https werden aufgerufen',
   'url: it holds credentials': 'url: enthält Anmeldedaten',
@@ -187,7 +187,7 @@ export const requests: Readonly<Record<string, string>> = {
   'url: it holds a blank or a backslash': 'url: enthält ein Leerzeichen oder einen umgekehrten Schrägstrich',
   'url: a fragment is never sent': 'url: ein Teil hinter # wird nie gesendet',
   'url: write the host as {0}': 'url: schreiben Sie den Rechner als {0}',
-  'url: port {0} is never called': 'url: Port {0} wird nie aufgerufen',
+  'url: requests to port {0} are not allowed': 'url: Port {0} wird nie aufgerufen',
   'url: the host ends in a full stop': 'url: der Rechnername endet mit einem Punkt',
   'url: {0} is not a public address; an administrator can allow it in the settings of webhooks':
     'url: {0} ist keine öffentliche Adresse; ein Administrator kann sie in den Einstellungen der Webhooks erlauben',

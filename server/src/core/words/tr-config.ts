@@ -7,13 +7,13 @@ export const config: Readonly<Record<string, string>> = {
   'an apply is under way': 'bir uygulama sürüyor',
   'changed by hand: {0}': 'elle değiştirilmiş: {0}',
   'there is no such apply': 'böyle bir uygulama yok',
-  'there is no version {0} any more, or not yet': '{0} sürümü artık yok ya da henüz yok',
+  'version {0} is no longer stored, or not yet': '{0} sürümü artık yok ya da henüz yok',
   'the draft has changes that are not applied; with discard_draft they are given up':
     'taslakta uygulanmamış değişiklikler var; discard_draft ile bunlardan vazgeçilir',
-  'there is no version {0} any more': '{0} sürümü artık yok',
+  'version {0} is no longer stored': '{0} sürümü artık yok',
   'it is over, or files were written already': 'bitti ya da dosyalar zaten yazıldı',
   'version {0} has no such object': '{0} sürümünde böyle bir nesne yok',
-  '{0} cannot be told apart from {1}, {2}': '{0}, {1} kodundan ayırt edilemez ({2})',
+  '{0} cannot be distinguished from {1}, {2}': '{0}, {1} kodundan ayırt edilemez ({2})',
   'nobody would be left to administer the exchange': 'santralı yönetecek kimse kalmazdı',
   'there is no {0} {1}': '{1} yok ({0})',
   'all parking lots together have more than {0} slots': 'bütün park alanlarının toplamı {0} yerden çok',
@@ -68,7 +68,7 @@ export const config: Readonly<Record<string, string>> = {
   'there is no trunk {0} that is switched on': 'açık olan {0} dış hattı yok',
   'there is no active extension {0}': 'etkin {0} dahilisi yok',
   'body: expected an object': 'body: bir nesne bekleniyor',
-  'which sounds are used cannot be told now': 'hangi seslerin kullanıldığı şu anda bilinemiyor',
+  'the sounds in use cannot be read now': 'hangi seslerin kullanıldığı şu anda bilinemiyor',
   'it lasts longer than the {0} seconds a sound of this kind may':
     'bu türden bir sesin sürebileceği {0} saniyeden uzun',
   'it holds samples that are no sound': 'ses olmayan örnekler içeriyor',
@@ -109,7 +109,7 @@ export const config: Readonly<Record<string, string>> = {
     'WAV: {0} bayt bildiriyor, {1} bayt kalmış: kesik ya da bir akış',
   'WAV: it has two formats': 'WAV: iki biçim bilgisi var',
   'WAV: its sound comes before its format': 'WAV: sesi biçim bilgisinden önce geliyor',
-  'WAV: sound of kind {0} with {1} bits is not read here; PCM, float and G.711 are':
+  'WAV: sound of kind {0} with {1} bits is not supported; PCM, float and G.711 are':
     'WAV: {1} bitlik {0} türü ses burada okunmaz; PCM, kayan nokta ve G.711 okunur',
   'WAV: its format contradicts itself': 'WAV: biçim bilgisi kendisiyle çelişiyor',
   'WAV: it ends in the middle of a sample': 'WAV: bir örneğin ortasında bitiyor',
@@ -124,7 +124,7 @@ export const config: Readonly<Record<string, string>> = {
   'not a text that can be spoken': 'seslendirilebilecek bir metin değil',
   'no control characters': 'denetim karakteri olmamalı',
   'too many sounds are being taken in': 'çok sayıda ses alınıyor',
-  'too many of your sounds are being taken in; send this one when they are':
+  'too many of your sounds are being converted; send this one after they are done':
     'sizin çok sayıda sesiniz alınıyor; bunu onlar bitince gönderin',
   'the draft or a version of the configuration uses it':
     'taslak ya da yapılandırmanın bir sürümü bunu kullanıyor',

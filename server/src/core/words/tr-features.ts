@@ -11,7 +11,7 @@ export const features: Readonly<Record<string, string>> = {
   '{0} was taken out of {1} meanwhile': '{0} bu arada {1} kuyruğundan çıkarıldı',
   'you may not see the agent {0}': '{0} temsilcisini göremezsiniz',
   'this network is not blocked': 'bu ağ engelli değil',
-  '{0} is no agent': '{0} temsilci değil',
+  '{0} is not an agent': '{0} temsilci değil',
   '{0} actions of {1} are still under way': '{1} için {0} işlem hâlâ sürüyor',
   'you may not change the agent {0}': '{0} temsilcisini değiştiremezsiniz',
   'There is no queue {0}': '{0} kuyruğu yok',
@@ -19,8 +19,8 @@ export const features: Readonly<Record<string, string>> = {
     '{0} bu anahtarın kuyruklarından birinde çağrı sonrası işlemde değil',
   '{0} is not a member of any queue': '{0} hiçbir kuyruğun üyesi değil',
   '{0} is not a member of {1}': '{0}, {1} kuyruğunun üyesi değil',
-  '{0} is no agent of any queue': '{0} hiçbir kuyruğun temsilcisi değil',
-  '{0} is no agent of {1}': '{0}, {1} kuyruğunun temsilcisi değil',
+  '{0} is not an agent of any queue': '{0} hiçbir kuyruğun temsilcisi değil',
+  '{0} is not an agent of {1}': '{0}, {1} kuyruğunun temsilcisi değil',
   '{0} belongs to {1} by configuration and cannot leave; nothing was changed':
     '{0} yapılandırma gereği {1} üyesidir ve ayrılamaz; hiçbir şey değişmedi',
   'The membership in {0} is being restored': '{0} üyeliği geri yükleniyor',
@@ -200,7 +200,7 @@ export const features: Readonly<Record<string, string>> = {
   'who has no extension has no presence': 'dahilisi olmayanın durumu da yoktur',
   'expires_at: more than 366 days ahead': 'expires_at: 366 günden daha ileride',
   'expires_at: nothing is said that could be over': 'expires_at: bitebilecek bir durum verilmedi',
-  'extension: it has at least two digits': 'extension: en az iki rakam olmalı',
+  'extension: it must have at least two digits': 'extension: en az iki rakam olmalı',
   'number: this cannot be read as a number': 'number: bu bir numara olarak okunamıyor',
   'there is no such erasure': 'böyle bir silme yok',
   'too many of these are waiting': 'bunlardan çok sayıda bekliyor',
@@ -258,7 +258,7 @@ export const features: Readonly<Record<string, string>> = {
   'a number of no known kind': 'türü bilinmeyen bir numara',
   'agents block single numbers; other rules need a supervisor':
     'temsilciler yalnızca tek numaraları engeller; diğer kurallar için yönetici gerekir',
-  'a rule of the other action has this number; delete it first':
+  'a rule with the other action has this number; delete it first':
     'bu numara için karşıt bir kural var; önce onu silin',
   'there is no such rule': 'böyle bir kural yok',
   'match: anonymous callers have no number and can only be blocked':
@@ -271,11 +271,11 @@ export const features: Readonly<Record<string, string>> = {
     'telefon yapılandırmasını HTTPS ile alır: içinde parolalar vardır',
   'there is nothing here for this phone': 'burada bu telefon için bir şey yok',
   'no phone {0} is applied': '{0} adlı uygulanmış telefon yok',
-  'the phone {0} is the device {1}; a new token lets it be another':
+  'the phone {0} is bound to the device {1}; a new token allows another device':
     '{0} telefonu {1} cihazıdır; yeni bir belirteçle başka bir cihaz olabilir',
   'no phone with this MAC address waits': 'bu MAC adresiyle bekleyen telefon yok',
   'there is nothing that this phone could be asked with': 'bu telefona gönderilebilecek bir istek yok',
-  'too many requests for files that are not there': 'var olmayan dosyalar için çok fazla istek',
+  'too many requests for files that do not exist': 'var olmayan dosyalar için çok fazla istek',
   'the phone {0} is not shared: nobody signs in there': '{0} telefonu ortak değil: orada kimse oturum açmaz',
   'no phone can switch a time condition {0}': 'hiçbir telefon {0} zaman koşulunu değiştiremez',
   'not a shared phone': 'ortak bir telefon değil',

@@ -176,7 +176,7 @@ export const requests: Readonly<Record<string, string>> = {
   'a test of this webhook is under way': "bu webhook'un bir denemesi sürüyor",
   'enable this webhook first': "önce bu webhook'u açın",
   'a replay is under way, up to {0}': '{0} konumuna kadar yeniden gönderim sürüyor',
-  'from: nothing after {0} was passed yet': 'from: {0} sonrasından henüz bir şey geçmedi',
+  'from: no event after {0} has been delivered yet': 'from: {0} sonrasından henüz bir şey geçmedi',
   'url: not a URL': 'url: bir URL değil',
   'url: only http and https are called': 'url: yalnızca http ve https çağrılır',
   'url: it holds credentials': 'url: kimlik bilgisi içeriyor',
@@ -184,7 +184,7 @@ export const requests: Readonly<Record<string, string>> = {
   'url: it holds a blank or a backslash': 'url: boşluk ya da ters eğik çizgi içeriyor',
   'url: a fragment is never sent': 'url: # ile başlayan bölüm gönderilmez',
   'url: write the host as {0}': 'url: makine adını {0} olarak yazın',
-  'url: port {0} is never called': 'url: {0} portu çağrılmaz',
+  'url: requests to port {0} are not allowed': 'url: {0} portu çağrılmaz',
   'url: the host ends in a full stop': 'url: makine adı noktayla bitiyor',
   'url: {0} is not a public address; an administrator can allow it in the settings of webhooks':
     'url: {0} herkese açık bir adres değil; bir yönetici webhook ayarlarında buna izin verebilir',

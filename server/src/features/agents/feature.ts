@@ -135,7 +135,7 @@ export async function createAgents(deps: AgentsDeps): Promise<Agents> {
         throw new ServiceError('forbidden', say`you may not see the agent ${extension}`);
       }
       if (live.agent(extension) === undefined) {
-        throw new ServiceError('not_found', say`${extension} is no agent`);
+        throw new ServiceError('not_found', say`${extension} is not an agent`);
       }
       const { as_of, stale } = snapshot([]);
       return shownTo(who, { success: true as const, as_of, stale, agent: agentOf(view, extension) });

@@ -22,7 +22,7 @@ export function createMemberships(
   const change = async (by: Actor, extension: string, command: ChangeCommand): Promise<void> => {
     await service.change(byOf(by, extension), extension, () => {
       if (live.agent(extension) === undefined) {
-        throw new ServiceError('not_found', say`${extension} is no agent`);
+        throw new ServiceError('not_found', say`${extension} is not an agent`);
       }
       return command;
     });

@@ -197,18 +197,18 @@ test('agents api - a key of some queues changes an agent in these alone, whateve
   assert.deepEqual([pbx.shows('support'), pbx.shows('sales')], [['1003 ready'], []]);
 });
 
-test('agents api - a person that is no agent cannot become a member; an agent outside this queue gets an error', async (t) => {
+test('agents api - a person that is not an agent cannot become a member; an agent outside this queue gets an error', async (t) => {
   const { agents, directory } = await rig(t);
   directory.setQueues(directory.queues().map((q) => (q.name === 'sales' ? { ...q, agents: ['1004'] } : q)));
   const by = { caller: callerOf(directory, '1002'), ip: null };
   await assert.rejects(agents.memberships.join(by, '9999', 'support'), {
     code: 'not_found',
-    message: '9999 is no agent',
+    message: '9999 is not an agent',
   });
   await assert.rejects(agents.memberships.leave(by, '9999', 'support'), { code: 'not_found' });
   await assert.rejects(agents.memberships.join(by, '1003', 'sales'), {
     code: 'not_in_queue',
-    message: '1003 is no agent of sales',
+    message: '1003 is not an agent of sales',
   });
 });
 

@@ -31,7 +31,7 @@ export function agentOperations(
     if (!reaches(agentsOf(actor.caller, 'control'), extension)) {
       error = new ServiceError('forbidden', say`you may not change the agent ${extension}`);
     } else if (live.agent(extension) === undefined) {
-      error = new ServiceError('not_found', say`${extension} is no agent`);
+      error = new ServiceError('not_found', say`${extension} is not an agent`);
     }
     if (error === null) return;
     await service.refused(by, extension, error);

@@ -74,8 +74,8 @@ function planLogin(deps: PlanDeps, extension: string, of: ChangeCommand): Plan {
   if (names.length === 0) {
     const detail =
       of.queue === null
-        ? say`${extension} is no agent of any queue`
-        : say`${extension} is no agent of ${of.queue}`;
+        ? say`${extension} is not an agent of any queue`
+        : say`${extension} is not an agent of ${of.queue}`;
     throw new ServiceError('not_in_queue', detail);
   }
   const rows = rowsOf(deps.live, extension);

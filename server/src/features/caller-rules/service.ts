@@ -95,7 +95,7 @@ export class CallerRules {
       const known = this.#rows.find((r) => r.match === wanted.match && r.number === number);
       if (known?.action === wanted.action) return shown(known);
       if (known !== undefined)
-        throw new ServiceError('name_taken', 'a rule of the other action has this number; delete it first');
+        throw new ServiceError('name_taken', 'a rule with the other action has this number; delete it first');
       const by = { created_by: caller.username, ip };
       return shown(await this.#add({ ...wanted, number, ...by }));
     });

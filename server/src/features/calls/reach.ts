@@ -116,7 +116,7 @@ const mostLive = (legs: readonly LiveLeg[]): LiveLeg | undefined =>
 export function legFor(live: LiveView, actor: Actor, call: LiveCall, named: string | undefined): LiveLeg {
   if (named !== undefined) {
     const leg = call.legs.find((l) => l.id === named);
-    if (leg === undefined) throw new ServiceError('call_gone', 'this leg is not in the call any more');
+    if (leg === undefined) throw new ServiceError('call_gone', 'this leg is no longer in the call');
     if (!steers(actor, leg)) throw new ServiceError('forbidden', 'this leg is not yours');
     return leg;
   }

@@ -234,7 +234,7 @@ export class Exports implements AsyncDisposable {
   async file({ caller, ip }: Actor, id: number): Promise<ExportFile> {
     const row = await this.#mine(caller, id);
     if (isUnfinished(row)) {
-      throw new ServiceError('file_not_ready', 'the file is not made yet', { retry_after_seconds: 2 });
+      throw new ServiceError('file_not_ready', 'the file is not ready yet', { retry_after_seconds: 2 });
     }
     if (row.state !== 'done') throw new ServiceError('file_gone', say`the export is ${row.state}`);
     const reader = JSON.parse(row.reader) as Principal;

@@ -248,14 +248,14 @@ test('pbx-config/check - codes and services that the engine cannot distinguish w
   ];
   const echo = (number: string): Given => ['service', { number, kind: 'echo', title: 'Echo' }];
   assert.deepEqual(about(code('agent.pause', '*7'), echo('*73'), echo('*721')), [
-    'service *73: number: *73 cannot be told apart from *7Z, feature code agent.pause',
-    'service *721: number: *721 cannot be told apart from *7ZX, feature code agent.pause',
+    'service *73: number: *73 cannot be distinguished from *7Z, feature code agent.pause',
+    'service *721: number: *721 cannot be distinguished from *7ZX, feature code agent.pause',
   ]);
   assert.deepEqual(about(code('agent.pause', '**')), [
-    'feature_code agent.pause: code: **ZX cannot be told apart from **X., feature code calls.pickup',
+    'feature_code agent.pause: code: **ZX cannot be distinguished from **X., feature code calls.pickup',
   ]);
   assert.deepEqual(about(echo('*7212')), [
-    'service *7212: number: *7212 cannot be told apart from *72X., feature code calls.forward',
+    'service *7212: number: *7212 cannot be distinguished from *72X., feature code calls.forward',
   ]);
   assert.deepEqual(
     about(code('calls.forward', '*72', { enabled: false }), echo('*7212'), code('agent.pause', '#2')),

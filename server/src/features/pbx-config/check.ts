@@ -126,7 +126,7 @@ function* alike(model: Model, { codes, patterns = new Map() }: House): Generator
       yield [
         said.object,
         said.path,
-        say`${said.pattern} cannot be told apart from ${other.pattern}, ${other.what}`,
+        say`${said.pattern} cannot be distinguished from ${other.pattern}, ${other.what}`,
       ];
     }
 }

@@ -210,7 +210,7 @@ export class Phones {
     if (held !== mac)
       throw new ServiceError(
         'name_taken',
-        say`the phone ${name} is the device ${held}; a new token lets it be another`,
+        say`the phone ${name} is bound to the device ${held}; a new token allows another device`,
       );
     if (!this.#waiting.has(mac)) throw new ServiceError('not_found', 'no phone with this MAC address waits');
     await this.#audit(actor, 'phone.assigned', name, { mac });
@@ -447,7 +447,7 @@ export class Phones {
 const macIn = (vendor: Vendor | undefined, file: string): string | null =>
   vendor?.files.map((one) => one.macIn(file)).find((mac) => mac !== null) ?? null;
 const tooMany = (): ServiceError =>
-  new ServiceError('too_many_requests', 'too many requests for files that are not there', {
+  new ServiceError('too_many_requests', 'too many requests for files that do not exist', {
     retry_after_seconds: 60,
   });
 /** A text of a stranger, as it is stored and shown. */

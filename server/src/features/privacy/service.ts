@@ -105,7 +105,7 @@ function subjectOf(
   if (who.extension !== undefined) {
     // A single digit occurs in many texts.
     if (who.extension.length < 2) {
-      throw new ServiceError('invalid_request', 'extension: it has at least two digits');
+      throw new ServiceError('invalid_request', 'extension: it must have at least two digits');
     }
     return extensionSubject(who.extension);
   }
@@ -174,7 +174,7 @@ export class Privacy implements AsyncDisposable {
   async file({ caller, ip }: Actor, id: number): Promise<PrivacyFile> {
     const row = await this.#job('export', id);
     if (row.state === 'queued' || row.state === 'running') {
-      throw new ServiceError('file_not_ready', 'the file is not made yet', { retry_after_seconds: 2 });
+      throw new ServiceError('file_not_ready', 'the file is not ready yet', { retry_after_seconds: 2 });
     }
     if (row.bytes === null) throw new ServiceError('file_gone', 'the file was deleted');
     const detail = { salt: row.salt, items: row.items, made_by: row.by };

@@ -61,7 +61,7 @@ export class Sounds implements AsyncDisposable {
   readonly #uploads = createShares({
     total: MAX_UPLOADS,
     retry_after_seconds: RETRY_SECONDS,
-    own: say`too many of your sounds are being taken in; send this one when they are`,
+    own: say`too many of your sounds are being converted; send this one after they are done`,
     others: say`too many sounds are being taken in`,
   });
   readonly #known = new Set<string>();

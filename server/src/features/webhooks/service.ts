@@ -210,7 +210,7 @@ export class WebhookService {
       if (range.from > progress.live.at) {
         throw new ServiceError(
           'invalid_request',
-          say`from: nothing after ${progress.live.at} was passed yet`,
+          say`from: no event after ${progress.live.at} has been delivered yet`,
         );
       }
       const to = Math.min(range.to, progress.live.at);

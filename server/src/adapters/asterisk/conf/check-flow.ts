@@ -1,4 +1,4 @@
-/** Checks of ring groups, menus and the like that need the renderer: names the engine keeps for itself, and what cannot be told apart. */
+/** Checks of ring groups, menus and the like that need the renderer: names the engine keeps for itself, and what cannot be distinguished. */
 import { ServiceError } from '../../../core/errors.ts';
 import type { Site } from '../../../ports/site.ts';
 import { patternsMeet } from '../../../routing/dial-pattern.ts';
@@ -36,7 +36,7 @@ function checkCodes({ feature_codes, services }: Site): void {
   all.forEach((a, i) => {
     for (const b of all.slice(i + 1))
       if ((a.of === null || a.of !== b.of) && patternsMeet(a.fits, b.fits))
-        refuse(`${a.pattern} (${a.what}) and ${b.pattern} (${b.what}) cannot be told apart`);
+        refuse(`${a.pattern} (${a.what}) and ${b.pattern} (${b.what}) cannot be distinguished`);
   });
 }
 

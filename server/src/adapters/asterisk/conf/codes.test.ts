@@ -99,7 +99,7 @@ test('conf/codes - *81, *22, *23 and *80 act in every queue of the caller and sa
   assert.equal(await engine.dial(static_agent, '*80'), REFUSED);
   assert.equal(await engine.dial(static_agent, '*23'), DONE);
   await shows('support', ['1006 Not in use']);
-  // An agent of one queue cannot get into another, and who is no agent gets into none.
+  // An agent of one queue cannot get into another, and who is not an agent gets into none.
   assert.equal(await engine.dial(static_agent, '*81510'), REFUSED);
   for (const code of ['*81', '*81500', '*80', '*22', '*23'])
     assert.equal(await engine.dial(user, code), REFUSED, code);

@@ -228,7 +228,7 @@ test('conf/render - numbers, names and ways that mean two things or none are ref
       ],
       services: [{ number: '*97', kind: 'echo', title: 'Echo' }],
     }),
-    /cannot be told apart/,
+    /cannot be distinguished/,
   );
 });
 

@@ -45,7 +45,7 @@ export async function waysOf(instance: Instance): Promise<SiteWays> {
     await read('pjsip_shared.conf'),
   )?.[1];
   if (password === undefined)
-    throw new Error('the engine has no account for tries yet: start the service once');
+    throw new Error('the engine has no account for the doctor yet: start the service once');
   const [trusted, own] = await Promise.all(
     ['trusted.pem', 'ca.pem'].map((name) => textOf(path.join(tlsDir(instance), name))),
   );

@@ -188,7 +188,7 @@ export class ConfigApplies implements AsyncDisposable {
           'the draft has changes that are not applied; with discard_draft they are given up',
         );
       const then = await this.#versions.model(number);
-      if (then === null) throw new ServiceError('not_found', say`there is no version ${number} any more`);
+      if (then === null) throw new ServiceError('not_found', say`version ${number} is no longer stored`);
       const target = restoredModel(then, objects.applied());
       await objects.setDraft(target, { author, at: clock.now() });
       return target;
@@ -242,7 +242,7 @@ export class ConfigApplies implements AsyncDisposable {
   async version(number: number): Promise<z.infer<typeof VersionReply>> {
     const version = await this.#versionOf(number);
     const now = await this.#versions.model(number);
-    if (now === null) throw new ServiceError('not_found', say`there is no version ${number} any more`);
+    if (now === null) throw new ServiceError('not_found', say`version ${number} is no longer stored`);
     return { success: true, version, objects: objectChanges(await this.#versions.before(number), now) };
   }
   async object(number: number, path: string, key: string): Promise<z.infer<typeof VersionObjectReply>> {
@@ -393,7 +393,7 @@ export class ConfigApplies implements AsyncDisposable {
   async #versionOf(number: number): Promise<ConfigVersion> {
     const found = await this.#versions.one(number);
     if (found === null)
-      throw new ServiceError('not_found', say`there is no version ${number} any more, or not yet`);
+      throw new ServiceError('not_found', say`version ${number} is no longer stored, or not yet`);
     return found;
   }
 }

@@ -106,7 +106,7 @@ function sourceOf(view: DataView, head: Head | undefined, start: number, length:
   const read = READERS[`${kind}/${bits}`];
   if (read === undefined) {
     throw notAudio(
-      say`WAV: sound of kind ${kind} with ${bits} bits is not read here; PCM, float and G.711 are`,
+      say`WAV: sound of kind ${kind} with ${bits} bits is not supported; PCM, float and G.711 are`,
     );
   }
   if (frame !== (channels * bits) / 8) throw notAudio('WAV: its format contradicts itself');
