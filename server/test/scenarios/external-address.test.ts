@@ -16,7 +16,7 @@ import {
   noNets,
   runInNets,
 } from '../support/nets/nets.ts';
-import { remotePhone } from '../support/nets/remote-phone.ts';
+import { callOffice, remotePhone } from '../support/nets/remote-phone.ts';
 import type { RemotePhone } from '../support/nets/remote-phone.ts';
 import { startLiar, startStun } from '../support/nets/stun-servers.ts';
 import { registerPhone } from '../support/phone.ts';
@@ -104,11 +104,7 @@ if (isInside) {
         password: SECRET,
         at: { host: ADDRESSES.office, port: 0 },
       });
-      await home.invite('2002');
-      const incoming = await office.incoming();
-      await incoming.answer();
-      incoming.play('tone');
-      await home.answered();
+      const incoming = await callOffice(home, office, '2002');
       await Promise.all([incoming.hears(HEARD), home.hears(HEARD)]);
 
       moveOffice();

@@ -7,7 +7,7 @@ import { before, describe, test } from 'node:test';
 import { askStun } from '../../src/adapters/asterisk/turn/stun.ts';
 import { SECRET, extensions, prepareCompany } from '../support/company.ts';
 import { ADDRESSES, ADDRESSES_V6, isInside, noNets, runInNets } from '../support/nets/nets.ts';
-import { remotePhone } from '../support/nets/remote-phone.ts';
+import { callOffice, remotePhone } from '../support/nets/remote-phone.ts';
 import { registerPhone } from '../support/phone.ts';
 import type { Phone, PhoneOptions } from '../support/phone.ts';
 import { freePort } from '../support/ports.ts';
@@ -98,11 +98,7 @@ if (isInside) {
         ca,
         at: { host: ADDRESSES.home, port: 0 },
       });
-      await home.invite('2001');
-      const incoming = await four.incoming();
-      await incoming.answer();
-      incoming.play('tone');
-      await home.answered();
+      const incoming = await callOffice(home, four, '2001');
       await incoming.hears(HEARD);
       const { decrypted, heard } = await home.hears(HEARD);
       assert.ok(decrypted >= heard);

@@ -20,7 +20,7 @@ import {
 } from '../support/nets/nets.ts';
 import { until } from '../support/until.ts';
 import { officeNetwork, pageAtHome } from '../support/nets/office.ts';
-import { remotePhone } from '../support/nets/remote-phone.ts';
+import { callOffice, remotePhone } from '../support/nets/remote-phone.ts';
 import { useBrowser, useSite } from '../support/use-site.ts';
 
 const HEARD = 50;
@@ -78,11 +78,7 @@ if (isInside) {
     test('remote phones - a desk phone at home and one in the office call each other, encrypted outside', async () => {
       await using home = await homeDesk();
       await using office = await phoneInOffice();
-      await home.invite('2002');
-      const incoming = await office.incoming();
-      await incoming.answer();
-      incoming.play('tone');
-      await home.answered();
+      const incoming = await callOffice(home, office, '2002');
       await incoming.hears(HEARD);
       const { decrypted, heard } = await home.hears(HEARD);
       assert.ok(decrypted >= heard);
@@ -149,11 +145,7 @@ if (isInside) {
       });
       await using office = await phoneInOffice();
       watchMediaPorts();
-      await home.invite('2002');
-      const incoming = await office.incoming();
-      await incoming.answer();
-      incoming.play('tone');
-      await home.answered();
+      const incoming = await callOffice(home, office, '2002');
       await Promise.all([incoming.hears(HEARD), home.hears(HEARD)]);
       const before = mediaPorts();
 

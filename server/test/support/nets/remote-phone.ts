@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
-import type { PhoneOptions } from '../phone.ts';
+import type { Phone, PhoneOptions } from '../phone.ts';
 import { inNet } from './nets.ts';
 import type { Net } from './nets.ts';
 import type { Command, Result } from './phone-worker.ts';
@@ -65,4 +65,14 @@ export async function remotePhone(net: Net, options: PhoneOptions): Promise<Remo
     throw error;
   }
   return phone;
+}
+type Incoming = Awaited<ReturnType<Phone['incoming']>>;
+/** The remote phone calls a scripted one, which answers with a tone; resolves once the call is up on both sides. */
+export async function callOffice(home: RemotePhone, office: Phone, number: string): Promise<Incoming> {
+  await home.invite(number);
+  const incoming = await office.incoming();
+  await incoming.answer();
+  incoming.play('tone');
+  await home.answered();
+  return incoming;
 }
