@@ -114,6 +114,14 @@ export type Destination = z.output<typeof Destination>;
 
 /** Encryption of media by keys in the signalling (SDES); `offered` also accepts calls without. */
 const Srtp = z.enum(['off', 'offered', 'required']).default('off');
+/** Overrides what the object `network` says of media. */
+const MediaAddress = z
+  .union([z.ipv4(), z.ipv6()])
+  .nullable()
+  .default(null)
+  .describe(
+    'Address to which the other side is to send its media, instead of that of the network; media is bound to it where this machine has it. Null: that of the network.',
+  );
 const Recording = z.enum(['never', 'always']).default('never');
 /** Cost class of an outside number, for call permissions; all extensions may call emergency numbers. */
 export const ROUTE_CLASSES = [
@@ -167,6 +175,7 @@ export const ExtensionConfig = z
         'Classes of outbound routes its phones may use; by default all but `international` and `premium`.',
       ),
     srtp: Srtp.describe('Encrypted media of its desk phones; browsers and apps always encrypt.'),
+    media_address: MediaAddress,
     language: Language.nullable()
       .default(null)
       .describe('Of the prompts that its own calls play; null for that of the site.'),
@@ -410,11 +419,19 @@ export const TrunkConfig = z
       .describe(
         'Host name or address; requests from it belong to this trunk. The address of this machine is rejected in any spelling; a name is not resolved.',
       ),
+    srv: z
+      .boolean()
+      .default(false)
+      .describe(
+        'True: `host` is a domain whose SRV records name the servers, which are tried in order of priority and weight; `port` counts only where it has no such records.',
+      ),
     port: z.int().min(1).max(65535).default(5060),
     transport: z
       .enum(['udp', 'tcp', 'tls'])
       .default('udp')
-      .describe('With `tls` its certificate must be of a known authority and for `host`.'),
+      .describe(
+        'With `tls` its certificate must be of a known authority and for `host`, with `srv` for the name of the server.',
+      ),
     username: z
       .string()
       .regex(/^[A-Za-z0-9+._-]{1,64}$/, 'not 1 to 64 of A-Z a-z 0-9 + . _ -')
@@ -446,6 +463,7 @@ export const TrunkConfig = z
       .default(30)
       .describe('Limit of calls in both directions; null for none.'),
     srtp: Srtp.describe('Encrypted media.'),
+    media_address: MediaAddress,
     language: Language.nullable()
       .default(null)
       .describe('Of the prompts that its callers hear; null for that of the site.'),

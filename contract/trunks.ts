@@ -15,8 +15,18 @@ const roundTrip = z
   .number()
   .nullable()
   .describe(
-    'Milliseconds from an OPTIONS to its answer, as last read from the engine; null without an answer.',
+    'Milliseconds from an OPTIONS to its answer, as last read from the engine; null without an answer. Of several servers the shortest.',
   );
+
+const servers = z
+  .array(
+    z.object({
+      server: z.string().describe('Host and port, as the engine sends to it.'),
+      reachable: z.boolean().nullable().describe('Whether it answered the last OPTIONS; null where unknown.'),
+      round_trip_ms: roundTrip,
+    }),
+  )
+  .describe('Its servers, in order of address; more than one only with `srv`.');
 
 /** Data of `trunk.up` and `trunk.down`. */
 export const TrunkChange = z.object({
@@ -26,6 +36,7 @@ export const TrunkChange = z.object({
   reason,
   since: z.string().describe('Start of this state, as observed by this service.'),
   round_trip_ms: roundTrip,
+  servers,
 });
 export type TrunkChange = z.infer<typeof TrunkChange>;
 
@@ -39,7 +50,7 @@ export const TrunkState = z
       .boolean()
       .nullable()
       .describe(
-        'Whether the other side answers the check every 20 s; null where unknown, because the trunk is disabled or the engine is away.',
+        'Whether the other side, or one of its servers, answers the regular check; null where unknown, because the trunk is disabled or the engine is away.',
       ),
     state: state
       .nullable()
@@ -47,6 +58,7 @@ export const TrunkState = z
     reason,
     since: z.string().nullable().describe('Start of this state, as observed by this service.'),
     round_trip_ms: roundTrip,
+    servers,
     calls: z.int().describe('Number of its live calls.'),
     max_calls: z.int().nullable(),
   })

@@ -41,7 +41,17 @@ export const LAYOUTS: Readonly<Record<ConfigKind, Layout>> = {
     groups: [
       ['basics', 'extension', 'name', 'username', 'level', 'active'],
       ['person', 'department', 'email', 'mobile'],
-      ['calls', 'devices', 'voicemail', 'voicemail_pin', 'recording', 'pickup_group', 'srtp', 'language'],
+      [
+        'calls',
+        'devices',
+        'voicemail',
+        'voicemail_pin',
+        'recording',
+        'pickup_group',
+        'srtp',
+        'media_address',
+        'language',
+      ],
       ['outside', 'call_permission', 'caller_id', 'forward_outside', 'location'],
       ['access', 'sip_password'],
     ],
@@ -135,7 +145,18 @@ export const LAYOUTS: Readonly<Record<ConfigKind, Layout>> = {
   trunk: {
     groups: [
       ['basics', 'name', 'title', 'enabled'],
-      ['connection', 'host', 'port', 'transport', 'srtp', 'codecs', 'max_calls', 'language'],
+      [
+        'connection',
+        'host',
+        'srv',
+        'port',
+        'transport',
+        'srtp',
+        'media_address',
+        'codecs',
+        'max_calls',
+        'language',
+      ],
       ['sign_in', 'username', 'password', 'register'],
       ['outside', 'outbound_number', 'show_extensions'],
     ],

@@ -58,6 +58,14 @@ export function TrunkStates(): ReactNode {
             <Table.Td style={{ overflowWrap: 'anywhere' }}>{trunk.title}</Table.Td>
             <Table.Td>
               <StateOf trunk={trunk} />
+              {trunk.servers.length > 1 &&
+                trunk.servers
+                  .filter(({ reachable }) => reachable === false)
+                  .map(({ server }) => (
+                    <Text key={server} size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+                      {t('server_away', { server })}
+                    </Text>
+                  ))}
             </Table.Td>
             <Table.Td>
               <Ago time={trunk.since} never="–" />

@@ -29,6 +29,7 @@ test('trunk detail - what the service writes is read back, whatever a title cont
           reason,
           since: Date.parse(SINCE),
           round_trip_ms: null,
+          servers: [],
         };
       },
     },

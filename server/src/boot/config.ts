@@ -163,6 +163,17 @@ export const SETTINGS = {
       'IPv6 address at which SIP listens beside the IPv4 address of `OFFHOOK_SIP_LISTEN`, at the same ports; empty for none.',
     parse: (text) => (text === '' ? null : net.isIPv6(text) && !text.includes('%') ? text : undefined),
   }),
+  dnsServers: setting({
+    name: 'OFFHOOK_DNS_SERVERS',
+    expects: 'addresses with or without a port, separated by commas, or empty',
+    initial: '',
+    about: 'DNS servers that are asked for the SRV records of trunks; empty for those of this machine.',
+    parse: (text): readonly string[] | undefined => {
+      const list = listed(text);
+      const fits = (one: string): boolean => net.isIP(one) !== 0 || net.isIP(address(one)?.host ?? '') !== 0;
+      return list.every(fits) ? list : undefined;
+    },
+  }),
   rtpPorts: setting({
     name: 'OFFHOOK_RTP_PORTS',
     expects: 'first-last, 1024 to 65535, at least four ports',

@@ -21,7 +21,7 @@ import { Languages } from '../adapters/asterisk/sounds/languages.ts';
 import { createSpeak } from '../adapters/asterisk/sounds/speech.ts';
 import { obtainPackages } from '../adapters/asterisk/provision/packages.ts';
 import type { UnpackedPackages } from '../adapters/asterisk/provision/packages.ts';
-import { TurnServer } from '../adapters/asterisk/turn/server.ts';
+import { TurnServer, ownAddresses } from '../adapters/asterisk/turn/server.ts';
 import type { CertificateKeeper } from '../adapters/certificates/keeper.ts';
 import type { Config } from './config.ts';
 import { siteSecret } from './site-key.ts';
@@ -94,6 +94,7 @@ export class AsteriskExchange implements Exchange {
       web_host: config.listen.host,
       rtp: config.rtpPorts,
       zone: config.siteZone,
+      own_addresses: ownAddresses(),
       tls_files: options.certificates.files,
       turn_secret: siteSecret(options.siteKey, 'turn'),
       doctor_secret: siteSecret(options.siteKey, 'doctor'),

@@ -28,6 +28,8 @@ import { createPhonebookSources } from '../features/phonebook/sync/service.ts';
 import { PathChecks } from '../features/path-check/service.ts';
 import { Presence } from '../features/presence/service.ts';
 import { ExternalAddress } from '../features/reachability/service.ts';
+import { TrunkServerLookup } from '../features/reachability/trunk-servers.ts';
+import { findServers } from '../adapters/resolver/trunk-servers.ts';
 import { remainsOf } from '../features/privacy/remains.ts';
 import { Privacy } from '../features/privacy/service.ts';
 import { createQueues } from '../features/queues/service.ts';
@@ -314,12 +316,29 @@ export async function createConfigFeatures(
     },
   });
   stack.use(externalAddress);
+  const trunkServers = await TrunkServerLookup.open({
+    trunks: () => directory.config().trunks,
+    find: findServers(config.dnsServers),
+    up: () => exchange.running(),
+    renew: (comment) => applies.renew(comment),
+    clock,
+    log,
+    kept: {
+      read: () => textOf(path.join(config.data, 'trunk-servers.json')),
+      write: (text) => replaceFile(path.join(config.data, 'trunk-servers.json'), text),
+    },
+  });
+  stack.use(trunkServers);
   const applies: ConfigApplies = new ConfigApplies({
     store,
     objects,
     engine: engineConfig,
     house,
-    site: (wanted) => toSite(toPbxConfig(wanted), FEATURE_CODES, externalAddress.found()),
+    site: (wanted) => {
+      const wished = toPbxConfig(wanted);
+      const found = { address: externalAddress.found(), servers: trunkServers.found(wished.trunks) };
+      return toSite(wished, FEATURE_CODES, found);
+    },
     audit,
     clock,
     log,
@@ -334,7 +353,12 @@ export async function createConfigFeatures(
   const { phones, shared: sharedPhones } = await createPhones(parts);
   const nightSwitches = new NightSwitches({ ...parts, conditions: () => directory.config().time_conditions });
   directory.onChange(() => nightSwitches.followSite());
-  stack.defer(directory.onChange(() => externalAddress.follow()));
+  stack.defer(
+    directory.onChange(() => {
+      externalAddress.follow();
+      trunkServers.follow();
+    }),
+  );
   const ldap = await createLdap({ ...parts, phones, externalAddress });
   const pathChecks = await PathChecks.open({
     store,
@@ -346,5 +370,15 @@ export async function createConfigFeatures(
     up: () => parts.live.live,
     file: doctorFile(config.data),
   });
-  return { privacy, applies, externalAddress, pathChecks, phones, sharedPhones, nightSwitches, ldap };
+  return {
+    privacy,
+    applies,
+    externalAddress,
+    trunkServers,
+    pathChecks,
+    phones,
+    sharedPhones,
+    nightSwitches,
+    ldap,
+  };
 }

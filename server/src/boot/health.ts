@@ -11,6 +11,7 @@ import type { History } from '../features/history/feature.ts';
 import type { Config } from './config.ts';
 import { exposures } from './exposure.ts';
 import type { ExternalAddress } from '../features/reachability/service.ts';
+import type { TrunkServerLookup } from '../features/reachability/trunk-servers.ts';
 import { REFUSAL_REASONS } from '../features/sip-security/service.ts';
 import type { SipSecurity } from '../features/sip-security/service.ts';
 import { trunkTroubles } from '../features/trunks/service.ts';
@@ -64,6 +65,7 @@ export interface Watched {
   readonly connectors: Pick<Connectors, 'troubles'>;
   readonly phonebookSources: Pick<PhonebookSourceService, 'troubles'>;
   readonly externalAddress: Pick<ExternalAddress, 'finding'>;
+  readonly trunkServers: Pick<TrunkServerLookup, 'finding'>;
   readonly pathChecks: Pick<PathChecks, 'finding'>;
   readonly ldap: Pick<LdapServer, 'finding'>;
   readonly clock: Clock;
@@ -76,6 +78,7 @@ function engineChecks({
   sipSecurity,
   firewall,
   externalAddress,
+  trunkServers,
   ldap,
   renewal,
   clock,
@@ -134,6 +137,7 @@ function engineChecks({
     },
     { name: 'ldap', needed: false, run: () => Promise.resolve(ldap.finding()) },
     { name: 'external_address', needed: false, run: () => Promise.resolve(externalAddress.finding()) },
+    { name: 'trunk_servers', needed: false, run: () => Promise.resolve(trunkServers.finding()) },
     {
       name: 'certificate_renewal',
       needed: false,

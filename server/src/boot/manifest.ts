@@ -73,7 +73,16 @@ export function manifestOf(parts: Features): readonly Feature[] {
     clock,
     config,
   } = parts;
-  const { connectors, directory, draft, engineCustomers, engineSite, exports, externalAddress } = parts;
+  const {
+    connectors,
+    directory,
+    draft,
+    engineCustomers,
+    engineSite,
+    exports,
+    externalAddress,
+    trunkServers,
+  } = parts;
   const {
     history,
     ldap,
@@ -147,7 +156,9 @@ export function manifestOf(parts: Features): readonly Feature[] {
     {
       name: 'reachability',
       onEvent(event) {
-        if (event.type === 'engine.link_up') externalAddress.follow();
+        if (event.type !== 'engine.link_up') return;
+        externalAddress.follow();
+        trunkServers.follow();
       },
     },
     { name: 'console-settings', operations: () => [consoleSettingsOperations(siteConsole)] },

@@ -130,6 +130,7 @@ async function beginLoop(parts: Omit<EdgeParts, 'watch'>, stack: AsyncDisposable
   history.begin();
   callbacks.begin();
   parts.externalAddress.begin();
+  parts.trunkServers.begin();
   await connectors.begin();
   await phonebookSources.begin();
   presence.begin();

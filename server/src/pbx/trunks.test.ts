@@ -5,6 +5,8 @@ import { Scene, node, site, snapshot } from '../../test/support/model-scene.ts';
 import { createModel } from './model.ts';
 
 const URI = 'sip:office@far';
+const FAR = 'far:5060';
+const SECOND = 'next:5060';
 const SITE = {
   ...site(),
   trunks: [
@@ -18,9 +20,14 @@ const row = (
   state: 'registered' | 'rejected' | 'pending' | null = null,
 ): EngineTrunk => ({
   endpoint: `trunk-${name}`,
-  reachable,
-  round_trip_ms: reachable === true ? 2 : null,
-  registration: state === null ? null : { uri: URI, state },
+  servers: [
+    {
+      server: FAR,
+      reachable,
+      round_trip_ms: reachable === true ? 2 : null,
+      registration: state === null ? null : { uri: URI, state },
+    },
+  ],
 });
 const begun = (trunks: readonly EngineTrunk[]): Scene => {
   const scene = new Scene({ empty: true, site: SITE });
@@ -34,10 +41,15 @@ const published = (scene: Scene): string[] =>
       ? [`${e.type} ${e.data.trunk} ${e.data.state} ${e.data.reason ?? '-'} ${e.observed}`]
       : [],
   );
-const contact = (scene: Scene, name: string, reachable: boolean, round_trip_ms: number | null = null) =>
-  scene.send({ type: 'trunk.contact', endpoint: `trunk-${name}`, reachable, round_trip_ms });
-const registration = (scene: Scene, state: 'registered' | 'rejected' | 'pending') =>
-  scene.send({ type: 'trunk.registration', uri: URI, state });
+const contact = (
+  scene: Scene,
+  name: string,
+  reachable: boolean | null,
+  round_trip_ms: number | null = null,
+  server = FAR,
+) => scene.send({ type: 'trunk.contact', endpoint: `trunk-${name}`, server, reachable, round_trip_ms });
+const registration = (scene: Scene, state: 'registered' | 'rejected' | 'pending', server = FAR) =>
+  scene.send({ type: 'trunk.registration', server, uri: URI, state });
 
 test('trunks - no event before the first answer; then up, down and up, each once', () => {
   const scene = begun([row('north', null)]);
@@ -112,4 +124,54 @@ test('trunks - a disabled trunk has no state, and is up again once it is enabled
     out.map(({ type }) => type),
     ['trunk.up'],
   );
+});
+
+/** Type and servers of each event of trunks; a server that does not answer has a minus. */
+const servers = (scene: Scene): string[] =>
+  scene.published.flatMap((e) =>
+    e.type === 'trunk.up' || e.type === 'trunk.down'
+      ? [
+          [e.type, ...e.data.servers.map((one) => (one.reachable === false ? '-' : '') + one.server)].join(
+            ' ',
+          ),
+        ]
+      : [],
+  );
+test('trunks - of several servers each that ends or returns is an event, and the trunk is up while one answers', () => {
+  const scene = begun([row('north', true)]);
+  contact(scene, 'north', true, 9, SECOND);
+  assert.equal(scene.view.trunk('north')?.round_trip_ms, 2, 'that of the fastest');
+  contact(scene, 'north', false);
+  assert.equal(scene.view.trunk('north')?.state, 'reachable');
+  contact(scene, 'north', false, null, SECOND);
+  contact(scene, 'north', true, 4, SECOND);
+  contact(scene, 'north', null);
+  assert.deepEqual(servers(scene), [
+    `trunk.up ${FAR}`,
+    `trunk.up ${FAR} ${SECOND}`,
+    `trunk.up -${FAR} ${SECOND}`,
+    `trunk.down -${FAR} -${SECOND}`,
+    `trunk.up -${FAR} ${SECOND}`,
+    `trunk.up ${SECOND}`,
+  ]);
+});
+
+test('trunks - a registration counts only with a server that answers', () => {
+  const [first] = row('login', true, 'registered').servers;
+  const scene = begun([
+    {
+      endpoint: 'trunk-login',
+      servers: [first!, { ...first!, server: SECOND, registration: { uri: URI, state: 'pending' } }],
+    },
+  ]);
+  assert.equal(scene.view.trunk('login')?.state, 'registered');
+  contact(scene, 'login', false);
+  registration(scene, 'rejected', SECOND);
+  assert.equal(
+    scene.view.trunk('login')?.state,
+    'rejected',
+    'the registration at the dead server is worth nothing',
+  );
+  registration(scene, 'registered', SECOND);
+  assert.equal(scene.view.trunk('login')?.state, 'registered');
 });

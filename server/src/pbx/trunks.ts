@@ -3,20 +3,34 @@ import type { TrunkChange } from '@offhook/contract/trunks.ts';
 import { rfc3339 } from '../core/clock.ts';
 import type { EngineEventOf, EngineSnapshot, EngineTrunk } from '../ports/engine.ts';
 import type { LiveTrunk } from '../ports/live.ts';
+import { withContact, withRegistration } from '../ports/trunk-facts.ts';
 import { emit } from './state.ts';
 import type { State, Turn } from './state.ts';
 
 type Verdict = Pick<LiveTrunk, 'state' | 'reason'>;
 
-/** Null while the engine has not said enough, for example before the first registration. */
-function verdictOf({ reachable, registration }: EngineTrunk, registers: boolean): Verdict | null {
-  if (reachable === false) return { state: 'unreachable', reason: 'no_answer' };
-  if (reachable === null) return null;
+/** Null while the engine has not said enough, for example before the first registration. One server that can be used is enough. */
+function verdictOf({ servers }: EngineTrunk, registers: boolean): Verdict | null {
+  const answering = servers.filter(({ reachable }) => reachable === true);
+  if (answering.length === 0) {
+    const known = servers.length > 0 && servers.every(({ reachable }) => reachable !== null);
+    return known ? { state: 'unreachable', reason: 'no_answer' } : null;
+  }
   if (!registers) return { state: 'reachable', reason: null };
-  if (registration?.state === 'registered') return { state: 'registered', reason: null };
-  if (registration?.state === 'rejected') return { state: 'rejected', reason: 'registration_failed' };
-  return null;
+  const states = answering.map(({ registration }) => registration?.state ?? 'pending');
+  if (states.includes('registered')) return { state: 'registered', reason: null };
+  return states.includes('pending') ? null : { state: 'rejected', reason: 'registration_failed' };
 }
+const serversOf = ({ servers }: EngineTrunk): TrunkChange['servers'] =>
+  servers.map(({ server, reachable, round_trip_ms }) => ({ server, reachable, round_trip_ms }));
+/** Servers and which of them do not answer; a change of it is an event even where the trunk can still be used. */
+const answersOf = (servers: TrunkChange['servers'] = []): string =>
+  servers.map(({ server, reachable }) => (reachable === false ? `${server} away` : server)).join(', ');
+const fastest = (servers: TrunkChange['servers']): number | null =>
+  servers.reduce<number | null>(
+    (best, { round_trip_ms: ms }) => (ms === null || (best !== null && best <= ms) ? best : ms),
+    null,
+  );
 
 function refreshTrunk(s: State, t: Turn, endpoint: string): void {
   const trunk = s.site.trunks.get(endpoint);
@@ -26,38 +40,35 @@ function refreshTrunk(s: State, t: Turn, endpoint: string): void {
   if (verdict === null) return;
   const { name, title } = trunk;
   const published = s.publishedTrunks.get(name);
-  const before = s.trunks.get(name);
-  const { round_trip_ms } = facts;
-  if (before !== undefined && before.state === verdict.state && before.reason === verdict.reason) {
-    if (before.round_trip_ms !== round_trip_ms) s.trunks.set(name, { ...before, round_trip_ms });
-    return;
-  }
+  const servers = serversOf(facts);
+  const round_trip_ms = fastest(servers);
   const unchanged = published?.state === verdict.state && published.reason === verdict.reason;
   const since = unchanged ? Date.parse(published.since) : t.at;
-  s.trunks.set(name, { name, ...verdict, round_trip_ms, since });
-  if (unchanged) return;
-  const data: TrunkChange = { trunk: name, title, ...verdict, since: rfc3339(since), round_trip_ms };
+  s.trunks.set(name, { name, ...verdict, round_trip_ms, servers, since });
+  if (unchanged && answersOf(published.servers) === answersOf(servers)) return;
+  const data: TrunkChange = {
+    trunk: name,
+    title,
+    ...verdict,
+    since: rfc3339(since),
+    round_trip_ms,
+    servers,
+  };
   s.publishedTrunks.set(name, data);
   emit(t, verdict.reason === null ? 'trunk.up' : 'trunk.down', `trunks/${name}`, data);
 }
 
 export function trunkContact(s: State, t: Turn, event: EngineEventOf<'trunk.contact'>): void {
-  const { endpoint, reachable, round_trip_ms } = event;
-  const before = s.trunkFacts.get(endpoint);
-  // A registration that failed for lack of an answer is tried again once the far side is back.
-  const again = before?.reachable === false && reachable && before.registration?.state === 'rejected';
-  const registration = again
-    ? { ...before.registration!, state: 'pending' as const }
-    : (before?.registration ?? null);
-  s.trunkFacts.set(endpoint, { endpoint, reachable, round_trip_ms, registration });
+  const { endpoint } = event;
+  s.trunkFacts.set(endpoint, withContact(s.trunkFacts.get(endpoint) ?? { endpoint, servers: [] }, event));
   refreshTrunk(s, t, endpoint);
 }
 
-/** The engine names a registration by its address, which two trunks may share. */
 export function trunkRegistration(s: State, t: Turn, event: EngineEventOf<'trunk.registration'>): void {
   for (const facts of s.trunkFacts.values()) {
-    if (facts.registration?.uri !== event.uri) continue;
-    s.trunkFacts.set(facts.endpoint, { ...facts, registration: { uri: event.uri, state: event.state } });
+    const after = withRegistration(facts, event);
+    if (after.servers.every((one, i) => one === facts.servers[i])) continue;
+    s.trunkFacts.set(facts.endpoint, after);
     refreshTrunk(s, t, facts.endpoint);
   }
 }
@@ -67,10 +78,14 @@ export function seeTrunks(s: State, t: Turn, trunks: EngineSnapshot['trunks']): 
   const present = new Set(trunks.map(({ endpoint }) => endpoint));
   for (const endpoint of s.trunkFacts.keys()) if (!present.has(endpoint)) s.trunkFacts.delete(endpoint);
   for (const row of trunks) {
-    const before = s.trunkFacts.get(row.endpoint);
-    // The engine lists the old failure until its next attempt.
-    const waits = before?.registration?.state === 'pending' && row.registration?.state === 'rejected';
-    s.trunkFacts.set(row.endpoint, waits ? { ...row, registration: before.registration } : row);
+    const before = s.trunkFacts.get(row.endpoint)?.servers ?? [];
+    const servers = row.servers.map((one) => {
+      const { registration } = before.find(({ server }) => server === one.server) ?? {};
+      // The engine lists the old failure until its next attempt.
+      const waits = registration?.state === 'pending' && one.registration?.state === 'rejected';
+      return waits ? { ...one, registration } : one;
+    });
+    s.trunkFacts.set(row.endpoint, { ...row, servers });
     refreshTrunk(s, t, row.endpoint);
   }
 }

@@ -124,7 +124,13 @@ export interface ParkedChannel {
 /** A trunk as the engine sees it; null where the engine has not found out yet. */
 export interface EngineTrunk {
   readonly endpoint: string;
-  /** Whether its far side answered the last OPTIONS. */
+  /** Its far sides, in order of `server`; several where SRV records name them. */
+  readonly servers: readonly EngineTrunkServer[];
+}
+export interface EngineTrunkServer {
+  /** Host and port. */
+  readonly server: string;
+  /** Whether it answered the last OPTIONS. */
   readonly reachable: boolean | null;
   readonly round_trip_ms: number | null;
   /** Null without a registration. `pending`: neither accepted nor refused yet. */
@@ -323,13 +329,16 @@ export type EngineEvent = { readonly at: number } & (
   | {
       readonly type: 'trunk.contact';
       readonly endpoint: string;
-      readonly reachable: boolean;
+      readonly server: string;
+      /** Null once the engine no longer has this server. */
+      readonly reachable: boolean | null;
       readonly round_trip_ms: number | null;
     }
   | {
       readonly type: 'trunk.registration';
+      readonly server: string;
       readonly uri: string;
-      readonly state: NonNullable<EngineTrunk['registration']>['state'];
+      readonly state: NonNullable<EngineTrunkServer['registration']>['state'];
     }
   /** All call settings of one extension, whoever changed them. */
   | {

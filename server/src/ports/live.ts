@@ -27,7 +27,7 @@ export interface LiveDevice {
   readonly since: number;
 }
 /** State of one trunk. */
-export interface LiveTrunk extends Pick<TrunkChange, 'state' | 'reason' | 'round_trip_ms'> {
+export interface LiveTrunk extends Pick<TrunkChange, 'state' | 'reason' | 'round_trip_ms' | 'servers'> {
   readonly name: string;
   /** Start of this state, in milliseconds since 1970. */
   readonly since: number;

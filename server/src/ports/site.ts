@@ -1,6 +1,7 @@
 import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 import type { Endpoint, PauseReason } from './directory.ts';
 import type { FoundAddress } from './external-address.ts';
+import type { TrunkServer } from './trunk-servers.ts';
 
 /**
  * Input of the renderer: the validated configuration of one site. Objects with the contract's own shape are typed as
@@ -30,6 +31,8 @@ export interface SiteExtension {
   /** Classes of outbound routes its phones may use. */
   readonly call_permission: ConfigBody<'extension'>['call_permission'];
   readonly srtp: SrtpRule;
+  /** Address that its desk phones send media to; null for that of the network. */
+  readonly media_address: string | null;
   /** Language of prompts of its own calls; null for that of the site. */
   readonly language: string | null;
 }
@@ -50,6 +53,8 @@ export interface SiteTrunk extends Omit<ConfigBody<'trunk'>, 'username' | 'passw
   readonly endpoint: string;
   /** Credentials for its challenges; null where it sends none. */
   readonly login: { readonly username: string; readonly password: string } | null;
+  /** Servers found by SRV, in the order in which they are tried; none where `host` is the only one. */
+  readonly servers: readonly TrunkServer[];
 }
 /** Change of a number: digits removed from its beginning, then others prepended. */
 export interface NumberChange {

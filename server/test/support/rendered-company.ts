@@ -90,6 +90,7 @@ export const extension = (number: string, fields: Partial<SiteExtension> = {}): 
   caller_id: null,
   call_permission: [...ROUTE_CLASSES],
   srtp: 'off',
+  media_address: null,
   language: null,
   ...fields,
 });
@@ -115,17 +116,17 @@ export const conference = titled(ConferenceConfig);
 export const callLimit = titled(CallLimitConfig);
 export function trunk({
   login = null,
+  servers = [],
   ...fields
-}: Omit<z.input<typeof TrunkConfig>, 'title' | 'username' | 'password'> & {
-  readonly login?: SiteTrunk['login'];
-}): SiteTrunk {
+}: Omit<z.input<typeof TrunkConfig>, 'title' | 'username' | 'password'> &
+  Partial<Pick<SiteTrunk, 'login' | 'servers'>>): SiteTrunk {
   const {
     username: _,
     password: __,
     enabled: ___,
     ...parsed
   } = TrunkConfig.parse({ title: 'A trunk', ...fields });
-  return { ...parsed, login, endpoint: `trunk-${parsed.name}` };
+  return { ...parsed, login, servers, endpoint: `trunk-${parsed.name}` };
 }
 export const inboundRoute = (fields: z.input<typeof InboundRouteConfig>): SiteInboundRoute =>
   InboundRouteConfig.parse(fields);

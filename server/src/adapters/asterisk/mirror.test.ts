@@ -52,9 +52,14 @@ const base: EngineSnapshot = {
   trunks: [
     {
       endpoint: 'trunk-north',
-      reachable: true,
-      round_trip_ms: 2,
-      registration: { uri: 'sip:u@north', state: 'registered' },
+      servers: [
+        {
+          server: 'north:5060',
+          reachable: true,
+          round_trip_ms: 2,
+          registration: { uri: 'sip:u@north', state: 'registered' },
+        },
+      ],
     },
   ],
   queues: [{ name: 'q', strategy: 'ringall', members: [member('m1')], callers: [] }],

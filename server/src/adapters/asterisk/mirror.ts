@@ -11,6 +11,7 @@ import type {
   QueueMember,
   SignedIn,
 } from '../../ports/engine.ts';
+import { withContact, withRegistration } from '../../ports/trunk-facts.ts';
 import type { Known } from './events/decoding.ts';
 
 interface MirroredQueue {
@@ -136,15 +137,12 @@ export class Mirror implements Known {
         this.#devices.set(e.endpoint, e.state);
         return;
       case 'trunk.contact': {
-        const { endpoint, reachable, round_trip_ms } = e;
-        const registration = this.#trunks.get(endpoint)?.registration ?? null;
-        this.#trunks.set(endpoint, { endpoint, reachable, round_trip_ms, registration });
+        const { endpoint } = e;
+        this.#trunks.set(endpoint, withContact(this.#trunks.get(endpoint) ?? { endpoint, servers: [] }, e));
         return;
       }
       case 'trunk.registration':
-        for (const [endpoint, trunk] of this.#trunks)
-          if (trunk.registration?.uri === e.uri)
-            this.#trunks.set(endpoint, { ...trunk, registration: { uri: e.uri, state: e.state } });
+        for (const [endpoint, trunk] of this.#trunks) this.#trunks.set(endpoint, withRegistration(trunk, e));
         return;
       case 'extension.features':
         if (e.features.changed_at === 0) this.#features.delete(e.extension);

@@ -5,6 +5,7 @@ import type {
   EngineEvent,
   EngineSnapshot,
   EngineTrunk,
+  EngineTrunkServer,
   ParkedChannel,
   QueueCaller,
   QueueMember,
@@ -98,26 +99,28 @@ async function readTrunks(
 ): Promise<EngineTrunk[]> {
   const trunks = endpoints.filter(isTrunk);
   if (trunks.length === 0) return [];
-  const registrations = new Map<string, EngineTrunk['registration']>();
+  const registrations = new Map<string, EngineTrunkServer['registration']>();
   await ami.list(
     'PJSIPShowRegistrationsOutbound',
     {},
     (event, frame) => {
       if (event !== 'OutboundRegistrationDetail') return;
-      const [endpoint, registration] = registrationRow(frame);
-      registrations.set(endpoint, registration);
+      const [endpoint, server, registration] = registrationRow(frame);
+      registrations.set(`${endpoint} ${server}`, registration);
     },
     { signal, counted: 'OutboundRegistrationDetail' },
   );
   const rows: EngineTrunk[] = [];
   for (const endpoint of trunks) {
-    let contact: ReturnType<typeof contactRow> = { reachable: null, round_trip_ms: null };
+    const servers: EngineTrunkServer[] = [];
     try {
       await ami.list(
         'PJSIPShowEndpoint',
         { Endpoint: endpoint },
         (event, frame) => {
-          if (event === 'ContactStatusDetail') contact = contactRow(frame);
+          if (event !== 'ContactStatusDetail') return;
+          const row = contactRow(frame);
+          servers.push({ ...row, registration: registrations.get(`${endpoint} ${row.server}`) ?? null });
         },
         { signal },
       );
@@ -125,7 +128,7 @@ async function readTrunks(
       if (!(error instanceof ListVoid)) throw error;
       continue;
     }
-    rows.push({ endpoint, ...contact, registration: registrations.get(endpoint) ?? null });
+    rows.push({ endpoint, servers: servers.toSorted((a, b) => (a.server < b.server ? -1 : 1)) });
   }
   return rows;
 }

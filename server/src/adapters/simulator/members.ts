@@ -68,11 +68,16 @@ export class Members {
   }
   /** Every far side answers, and accepts a registration. */
   trunks(): EngineTrunk[] {
-    return (this.#site?.trunks ?? []).map(({ endpoint, register }) => ({
+    return (this.#site?.trunks ?? []).map(({ endpoint, register, host, port }) => ({
       endpoint,
-      reachable: this.#registered.has(endpoint),
-      round_trip_ms: this.#registered.has(endpoint) ? 1 : null,
-      registration: register ? { uri: `sip:${endpoint}`, state: 'registered' } : null,
+      servers: [
+        {
+          server: `${host}:${port}`,
+          reachable: this.#registered.has(endpoint),
+          round_trip_ms: this.#registered.has(endpoint) ? 1 : null,
+          registration: register ? { uri: `sip:${endpoint}`, state: 'registered' } : null,
+        },
+      ],
     }));
   }
   deviceChanged(endpoint: string): void {

@@ -33,6 +33,8 @@ export const config: Readonly<Record<string, string>> = {
     'jeder Browser, der ein Telefon ist, würde dafür gehalten: sie kommen alle von dort',
   'to register it needs a username and a password': 'zum Anmelden braucht es Benutzername und Passwort',
   'a login is both a username and a password': 'eine Anmeldung besteht aus Benutzername und Passwort',
+  'an address has no SRV records; give a domain as host':
+    'eine Adresse hat keine SRV-Einträge; als host eine Domain angeben',
   'TLS needs tls_port of the network': 'TLS braucht tls_port des Netzwerks',
   'TURN relays to the local address; keep it': 'TURN leitet an die lokale Adresse weiter; sie muss bleiben',
   'not the name of a network interface, such as ppp0': 'kein Name einer Netzwerkschnittstelle, etwa ppp0',

@@ -30,6 +30,8 @@ export const config: Readonly<Record<string, string>> = {
     'telefon olan her tarayıcı bununla karıştırılırdı: hepsi oradan gelir',
   'to register it needs a username and a password': 'kayıt için kullanıcı adı ve parola gerekir',
   'a login is both a username and a password': 'giriş hem kullanıcı adı hem paroladır',
+  'an address has no SRV records; give a domain as host':
+    'bir adresin SRV kaydı yoktur; host olarak bir alan adı verin',
   'TLS needs tls_port of the network': 'TLS için ağın tls_port alanı gerekir',
   'TURN relays to the local address; keep it': 'TURN yerel adrese aktarır; o adres kalmalıdır',
   'not the name of a network interface, such as ppp0': 'ppp0 gibi bir ağ arayüzü adı değil',

@@ -1,4 +1,5 @@
 /** Rules across objects: numbers and names with two meanings, and references to missing objects. */
+import { isIP } from 'node:net';
 import { dialMatcher, patternsMeet, shortestOf } from '../../routing/dial-pattern.ts';
 import { edgesOf } from '../../core/networks.ts';
 import { say } from '../../core/said.ts';
@@ -210,7 +211,9 @@ function* trunks(model: Model): Generator<Found> {
   for (const object of model.of('trunk').values()) {
     if (isOwnAddress(object.body.host))
       yield [object, 'host', 'every browser that is a phone would be taken for it: they all come from there'];
-    const { register, username, password, transport } = object.body;
+    const { register, username, password, transport, srv, host } = object.body;
+    if (srv === true && isIP(host) !== 0)
+      yield [object, 'srv', 'an address has no SRV records; give a domain as host'];
     if (transport === 'tls' && (model.of('network').get('site')?.body.tls_port ?? null) === null)
       yield [object, 'transport', 'TLS needs tls_port of the network'];
     if (register && (username === null || password === undefined))

@@ -16,6 +16,7 @@ export interface ConfiguredPerson extends Pick<
   | 'pickup_group'
   | 'call_permission'
   | 'srtp'
+  | 'media_address'
   | 'location'
   | 'language'
 > {
@@ -60,6 +61,7 @@ function configured({ id, body }: StoredObject<'extension'>): ConfiguredPerson {
     pickup_group,
     call_permission,
     srtp,
+    media_address,
     location,
     language,
     ...who
@@ -80,6 +82,7 @@ function configured({ id, body }: StoredObject<'extension'>): ConfiguredPerson {
     pickup_group,
     call_permission,
     srtp,
+    media_address,
     location,
     language,
   };
@@ -88,6 +91,7 @@ const trunkOf = ({ username, password, ...trunk }: ConfigBody<'trunk'>) => ({
   ...trunk,
   endpoint: `trunk-${trunk.name}`,
   login: username === null || password === undefined ? null : { username, password },
+  servers: [],
 });
 
 /** O(objects). */

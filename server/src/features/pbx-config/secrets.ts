@@ -56,7 +56,7 @@ export const secretDiffers = (old: unknown, now: unknown): boolean =>
   isOver(old) ? old === REPLACED : !isOver(now) && old !== now;
 
 /** Fields that decide where the password of a trunk is sent. */
-const ADDRESS = ['host', 'port', 'transport'] as const;
+const ADDRESS = ['host', 'port', 'transport', 'srv'] as const;
 /** The first changed field of the address; null where none changed. */
 export function movedTo(before: ConfigBody<'trunk'>, after: ConfigBody<'trunk'>): string | null {
   return ADDRESS.find((name) => before[name] !== after[name]) ?? null;

@@ -1,6 +1,7 @@
 import { includesLevel } from '@offhook/contract/ids.ts';
 import type { ConfigBody, Destination } from '@offhook/contract/config-objects.ts';
 import type { FoundAddress } from '../../ports/external-address.ts';
+import type { TrunkServers } from '../../ports/trunk-servers.ts';
 import type { FeatureCode, Site } from '../../ports/site.ts';
 import type { PbxConfig } from './config.ts';
 
@@ -31,17 +32,25 @@ export const sharedPhones = (phones: PbxConfig['phones']): Site['shared_phones']
       srtp: transport === 'tls' ? 'offered' : 'off',
     }));
 
+/** What the service finds out while it runs. */
+interface Found {
+  /** Counts where the network has no fixed one. */
+  readonly address: FoundAddress | null;
+  readonly servers: TrunkServers;
+}
 /**
  * Site for the renderer: active people, enabled trunks and known feature codes only, without destinations that lead to
- * others. `found`: the external address, which counts where the network has no fixed one.
+ * others.
  */
 export function toSite(
   config: PbxConfig,
   codes: readonly FeatureCode[],
-  found: FoundAddress | null = null,
+  found: Found = { address: null, servers: new Map() },
 ): Site {
   const off = new Set(config.people.filter((p) => !p.person.active).map((p) => p.person.extension));
-  const trunks = config.trunks.filter((t) => t.enabled);
+  const trunks = config.trunks
+    .filter((t) => t.enabled)
+    .map((t) => (t.srv ? { ...t, servers: found.servers.get(t.name) ?? [] } : t));
   const enabled = new Set(trunks.map((t) => t.name));
   const leads = (to: Destination): boolean =>
     to.kind === 'extension' ? !off.has(to.key) : to.kind !== 'trunk' || enabled.has(to.key);
@@ -49,7 +58,7 @@ export function toSite(
   const { people, inbound_routes, outbound_routes, phones, phone_layouts: _, ...rest } = config;
   return {
     ...rest,
-    found_address: rest.network.external_address_source === 'fixed' ? null : found,
+    found_address: rest.network.external_address_source === 'fixed' ? null : found.address,
     extensions: people
       .filter(({ person }) => person.active)
       .map(({ person: { extension, name, email, endpoints, level }, ...own }) => ({

@@ -107,4 +107,11 @@ export const migrations: readonly Migration[] = [
       await fill(db, ['settings'], (body) => absent(body, 'language', 'en'));
     },
   },
+  {
+    id: '0210-pbx-config-trunk-servers',
+    async up(db) {
+      await fill(db, ['trunk'], (body) => absent(body, 'srv', false));
+      await fill(db, ['extension', 'trunk'], (body) => absent(body, 'media_address', null));
+    },
+  },
 ];

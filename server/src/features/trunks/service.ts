@@ -34,6 +34,7 @@ export function trunkStates({ trunks, live }: Omit<TrunkDeps, 'clock'>): TrunkSt
         reason: known?.reason ?? null,
         since: rfc3339OrNull(known?.since ?? null),
         round_trip_ms: known?.round_trip_ms ?? null,
+        servers: known?.servers ?? [],
         calls: calls.get(endpoint) ?? 0,
         max_calls,
       };

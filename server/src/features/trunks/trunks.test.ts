@@ -17,7 +17,7 @@ test('trunks - reached or not, since then only, with the calls over each; the la
   const known = trunks.filter(({ enabled }) => enabled).map((one) => ({ ...one, registers: false }));
   const scene = new Scene({ model, site: { ...site(['1003']), trunks: known } });
   const contact = (endpoint: string, reachable: boolean) =>
-    scene.send({ type: 'trunk.contact', endpoint, reachable, round_trip_ms: null });
+    scene.send({ type: 'trunk.contact', endpoint, server: 'far:5060', reachable, round_trip_ms: null });
   const deps = { trunks: () => trunks, live: model.view };
   const states = () => trunkStates(deps).map((t) => [t.name, t.reachable, t.calls]);
   const since = () => trunkStates(deps)[0]!.since;

@@ -43,6 +43,8 @@ export interface InstanceSettings {
   /** Host of the HTTP server, where browsers also reach media; the SIP host where absent. */
   readonly web_host?: string;
   readonly zone: string;
+  /** Addresses of this machine, to which media may be bound. */
+  readonly own_addresses?: readonly string[];
   /** Files of the certificate; SIP over TLS cannot be rendered without. */
   readonly tls_files?: CertificateFiles;
   /** Signs the credentials of the TURN server, which cannot be rendered without. */

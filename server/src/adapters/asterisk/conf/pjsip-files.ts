@@ -20,7 +20,7 @@ import {
   whole,
 } from './text.ts';
 import type { ConfText } from './text.ts';
-import { encryption, sixth, tlsTransport } from './secure-media.ts';
+import { encryption, mediaAt, sixth, tlsTransport } from './secure-media.ts';
 import { sharedPhoneSections } from './shared-phone-contexts.ts';
 import { trunkObjects } from './trunk-files.ts';
 
@@ -215,9 +215,9 @@ const TEMPLATE: Record<EndpointKind, { readonly endpoint: ConfText; readonly aor
 };
 
 /** The sections of its devices: what they are, what they sign in with, where they are. */
-function phones(e: SiteExtension): Readonly<Record<PhonePart, ConfText>> {
+function phones(e: SiteExtension, settings: InstanceSettings): Readonly<Record<PhonePart, ConfText>> {
   const extension = dialled(e.extension, 'an extension');
-  const who = `extension ${extension}`;
+  const who = `extension ${e.extension}`;
   // A lamp per desk phone: a mailbox on every endpoint costs the engine as much memory as the endpoint itself.
   const mailbox = e.voicemail
     ? conf`mailboxes = ${extension}@default
@@ -246,7 +246,7 @@ ${groups}${
 [${name}](${TEMPLATE[kind].endpoint})
 auth = ${name}
 aors = ${name}
-${common}${kind === 'sip' ? conf`${mailbox}${encryption(e.srtp)}` : nothing}`,
+${common}${kind === 'sip' ? conf`${mailbox}${mediaAt(e.media_address, settings, who)}${encryption(e.srtp)}` : nothing}`,
       ),
       '',
     ),
@@ -314,7 +314,7 @@ export function pjsipFiles(
   settings: InstanceSettings,
 ): Readonly<Record<string, ConfText>> {
   const { extensions, network } = site;
-  const all = [...extensions.map((e) => phones(e)), sharedPhoneSections(site)];
+  const all = [...extensions.map((e) => phones(e, settings)), sharedPhoneSections(site)];
   const file = (head: ConfText, part: PhonePart | null): ConfText => conf`
 ${head}#include pjsip_shared.conf
 ${

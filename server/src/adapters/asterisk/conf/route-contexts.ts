@@ -26,7 +26,7 @@ import type { RecordingSteps } from './recording-contexts.ts';
 import { personOfPhone } from './shared-phone-contexts.ts';
 import { conf, dialled, joined, outside, outsidePattern, slug, whole, word } from './text.ts';
 import type { ConfText } from './text.ts';
-import { arrivals, endpointOf } from './trunk-files.ts';
+import { arrivals, endpointOf, serversOf } from './trunk-files.ts';
 import { ROUTE_CLASSES } from '@offhook/contract/config-objects.ts';
 
 const nothing = conf``;
@@ -48,6 +48,11 @@ const mostOf = (t: SiteTrunk): ConfText =>
   t.max_calls === null ? conf`0` : whole(t.max_calls, `trunk ${t.name}: most calls`, 1, 10_000);
 
 /**
+ * A server that neither rings nor refuses within this time is given up for the next one. The engine waits 32 s for one that
+ * died since its last OPTIONS.
+ */
+const SILENT_SECONDS = whole(8, 'patience with a server', 1, 60);
+/**
  * Sets the caller number shown to the called side only, so that the call records keep the real caller. Option i: redirects
  * (3xx) by the trunk are not followed.
  */
@@ -56,8 +61,28 @@ const dial = (
   to: ConfText,
   { shown, most, kind = nothing }: { shown: ConfText; most: ConfText; kind?: ConfText },
   more: ConfText,
-): ConfText =>
-  conf`Dial(PJSIP/${to}@${endpointOf(t)},,i${callingPhone}b(over-trunk^s^1(${endpointOf(t)}^${most}^${shown}^${kind}^$\{OFFHOOK_BY}))${more})`;
+): readonly ConfText[] => {
+  const servers = serversOf(t);
+  const ways = servers.map(({ name }, i) => {
+    const server = servers.length === 1 ? nothing : conf`/${name}`;
+    const patience = i + 1 < servers.length ? conf`^${SILENT_SECONDS}` : nothing;
+    return conf`Dial(PJSIP/${to}@${endpointOf(t)}${server},${patience},i${callingPhone}b(over-trunk^s^1(${endpointOf(t)}^${most}^${shown}^${kind}^$\{OFFHOOK_BY}))${more})`;
+  });
+  return ways.flatMap((way, i) => {
+    const left = ways.length - i - 1;
+    return [
+      ...(ways.length === 1 ? [] : [conf`HangupCauseClear()`]),
+      way,
+      // Where this server took or refused the call, what is left of the trunk is jumped over.
+      ...(left === 0
+        ? []
+        : [
+            conf`Gosub(next-server,s,1)`,
+            conf`GotoIf($\{LEN($\{GOSUB_RETVAL})}?:$[$\{PRIORITY} + ${number(4 * left - 1)}])`,
+          ]),
+    ];
+  });
+};
 /**
  * Runs on the trunk's channel before it dials. The count includes this channel, so that two simultaneous calls cannot both
  * be the last that is allowed.
@@ -82,6 +107,19 @@ const NEXT_TRUNK = context(conf`next-trunk`, [
     conf`GotoIf($["$\{DIALSTATUS}" = "CHANUNAVAIL" | "$\{DIALSTATUS}" = "CONGESTION"]?:over)`,
     conf`GotoIf($\{LEN($\{HANGUPCAUSE_KEYS()})}?:next)`,
     conf`GotoIf($\{REGEX("^SIP (404|410|484|6)" $\{HANGUPCAUSE($\{HANGUPCAUSE_KEYS()},tech)})}?over)`,
+    at(conf`next`, conf`Return(1)`),
+    at(conf`over`, conf`Return()`),
+  ]),
+]);
+/**
+ * Returns 1 if the next server of the same trunk is to be tried: this one gave no answer in time, or one that it is out of
+ * order. A call that only nobody took has a SIP answer.
+ */
+const NEXT_SERVER = context(conf`next-server`, [
+  exten(conf`s`, [
+    conf`GotoIf($["$\{DIALSTATUS}" = "CHANUNAVAIL" | "$\{DIALSTATUS}" = "CONGESTION" | "$\{DIALSTATUS}" = "NOANSWER"]?:over)`,
+    conf`GotoIf($\{LEN($\{HANGUPCAUSE_KEYS()})}?:next)`,
+    conf`GotoIf($\{REGEX("^SIP (100|408|5)" $\{HANGUPCAUSE($\{HANGUPCAUSE_KEYS()},tech)})}?:over)`,
     at(conf`next`, conf`Return(1)`),
     at(conf`over`, conf`Return()`),
   ]),
@@ -186,7 +224,7 @@ function outbound(
     const [first, ...rest] = [
       ...(emergency ? [] : full(t, label(i + 1))),
       ...(i + 1 < route.trunks.length ? [conf`HangupCauseClear()`] : []),
-      dial(
+      ...dial(
         t,
         changed(way, what),
         { shown: emergency ? usuallyShown(t) : shownOver(t), most, kind },
@@ -286,7 +324,7 @@ function sentOver(t: SiteTrunk): ConfText {
     conf`Set(GROUP(alike)=${alike})`,
     conf`GotoIf($[$\{GROUP_COUNT(${alike}@alike)} > ${ALIKE}]?circle)`,
     ...full(t, conf`full`),
-    dial(t, conf`$\{OFFHOOK_TO}`, { shown, most: mostOf(t) }, nothing),
+    ...dial(t, conf`$\{OFFHOOK_TO}`, { shown, most: mostOf(t) }, nothing),
     OVER,
     at(conf`full`, hangUp('full')),
     at(conf`circle`, hangUp('circle')),
@@ -355,6 +393,7 @@ export function trunkContexts(plan: CallPlan, recording: RecordingSteps, zone: s
       outboundContexts(plan, recording, limits),
       overTrunk(limits),
       NEXT_TRUNK,
+      ...(site.trunks.some((t) => t.servers.length > 1) ? [NEXT_SERVER] : []),
     ],
     '',
   );

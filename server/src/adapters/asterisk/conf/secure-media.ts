@@ -1,7 +1,8 @@
-/** TLS and SRTP, which phones and trunks share. */
+/** TLS, SRTP and the address of media, which phones and trunks share. */
 import type { SiteNetwork, SrtpRule } from '../../../ports/site.ts';
-import { conf, whole } from './text.ts';
+import { conf, host, whole } from './text.ts';
 import type { ConfText } from './text.ts';
+import type { InstanceSettings } from './instance.ts';
 
 /** Its name has the port, because the engine opens a transport of another name at once but never moves one. */
 export const tlsTransport = (network: SiteNetwork): ConfText =>
@@ -16,6 +17,21 @@ export const encryption = (srtp: SrtpRule): ConfText =>
 ${
   srtp === 'offered'
     ? conf`media_encryption_optimistic = yes
+`
+    : conf``
+}`;
+/** Where the other side is to send its media, unless that is left to the network. */
+export const mediaAt = (
+  address: string | null,
+  { own_addresses }: InstanceSettings,
+  what: string,
+): ConfText =>
+  address === null
+    ? conf``
+    : conf`media_address = ${host(address, `${what}: media address`)}
+${
+  own_addresses?.includes(address) === true
+    ? conf`bind_rtp_to_media_address = yes
 `
     : conf``
 }`;

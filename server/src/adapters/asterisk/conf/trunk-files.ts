@@ -2,9 +2,10 @@
 import { isIPv6 } from 'node:net';
 import type { Site, SiteNetwork, SiteTrunk } from '../../../ports/site.ts';
 import type { InstanceSettings } from './instance.ts';
-import { encryption, sixth, tlsTransport } from './secure-media.ts';
+import { encryption, mediaAt, sixth, tlsTransport } from './secure-media.ts';
 import { conf, foreignSecret, host, joined, language, loginName, objectName, whole, word } from './text.ts';
 import type { ConfText } from './text.ts';
+import { MOST_SERVERS } from '../../../ports/trunk-servers.ts';
 
 const CODECS = ['ulaw', 'alaw', 'g722', 'opus'] as const;
 const nothing = conf``;
@@ -31,6 +32,36 @@ allow_subscribe = no
 language = ${language(spoken, 'the language of the site')}
 `;
 
+/** A server of a trunk: its objects in the engine have this name, its contact this host and port. */
+interface Server {
+  readonly name: ConfText;
+  readonly at: ConfText;
+}
+/**
+ * The servers of a trunk in the order in which they are tried. By TLS a server is reached by its name, which its certificate
+ * has; otherwise by its first address, so that no call waits for a name to be looked up.
+ */
+export function serversOf(t: SiteTrunk): readonly [Server, ...Server[]] {
+  const name = endpointOf(t);
+  const what = `trunk ${t.name}`;
+  const at = (to: string, port: number): ConfText => {
+    const address = host(to, `${what}: host`);
+    return conf`${isIPv6(to) ? conf`[${address}]` : address}:${whole(port, `${what}: port`, 1, 65535)}`;
+  };
+  const [first, ...more] = t.servers.map((server) =>
+    at(t.transport === 'tls' ? server.host : (server.addresses[0] ?? server.host), server.port),
+  );
+  return [
+    { name, at: first ?? at(t.host, t.port) },
+    ...more.map((to, i) => ({
+      name: conf`server${whole(i + 2, `${what}: servers`, 2, MOST_SERVERS)}-${name}`,
+      at: to,
+    })),
+  ];
+}
+/** A server that does not answer is noticed before callers have waited for it more than a few times. */
+const checks = (t: SiteTrunk): ConfText => (t.srv ? conf`10` : conf`20`);
+
 function trunk(t: SiteTrunk, network: SiteNetwork, settings: InstanceSettings): ConfText {
   const name = endpointOf(t);
   const what = `trunk ${t.name}`;
@@ -39,10 +70,12 @@ function trunk(t: SiteTrunk, network: SiteNetwork, settings: InstanceSettings): 
   const first = t.transport === 'tls' ? tlsTransport(network) : conf`transport-${protocol}`;
   const six = isIPv6(t.host);
   const transport = six && settings.sip_ipv6 !== undefined ? sixth(first) : first;
-  const at = conf`${six ? conf`[${address}]` : address}:${whole(t.port, `${what}: port`, 1, 65535)}`;
-  const uri = t.transport === 'udp' ? at : conf`${at}\\;transport=${protocol}`;
+  const uri = ({ at }: Server): ConfText =>
+    t.transport === 'udp' ? at : conf`${at}\\;transport=${protocol}`;
+  const servers = serversOf(t);
   const codecs = t.codecs.map((codec) => word(codec, `${what}: codec`, CODECS));
   const user = t.login === null ? null : loginName(t.login.username, `${what}: user name`);
+  const known = t.servers.flatMap((server) => server.addresses.map((one) => host(one, `${what}: address`)));
   const login =
     t.login === null
       ? nothing
@@ -53,25 +86,39 @@ auth_type = digest
 username = ${user!}
 password = ${foreignSecret(t.login.password, `${what}: password`)}
 `;
+  // With each server, so that calls arrive by whichever the carrier uses, also while this service is away.
   const registration = !t.register
-    ? nothing
-    : conf`
-[${name}]
+    ? []
+    : servers.map(
+        (server) => conf`
+[${server.name}]
 type = registration
 transport = ${transport}
-server_uri = sip:${uri}
-client_uri = sip:${user!}@${at}
+server_uri = sip:${uri(server)}
+client_uri = sip:${user!}@${t.servers.length === 0 ? server.at : address}
 contact_user = ${user!}
 outbound_auth = ${name}
 retry_interval = 30
 forbidden_retry_interval = 300
 max_retries = 100000
-`;
+`,
+      );
+  const addresses = servers.map(
+    (server) => conf`[${server.name}]
+type = aor
+contact = sip:${uri(server)}
+qualify_frequency = ${checks(t)}
+qualify_timeout = 3.0
+`,
+  );
   return conf`
 [${name}](trunk)
 transport = ${transport}
 context = ${arrivals(t)}
-aors = ${name}
+aors = ${joined(
+    servers.map((server) => server.name),
+    ',',
+  )}
 ${
   t.login === null
     ? nothing
@@ -89,16 +136,11 @@ ${
 `
     : nothing
 }allow = ${joined(codecs, ',')}
-${encryption(t.srtp)}[${name}]
-type = aor
-contact = sip:${uri}
-qualify_frequency = 20
-qualify_timeout = 3.0
-[${name}]
+${mediaAt(t.media_address, settings, what)}${encryption(t.srtp)}${joined(addresses, '')}[${name}]
 type = identify
 endpoint = ${name}
-match = ${address}
-${login}${registration}`;
+match = ${joined(known.length === 0 ? [address] : known, ',')}
+${login}${joined(registration, '')}`;
 }
 export const trunkObjects = (
   { trunks, network, settings: { language: spoken } }: Pick<Site, 'trunks' | 'network' | 'settings'>,

@@ -56,6 +56,8 @@ export interface MediaCounts {
   readonly heard: number;
   /** Frames missing in the received tone of another such phone; five in a row are not seen. */
   readonly missing: number;
+  /** Address at which the other side's description asks for media; empty before there is one. */
+  readonly peer: string;
   /** Received packets encrypted with the other side's key; others are not counted as received. */
   readonly decrypted: number;
   /** The last second of received audio, 8,000 samples; fewer at the start. */
@@ -109,7 +111,7 @@ export async function openMedia({
   const { host: shown, port } = socket;
   const family = isIPv6(shown) ? 'IP6' : 'IP4';
   const sound: number[] = [];
-  const counts = { sent: 0, received: 0, heard: 0, missing: 0, decrypted: 0, sound };
+  const counts = { sent: 0, received: 0, heard: 0, missing: 0, decrypted: 0, peer: '', sound };
   const follow = toneFollower();
   const inline = srtp ? newInline() : null;
   const sending = inline === null ? null : new SrtpStream(inline);
@@ -192,7 +194,7 @@ export async function openMedia({
       const remote = Number(/^m=audio (\d+)/m.exec(sdp)?.[1] ?? 0);
       const key = inlineOf(sdp);
       if (srtp && key !== undefined && key !== theirs) receiving = new SrtpStream((theirs = key));
-      if (host && remote > 0) target = { host, port: remote };
+      if (host && remote > 0) [target, counts.peer] = [{ host, port: remote }, host];
     },
     play(what) {
       kind = what;

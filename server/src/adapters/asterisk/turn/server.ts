@@ -49,7 +49,7 @@ const valueOf = (text: string, key: string): string | undefined =>
     .find((line) => line.startsWith(`${key}=`))
     ?.slice(key.length + 1);
 /** Addresses at which the engine's media is reached. */
-const ownAddresses = (): string[] =>
+export const ownAddresses = (): string[] =>
   Object.values(networkInterfaces())
     .flatMap((one) => one ?? [])
     .filter(({ internal, scopeid }) => !internal && !scopeid)

@@ -1,0 +1,203 @@
+/** Follows the SRV records of trunks and brings other servers to the engine. */
+import { isIPv4 } from 'node:net';
+import type { ConfigApply } from '@offhook/contract/config-applies.ts';
+import { Backoff } from '../../core/backoff.ts';
+import { messageOf } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Finding } from '../../ports/engine-site.ts';
+import type { SiteTrunk } from '../../ports/site.ts';
+import type { FindServers, TrunkServer, TrunkServers } from '../../ports/trunk-servers.ts';
+
+type Followed = Pick<SiteTrunk, 'name' | 'title' | 'host' | 'port' | 'transport'>;
+export interface TrunkServersDeps {
+  /** Applied trunks, in any order. */
+  readonly trunks: () => readonly (Followed & { readonly enabled: boolean; readonly srv: boolean })[];
+  readonly find: FindServers;
+  /** True while an engine runs that can be given other servers. */
+  readonly up: () => boolean;
+  /** Applies the present version again, rendered with `found()`. Throws where none can begin now. */
+  readonly renew: (comment: string) => Promise<ConfigApply>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The servers over restarts, as text. */
+  readonly kept: {
+    readonly read: () => Promise<string | null>;
+    readonly write: (text: string) => Promise<void>;
+  };
+}
+/** The DNS server in between keeps an answer for its time to live, so nothing older than that and this is used. */
+const EVERY_MS = 30_000;
+/** Shortest time from one change of a trunk to its next; it doubles with each until an hour passed without one. */
+const HOLD = { first_ms: 30_000, most_ms: 1_800_000 } as const;
+const CALM_MS = 3_600_000;
+
+interface Known {
+  /** What was asked for; servers of another question are not used. */
+  readonly asked: string;
+  readonly servers: readonly TrunkServer[];
+}
+interface Damper {
+  readonly hold: Backoff;
+  changedAt: number;
+  heldUntil: number;
+}
+const questionOf = ({ host, port, transport }: Followed): string => `${transport} ${host}:${port}`;
+const textOf = (servers: readonly TrunkServer[] = []): string =>
+  servers.map(({ host, port, addresses }) => `${host}:${port} ${addresses.join(' ')}`).join(', ');
+const briefOf = (servers: readonly TrunkServer[]): string =>
+  servers.map(({ host, port }) => `${host}:${port}`).join(', ');
+
+/** What is not as it was written is left out; it is found again. */
+function readKnown(text: string | null): Map<string, Known> {
+  const isServer = (one: TrunkServer): boolean =>
+    typeof one.host === 'string' && Number.isInteger(one.port) && one.addresses.every((a) => isIPv4(a));
+  try {
+    const entries = JSON.parse(text ?? '[]') as readonly (readonly [string, Known])[];
+    return new Map(entries.filter(([, { asked, servers }]) => asked !== '' && servers.every(isServer)));
+  } catch {
+    return new Map();
+  }
+}
+
+export class TrunkServerLookup implements AsyncDisposable {
+  readonly #deps: TrunkServersDeps;
+  readonly #log: Log;
+  readonly #stop = new AbortController();
+  readonly #faults = new Map<string, string>();
+  readonly #dampers = new Map<string, Damper>();
+  #known: Map<string, Known>;
+  #wake: () => void = () => undefined;
+  #running: Promise<void> = Promise.resolve();
+
+  private constructor(deps: TrunkServersDeps, known: Map<string, Known>) {
+    this.#deps = deps;
+    this.#log = deps.log.child({ part: 'trunk-servers' });
+    this.#known = known;
+  }
+  static async open(deps: TrunkServersDeps): Promise<TrunkServerLookup> {
+    return new TrunkServerLookup(deps, readKnown(await deps.kept.read()));
+  }
+  /** Servers of these trunks that were found for what they are configured with. */
+  found(trunks: readonly Followed[]): TrunkServers {
+    return new Map(
+      trunks.flatMap((trunk) => {
+        const known = this.#known.get(trunk.name);
+        return known?.asked === questionOf(trunk) ? [[trunk.name, known.servers] as const] : [];
+      }),
+    );
+  }
+  /** Looks at once, e.g. because a trunk was changed or the engine came back. */
+  follow(): void {
+    this.#wake();
+  }
+  begin(): void {
+    this.#running = this.#run();
+  }
+  finding(): Finding {
+    const followed = this.#followed();
+    if (followed.length === 0) return { ok: true, detail: 'no trunk has SRV records' };
+    const found = this.found(followed);
+    const words = followed.map((trunk) => {
+      const servers = found.get(trunk.name);
+      const used = servers === undefined ? `${trunk.host}:${trunk.port}` : briefOf(servers);
+      const fault = this.#faults.get(trunk.name);
+      const title = trunk.title.replace(/\s+/g, ' ');
+      return fault === undefined ? `${title}: ${used}` : `${title}: ${fault}; in use: ${used}`;
+    });
+    return { ok: followed.every(({ name }) => !this.#faults.has(name)), detail: words.join('; ') };
+  }
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  #followed(): readonly Followed[] {
+    return this.#deps.trunks().filter(({ enabled, srv }) => enabled && srv);
+  }
+  async #run(): Promise<void> {
+    const { clock } = this.#deps;
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      const woken = new AbortController();
+      this.#wake = () => woken.abort();
+      const followed = this.#followed();
+      this.#forget(followed);
+      if (followed.length > 0 && this.#deps.up()) await this.#look(followed);
+      const pause = followed.length === 0 ? CALM_MS : EVERY_MS;
+      await clock.sleep(pause, AbortSignal.any([signal, woken.signal])).catch(() => undefined);
+    }
+  }
+  #forget(followed: readonly Followed[]): void {
+    const names = new Set(followed.map(({ name }) => name));
+    for (const all of [this.#known, this.#faults, this.#dampers])
+      for (const name of all.keys()) if (!names.has(name)) all.delete(name);
+  }
+  async #look(followed: readonly Followed[]): Promise<void> {
+    const { find } = this.#deps;
+    const changed: [Followed, Known][] = [];
+    await Promise.all(
+      followed.map(async (trunk) => {
+        try {
+          const servers = await find(trunk, this.#stop.signal);
+          const asked = questionOf(trunk);
+          const before = this.#known.get(trunk.name);
+          if (before?.asked === asked && textOf(before.servers) === textOf(servers)) this.#calm(trunk);
+          else if (this.#may(trunk, before?.asked === asked)) changed.push([trunk, { asked, servers }]);
+        } catch (error) {
+          this.#doubt(trunk, messageOf(error));
+        }
+      }),
+    );
+    if (changed.length > 0 && !this.#stop.signal.aborted) await this.#change(changed);
+  }
+  #calm({ name }: Followed): void {
+    this.#faults.delete(name);
+    const damper = this.#dampers.get(name);
+    if (damper !== undefined && this.#deps.clock.now() - damper.changedAt >= CALM_MS) damper.hold.reset();
+  }
+  /** False while the records of a trunk change too often; another question may be answered at once. */
+  #may(trunk: Followed, sameQuestion: boolean): boolean {
+    const left = (this.#dampers.get(trunk.name)?.heldUntil ?? 0) - this.#deps.clock.now();
+    if (!sameQuestion || left <= 0) return true;
+    this.#doubt(
+      trunk,
+      `its records change too often: the next change is possible in ${Math.ceil(left / 1000)} s`,
+    );
+    return false;
+  }
+  async #change(changed: readonly (readonly [Followed, Known])[]): Promise<void> {
+    const { clock, kept, renew } = this.#deps;
+    const former = this.#known;
+    this.#known = new Map([...former, ...changed.map(([{ name }, known]) => [name, known] as const)]);
+    const words = changed.map(([{ title }, { servers }]) => `${title}: ${briefOf(servers)}`).join('; ');
+    try {
+      const { detail, state } = await renew(`servers of trunks by SRV: ${words}`.slice(0, 200));
+      if (state !== 'applied') throw new Error(detail ?? state);
+    } catch (error) {
+      this.#known = former;
+      for (const [trunk, { servers }] of changed)
+        this.#doubt(trunk, `${briefOf(servers)} not brought to the engine: ${messageOf(error)}`);
+      return;
+    }
+    const now = clock.now();
+    for (const [{ name }] of changed) {
+      this.#faults.delete(name);
+      const damper = this.#dampers.get(name) ?? { hold: new Backoff(HOLD), changedAt: now, heldUntil: 0 };
+      if (former.has(name)) damper.heldUntil = now + damper.hold.next();
+      damper.changedAt = now;
+      this.#dampers.set(name, damper);
+    }
+    this.#log.info({ servers: words }, 'trunks have other servers');
+    await kept
+      .write(JSON.stringify([...this.#known]))
+      .catch((error: unknown) =>
+        this.#log.warn({ error: messageOf(error) }, 'the servers of trunks could not be written down'),
+      );
+  }
+  #doubt({ name, title }: Followed, detail: string): void {
+    if (this.#stop.signal.aborted) return;
+    if (!this.#faults.has(name)) this.#log.warn({ trunk: title, detail }, 'servers of a trunk');
+    this.#faults.set(name, detail);
+  }
+}
