@@ -1,6 +1,7 @@
 /** `data` of a `snapshot` frame by the noun of its topic: the state that later events continue from. */
 import { z } from 'zod';
 import { AgentsSnapshot } from './agents.ts';
+import { AlertsSnapshot } from './alerts.ts';
 import { Call } from './calls.ts';
 import { ConfigSnapshot } from './config-applies.ts';
 import { Presence } from './extensions.ts';
@@ -23,6 +24,7 @@ export const SNAPSHOTS = {
   agents: AgentsSnapshot,
   trunks: TrunksSnapshot,
   config: ConfigSnapshot,
+  alerts: AlertsSnapshot,
 } as const;
 export type SnapshotNoun = keyof typeof SNAPSHOTS;
 export type SnapshotData<T extends SnapshotNoun> = z.infer<(typeof SNAPSHOTS)[T]>;

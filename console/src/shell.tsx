@@ -15,6 +15,8 @@ import { useDisclosure } from '@mantine/hooks';
 import { Radio } from 'lucide-react';
 import { Link, useLocation } from 'wouter';
 import { includesLevel } from '@offhook/contract/ids.ts';
+import type { StreamItem } from '@offhook/client';
+import type { Alert, AlertsSnapshot } from '@offhook/contract/alerts.ts';
 import { useMissed, useMissedEvents } from './history/missed.ts';
 import { NAVIGATION } from './pages.tsx';
 import { PAGE_PATHS } from './app/paths.ts';
@@ -119,16 +121,25 @@ function Navigation({ unseen, onGo }: NavigationProps): ReactNode {
 
 const DraftBar = late(async () => (await import('./admin/draft-bar.tsx')).DraftBar);
 /** The frame of every page of a signed-in person. */
+/** Those of the last half hour when the page begins, then each as it comes. */
+function alertsOf(item: StreamItem): readonly Alert[] {
+  if (item.type === 'snapshot') return (item.data as AlertsSnapshot).alerts;
+  return item.type === 'call.emergency' || item.type === 'call.refused' ? [item as Alert] : [];
+}
 /** Alerts on every page of the people who hear them: emergency calls, and calls that a call limit stopped. */
 function useAlerts(): void {
   const client = useClient();
   useEffect(() => {
-    const stream = client.stream({ topics: ['alerts'] });
+    const stream = client.stream({ topics: ['alerts'], snapshot: true });
     void (async () => {
       for await (const item of stream) {
-        if (item.type !== 'call.emergency' && item.type !== 'call.refused') continue;
+        const alerts = alertsOf(item);
+        if (alerts.length === 0) continue;
+        const past = item.type === 'snapshot';
         // A file that cannot be had must not end the stream: the next alert loads it again.
-        await import('./app/alert-notice.ts').then(({ showAlert }) => showAlert(item)).catch(() => undefined);
+        await import('./app/alert-notice.ts')
+          .then(({ showAlert }) => Promise.all(alerts.map((alert) => showAlert(alert, past))))
+          .catch(() => undefined);
       }
     })().catch(() => undefined);
     return () => stream.close();

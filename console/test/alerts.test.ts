@@ -45,18 +45,9 @@ describe('console alerts', () => {
   const far = (extension: string): Promise<Phone> =>
     openFarSide({ server: site().sip, extension, at: NORTH, cli: site().engineCli });
   const alert = (page: Page, title: string) => page.getByRole('alert').filter({ hasText: title });
-  /** A page whose stream hears alerts: one that was published before that is never shown. */
   async function pageOf(extension: string, language: 'en' | 'de' | 'tr' = 'en'): Promise<Page> {
     const page = await openConsole(site(), browser(), { path: '/desk', language });
-    const hears = Promise.withResolvers<void>();
-    page.on('websocket', (socket) =>
-      socket.on('framereceived', ({ payload }) => {
-        const text = String(payload);
-        if (text.includes('"subscribed"') && text.includes('"alerts"')) hears.resolve();
-      }),
-    );
     await signIn(site(), page, extension);
-    await hears.promise;
     return page;
   }
   /** A call that the far side answers, and its end. */
@@ -107,6 +98,21 @@ describe('console alerts', () => {
     );
     await alert(named, 'Emergency call to 112').getByRole('button').click();
     await until('the notice to be closed', async () => (await alert(named, 'Emergency').count()) === 0);
+    // A page that is opened or loaded after them shows them, but for what was closed there.
+    await Promise.all([admin, named].map((page) => page.reload()));
+    await alert(admin, 'Emergency call to 112').waitFor();
+    await alert(admin, 'Call limit reached').waitFor();
+    const later = await pageOf('1002', 'tr');
+    await alert(later, '112')
+      .getByText(/Gate house/)
+      .waitFor();
+    const late = await pageOf('1004');
+    await alert(late, 'Emergency call to 112').waitFor();
+    assert.deepEqual(
+      await Promise.all([alert(named, 'Emergency').count(), alert(late, 'Call limit').count()]),
+      [0, 0],
+    );
+    await close(later, late);
     pages.forEach(assertNoTrouble);
     await close(...pages);
   });

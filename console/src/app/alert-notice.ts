@@ -1,11 +1,26 @@
 /** An alert as a notice in the corner until it is closed, and as a notification of the system while the page is hidden. */
 import { notifications } from '@mantine/notifications';
-import type { StreamEvent } from '@offhook/client';
+import type { Alert } from '@offhook/contract/alerts.ts';
 import { formatDateTime } from './format.ts';
 import { loadWords, wordsOf } from './words.ts';
 
 const t = wordsOf('alerts');
-type Alert = Extract<StreamEvent, { readonly type: 'call.emergency' | 'call.refused' }>;
+/** Notices that were closed in this browser, the newest last. */
+const CLOSED = 'offhook:alerts-closed';
+const MOST_CLOSED = 100;
+function closedOnes(): readonly string[] {
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(CLOSED) ?? '[]');
+    return Array.isArray(kept) ? kept.map(String) : [];
+  } catch {
+    return [];
+  }
+}
+const close = (id: string): void =>
+  localStorage.setItem(
+    CLOSED,
+    JSON.stringify([...closedOnes().filter((one) => one !== id), id].slice(-MOST_CLOSED)),
+  );
 
 interface Notice {
   /** The same for what is shown once. */
@@ -40,10 +55,19 @@ function noticeOf(event: Alert): Notice {
     color: 'red',
   };
 }
-export async function showAlert(event: Alert): Promise<void> {
+/** `past`: from before this page was opened; shown unless it was closed here. */
+export async function showAlert(event: Alert, past: boolean): Promise<void> {
   await loadWords();
   const notice = noticeOf(event);
-  notifications.show({ ...notice, autoClose: false });
-  if (document.hidden && typeof Notification !== 'undefined' && Notification.permission === 'granted')
+  // A limit that is spent again is news.
+  const key = `${notice.id} ${event.type === 'call.refused' ? event.data.refused_at : ''}`;
+  if (past && closedOnes().includes(key)) return;
+  notifications.show({ ...notice, autoClose: false, onClose: () => close(key) });
+  if (
+    !past &&
+    document.hidden &&
+    typeof Notification !== 'undefined' &&
+    Notification.permission === 'granted'
+  )
     new Notification(notice.title, { body: notice.message, tag: notice.id, requireInteraction: true });
 }

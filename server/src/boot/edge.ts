@@ -35,7 +35,7 @@ export interface EdgeParts extends Features, Pick<Watched, 'watch'> {
 /** The stream receives committed events once the loop begins. */
 export function createEventStream(parts: Features, stack: AsyncDisposableStack) {
   const { apiKeys, applies, clock, config, directory, journal, live, log, loop, queues, sessions } = parts;
-  const { agents, engineStatus, liveCalls, parking, wallboard } = parts;
+  const { agents, alerts, engineStatus, liveCalls, parking, wallboard } = parts;
   const metrics = createMetrics();
   const stream = createStream({
     journal,
@@ -52,7 +52,7 @@ export function createEventStream(parts: Features, stack: AsyncDisposableStack) 
         },
       },
       agents,
-      alerts: { snapshot: () => ({}) },
+      alerts,
       history: { snapshot: () => ({}) },
       phonebook: { snapshot: () => ({}) },
       trunks: {

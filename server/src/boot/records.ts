@@ -2,6 +2,7 @@
 import path from 'node:path';
 import { CallerRules } from '../features/caller-rules/service.ts';
 import { sharedEndpoint } from '../features/pbx-config/site.ts';
+import { Alerts, MOST_EVENTS } from '../features/alerts/service.ts';
 import { EmergencyCalls } from '../features/emergency/service.ts';
 import { Refusals } from '../features/call-limits/refusals.ts';
 import { Exports } from '../features/exports/service.ts';
@@ -33,8 +34,12 @@ export async function createRecordFeatures(parts: RecordParts, stack: AsyncDispo
     publish: loop.publish,
   });
   stack.defer(() => callerRules.close());
+  const alerts = new Alerts({ publish: loop.publish, clock });
+  alerts.restore(
+    journal.read(Math.max(journal.head - MOST_EVENTS, journal.tail - 1), MOST_EVENTS).map(eventOf),
+  );
   const emergencies = new EmergencyCalls({
-    publish: loop.publish,
+    publish: alerts.publish,
     audit,
     clock,
     log,
@@ -48,7 +53,7 @@ export async function createRecordFeatures(parts: RecordParts, stack: AsyncDispo
     contacts: () => directory.config().network.emergency_contacts,
   });
   const refusals = new Refusals({
-    publish: loop.publish,
+    publish: alerts.publish,
     audit,
     clock,
     log,
@@ -112,5 +117,5 @@ export async function createRecordFeatures(parts: RecordParts, stack: AsyncDispo
     diskFloor: DISK_FLOOR_BYTES,
   });
   stack.defer(() => exports.close());
-  return { history, recordings, exports, callerRules };
+  return { alerts, history, recordings, exports, callerRules };
 }

@@ -1,0 +1,59 @@
+/** Alerts of the last half hour, for pages that are opened after them. */
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import type { Alert, AlertsSnapshot } from '@offhook/contract/alerts.ts';
+import { rfc3339 } from '../../core/clock.ts';
+import type { Clock } from '../../ports/clock.ts';
+
+const RECENT_MS = 30 * 60_000;
+/** The newest of them; a flood of refused calls is no reason to show more. */
+const MOST = 50;
+/** Events of the journal that are looked through at a start. */
+export const MOST_EVENTS = 20_000;
+
+export interface AlertsDeps {
+  readonly publish: (events: readonly DomainEvent[]) => void;
+  readonly clock: Pick<Clock, 'now'>;
+}
+/** One entry for one cause: call records that are read again publish the same call again. */
+const keyOf = (alert: Alert): string =>
+  alert.type === 'call.emergency'
+    ? `emergency ${alert.data.call_id}`
+    : `refused ${alert.data.extension} ${alert.data.reason} ${alert.data.call_limit}`;
+
+export class Alerts {
+  readonly #deps: AlertsDeps;
+  /** By cause, the newest last. */
+  readonly #recent = new Map<string, { readonly alert: Alert; readonly at: number }>();
+
+  constructor(deps: AlertsDeps) {
+    this.#deps = deps;
+  }
+  /** Synchronously with the journal's position, so that a snapshot holds exactly what its cursor covers. */
+  readonly publish = (events: readonly DomainEvent[]): void => {
+    this.#deps.publish(events);
+    this.restore(events);
+  };
+  /** Takes those among events of the journal, in order. */
+  restore(events: Iterable<DomainEvent>): void {
+    for (const event of events) {
+      if (event.type !== 'call.emergency' && event.type !== 'call.refused') continue;
+      if (event.type === 'call.refused' && event.data.reason === 'class') continue;
+      const alert = { type: event.type, data: event.data } as Alert;
+      const key = keyOf(alert);
+      this.#recent.delete(key);
+      this.#recent.set(key, { alert, at: event.at });
+      const oldest = this.#recent.keys().next().value;
+      if (this.#recent.size > MOST && oldest !== undefined) this.#recent.delete(oldest);
+    }
+  }
+  /** `objects`: extensions whose emergency calls are shown; null for all alerts. */
+  snapshot(objects: readonly string[] | null): AlertsSnapshot {
+    const now = this.#deps.clock.now();
+    for (const [key, { at }] of this.#recent) if (at < now - RECENT_MS) this.#recent.delete(key);
+    const alerts = [...this.#recent.values()].map(({ alert }) => alert);
+    const heard = (alert: Alert): boolean =>
+      objects === null ||
+      (alert.type === 'call.emergency' && alert.data.notified.some((one) => objects.includes(one)));
+    return { as_of: rfc3339(now), alerts: alerts.filter(heard) };
+  }
+}
