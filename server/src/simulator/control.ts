@@ -59,7 +59,21 @@ const stateOf = (simulator: SimulatedService) => ({
   stories: STORY_NAMES,
 });
 
+/**
+ * The control needs no key, so a page that a browser has open must not reach it: by another origin, or by a name of its own
+ * that leads to the loopback address. Throws `forbidden`.
+ */
+function checkProgram(
+  { base }: SimulatedService,
+  { headers: { host = '', origin } }: http.IncomingMessage,
+): void {
+  if (origin !== undefined && origin !== base)
+    throw new ServiceError('forbidden', `the control answers no page of ${origin}: ask it from a program`);
+  if (!/^(?:127\.0\.0\.1|localhost)(?::\d+)?$/i.test(host))
+    throw new ServiceError('forbidden', `the control answers at ${base}, not at ${host}`);
+}
 async function actOn(simulator: SimulatedService, request: http.IncomingMessage): Promise<unknown> {
+  checkProgram(simulator, request);
   const path = request.url?.slice(CONTROL.length).split('?')[0];
   const wanted = `${request.method} ${path === '' ? '/' : path}`;
   switch (wanted) {
@@ -92,6 +106,7 @@ async function actOn(simulator: SimulatedService, request: http.IncomingMessage)
 }
 const STATUS: Readonly<Record<string, number>> = {
   invalid_request: 400,
+  forbidden: 403,
   not_found: 404,
   engine_refused: 409,
 };

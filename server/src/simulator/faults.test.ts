@@ -106,6 +106,24 @@ test('simulator - the control is for tests in every language', async (t) => {
   }
 });
 
+test('simulator - the control answers no page of a browser and no other host name', async (t) => {
+  const simulator = await simulated(t);
+  const { port } = new URL(simulator.base);
+  const asked = (headers: http.OutgoingHttpHeaders) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const request = http.request({ host: '127.0.0.1', port, path: '/simulator', headers }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+      request.once('error', reject).end();
+    });
+  assert.equal(await asked({ origin: 'https://page.example' }), 403);
+  assert.equal(await asked({ origin: 'null' }), 403);
+  assert.equal(await asked({ host: `page.example:${port}` }), 403);
+  assert.equal(await asked({ origin: simulator.base }), 200);
+  assert.equal(await asked({ host: `localhost:${port}` }), 200);
+});
+
 test('simulator - a webhook gets an event twice with one id, and the requests that were made are listed', async (t) => {
   const simulator = await simulated(t);
   const got: string[] = [];
