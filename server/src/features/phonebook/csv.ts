@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { setImmediate as yieldLoop } from 'node:timers/promises';
 import { CsvError, parse } from 'csv-parse';
 import { fold } from '@offhook/contract/search.ts';
 import { ServiceError } from '../../core/errors.ts';
@@ -8,8 +9,10 @@ import type { CustomerRow } from './rows.ts';
 import { MAX_VALUES } from './line.ts';
 import type { FieldName, Line, Lines, Value } from './line.ts';
 
-/** Characters per write to the parser, so that it holds few rows. */
-const SLICE = 65_536;
+/** Characters per write to the parser, so that it holds few rows, and other work runs between two of them. */
+const SLICE = 16_384;
+/** Slices that may be on their way to the parser. */
+const AHEAD = 8;
 const MAX_ROW_CHARACTERS = 32_768;
 const MAX_COLUMNS = 200;
 const SEPARATORS = [',', ';', '\t'] as const;
@@ -102,9 +105,20 @@ interface Row {
   readonly record: readonly string[];
   readonly info: { readonly lines: number };
 }
+const tooLong = (line: number): ServiceError =>
+  new ServiceError(
+    'invalid_request',
+    say`body: the row that ends at line ${line} is longer than ${MAX_ROW_CHARACTERS} characters; a quote may not be closed`,
+  );
 async function* rowsOf(text: string): AsyncGenerator<Row> {
-  function* slices() {
+  async function* slices() {
+    let [rows, since] = [0, 0];
     for (let at = 0, end = 0; at < text.length; at = end) {
+      await yieldLoop();
+      const { records, empty_lines, lines } = parser.info;
+      if (records + empty_lines !== rows) [rows, since] = [records + empty_lines, at];
+      // The parser's own limit counts no separators, so that millions of empty columns would be one row.
+      if (at - since > MAX_ROW_CHARACTERS + AHEAD * SLICE) return void parser.destroy(tooLong(lines));
       // Half of a character that takes two units would be replaced on its way to the parser.
       const isHalf = /[\uDC00-\uDFFF]/.test(text.charAt(at + SLICE));
       end = at + SLICE + (isHalf ? 1 : 0);
@@ -124,11 +138,10 @@ async function* rowsOf(text: string): AsyncGenerator<Row> {
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     const line = Number(error['lines'] ?? 0);
+    if (error.code === 'CSV_MAX_RECORD_SIZE') throw tooLong(line);
     throw new ServiceError(
       'invalid_request',
-      error.code === 'CSV_MAX_RECORD_SIZE'
-        ? say`body: the row that ends at line ${line} is longer than ${MAX_ROW_CHARACTERS} characters; a quote may not be closed`
-        : say`body: the quotes of line ${line} are not closed, or stand inside a value; write a quote inside quotes twice`,
+      say`body: the quotes of line ${line} are not closed, or stand inside a value; write a quote inside quotes twice`,
     );
   } finally {
     source.destroy();

@@ -6,6 +6,7 @@ import type { PhonebookChange } from '@offhook/contract/phonebook.ts';
 import { ImportReply, MAX_IMPORT_ROWS } from '@offhook/contract/phonebook-files.ts';
 import type { ImportFinding } from '@offhook/contract/phonebook-files.ts';
 import { phonebookRig } from '../../../test/support/phonebook-rig.ts';
+import { csvLines } from './csv.ts';
 
 const CSV = `name;company;Mobile Phone;number_1;label_1;email_1;vip;colour
 Anna Müller;Acme;0171 1234567;030 901820;office;anna@acme.example;true;red
@@ -160,12 +161,34 @@ test('phonebook files - a file that cannot be read is refused whole', async (t) 
   await refused('colour,number\nred,030901820\n', /names no column for names/);
   await refused('name,number\n"Anna,030901820\n', /quotes of line 2 are not closed/);
   await refused(`name,number\n"Anna,${'x\n'.repeat(40_000)}`, /longer than 32768 characters/);
+  for (const empty of ['"",', ','])
+    for (const before of ['', 'name,number\n'])
+      await refused(before + empty.repeat(400_000), /longer than 32768 characters/);
   await refused('Hello\nthere\n', /BEGIN:VCARD/, 'text/vcard');
   const many = `name,number\n${Array.from({ length: MAX_IMPORT_ROWS + 1 }, (_, i) => `A,${10_000_000 + i}`).join('\n')}\n`;
   await refused(many, /at most 50000 rows/);
   assert.deepEqual(await names(), []);
   assert.equal((await send('x', 'list=shared', 'application/json')).status, 415);
   assert.equal((await send(Buffer.alloc(20_971_521, 'a'))).status, 413);
+});
+
+test('phonebook files - other work runs while a long file is read', async () => {
+  const heading = ['name', ...Array.from({ length: 199 }, (_, i) => `other ${i}`)].join();
+  let turns = 0;
+  const each = (): void => {
+    turns += 1;
+    turning = setImmediate(each);
+  };
+  let turning = setImmediate(each);
+  try {
+    let rows = 0;
+    for await (const _line of await csvLines(`${heading}\n${`Anna${','.repeat(199)}\n`.repeat(2_000)}`))
+      rows += 1;
+    assert.equal(rows, 2_000);
+  } finally {
+    clearImmediate(turning);
+  }
+  assert.ok(turns > 20, `${turns} turns`);
 });
 
 test('phonebook files - character sets are read by their mark or their name', async (t) => {

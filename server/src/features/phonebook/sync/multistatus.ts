@@ -2,8 +2,10 @@ import { setImmediate as yieldLoop } from 'node:timers/promises';
 import sax from 'sax';
 
 const MAX_DEPTH = 32;
+/** Of one element: the parser compares each with all before it. */
+const MAX_ATTRIBUTES = 100;
 /** Characters that are parsed before other work of the process goes on. */
-const AT_ONCE = 65_536;
+const AT_ONCE = 16_384;
 export const DAV = 'DAV:';
 export const CARDDAV = 'urn:ietf:params:xml:ns:carddav';
 export const CALENDARSERVER = 'http://calendarserver.org/ns/';
@@ -65,6 +67,8 @@ class Reader {
   }
   write(text: string): void {
     this.#parser.write(text);
+    const { attribList } = this.#parser as unknown as { readonly attribList: readonly unknown[] };
+    if (attribList.length > MAX_ATTRIBUTES) throw new Error('too many attributes');
   }
   end(): Multistatus {
     this.#parser.close();
