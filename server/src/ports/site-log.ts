@@ -45,6 +45,11 @@ export interface SiteLog {
   /** Gives the writer of `term` `seconds` from now, also after its time ran out; false where another took the log. */
   renew(term: number, seconds: number): Promise<boolean>;
   /**
+   * Ends the time of the writer of `term`: at once where `to` is null, else for `seconds` in which only `to` may take the log. False
+   * where another took it.
+   */
+  pass(term: number, to: LogHolder | null, seconds: number): Promise<boolean>;
+  /**
    * Appends all rows or none after seq `after`; they are dense and end with their checks. A call again may have more rows, if it
    * begins with the same ones. Several processes may append under one term: the loser of a seq gets `other`, reads what is there
    * and appends its events after it. No two of them may make the same row, so each row names its process.

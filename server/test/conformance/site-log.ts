@@ -157,6 +157,21 @@ export function siteLogConformance(adapter: string, open: () => Promise<SiteLogP
       }),
     );
     it(
+      'site log - a writer passes it on: at once to anybody, or first to the named one',
+      withLogs(async ({ a, b }) => {
+        await a.begin(START);
+        const first = won(await a.take(A, 60));
+        assert.equal(await a.pass(first.term, null, 60), true);
+        const second = won(await b.take(B, 60));
+        assert.equal(await a.pass(first.term, null, 60), false);
+        assert.equal(await b.pass(second.term, A, 60), true);
+        const refused = await b.take({ id: 'c', location: 'host c' }, 60);
+        assert.ok(!refused.taken);
+        assert.deepEqual(refused.by, A);
+        assert.equal(won(await a.take(A, 60)).term, second.term + 1);
+      }),
+    );
+    it(
       'site log - two writers at once: one order, each row once',
       withLogs(async ({ a, b }) => {
         await a.begin(START);

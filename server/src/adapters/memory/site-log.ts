@@ -36,6 +36,14 @@ export function openMemorySiteLog(shared = sharedLog(), now = (): number => perf
       shared.until = now() + seconds * 1000;
       return true;
     },
+    async pass(term, to, seconds) {
+      if (ours(term) === null) return false;
+      Object.assign(
+        shared,
+        to === null ? { until: now() - 1 } : { holder: to, until: now() + seconds * 1000 },
+      );
+      return true;
+    },
     async append(term, after, rows) {
       const state = ours(term);
       if (state === null) return 'deposed';

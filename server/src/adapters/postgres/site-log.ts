@@ -1,11 +1,9 @@
-import { Client } from 'pg';
 import { firstCheck, checkOf } from '../../core/row-check.ts';
 import type { JournalRow } from '../../ports/journal-store.ts';
 import type { LogState, SiteLog } from '../../ports/site-log.ts';
-import { unavailable } from './errors.ts';
-import { ANSWER_MS, applicationName, clientConfig, placeOf } from './settings.ts';
+import { OneSession } from './one-session.ts';
 
-const SCHEMA = `
+export const LOG_SCHEMA = `
 create table if not exists offhook_log (
   one integer primary key check (one = 1), epoch text not null, began bigint not null, head bigint not null, tail bigint not null,
   sum text not null, term bigint not null, holder text, location text, until timestamptz not null
@@ -34,65 +32,9 @@ interface Holding {
 const quoted = (text: string): string => JSON.stringify(text).slice(1, -1);
 const plain = (text: string): string => (text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text);
 
-/** One session, opened when it is needed and again after it was lost; its statements take turns. */
-class LogSession {
-  readonly #url: string;
-  readonly #server: string;
-  readonly #name = applicationName();
-  #client: Promise<Client> | null = null;
-  constructor(url: string) {
-    this.#url = url;
-    this.#server = placeOf(url);
-  }
-  async ask<R extends object>(
-    text: string,
-    values?: readonly unknown[],
-  ): Promise<{ readonly rows: readonly R[]; readonly count: number }> {
-    const opening = (this.#client ??= this.#open());
-    let client: Client | undefined;
-    let timer: NodeJS.Timeout | undefined;
-    try {
-      client = await opening;
-      // Ending a session during a statement closes its connection.
-      timer = setTimeout(() => this.#drop(opening), ANSWER_MS);
-      const { rows, rowCount } = await client.query<R>(text, values?.slice());
-      return { rows, count: rowCount ?? 0 };
-    } catch (error) {
-      this.#drop(opening);
-      throw unavailable(error, this.#server);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-  async close(): Promise<void> {
-    const opened = await this.#client?.catch(() => null);
-    this.#client = null;
-    await opened?.end();
-  }
-  async #open(): Promise<Client> {
-    const client = new Client(clientConfig(this.#url, this.#name, 'writing'));
-    client.on('error', () => {});
-    const timer = setTimeout(() => void client.end().catch(() => {}), ANSWER_MS);
-    try {
-      await client.connect();
-      await client.query(SCHEMA);
-      return client;
-    } catch (error) {
-      void client.end().catch(() => {});
-      throw error;
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-  #drop(opening: Promise<Client>): void {
-    if (this.#client === opening) this.#client = null;
-    void opening.then((client) => client.end()).catch(() => {});
-  }
-}
-
 /** The log in the schema of a PostgreSQL database. Opens nothing before the first call. */
 export function openPostgresSiteLog(url: string): SiteLog {
-  const session = new LogSession(url);
+  const session = new OneSession(url, LOG_SCHEMA);
   const state = async (): Promise<LogState | null> =>
     (await session.ask<LogState>(`select ${STATE} from offhook_log`)).rows[0] ?? null;
 
@@ -167,6 +109,15 @@ export function openPostgresSiteLog(url: string): SiteLog {
       const { count } = await session.ask(
         'update offhook_log set until = now() + make_interval(secs => $2) where term = $1',
         [term, seconds],
+      );
+      return count === 1;
+    },
+    async pass(term, to, seconds) {
+      const { count } = await session.ask(
+        `update offhook_log set holder = coalesce($2::text, holder), location = coalesce($3::text, location),
+          until = now() + make_interval(secs => $4) where term = $1`,
+        // A past moment: a writer that asks in the same one finds the time over.
+        [term, to?.id ?? null, to?.location ?? null, to === null ? -1 : seconds],
       );
       return count === 1;
     },

@@ -1,0 +1,61 @@
+import { Client } from 'pg';
+import { unavailable } from './errors.ts';
+import { ANSWER_MS, applicationName, clientConfig, placeOf } from './settings.ts';
+
+/** One session, opened when it is needed and again after it was lost; its statements take turns. `schema` creates its tables where missing. */
+export class OneSession {
+  readonly #url: string;
+  readonly #server: string;
+  readonly #name = applicationName();
+  #client: Promise<Client> | null = null;
+  readonly #schema: string;
+  constructor(url: string, schema: string) {
+    this.#url = url;
+    this.#schema = schema;
+    this.#server = placeOf(url);
+  }
+  async ask<R extends object>(
+    text: string,
+    values?: readonly unknown[],
+  ): Promise<{ readonly rows: readonly R[]; readonly count: number }> {
+    const opening = (this.#client ??= this.#open());
+    let client: Client | undefined;
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      client = await opening;
+      // Ending a session during a statement closes its connection.
+      timer = setTimeout(() => this.#drop(opening), ANSWER_MS);
+      const { rows, rowCount } = await client.query<R>(text, values?.slice());
+      return { rows, count: rowCount ?? 0 };
+    } catch (error) {
+      this.#drop(opening);
+      throw unavailable(error, this.#server);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+  async close(): Promise<void> {
+    const opened = await this.#client?.catch(() => null);
+    this.#client = null;
+    await opened?.end();
+  }
+  async #open(): Promise<Client> {
+    const client = new Client(clientConfig(this.#url, this.#name, 'writing'));
+    client.on('error', () => {});
+    const timer = setTimeout(() => void client.end().catch(() => {}), ANSWER_MS);
+    try {
+      await client.connect();
+      await client.query(this.#schema);
+      return client;
+    } catch (error) {
+      void client.end().catch(() => {});
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+  #drop(opening: Promise<Client>): void {
+    if (this.#client === opening) this.#client = null;
+    void opening.then((client) => client.end()).catch(() => {});
+  }
+}

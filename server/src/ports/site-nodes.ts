@@ -1,0 +1,38 @@
+import type { LogHolder } from './site-log.ts';
+
+/** What an engine node reports of itself. */
+export interface NodeReport {
+  /** e.g. `a`; unique in the site. */
+  readonly name: string;
+  /** As which it takes the site's log. */
+  readonly holder: LogHolder;
+  /** Where clients reach it. */
+  readonly url: string;
+  readonly role: 'active' | 'standby';
+  readonly engine: 'up' | 'down';
+  /** Version of the configuration that its engine holds; null for none yet. */
+  readonly version: number | null;
+  /** Why its engine does not hold the newest version; null where it does. */
+  readonly problem: string | null;
+}
+export interface SeenNode extends NodeReport {
+  /** Seconds since its last report, by the clock of the record. */
+  readonly seconds: number;
+  /** True for the one that holds the site's log. */
+  readonly holds: boolean;
+}
+
+/** The engine nodes of a site, kept beside its log. Every method rejects with `ServiceError('store_unavailable')` while it is away. */
+export interface SiteNodes {
+  /** Replaces the report of this node. False, with nothing changed, where another folder reported under its name in the last minute. */
+  report(node: NodeReport): Promise<boolean>;
+  /** By name; a node that was silent for 30 days is forgotten. */
+  list(): Promise<readonly SeenNode[]>;
+  /** Asks the active node to pass the site on to `name`; null takes the wish back. */
+  wish(name: string | null): Promise<void>;
+  /** Name of the node that shall become active; null where nobody asked for a switch. */
+  wished(): Promise<string | null>;
+  /** The site's key: `own` where there was none yet. */
+  key(own: Buffer): Promise<Buffer>;
+  close(): Promise<void>;
+}

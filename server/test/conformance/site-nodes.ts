@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { firstCheck } from '../../src/core/row-check.ts';
+import type { SiteLog } from '../../src/ports/site-log.ts';
+import type { NodeReport, SiteNodes } from '../../src/ports/site-nodes.ts';
+
+export interface NodesPlace {
+  readonly log: SiteLog;
+  open(): SiteNodes;
+}
+const reportOf = (name: string, more: Partial<NodeReport> = {}): NodeReport => ({
+  name,
+  holder: { id: `folder-${name}`, location: `host-${name}:/data` },
+  url: `http://${name}.example.com:8080`,
+  role: 'standby',
+  engine: 'up',
+  version: 3,
+  problem: null,
+  ...more,
+});
+
+/** Conformance of every SiteNodes. */
+export function siteNodesConformance(adapter: string, open: () => Promise<NodesPlace>): void {
+  const withNodes =
+    (work: (nodes: SiteNodes, other: SiteNodes, log: SiteLog) => Promise<void>) => async () => {
+      const place = await open();
+      const { log } = place;
+      const [one, other] = [place.open(), place.open()];
+      try {
+        await work(one, other, log);
+      } finally {
+        await one.close();
+        await other.close();
+        await log.close();
+      }
+    };
+  describe(`site nodes (${adapter})`, () => {
+    it(
+      'site nodes - each report replaces the one before; the holder of the log is marked',
+      withNodes(async (nodes, other, log) => {
+        await log.begin({ epoch: 'e', began: 1, head: 0, check: firstCheck('e') });
+        const [a, b] = [reportOf('a'), reportOf('b')];
+        assert.equal(await nodes.report(b), true);
+        assert.equal(await other.report(a), true);
+        const failing = { ...a, engine: 'down', version: null, problem: 'no engine' } as const;
+        assert.equal(await other.report(failing), true);
+        await log.take(b.holder, 60);
+        const seen = await nodes.list();
+        assert.deepEqual(
+          seen.map(({ seconds, ...more }) => ({ ...more, fresh: seconds < 30 })),
+          [
+            { ...failing, holds: false, fresh: true },
+            { ...b, holds: true, fresh: true },
+          ],
+        );
+      }),
+    );
+    it(
+      'site nodes - another folder under the name of a living node is refused',
+      withNodes(async (nodes, other) => {
+        assert.equal(await nodes.report(reportOf('a')), true);
+        const twin = { ...reportOf('a'), holder: { id: 'twin', location: 'elsewhere' } };
+        assert.equal(await other.report(twin), false);
+        assert.deepEqual(
+          (await nodes.list()).map((node) => node.holder.id),
+          ['folder-a'],
+        );
+      }),
+    );
+    it(
+      'site nodes - a wish and the key are the same for all; the first key stays',
+      withNodes(async (nodes, other) => {
+        assert.equal(await nodes.wished(), null);
+        await nodes.wish('b');
+        assert.equal(await other.wished(), 'b');
+        await other.wish(null);
+        assert.equal(await nodes.wished(), null);
+        const key = Buffer.from('first key');
+        assert.deepEqual(await nodes.key(key), key);
+        assert.deepEqual(await other.key(Buffer.from('second')), key);
+      }),
+    );
+  });
+}
