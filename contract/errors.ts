@@ -106,6 +106,7 @@ export const ERRORS = {
   internal: { status: 500, retry: 'later', title: 'The service failed' },
   engine_refused: { status: 502, retry: 'after_change', title: 'The engine rejected the request' },
   engine_unavailable: { status: 503, retry: 'later', title: 'The engine is not connected' },
+  node_not_active: { status: 503, retry: 'later', title: 'Another node leads this site' },
   store_unavailable: { status: 503, retry: 'later', title: 'The database is not available now' },
   speech_unavailable: { status: 503, retry: 'later', title: 'Text to speech is not available now' },
   overloaded: { status: 503, retry: 'later', title: 'The service is busy' },

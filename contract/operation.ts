@@ -17,6 +17,7 @@ export const COMMAND_ERRORS = [
   'too_many_requests',
   'engine_refused',
   'engine_unavailable',
+  'node_not_active',
   'store_unavailable',
   'overloaded',
   'engine_timeout',

@@ -12,6 +12,7 @@ import { createAsteriskEngine } from '../adapters/asterisk/engine.ts';
 import type { AsteriskEngine } from '../adapters/asterisk/engine.ts';
 import { celFile, recordingsDir, soundsDir, tlsDir } from '../adapters/asterisk/conf/instance.ts';
 import { moveMailboxes } from '../adapters/asterisk/mailbox-folders.ts';
+import { putMembers } from '../adapters/asterisk/put-members.ts';
 import { Nftables } from '../adapters/asterisk/nftables.ts';
 import { createInstance } from '../adapters/asterisk/process/instance-file.ts';
 import { findAddress } from '../adapters/asterisk/turn/external-address.ts';
@@ -32,6 +33,8 @@ export interface EngineSiteOptions {
   readonly clock: Clock;
   /** Receives lines for the terminal. */
   readonly say: (line: string) => void;
+  /** Called right before a command is sent to the engine; throws where another node may lead the site. */
+  readonly fence?: (() => void) | undefined;
 }
 /** How long the engine's console may take for an answer. */
 const CONSOLE_MS = 20_000;
@@ -50,7 +53,7 @@ function acmeOf({ config, clock, log }: EngineSiteOptions, folder: string): Acme
 
 export const openAsteriskSite: OpenEngineSite = async (options) => {
   const { config, log, clock } = options;
-  const instance = await createInstance(config.data);
+  const instance = await createInstance(config.data, config.node === null ? {} : { node: config.node });
   const node = nodeId(instance.node);
   const renewal = acmeOf(options, path.join(tlsDir(instance), 'acme'));
   const certificates = new CertificateKeeper({
@@ -86,6 +89,7 @@ export const openAsteriskSite: OpenEngineSite = async (options) => {
           if (refusal.account !== healthAccount) refused(refusal);
         },
         wake,
+        fence: options.fence,
         clock,
         log,
         connect: async () =>
@@ -100,6 +104,7 @@ export const openAsteriskSite: OpenEngineSite = async (options) => {
       });
       return engine;
     },
+    putMembers: (members) => putMembers(instance, members, { clock, log }),
     watch(up) {
       if (engine === undefined) throw new Error('watch() needs the engine: call createEngine() first');
       const followed = engine;

@@ -145,6 +145,27 @@ export const SETTINGS = {
       'Where the site is kept: in the data folder, or with its events in the PostgreSQL of `OFFHOOK_DATABASE_URL` (docs/postgresql.md).',
     parse: oneOf('sqlite', 'postgres'),
   }),
+  node: setting({
+    name: 'OFFHOOK_NODE',
+    expects: '1 to 16 small letters and digits that begin with a letter, or empty',
+    initial: '',
+    about:
+      'Name of this machine among the engine nodes of a site in PostgreSQL, of which one is active (docs/nodes.md); empty: this is the only one.',
+    parse: (text) => (text === '' ? null : /^[a-z][a-z0-9]{0,15}$/.test(text) ? text : undefined),
+  }),
+  nodeUrl: setting({
+    name: 'OFFHOOK_NODE_URL',
+    expects: 'http(s)://host[:port], or empty',
+    initial: '',
+    about:
+      'Address of this node itself, which a standby names to clients while this one is active; empty: the one of `OFFHOOK_LISTEN`.',
+    parse: (text) => {
+      if (text === '') return null;
+      return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+        ? new URL(text).origin
+        : undefined;
+    },
+  }),
   sipListen: setting({
     name: 'OFFHOOK_SIP_LISTEN',
     expects: 'host:port',
@@ -557,6 +578,8 @@ export function readConfig(
     wrong.push('OFFHOOK_SIP_LISTEN_IPV6: OFFHOOK_SIP_LISTEN is IPv6 already; give it an IPv4 address');
   if (env['OFFHOOK_SITE_STORE'] === 'postgres' && (env['OFFHOOK_DATABASE_URL'] ?? '') === '')
     wrong.push('OFFHOOK_SITE_STORE=postgres needs OFFHOOK_DATABASE_URL');
+  if ((env['OFFHOOK_NODE'] ?? '') !== '' && env['OFFHOOK_SITE_STORE'] !== 'postgres')
+    wrong.push('OFFHOOK_NODE needs OFFHOOK_SITE_STORE=postgres');
   wrong.push(...acmeFaults((name) => env[name] ?? ''));
   for (const arg of args) if (arg !== '--empty') wrong.push(`${arg} is not an option; there is --empty`);
   if (wrong.length > 0) throw new ConfigError(wrong.join('\n'));

@@ -8,7 +8,7 @@ import { prepareFolders, readFileOf } from '../adapters/asterisk/conf/write.ts';
 import { etcDir } from '../adapters/asterisk/conf/instance.ts';
 import type { AsteriskProgram, Instance, InstanceSettings } from '../adapters/asterisk/conf/instance.ts';
 import { engineCommand } from '../adapters/asterisk/process/control.ts';
-import { findLiving } from '../adapters/asterisk/process/living.ts';
+import { findLiving, lives } from '../adapters/asterisk/process/living.ts';
 import { EngineProcess } from '../adapters/asterisk/process/supervise.ts';
 import {
   isOnTrial,
@@ -179,6 +179,16 @@ export class AsteriskExchange implements Exchange {
     const { known, signal } = this.#begun();
     await known(signal);
     await engineCommand(program, this.#options.instance, 'core stop when convenient');
+  }
+  async retire(): Promise<() => Promise<void>> {
+    const { instance } = this.#options;
+    const living = findLiving(instance);
+    if (living === null) return () => Promise.resolve();
+    this.#log.warn({ pid: living.pid }, 'the engine takes no new calls and ends with its last one');
+    await engineCommand(living, instance, 'core stop gracefully');
+    return async () => {
+      if (lives(living)) await engineCommand(living, instance, 'core abort shutdown');
+    };
   }
   async stop(): Promise<void> {
     await this.#done;

@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { openPostgresSiteLog } from '../adapters/postgres/site-log.ts';
+import { openPostgresSiteNodes } from '../adapters/postgres/site-nodes.ts';
 import { openPostgresStore } from '../adapters/postgres/store.ts';
 import { sqliteCopyFile } from '../adapters/sqlite/journal-copy.ts';
 import { randomBytes } from '../core/chance.ts';
@@ -11,18 +12,17 @@ import { freeBytes } from '../core/folders.ts';
 import type { Log } from '../core/log.ts';
 import { firstCheck } from '../core/row-check.ts';
 import { attachCopy } from '../journal/attach.ts';
+import { LEASE_SECONDS, Lease, momentNow } from '../journal/lease.ts';
 import { createSiteRecord } from '../journal/site-record.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { LogState, SiteLog } from '../ports/site-log.ts';
+import type { LogHolder, LogState, SiteLog } from '../ports/site-log.ts';
 import type { Store } from '../ports/store.ts';
 import type { Config } from './config.ts';
 import { folderId, siteId } from './site-id.ts';
+import { shareKey } from './site-key.ts';
 import { SITE } from './site-tables.ts';
 import { noStoreGaps } from './store-gaps.ts';
 
-/** Time for which the log is taken, and interval at which it is taken again. */
-const LEASE_SECONDS = 10;
-const RENEW_MS = 3_000;
 /** Interval between questions to a database that does not answer. */
 const ASK_MS = 1_000;
 
@@ -33,7 +33,11 @@ export interface ServerSiteOptions {
   readonly say: (line: string) => void;
   readonly signal: AbortSignal;
   readonly end: (why: string) => void;
+  /** Called last at the stop: to which node the site is passed, null for any; undefined leaves it to this folder. */
+  readonly heir?: () => LogHolder | null | undefined;
 }
+/** Time in which only the named node may take a site that was passed to it. */
+const HEIR_SECONDS = 10;
 
 /**
  * Opens everything that belongs to the site in its database, once the database answers. Throws where another process runs the site,
@@ -46,29 +50,49 @@ export async function openOnServer(options: ServerSiteOptions, stack: AsyncDispo
   const siteLog = openPostgresSiteLog(url);
   stack.defer(() => siteLog.close());
   // Before the tables, so that a second service learns which one runs the site.
-  const begun = await whenReachable(options, async () =>
-    (await siteLog.state()) === null ? null : await takeLog(siteLog, config.data),
-  );
-  const opened = openPostgresStore(url, { log, features: Object.keys(SITE) });
+  let taken = momentNow();
+  let state = await whenReachable(options, async () => {
+    taken = momentNow();
+    return (await siteLog.state()) === null ? null : await takeLog(siteLog, config.data);
+  });
+  const term = (): number | null => state?.term ?? null;
+  const opened = openPostgresStore(url, { log, features: Object.keys(SITE), term });
   stack.defer(() => opened.close());
   // The disk of this machine still takes recordings and the copy of the journal.
   const store: Store = { ...opened, freeBytes: () => freeBytes(config.data) };
   const site = await whenReachable(options, () => siteId(store));
-  const state = begun ?? (await whenReachable(options, () => beginLog(siteLog, config.data)));
-  const lease = keepLease(siteLog, state.term, options);
-  stack.defer(() => lease.close());
+  const led = (state ??= await whenReachable(options, () => {
+    taken = momentNow();
+    return beginLog(siteLog, config.data);
+  }));
+  const lease = new Lease({ siteLog, term: led.term, taken, log, lost: options.end });
+  stack.defer(async () => {
+    lease.close();
+    const heir = options.heir?.();
+    if (heir === undefined) return;
+    // Nothing of this process may be written once another one leads.
+    await opened.close();
+    await siteLog.pass(led.term, heir, HEIR_SECONDS).catch((error: unknown) => {
+      log.warn({ error: messageOf(error) }, 'the site could not be passed on; its time runs out');
+    });
+  });
+  const nodes = config.node === null ? null : openPostgresSiteNodes(url);
+  stack.defer(() => nodes?.close());
+  if (nodes !== null) await whenReachable(options, () => shareKey(nodes, config.data));
   const copyFile = sqliteCopyFile(path.join(config.data, 'journal.db'), { log, site });
   const journalStore = await whenReachable(options, async () => {
     const now = await siteLog.state();
-    return attachCopy({ siteLog, state: now?.term === state.term ? now : state, copyFile, log });
+    return attachCopy({ siteLog, state: now?.term === led.term ? now : led, copyFile, log });
   });
-  const record = createSiteRecord({ siteLog, term: state.term, copy: journalStore, log, lost: options.end });
-  return { store, storeGaps: noStoreGaps, records: store, journalStore, record };
+  // The lease finds out whether another process took the log, which then leads the site.
+  const lost = (why: string): void => void lease.renew().then(() => options.end(why));
+  const record = createSiteRecord({ siteLog, term: led.term, copy: journalStore, log, lost });
+  return { store, storeGaps: noStoreGaps, records: store, journalStore, record, lease, nodes };
 }
 
 /** Answers of a database that is away or starting are awaited; others are errors of the start. */
-async function whenReachable<R>(
-  { clock, say, signal }: ServerSiteOptions,
+export async function whenReachable<R>(
+  { clock, say, signal }: Pick<ServerSiteOptions, 'clock' | 'say' | 'signal'>,
   ask: () => Promise<R>,
 ): Promise<R> {
   let said = '';
@@ -98,41 +122,16 @@ async function beginLog(siteLog: SiteLog, data: string): Promise<LogState> {
   await siteLog.begin({ epoch, began: 1, head: 0, check: firstCheck(epoch) });
   return takeLog(siteLog, data);
 }
+/** This data folder as the holder of a site's log. */
+export const holderOf = async (data: string): Promise<LogHolder> => ({
+  id: await folderId(data),
+  location: `${os.hostname()}:${path.resolve(data)}`,
+});
 /** Takes the log for this data folder. Throws where another one has it. */
 export async function takeLog(siteLog: SiteLog, data: string): Promise<LogState> {
-  const holder = { id: await folderId(data), location: `${os.hostname()}:${path.resolve(data)}` };
-  const found = await siteLog.take(holder, LEASE_SECONDS);
+  const found = await siteLog.take(await holderOf(data), LEASE_SECONDS);
   if (found.taken) return found.state;
   throw new Error(
     `another Offhook (${found.by.location}) runs the site of this database; stop it, or give this one another database`,
   );
-}
-
-/** Keeps the log taken, so that no other process takes it while this one lives and the database answers. */
-export function keepLease(
-  siteLog: SiteLog,
-  term: number,
-  { log, end }: Pick<ServerSiteOptions, 'log' | 'end'>,
-): { close(): void } {
-  let failing = false;
-  let asking = false;
-  const timer = setInterval(() => {
-    if (asking) return;
-    asking = true;
-    siteLog
-      .renew(term, LEASE_SECONDS)
-      .then(
-        (ours) => {
-          failing = false;
-          if (!ours) end('another process took the log of this site');
-        },
-        (error: unknown) => {
-          if (!failing)
-            log.warn({ error: messageOf(error) }, 'the log of this site cannot be taken again now');
-          failing = true;
-        },
-      )
-      .finally(() => (asking = false));
-  }, RENEW_MS);
-  return { close: () => clearInterval(timer) };
 }

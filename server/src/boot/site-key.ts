@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { replaceFile, textOf } from '../core/files.ts';
+import type { SiteNodes } from '../ports/site-nodes.ts';
 
 const BYTES = 32;
 
@@ -9,13 +10,22 @@ const BYTES = 32;
  * nobody is locked out: phones get new passwords at their next sign-in or refresh.
  */
 export async function siteKey(data: string): Promise<Buffer> {
-  const file = path.join(data, 'sip.key');
-  const kept = Buffer.from((await textOf(file)) ?? '', 'base64url');
+  const kept = Buffer.from((await textOf(fileOf(data))) ?? '', 'base64url');
   if (kept.length === BYTES) return kept;
   const key = randomBytes(BYTES);
-  await replaceFile(file, `${key.toString('base64url')}\n`);
+  await writeKey(data, key);
   return key;
 }
+
+/** Makes the key of this folder that of all nodes of the site. */
+export async function shareKey(nodes: Pick<SiteNodes, 'key'>, data: string): Promise<void> {
+  const own = await siteKey(data);
+  const shared = await nodes.key(own);
+  if (!shared.equals(own)) await writeKey(data, shared);
+}
+const fileOf = (data: string): string => path.join(data, 'sip.key');
+const writeKey = (data: string, key: Buffer): Promise<void> =>
+  replaceFile(fileOf(data), `${key.toString('base64url')}\n`);
 
 /** Another secret of the site: `turn` signs credentials of the TURN server, `doctor` is its account's password. */
 export const siteSecret = (key: Buffer, use: 'turn' | 'doctor'): string =>

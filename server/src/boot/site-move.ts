@@ -11,11 +11,12 @@ import { openSqliteStore } from '../adapters/sqlite/store.ts';
 import { silent } from '../core/log.ts';
 import { firstCheck } from '../core/row-check.ts';
 import { attachCopy } from '../journal/attach.ts';
+import { Lease, momentNow } from '../journal/lease.ts';
 import type { SiteLog } from '../ports/site-log.ts';
 import type { Store } from '../ports/store.ts';
 import { MoveError, createSum, markMovedAway, moveTables, tablesOf } from './record-move.ts';
 import type { MovedTable, Rows, Tables } from './record-move.ts';
-import { keepLease, takeLog } from './server-site.ts';
+import { takeLog } from './server-site.ts';
 import { siteId } from './site-id.ts';
 import { SITE } from './site-tables.ts';
 
@@ -70,8 +71,9 @@ async function moveJournal(
       const begun = await siteLog.begin({ epoch, began, head: first, check });
       if (!begun) throw new MoveError('the database holds the journal of another site; give it an empty one');
     }
+    const taken = momentNow();
     const state = await takeLog(siteLog, data);
-    const lease = keepLease(siteLog, state.term, { log: silent, end: () => {} });
+    const lease = new Lease({ siteLog, term: state.term, taken, log: silent, lost: () => {} });
     try {
       for (let at = state.head; at < journal.head();) {
         const rows = journal.read(at, PAGE);
@@ -99,8 +101,9 @@ export async function moveToFolder({ data, url, report }: SiteMove): Promise<Mov
   await using source = closing(openPostgresStore(url));
   await using siteLog = closing(openPostgresSiteLog(url));
   if ((await siteLog.state()) === null) throw new MoveError('the database holds no whole site');
+  const taken = momentNow();
   const state = await takeLog(siteLog, data);
-  const lease = keepLease(siteLog, state.term, { log: silent, end: lostLease });
+  const lease = new Lease({ siteLog, term: state.term, taken, log: silent, lost: lostLease });
   try {
     const copyFile = sqliteCopyFile(path.join(data, 'journal.db'), {
       log: silent,

@@ -12,6 +12,7 @@ import { openLog } from '../core/log-file.ts';
 import type { Log } from '../core/log.ts';
 import { openJournal } from '../journal/journal.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { LogHolder } from '../ports/site-log.ts';
 import type { OpenEngineSite } from './asterisk-site.ts';
 import { ConfigError, VERSION } from './config.ts';
 import type { Config } from './config.ts';
@@ -21,7 +22,7 @@ import { siteId, storeFile } from './site-id.ts';
 import { createStoreGaps } from './store-gaps.ts';
 
 /** Locks the data folder and opens its log. Throws `ConfigError` where the folder cannot be created or written. */
-function openFolder(config: Config, stack: AsyncDisposableStack) {
+export function openFolder(config: Pick<Config, 'data' | 'logLevel'>, stack: AsyncDisposableStack) {
   try {
     makeFolder(config.data);
   } catch (error) {
@@ -50,6 +51,8 @@ export interface StoresOptions {
   readonly signal: AbortSignal;
   /** Called when this process may no longer write the site's journal and has to end. */
   readonly end: (why: string) => void;
+  /** See `ServerSiteOptions.heir`. */
+  readonly heir?: () => LogHolder | null | undefined;
 }
 /** Everything that belongs to the site, in files of the data folder. */
 async function openLocal({ config, clock, flusher }: StoresOptions, log: Log, stack: AsyncDisposableStack) {
@@ -65,20 +68,30 @@ async function openLocal({ config, clock, flusher }: StoresOptions, log: Log, st
   stack.defer(() => records.close());
   const site = await siteId(store);
   const journalStore = openSqliteJournal(path.join(config.data, 'journal.db'), { log, site });
-  return { store, storeGaps: createStoreGaps(store, clock, log), records, journalStore, record: null };
+  const [lease, nodes] = [null, null];
+  return {
+    store,
+    storeGaps: createStoreGaps(store, clock, log),
+    records,
+    journalStore,
+    record: null,
+    lease,
+    nodes,
+  };
 }
 /** Opens the stores and the journal of the site, and the place of its engine. */
 export async function openStores(options: StoresOptions, stack: AsyncDisposableStack) {
   const { config, clock, say } = options;
   refuseOlder(path.join(config.data, 'offhook.db'));
   const { log } = openFolder(config, stack);
-  const { store, storeGaps, records, journalStore, record } =
+  const { store, storeGaps, records, journalStore, record, lease, nodes } =
     config.siteStore === 'postgres'
       ? await openOnServer({ ...options, log }, stack)
       : await openLocal(options, log, stack);
-  const engineSite = await options.openEngineSite({ config, log, clock, say });
+  const fence = config.node === null ? undefined : lease?.fence;
+  const engineSite = await options.openEngineSite({ config, log, clock, say, fence });
   const { node } = engineSite;
   const journal = openJournal({ store: journalStore, node, record });
   stack.defer(() => journal.close());
-  return { config, log, clock, store, storeGaps, records, engineSite, node, journal };
+  return { config, log, clock, store, storeGaps, records, engineSite, node, journal, lease, nodes };
 }

@@ -32,7 +32,13 @@ export class ServiceError extends Error {
 
 /** A failed start: `code` is stable and listed in docs/runbook.md, the message is one sentence with the remedy. */
 export class StartError extends Error {
-  readonly code: 'store_damaged' | 'store_missing' | 'store_newer' | 'store_older';
+  readonly code:
+    | 'node_name_taken'
+    | 'node_renamed'
+    | 'store_damaged'
+    | 'store_missing'
+    | 'store_newer'
+    | 'store_older';
   constructor(code: StartError['code'], message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = 'StartError';

@@ -16,21 +16,27 @@ export function processStart(pid: number): string | null {
   }
 }
 
+const lockFile = (folder: string): string => path.join(folder, 'service.lock');
+const ownLock = (): string => `${process.pid} ${processStart(process.pid) ?? ''}\n`;
+const releaseLock = (file: string): void => {
+  if (fs.readFileSync(file, 'utf8') === ownLock()) fs.rmSync(file, { force: true });
+};
+/** Gives `folder` back before this process is replaced by another program, which keeps its pid and start time. */
+export function unlockFolder(folder: string): void {
+  if (fs.existsSync(lockFile(folder))) releaseLock(lockFile(folder));
+}
+
 /**
  * Takes `folder` for this process, or throws with the pid of the one that has it.
  * A lock whose owner is dead is taken over.
  */
 export function lockFolder(folder: string): { release(): void } {
-  const file = path.join(folder, 'service.lock');
-  const mine = `${process.pid} ${processStart(process.pid) ?? ''}\n`;
+  const file = lockFile(folder);
+  const mine = ownLock();
   for (let attempt = 0; attempt < 5; attempt++) {
     try {
       fs.writeFileSync(file, mine, { flag: 'wx', mode: 0o600 });
-      return {
-        release() {
-          if (fs.readFileSync(file, 'utf8') === mine) fs.rmSync(file, { force: true });
-        },
-      };
+      return { release: () => releaseLock(file) };
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }

@@ -12,6 +12,7 @@ export const RETRY_AFTER: Partial<Record<ErrorCode, number>> = {
   too_many_attempts: 1,
   too_many_requests: 1,
   store_unavailable: 5,
+  node_not_active: 2,
   engine_unavailable: 5,
   overloaded: 5,
 };

@@ -35,9 +35,7 @@ export async function attachCopy(options: {
     return found;
   });
   if (compared === 'differs' || compared === 'outdated') copyFile.discard(compared);
-  const { epoch, began, head, tail } = state;
-  const seq = Math.max(tail, began) - 1;
-  const copy = copyFile.open({ epoch, began, after: { seq, check: seq === head ? state.check : '' } });
+  const copy = openCopy(copyFile, state);
   try {
     for (;;) {
       const rows = await siteLog.read(copy.head(), PAGE);
@@ -49,6 +47,80 @@ export async function attachCopy(options: {
     throw error;
   }
 }
+/**
+ * Follows the log into the copy of a node that does not lead the site, so that a takeover has little to read. It changes nothing in
+ * the log; where both differ, the takeover decides.
+ */
+export class CopyFollower {
+  readonly #options: CopyFollowerOptions;
+  #copy: JournalStore | null = null;
+  #behind: number | null = null;
+  #differs = false;
+  constructor(options: CopyFollowerOptions) {
+    this.#options = options;
+  }
+  /** Events of the log that the copy lacks; 0 where that is not known. */
+  behind(): number {
+    return this.#behind ?? 0;
+  }
+  finding(): { readonly ok: boolean; readonly detail: string } {
+    if (this.#differs)
+      return { ok: false, detail: 'it differs from the log; a takeover gives the log a new epoch' };
+    return {
+      ok: this.#behind !== null,
+      detail: this.#behind === null ? 'not read yet' : `${this.#behind} events behind`,
+    };
+  }
+  /** Takes the next rows in; a long way takes several calls. */
+  async follow(): Promise<void> {
+    const { siteLog } = this.#options;
+    const state = await siteLog.state();
+    if (state === null || this.#differs) return;
+    const kept = this.#copy;
+    if (
+      kept !== null &&
+      (kept.epoch !== state.epoch || kept.head() > state.head || kept.head() + 1 < state.tail)
+    )
+      this.close();
+    const copy = (this.#copy ??= await this.#open(state));
+    if (copy === null) return;
+    for (let n = 0; n < PAGES_AT_ONCE && copy.head() < state.head; n += 1) {
+      const rows = await siteLog.read(copy.head(), PAGE);
+      if (rows.length === 0) break;
+      copy.append(rows);
+    }
+    this.#behind = Math.max(0, state.head - copy.head());
+  }
+  close(): void {
+    this.#copy?.close();
+    this.#copy = null;
+  }
+  async #open(state: LogState): Promise<JournalStore | null> {
+    const { siteLog, log } = this.#options;
+    const copyFile = await this.#options.open();
+    if (copyFile === null) return null;
+    const compared = await withKept(copyFile, (kept) => compare(siteLog, state, kept));
+    if (compared === 'behind' || compared === 'differs') {
+      this.#differs = true;
+      log.error({ head: state.head }, 'the copy of this standby holds other events than the log');
+      return null;
+    }
+    if (compared === 'outdated') copyFile.discard(compared);
+    return openCopy(copyFile, state);
+  }
+}
+export interface CopyFollowerOptions {
+  readonly siteLog: Pick<SiteLog, 'state' | 'read'>;
+  /** Null while the site has no name yet. */
+  readonly open: () => Promise<CopyFile | null>;
+  readonly log: Log;
+}
+/** Pages in one call of `follow`, so that the node asks for the lease in between. */
+const PAGES_AT_ONCE = 20;
+function openCopy(copyFile: CopyFile, { epoch, began, head, tail, check }: LogState): JournalStore {
+  const seq = Math.max(tail, began) - 1;
+  return copyFile.open({ epoch, began, after: { seq, check: seq === head ? check : '' } });
+}
 async function withKept<R>(copyFile: CopyFile, work: (kept: KeptCopy) => Promise<R>): Promise<R | null> {
   using kept = copyFile.kept();
   return kept === null ? null : await work(kept);
@@ -56,7 +128,7 @@ async function withKept<R>(copyFile: CopyFile, work: (kept: KeptCopy) => Promise
 
 /** `outdated`: the log no longer has what would follow the copy. `behind`: the log lost what the copy has. */
 async function compare(
-  siteLog: SiteLog,
+  siteLog: Pick<SiteLog, 'read'>,
   state: LogState,
   kept: KeptCopy,
 ): Promise<'same' | 'behind' | 'outdated' | 'differs'> {

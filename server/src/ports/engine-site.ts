@@ -65,6 +65,11 @@ export interface Exchange {
   readonly engineConfig: EngineConfig;
   /** Stops the engine once no call is left, and starts it again at once. */
   restartWhenConvenient(): Promise<void>;
+  /**
+   * Has a running engine reject new calls and end with its last one; after that it is started again. The function that it resolves
+   * with lets it go on as before.
+   */
+  retire(): Promise<() => Promise<void>>;
   /** Stops the engine too; abort the signal first. */
   stop(): Promise<void>;
   /** Leaves the engine and its calls to the next service; abort the signal first. */
@@ -97,6 +102,17 @@ export interface SiteEngine
     SwitchVerbs,
     PushVerbs {}
 
+/** An agent's place in a queue as it shall be. */
+export interface WantedMember {
+  readonly extension: string;
+  readonly queue: string;
+  readonly member: boolean;
+  /** False for one that the configuration lists. */
+  readonly dynamic: boolean;
+  readonly paused: boolean;
+  readonly reason: string;
+  readonly penalty: number;
+}
 export interface EngineSite {
   readonly node: NodeId;
   /** Folders of uploaded sounds and of recordings of calls. */
@@ -117,6 +133,11 @@ export interface EngineSite {
     readonly refused: (refusal: SipRefusal) => void;
     readonly wake: (request: WakeRequest) => void;
   }): SiteEngine;
+  /**
+   * Puts members into the queues of an engine that nothing follows yet, so that its first snapshot shows them. Those that it refuses
+   * are left to the reconciliation. Throws `engine_unavailable`.
+   */
+  putMembers(members: readonly WantedMember[]): Promise<void>;
   /** `up`: whether the engine of `createEngine` is followed. */
   watch(up: () => boolean): EngineWatch;
   /** Moves voicemail of numbers with another or no owner aside, and restores that of an owner who has the number again. */

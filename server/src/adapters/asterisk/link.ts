@@ -27,6 +27,8 @@ export interface LinkOptions {
   readonly connect: () => Promise<ManagerTarget | null>;
   readonly clock: Clock;
   readonly log: Log;
+  /** Called right before a command is sent; throws where this process may give none. */
+  readonly fence?: (() => void) | undefined;
   /** 0 to 1, for the spread of retries. */
   readonly random?: () => number;
   /** How often the state is read afresh although nothing seems wrong; 60 s, and more where reading takes long. */
@@ -254,6 +256,7 @@ export class EngineLink {
       clock: this.#clock,
       log: this.#parts.log,
       signal,
+      fence: this.#parts.fence,
       unanswered: () => {
         this.#outcomes.unanswered();
         this.want();

@@ -40,8 +40,11 @@ export class Link {
   readonly #name = applicationName();
   readonly #readers: Pool;
   #writer: Client | undefined;
+  readonly #term: () => number | null;
   #refused: { readonly error: ServiceError; readonly until: number } | undefined;
-  constructor(url: string) {
+  /** `term`: that of the site's log under which this process writes; null before it took the log, or for records alone. */
+  constructor(url: string, term: () => number | null = () => null) {
+    this.#term = term;
     this.#url = url;
     this.place = placeOf(url);
     this.#readers = new Pool({
@@ -134,16 +137,25 @@ export class Link {
     }
     return cause;
   }
+  async #leads(client: Client, term: number): Promise<boolean> {
+    const [log] = (await this.ask<{ readonly term: number }>(client, 'select term from offhook_log')).rows;
+    return log?.term === term;
+  }
   async #lock(client: Client): Promise<void> {
     for (let attempt = 0; attempt < 20; attempt += 1) {
       const [taken] = (await this.ask<Taken>(client, TAKE_LOCK, [LOCK])).rows;
       if (taken?.encoding !== 'UTF8') {
         throw refusal(`${this.place}: its encoding is ${taken?.encoding}; it must be UTF8`);
       }
+      const term = this.#term();
+      // With the lock already held, so that no former writer of the site commits after this one began to read.
+      if (term !== null && !(await this.#leads(client, term)))
+        throw refusal(`${this.place}: another process took the log of this site`);
       if (taken.got) return;
       const holders = (await this.ask<Holder>(client, HOLDERS, [LOCK])).rows;
       const other = holders.find((holder) => holder.name !== this.#name);
-      if (other !== undefined) {
+      // Who took the log ends the sessions of the writer before it, which may be frozen or cut off.
+      if (other !== undefined && term === null) {
         throw refusal(`${this.place}: another Offhook (${other.name}, from ${other.address}) writes there`);
       }
       // Ends an abandoned session, e.g. of a server that hung, and waits for it: it may still commit.

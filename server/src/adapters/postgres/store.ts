@@ -18,14 +18,14 @@ interface Steps {
  * The relational store in a PostgreSQL database. It opens while the database is unreachable: `migrate` defers its migrations,
  * and nothing is read or written before they have run; until then everything throws `store_unavailable` within seconds.
  * `moving` is for the move of records (boot/record-move.ts): for all others a partly moved database does not exist yet.
- * `features` are those the move knows; others must not store anything here.
+ * `features` are those the move knows; others must not store anything here. `term`: see `Link`.
  */
 export function openPostgresStore(
   url: string,
-  options: { log?: Log; moving?: boolean; features?: readonly string[] } = {},
+  options: { log?: Log; moving?: boolean; features?: readonly string[]; term?: () => number | null } = {},
 ): Store {
   const log = options.log ?? silent;
-  const link = new Link(url);
+  const link = new Link(url, options.term);
   const waiting: Steps[] = [];
   let made = false;
   let settling: Promise<void> | undefined;

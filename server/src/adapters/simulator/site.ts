@@ -92,6 +92,7 @@ export async function openSimulatedSite({ data, clock }: SimulatedSiteOptions): 
     speak: () => Promise.reject(new ServiceError('speech_unavailable', 'the simulator does not speak texts')),
     lackingPrompts: () => Promise.resolve([]),
     createEngine: () => link.engine,
+    putMembers: () => Promise.resolve(),
     watch: () => ({
       checks: [],
       finding: (check) => ({ ok: true, detail: `the simulator has no check ${check}` }),
@@ -127,6 +128,7 @@ export async function openSimulatedSite({ data, clock }: SimulatedSiteOptions): 
       state: () => (running ? 'the engine runs' : 'the engine is starting'),
       engineConfig,
       restartWhenConvenient: () => Promise.resolve(),
+      retire: () => Promise.resolve(() => Promise.resolve()),
       async stop() {
         world.close();
         running = false;

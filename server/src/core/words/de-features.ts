@@ -230,6 +230,8 @@ export const features: Readonly<Record<string, string>> = {
   'its time is over: it was deleted by the rule of the site':
     'die Aufbewahrung ist abgelaufen: nach der Regel gelöscht',
   'it was deleted': 'es wurde gelöscht',
+  'the file is on node {0}, which does not lead the site now':
+    'die Datei ist auf dem Knoten {0}, der die Anlage gerade nicht führt',
   'the file is damaged: it has {0} bytes, {1} were stored':
     'die Datei ist beschädigt: sie hat {0} Bytes, gespeichert wurden {1}',
   'dnd_enabled: expected true or false': 'dnd_enabled: erwartet wird true oder false',

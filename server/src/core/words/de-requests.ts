@@ -19,6 +19,9 @@ export const requests: Readonly<Record<string, string>> = {
   'more than ten values': 'mehr als zehn Werte',
   'not a name or address': 'ist kein Name und keine Adresse',
   'this engine has no ways to check': 'diese Anlage hat keine Wege, die geprüft werden könnten',
+  'this node is a standby; the active one answers': 'dieser Knoten steht bereit; der führende antwortet',
+  'this node cannot tell whether another one leads the site now':
+    'dieser Knoten weiß nicht, ob gerade ein anderer die Anlage führt',
   'the engine is not connected': 'die Anlage ist nicht verbunden',
   'a check of the ways is under way': 'eine Prüfung der Wege läuft schon',
   'host: name or address of the site for other machines; the network has no external_address':

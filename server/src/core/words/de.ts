@@ -71,6 +71,7 @@ export const de: Words = {
     internal: 'Der Dienst ist gescheitert',
     engine_refused: 'Die Anlage hat abgelehnt',
     engine_unavailable: 'Die Anlage ist nicht verbunden',
+    node_not_active: 'Ein anderer Knoten führt diese Anlage',
     store_unavailable: 'Die Datenbank antwortet gerade nicht',
     speech_unavailable: 'Texte können gerade nicht gesprochen werden',
     overloaded: 'Der Dienst ist ausgelastet',

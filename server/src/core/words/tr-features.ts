@@ -217,6 +217,8 @@ export const features: Readonly<Record<string, string>> = {
   'the engine left no file of it': 'santral bunun dosyasını bırakmadı',
   'its time is over: it was deleted by the rule of the site': 'süresi doldu: kural gereği silindi',
   'it was deleted': 'silindi',
+  'the file is on node {0}, which does not lead the site now':
+    'dosya, siteyi şu anda yönetmeyen {0} düğümünde',
   'the file is damaged: it has {0} bytes, {1} were stored':
     'dosya bozuk: {0} bayt, oysa {1} bayt saklanmıştı',
   'dnd_enabled: expected true or false': 'dnd_enabled: true ya da false bekleniyor',

@@ -19,6 +19,9 @@ export const requests: Readonly<Record<string, string>> = {
   'more than ten values': 'ondan fazla değer',
   'not a name or address': 'bir ad ya da adres değil',
   'this engine has no ways to check': 'bu santralin denetlenecek yolu yok',
+  'this node is a standby; the active one answers': 'bu düğüm yedekte; yanıtı yöneten düğüm verir',
+  'this node cannot tell whether another one leads the site now':
+    'bu düğüm şu anda siteyi başka birinin yönetip yönetmediğini bilemiyor',
   'the engine is not connected': 'santral bağlı değil',
   'a check of the ways is under way': 'yolların denetimi sürüyor',
   'host: name or address of the site for other machines; the network has no external_address':

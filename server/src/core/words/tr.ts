@@ -71,6 +71,7 @@ export const tr: Words = {
     internal: 'Hizmet başarısız oldu',
     engine_refused: 'Santral reddetti',
     engine_unavailable: 'Santral bağlı değil',
+    node_not_active: 'Bu siteyi başka bir düğüm yönetiyor',
     store_unavailable: 'Veritabanı şu anda yanıt vermiyor',
     speech_unavailable: 'Metinler şu anda seslendirilemiyor',
     overloaded: 'Hizmet meşgul',

@@ -59,6 +59,28 @@ const code = (expected: string) => (error: unknown) =>
 const kind = (expected: CloseKind) => (error: unknown) =>
   error instanceof AmiClosed && error.reason.kind === expected;
 
+test('connection - a fence stops commands right before they are sent, and lets what only reads pass', async (t) => {
+  const { fake, dial } = await rig(t);
+  let fenced = false;
+  const fence = (): void => {
+    if (fenced) throw new ServiceError('node_not_active', 'fenced');
+  };
+  const ami = await dial({ fence });
+  await ami.action('QueuePause', { Interface: 'PJSIP/1003' });
+  fenced = true;
+  await assert.rejects(ami.action('QueuePause', { Interface: 'PJSIP/1004' }), code('node_not_active'));
+  await ami.action('Ping');
+  assert.equal(
+    fake
+      .received()
+      .toString()
+      .match(/Action: QueuePause/g)?.length,
+    1,
+  );
+  assert.equal(ami.pending(), 0);
+  ami.close();
+});
+
 test('connection - greets, signs in, waits for the boot, and is up', async (t) => {
   const { fake, dial, states } = await rig(t, { booted: false });
   const dialling = dial();

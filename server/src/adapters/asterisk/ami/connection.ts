@@ -77,6 +77,8 @@ export interface AmiOptions {
   readonly wants?: (name: string) => boolean;
   readonly event?: (name: string, frame: Frame) => void;
   readonly ignored?: (name: string) => void;
+  /** Called right before a command is sent; throws where this process may give none. */
+  readonly fence?: (() => void) | undefined;
   /** Called when a command times out after it was sent: the engine may or may not have executed it. */
   readonly unanswered?: () => void;
   readonly dropped?: (reason: DropReason, raw: string) => void;
@@ -91,6 +93,8 @@ export interface ActionOptions {
 }
 /** Actions after which the engine is as before, so that a missing answer leaves nothing unknown. */
 const READS: ReadonlySet<string> = new Set(['Ping', 'Login', 'Logoff']);
+/** Actions that change nothing, which a process without the lease may send too. */
+const UNFENCED: ReadonlySet<string> = new Set([...READS, 'CoreStatus', 'CoreSettings']);
 
 /** One manager session. Source: reliability rules for the manager (banner in 2 s, one login, heartbeat, bounded pending actions). */
 export class AmiConnection {
@@ -346,6 +350,7 @@ export class AmiConnection {
     const bytes = encodeAction(name, fields, id);
     signal?.throwIfAborted();
     this.#checkRoom(id);
+    if (row === null && !UNFENCED.has(name)) this.#options.fence?.();
     const answered = Promise.withResolvers<AmiAnswer>();
     const done = new AbortController();
     const command = row === null && !READS.has(name);

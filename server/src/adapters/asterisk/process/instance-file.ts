@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
+import { StartError } from '../../../core/errors.ts';
 import { recordingsDir } from '../conf/instance.ts';
 import type { Instance } from '../conf/instance.ts';
 import { findLiving } from './living.ts';
@@ -177,6 +178,11 @@ export async function createInstance(
     kept === null
       ? await newInstance(folder, options)
       : await withFreePorts(following(kept, folder), options.ports ?? {});
+  if (options.node !== undefined && instance.node !== options.node)
+    throw new StartError(
+      'node_renamed',
+      `${folder} belongs to the node ${instance.node}, whose name is in every id of its calls: give OFFHOOK_NODE=${instance.node}`,
+    );
   if (instance !== kept) write(instance);
   for (const name of ['etc', 'log', 'lib', 'spool']) {
     fs.mkdirSync(path.join(folder, name), { recursive: true, mode: 0o700 });

@@ -1,0 +1,95 @@
+import { ServiceError, messageOf } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
+import type { SiteLog } from '../ports/site-log.ts';
+
+/** Time for which the log is taken, and interval at which it is taken again. */
+export const LEASE_SECONDS = 10;
+const RENEW_MS = 3_000;
+/** A command that is sent at the last moment still reaches the engine before another node may act. */
+const MARGIN_MS = 1_000;
+
+export interface LeaseOptions {
+  readonly siteLog: Pick<SiteLog, 'renew'>;
+  /** From `SiteLog.take`. */
+  readonly term: number;
+  /** Moment before that `take` was called, as `momentNow` gives it. */
+  readonly taken: Moment;
+  readonly log: Log;
+  /** Called once another process took the log. */
+  readonly lost: (why: string) => void;
+  readonly seconds?: number;
+  readonly now?: () => Moment;
+}
+/** A moment by both clocks of the machine: the steady one stands still while a virtual machine is suspended, the other may be set. */
+export interface Moment {
+  readonly steady: number;
+  readonly wall: number;
+}
+export const momentNow = (): Moment => ({ steady: performance.now(), wall: Date.now() });
+/** Milliseconds between both moments, by the clock that went further. */
+const between = (from: Moment, to: Moment): number => Math.max(to.steady - from.steady, to.wall - from.wall);
+
+/**
+ * Keeps the log of a site taken, and knows when this process must have stopped acting: its time is counted from before the request
+ * that renewed it, so it ends here before it ends in the database.
+ */
+export class Lease {
+  readonly term: number;
+  readonly #options: LeaseOptions;
+  readonly #now: () => Moment;
+  readonly #timer: NodeJS.Timeout;
+  #from: Moment;
+  #asking: Promise<void> | null = null;
+  #failing = false;
+  #lost = false;
+  constructor(options: LeaseOptions) {
+    this.#options = options;
+    this.#now = options.now ?? momentNow;
+    this.term = options.term;
+    this.#from = options.taken;
+    this.#timer = setInterval(() => void this.renew(), RENEW_MS);
+  }
+  /** True once another process took the log. */
+  get lost(): boolean {
+    return this.#lost;
+  }
+  /** Seconds since the request that last took or renewed the log. */
+  age(): number {
+    return Math.max(0, between(this.#from, this.#now()) / 1000);
+  }
+  /** True while no other process can have taken the log. */
+  held(): boolean {
+    const ms = (this.#options.seconds ?? LEASE_SECONDS) * 1000 - MARGIN_MS;
+    return !this.#lost && between(this.#from, this.#now()) < ms;
+  }
+  /** Throws `node_not_active` while another process may act for the site. */
+  readonly fence = (): void => {
+    if (this.held()) return;
+    throw new ServiceError('node_not_active', 'this node cannot tell whether another one leads the site now');
+  };
+  /** Renews it now. Never rejects. */
+  renew(): Promise<void> {
+    return (this.#asking ??= this.#renew().finally(() => (this.#asking = null)));
+  }
+  close(): void {
+    clearInterval(this.#timer);
+  }
+  async #renew(): Promise<void> {
+    if (this.#lost) return;
+    const { siteLog, log, lost, seconds = LEASE_SECONDS } = this.#options;
+    const from = this.#now();
+    try {
+      if (await siteLog.renew(this.term, seconds)) {
+        this.#from = from;
+        this.#failing = false;
+      } else {
+        this.#lost = true;
+        lost('another process took the log of this site');
+      }
+    } catch (error) {
+      if (!this.#failing)
+        log.warn({ error: messageOf(error) }, 'the log of this site cannot be taken again now');
+      this.#failing = true;
+    }
+  }
+}
