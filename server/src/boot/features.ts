@@ -331,6 +331,7 @@ export async function createConfigFeatures(
   stack.use(trunkServers);
   const applies: ConfigApplies = new ConfigApplies({
     store,
+    node: config.node,
     objects,
     engine: engineConfig,
     house,

@@ -20,7 +20,7 @@ export type RecordFeatures = Awaited<ReturnType<typeof createRecordFeatures>>;
 /** Runs the migrations; history reads and publishes nothing before its `begin`. */
 export async function createRecordFeatures(parts: RecordParts, stack: AsyncDisposableStack) {
   const { audit, clock, config, directory, engine, engineSite, journal, live, log, loop } = parts;
-  const { apiKeys, records, sessions, store, storeGaps } = parts;
+  const { apiKeys, node, records, sessions, store, storeGaps } = parts;
   // History and recordings need each other.
   const made = Promise.withResolvers<Recordings>();
   const { callRecords, folders } = engineSite;
@@ -61,6 +61,7 @@ export async function createRecordFeatures(parts: RecordParts, stack: AsyncDispo
   });
   const history = await createHistory({
     store: records,
+    node: config.node,
     clock,
     directory,
     log,
@@ -90,6 +91,7 @@ export async function createRecordFeatures(parts: RecordParts, stack: AsyncDispo
     conversations: history.known,
     audit,
     live,
+    node,
     clock,
     log,
     tell: loop.tell,

@@ -35,7 +35,8 @@ export interface AgentsRig {
   /** The error of an action; a success fails the test. */
   readonly fails: (request: AgentRequest, extension?: string) => Promise<ServiceError>;
   /** Restarts the service on the same store; the engine keeps running. `between` runs while the service is down. */
-  readonly restartService: (between?: () => void) => Promise<void>;
+  /** `node`: name of the node whose engine it finds; the same by default. */
+  readonly restartService: (between?: () => void, node?: string) => Promise<void>;
   /** The same after a kill, without a clean end. */
   readonly killService: (between?: () => void) => Promise<void>;
   /** Runs an operation as a person of the fixture's company, or with an API key. */
@@ -87,8 +88,9 @@ export async function agentsRig(
     log: silent,
     ...more,
   };
-  const start = async (): Promise<Agents> => {
-    const agents = await createAgents(deps);
+  const start = async (node: string = pbx.engine.node): Promise<Agents> => {
+    const engine = Object.create(pbx.engine, { node: { value: node } }) as typeof pbx.engine;
+    const agents = await createAgents({ ...deps, engine });
     pbx.onEvent((event) => agents.onDomainEvent(event));
     return agents;
   };
@@ -107,13 +109,13 @@ export async function agentsRig(
       if (reply instanceof ServiceError) return reply;
       throw new Error(`expected an error, got ${JSON.stringify(reply)}`);
     },
-    async restartService(between = () => {}) {
+    async restartService(between = () => {}, node) {
       await rig.agents.close();
       pbx.onEvent(() => {});
       pbx.linkDown();
       between();
       pbx.serviceRestarts();
-      rig.agents = await start();
+      rig.agents = await start(node);
     },
     async killService(between = () => {}) {
       pbx.onEvent(() => {});

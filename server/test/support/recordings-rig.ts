@@ -59,7 +59,7 @@ export async function recordingsRig(t: TestContext, options: RecordingsRigOption
   const legs = new Map<string, LiveLeg>();
   const conversations = new Map<string, KnownConversation>();
   const audit = { fails: false };
-  const open = () =>
+  const open = (node = 'ast1', inside = folder) =>
     createRecordings({
       store: temp.store,
       conversations: {
@@ -77,17 +77,20 @@ export async function recordingsRig(t: TestContext, options: RecordingsRigOption
         leg: (id: string) => legs.get(id),
         gone: (id: string) => !legs.has(id),
       } as unknown as LiveView,
+      node,
       clock,
       log: silent,
       tell: (input) => void inputs.push(input),
-      folder,
+      folder: inside,
       days: options.days ?? 0,
       own: options.own ?? true,
       room_bytes: options.room_bytes ?? 0,
     });
   let recordings = await open();
   const host = await hostFixture({ authenticator: authenticatorWithKeys(options.keys) });
-  addOperations(host.app, [recordingOperations(recordings, host.app)]);
+  // The routes stay when the service starts again.
+  const present = new Proxy(recordings, { get: (_, member) => Reflect.get(recordings, member) as unknown });
+  addOperations(host.app, [recordingOperations(present, host.app)]);
   await host.app.ready();
   t.after(async () => {
     await host.close();
@@ -199,6 +202,15 @@ export async function recordingsRig(t: TestContext, options: RecordingsRigOption
     async restart() {
       await recordings.close();
       recordings = await open();
+    },
+    /** The service of another node goes on with the same store, and with the folder of its own machine. */
+    async moveTo(node: string) {
+      await recordings.close();
+      const inside = node === 'ast1' ? folder : path.join(temp.folder, `recordings-${node}`);
+      await mkdir(inside, { recursive: true });
+      recordings = await open(node, inside);
+      event('engine.link_up', { node });
+      await done();
     },
     stopped,
     stored,

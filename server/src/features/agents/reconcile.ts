@@ -42,9 +42,9 @@ export interface ReconcileDeps extends EngineDeps {
 
 /**
  * How the engine got its members: `same` boot, `restart` while connected, `cold` restart while disconnected,
- * `reload` of its configuration.
+ * `reload` of its configuration; `moved`: it is the engine of another node than before.
  */
-type Mode = 'same' | 'restart' | 'cold' | 'reload';
+type Mode = 'same' | 'restart' | 'cold' | 'reload' | 'moved';
 
 /** Decides whether intent or engine wins when they differ (rules in README.md), and brings the engine to the intent. */
 export class Reconciler {
@@ -133,9 +133,13 @@ export class Reconciler {
     const shown = this.#deps.engine.status().boot_id;
     // The engine has restarted again; the resync of that restart follows and decides.
     if (shown !== null && shown !== newBoot) return;
-    const known = this.#boot ?? this.#deps.intents.fact('boot') ?? null;
+    const { engine, intents } = this.#deps;
+    const known = this.#boot ?? intents.fact('boot') ?? null;
+    // Two engines may have started in the same second.
+    const moved = this.#boot === null && (intents.fact('node') ?? engine.node) !== engine.node;
     const same = this.#reloads.open ? 'reload' : 'same';
-    const mode = known === newBoot ? same : this.#boot === null ? 'cold' : 'restart';
+    const away = this.#boot === null ? 'cold' : 'restart';
+    const mode = moved ? 'moved' : known === newBoot ? same : away;
     this.#boot = newBoot;
     // Members may be missing because of a configuration that will be reverted.
     if (this.#reloads.held && mode === 'reload') return;
@@ -306,11 +310,12 @@ export class Reconciler {
   }
 
   async #saveBoot(): Promise<void> {
-    const { clock, intents, log } = this.#deps;
+    const { clock, engine, intents, log } = this.#deps;
     const backoff = new Backoff(BACKOFF);
-    while (this.#boot !== null && this.#pending.size === 0 && intents.fact('boot') !== this.#boot) {
+    const kept = (): boolean => intents.fact('boot') === this.#boot && intents.fact('node') === engine.node;
+    while (this.#boot !== null && this.#pending.size === 0 && !kept()) {
       try {
-        await intents.keep([], { facts: { boot: this.#boot } });
+        await intents.keep([], { facts: { boot: this.#boot, node: engine.node } });
       } catch (error) {
         log.warn({ error: messageOf(error) }, 'the boot of the engine could not be stored');
         await clock.sleep(backoff.next(), this.#workers.stopped);

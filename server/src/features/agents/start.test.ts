@@ -45,6 +45,32 @@ test('agents - after both restarted, the engine is right about dynamic members a
   assert.deepEqual(both(rig), [['1003 lunch'], ['1003 break']]);
 });
 
+test('agents - in the engine of another node all that was asked for is put, and old members are taken out', async (t) => {
+  const rig = await agentsRig(t);
+  const { pbx, act, clock } = rig;
+  await act({ action: 'login' });
+  await act({ action: 'pause', reason: 'lunch' });
+  await act({ action: 'login' }, '1004');
+  await act({ action: 'logout' }, '1004');
+  await clock.advance(10_000);
+  const asked = both(rig);
+  for (const node of ['b', 'ast1']) {
+    await rig.restartService(() => {}, node);
+    pbx.linkUp({
+      // Both engines may have started in the same second.
+      restarted: false,
+      change() {
+        for (const queue of ['support', 'sales']) pbx.leave(queue, '1003');
+        pbx.member('support', '1004', { paused: false, paused_reason: '' });
+      },
+    });
+    await clock.advance(0);
+    await rig.agents.idle();
+    assert.deepEqual(both(rig), asked);
+  }
+  assert.deepEqual(asked, [['1003 lunch'], ['1003 lunch']]);
+});
+
 test('agents - members that the engine had no time to store are restored by the service, even after both restarted', async (t) => {
   const rig = await agentsRig(t);
   const { pbx, act, clock } = rig;

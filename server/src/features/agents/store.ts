@@ -46,7 +46,7 @@ interface Tables {
    */
   agent_facts: { key: string; value: string };
 }
-export type Fact = 'boot' | 'seeded' | 'reload';
+export type Fact = 'boot' | 'node' | 'seeded' | 'reload';
 
 export const migrations: readonly Migration[] = [
   {
@@ -116,14 +116,15 @@ export interface Batch {
   /** Entries of the audit trail, if the trail can share our transaction. */
   readonly trail: readonly AuditEntry[];
 }
+export const storedIntents = async (store: Pick<Store, 'db'>): Promise<Intent[]> =>
+  (await store.db<Tables>().selectFrom('agent_intents').selectAll().execute()).map(fromRow);
 export function createIntentStore(store: Store, audit: Audit): IntentStore {
   return {
     async load() {
-      const db = store.db<Tables>();
-      const rows = await db.selectFrom('agent_intents').selectAll().execute();
-      const facts = await db.selectFrom('agent_facts').selectAll().execute();
+      const intents = await storedIntents(store);
+      const facts = await store.db<Tables>().selectFrom('agent_facts').selectAll().execute();
       return {
-        intents: rows.map(fromRow),
+        intents,
         facts: new Map(facts.map((f) => [f.key as Fact, f.value])),
       };
     },

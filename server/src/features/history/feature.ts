@@ -31,6 +31,8 @@ import { createWrapUps } from './ingest/wrap-ups.ts';
 
 export interface HistoryDeps {
   readonly store: Store;
+  /** Name of this node; null where the site has only one. */
+  readonly node?: string | null;
   readonly clock: Clock;
   readonly directory: Directory;
   readonly log: Log;
@@ -79,7 +81,7 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
   const log = deps.log.child({ part: 'history' });
   await store.migrate('history', migrations);
   const e164 = e164In(deps.country);
-  const ingest = createIngest({ store, directory, clock, log, e164 });
+  const ingest = createIngest({ store, directory, clock, log, e164, node: deps.node });
   const reading = { ...deps, cursor_key: cursorKeyOf(store) };
   const publisher = createPublisher({ ...deps, log });
   const wrapUps = createWrapUps(deps);
@@ -156,7 +158,8 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
     onDomainEvent(event) {
       publisher.onDomainEvent(event);
       if (event.type !== 'engine.link_up') return;
-      const { boot_id } = event.data;
+      // Engines of two nodes may have started in the same second.
+      const boot_id = deps.node == null ? event.data.boot_id : `${deps.node} ${event.data.boot_id}`;
       boots = boots.then(() =>
         persist('closing the conversations of an earlier life of the engine', () =>
           ingest.engineBooted(boot_id, event.at),

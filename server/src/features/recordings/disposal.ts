@@ -11,6 +11,8 @@ import type { RecordingRow } from './tables.ts';
 export interface DisposalDeps {
   readonly store: RecordingStore;
   readonly files: RecordingFiles;
+  /** This node, whose files these are. */
+  readonly node: string;
   readonly conversations: Pick<Conversations, 'touch'>;
   readonly audit: Audit;
   readonly clock: Clock;
@@ -69,7 +71,7 @@ export function createDisposal(deps: DisposalDeps): Disposal {
   async function expire(signal: AbortSignal): Promise<void> {
     const before = clock.now() - deps.days * DAY_MS;
     while (!signal.aborted) {
-      const rows = await store.storedBefore(before, STEP);
+      const rows = await store.storedBefore(deps.node, before, STEP);
       if (rows.length === 0) return;
       const { erased, bytes, failures } = await giveUp(rows, 'expired');
       if (failures.length > 0) {
@@ -130,6 +132,7 @@ export function createDisposal(deps: DisposalDeps): Disposal {
     },
     async tidy(signal) {
       try {
+        await removeDeleted(deps, signal);
         if (deps.days > 0) await expire(signal);
         await countOrphans(signal);
       } catch (error) {
@@ -141,4 +144,23 @@ export function createDisposal(deps: DisposalDeps): Disposal {
     },
     orphans: () => orphans,
   };
+}
+/** Deletes files of recordings that were deleted while another node led the site. */
+async function removeDeleted(
+  { store, files }: Pick<DisposalDeps, 'store' | 'files'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const remove = async (names: readonly string[]): Promise<void> => {
+    for (const name of await store.known(names.filter(isFileName), ['expired', 'erased']))
+      await files.remove(name);
+  };
+  let names: string[] = [];
+  for await (const { file } of files.list()) {
+    if (signal.aborted) return;
+    names.push(file);
+    if (names.length < STEP) continue;
+    await remove(names);
+    names = [];
+  }
+  await remove(names);
 }

@@ -21,6 +21,7 @@ export interface RecordingsDeps {
   readonly conversations: Conversations;
   readonly audit: Audit;
   readonly live: LiveView;
+  readonly node: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly tell: (input: ModelInput) => void;

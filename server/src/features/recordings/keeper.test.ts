@@ -62,6 +62,25 @@ test('recordings - no file: missing, and nothing to play', async (t) => {
   assert.equal((await rig.get('token-supervisor', `/${id}/audio`)).body.code, 'no_audio');
 });
 
+test('recordings - those of another node: neither missing nor playable, settled and deleted when it leads again', async (t) => {
+  const rig = await recordingsRig(t);
+  const [kept, erased] = [await rig.stored(), await rig.stored()];
+  const cut = await rig.recordings().keeper.begin(rig.leg());
+  await rig.write(cut, wav(8_000));
+  rig.legs.clear();
+  await rig.moveTo('b');
+  const { recording } = (await rig.get('token-supervisor', `/${cut}`)).body;
+  assert.deepEqual([recording.state, recording.ended_at !== null], ['running', true]);
+  const audio = await rig.get('token-supervisor', `/${kept}/audio`);
+  assert.deepEqual([audio.status, audio.body.code], [409, 'no_audio']);
+  assert.equal((await rig.remove('token-admin', erased)).status, 200);
+  assert.ok((await rig.files()).includes(`${erased}.wav`), 'the file is on the machine that is away');
+  await rig.moveTo('ast1');
+  assert.equal((await rig.get('token-supervisor', `/${cut}`)).body.recording.state, 'stored');
+  assert.equal((await rig.get('token-supervisor', `/${kept}/audio`)).status, 200);
+  await until('the erased file to be gone', async () => !(await rig.files()).includes(`${erased}.wav`));
+});
+
 test('recordings - no room on the disk: refused before the engine starts, without a row', async (t) => {
   const rig = await recordingsRig(t, { room_bytes: Infinity });
   await assert.rejects(

@@ -18,6 +18,8 @@ export interface KeeperDeps {
   readonly store: RecordingStore;
   readonly files: RecordingFiles;
   readonly live: LiveView;
+  /** Prefix of the ids of this node's channels; recordings of others are on their machines. */
+  readonly node: string;
   readonly conversations: Pick<Conversations, 'touch'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -33,6 +35,10 @@ const ROOM_BYTES = 256 * 1024 * 1024;
 const FACT_MS = 2_000;
 /** The recording of an unknown channel is finished if its file was not written for this long. */
 const QUIET_MS = 60_000;
+
+/** True where the engine of this node wrote the recording: its channel carries the node's name. */
+export const isOfNode = (row: Pick<RecordingRow, 'channel'>, node: string): boolean =>
+  row.channel.startsWith(`${node}:`);
 
 /** A recording that has just begun. */
 const begunRow = (
@@ -176,8 +182,17 @@ export class Keeper implements RecordingKeeper {
     const { store, files, conversations } = this.#deps;
     if (this.#ending.has(row.id)) return;
     this.#ending.add(row.id);
+    const elsewhere = !isOfNode(row, this.#deps.node);
     const settle = async (): Promise<void> => {
       if (at !== null) await store.end(row.id, at);
+      if (elsewhere) {
+        // Its file is settled when its own node leads the site again.
+        if (at === null) await store.end(row.id, row.started_ms);
+        this.#running.delete(row.id);
+        this.#ending.delete(row.id);
+        await conversations.touch([row.call]);
+        return;
+      }
       const found = await files.settled(row.file, this.#stop.signal);
       if (at === null) await store.end(row.id, found?.written_ms ?? row.started_ms);
       if ((await store.byId(row.id))?.state === 'erased') await files.remove(row.file);
@@ -205,6 +220,10 @@ export class Keeper implements RecordingKeeper {
     const { store, files, live, clock, tell } = this.#deps;
     let certain = true;
     for (const row of await store.running()) {
+      if (!isOfNode(row, this.#deps.node)) {
+        if (row.ended_ms === null) this.#finish(row, clock.now());
+        continue;
+      }
       if (!this.#running.has(row.id)) this.#running.set(row.id, row);
       if (this.#ending.has(row.id)) continue;
       const leg = live.leg(row.channel);

@@ -12,6 +12,7 @@ import type { Actor } from '../../ports/operations.ts';
 import type { Disposal } from './disposal.ts';
 import type { RecordingFiles } from './files.ts';
 import { createPlays } from './plays.ts';
+import { isOfNode } from './keeper.ts';
 import type { RecordingStore } from './store.ts';
 import type { RecordingRow } from './tables.ts';
 import { recordingOf } from './view.ts';
@@ -20,6 +21,8 @@ export interface ServiceDeps {
   readonly store: RecordingStore;
   readonly files: RecordingFiles;
   readonly disposal: Disposal;
+  /** This node; recordings of others are on their machines. */
+  readonly node: string;
   readonly conversations: Pick<Conversations, 'byCall'>;
   readonly audit: Audit;
   readonly clock: Clock;
@@ -61,6 +64,11 @@ const WHY_NOT: Record<Exclude<RecordingRow['state'], 'stored'>, string> = {
 };
 const noSuch = (): ServiceError => new ServiceError('not_found', 'there is no such recording');
 const noAudio = (state: keyof typeof WHY_NOT): ServiceError => new ServiceError('no_audio', WHY_NOT[state]);
+const onNode = ({ channel }: RecordingRow): ServiceError =>
+  new ServiceError(
+    'no_audio',
+    say`the file is on node ${channel.split(':', 1)[0]!}, which does not lead the site now`,
+  );
 const damaged = (size: number, stored: number): ServiceError =>
   new ServiceError('no_audio', say`the file is damaged: it has ${size} bytes, ${stored} were stored`);
 
@@ -111,7 +119,7 @@ export function createRecordingService(deps: ServiceDeps): RecordingService {
       const row = await found(actor.caller, id);
       if (row.state !== 'stored') throw noAudio(row.state);
       const handle = await files.open(row.file);
-      if (handle === null) throw noAudio('missing');
+      if (handle === null) throw isOfNode(row, deps.node) ? noAudio('missing') : onNode(row);
       try {
         const { size } = await handle.stat();
         // The ETag is the hash of the stored file, which a file of another size does not match.

@@ -29,14 +29,15 @@ export interface RecordingStore {
   ofChannels(channels: readonly string[]): Promise<RecordingRow[]>;
   running(): Promise<RecordingRow[]>;
   page(filter: Filter): Promise<RecordingRow[]>;
-  /** Stored recordings that began before `ms`, oldest first. */
-  storedBefore(ms: number, limit: number): Promise<RecordingRow[]>;
+  /** Stored recordings of a node that began before `ms`, oldest first. */
+  storedBefore(node: string, ms: number, limit: number): Promise<RecordingRow[]>;
   /** Sets the end, or an earlier one; closes an open pause window. */
   end(id: string, ended_ms: number): Promise<void>;
   pause(id: string, on: boolean, at: number): Promise<void>;
   settle(id: string, state: RecordingState, bytes: number | null, sha256: string | null): Promise<void>;
   leave(id: string, state: RecordingState): Promise<void>;
-  known(files: readonly string[]): Promise<Set<string>>;
+  /** The files that have a recording, in one of these states where they are given. */
+  known(files: readonly string[], states?: readonly RecordingState[]): Promise<Set<string>>;
   sums(): Promise<{ state: RecordingState; count: number; bytes: number }[]>;
 }
 
@@ -100,9 +101,12 @@ export async function createRecordingStore(store: Store): Promise<RecordingStore
       if (below !== undefined) query = query.where('id', '<', below);
       return query.execute();
     },
-    storedBefore: (ms, limit) =>
+    storedBefore: (node, ms, limit) =>
       rows()
         .where('state', '=', 'stored')
+        .where('channel', '>=', `${node}:`)
+        // The character after the colon.
+        .where('channel', '<', `${node};`)
         .where('started_ms', '<', ms)
         .orderBy('started_ms')
         .limit(limit)
@@ -139,10 +143,11 @@ export async function createRecordingStore(store: Store): Promise<RecordingStore
     async leave(id, state) {
       await db.updateTable('recordings').set({ state }).where('id', '=', id).execute();
     },
-    async known(files) {
-      const found = await inParts(files, (part) =>
-        db.selectFrom('recordings').select('file').where('file', 'in', part).execute(),
-      );
+    async known(files, states) {
+      const found = await inParts(files, (part) => {
+        const query = db.selectFrom('recordings').select('file').where('file', 'in', part);
+        return (states === undefined ? query : query.where('state', 'in', states)).execute();
+      });
       return new Set(found.map((row) => row.file));
     },
     async sums() {

@@ -3,6 +3,7 @@ import type { CallRecord, CallRecordBatch, CallRecordCheckpoint } from '../../..
 import type { Clock } from '../../../ports/clock.ts';
 import type { Store } from '../../../ports/store.ts';
 import { inChunks, readFact, writeFact } from '../store/store.ts';
+import type { FactKey } from '../store/store.ts';
 import { withoutErased } from '../store/eraser.ts';
 import { keepFinding } from '../proof/findings.ts';
 import type { Finding } from '../proof/findings.ts';
@@ -30,6 +31,8 @@ const PACK_AFTER_US = 48 * 3_600_000_000;
 
 export interface IngestDeps extends TellDeps {
   readonly store: Store;
+  /** Name of the node whose call records are read; null where the site has only one. */
+  readonly node?: string | null | undefined;
   readonly clock: Clock;
 }
 /** Conversations of one batch, by root: finished, live with the number of their call records, and to be built later. */
@@ -65,6 +68,7 @@ export interface Ingest {
 
 class RecordIngest implements Ingest {
   readonly #deps: IngestDeps;
+  readonly #checkpoint: FactKey;
   readonly #pace: Pace;
   /** True once the reader has caught up. */
   #live = false;
@@ -74,11 +78,12 @@ class RecordIngest implements Ingest {
   #behind = false;
   constructor(deps: IngestDeps) {
     this.#deps = deps;
+    this.#checkpoint = deps.node == null ? 'checkpoint' : `checkpoint:${deps.node}`;
     this.#pace = createPace(deps.clock);
   }
 
   async checkpoint(): Promise<CallRecordCheckpoint | null> {
-    const text = await readFact(this.#deps.store.db<Tables>(), 'checkpoint');
+    const text = await readFact(this.#deps.store.db<Tables>(), this.#checkpoint);
     return text === null ? null : (JSON.parse(text) as CallRecordCheckpoint);
   }
   async store(batch: CallRecordBatch): Promise<void> {
@@ -86,11 +91,12 @@ class RecordIngest implements Ingest {
     const news = await store.transaction<Tables, News>(async (db) => {
       const checkpoint = JSON.stringify(batch.checkpoint);
       // The batch is stored already: the connection broke after the commit.
-      if ((await readFact(db, 'checkpoint')) === checkpoint) return { over: [], soFar: new Map(), later: [] };
+      if ((await readFact(db, this.#checkpoint)) === checkpoint)
+        return { over: [], soFar: new Map(), later: [] };
       const news = await this.#storeNew(db, batch.records, batch.live);
       await keepMalformed(db, batch.malformed, clock.now());
       await keepTestChannels(db, batch.test_channels ?? [], clock.now());
-      await writeFact(db, 'checkpoint', checkpoint);
+      await writeFact(db, this.#checkpoint, checkpoint);
       return news;
     });
     // After the commit: the next attempt builds what was rolled back.

@@ -24,10 +24,12 @@ export async function insertAll<T>(
 /**
  * `cursor_key` signs cursors; `token_key` hashes tombstones; `boot` is the newest start of the engine, `restarted_us` the
  * time it was noticed; `published`, `wrap_ups` and `proof` are positions in the journal up to which it was read for
- * these; `rebuild` is the progress of an unfinished rebuild.
+ * these; `rebuild` is the progress of an unfinished rebuild. `checkpoint:<node>` is the position in the call records of a node
+ * that has a name.
  */
 export type FactKey =
   | 'checkpoint'
+  | `checkpoint:${string}`
   | 'cursor_key'
   | 'token_key'
   | 'boot'

@@ -83,14 +83,18 @@ const read = (row: { id: number; open: number; files: string; body: string }): S
 });
 const bodyOf = (apply: ConfigApply): string => JSON.stringify({ ...apply, id: undefined });
 
-export function createApplyJournal(store: Store): ApplyJournal {
+/** `node`: the name of this node, whose files these are; null where the site has only one. */
+export function createApplyJournal(store: Store, node: string | null = null): ApplyJournal {
+  // No name of a file has a colon.
+  const prefix = node === null ? '' : `${node}:`;
+  const isHere = (name: string): boolean => (node === null ? !name.includes(':') : name.startsWith(prefix));
   const db = store.db<JournalTables>();
   const knowFilesIn = async (trx: Transaction<JournalTables>, files: Iterable<KnownFile>): Promise<void> => {
     for (const { name, hash, pending, noticed_at, hand_written } of files) {
       const row = { hash, pending, noticed_at, hand_written: Number(hand_written) };
       await trx
         .insertInto('config_files')
-        .values({ name, ...row })
+        .values({ name: prefix + name, ...row })
         .onConflict((c) => c.column('name').doUpdateSet(row))
         .execute();
     }
@@ -158,14 +162,17 @@ export function createApplyJournal(store: Store): ApplyJournal {
     async files() {
       const rows = await db.selectFrom('config_files').selectAll().execute();
       return new Map(
-        rows.map((r) => [
-          r.name,
-          {
-            ...r,
-            hand_written: r.hand_written === 1,
-            noticed_at: r.noticed_at === null ? null : Number(r.noticed_at),
-          },
-        ]),
+        rows
+          .filter((r) => isHere(r.name))
+          .map((r) => [
+            r.name.slice(prefix.length),
+            {
+              ...r,
+              name: r.name.slice(prefix.length),
+              hand_written: r.hand_written === 1,
+              noticed_at: r.noticed_at === null ? null : Number(r.noticed_at),
+            },
+          ]),
       );
     },
     knowFiles: (files) => store.transaction<JournalTables, void>((trx) => knowFilesIn(trx, files)),

@@ -43,6 +43,8 @@ export interface AppliesDeps extends Pick<
   'objects' | 'engine' | 'house' | 'site' | 'clock' | 'log' | 'hold' | 'mailboxes' | 'committed' | 'restart'
 > {
   readonly store: Store;
+  /** Name of this node; null where the site has only one. */
+  readonly node?: string | null;
   readonly audit: Audit;
   /** True if an engine runs that can reload files. */
   readonly up: () => boolean;
@@ -86,7 +88,7 @@ export class ConfigApplies implements AsyncDisposable {
   constructor(given: AppliesDeps) {
     const { clock, engine, log, objects, publish, site, store } = given;
     this.#given = given;
-    this.#journal = createApplyJournal(store);
+    this.#journal = createApplyJournal(store, given.node);
     this.#versions = createVersions(store, objects);
     this.#deps = {
       ...given,

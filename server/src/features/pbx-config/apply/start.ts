@@ -6,6 +6,7 @@ import { EMPTY_MODEL, ownersBetween } from '../model.ts';
 import { findDrift, knownNow, stepsTo } from './files.ts';
 import type { StoredApply } from './journal.ts';
 import { isOver } from './journal.ts';
+import { hashOf } from './hashes.ts';
 import { patiently } from './patience.ts';
 import { leaveThere, problemsOf, proofOfDisk, putBack } from './put-back.ts';
 import type { EngineFiles, EngineProblem } from '../../../ports/engine-config.ts';
@@ -151,7 +152,12 @@ export class FilesAtStart {
     // A data folder may be restored without its certificates; an engine without them serves no phone over TLS.
     await engine.certify(files);
     const steps = await stepsTo(engine, files);
-    const drift = (await findDrift(engine, known)).filter((d) => !d.hand_written && d.hash !== null);
+    // A file that is as it would be written was not changed by hand: a standby wrote it, or a person did what was meant.
+    const isOurs = (name: string, hash: string | null): boolean =>
+      hash !== null && files.has(name) && hashOf(files.get(name)!) === hash;
+    const drift = (await findDrift(engine, known)).filter(
+      (d) => !d.hand_written && d.hash !== null && !isOurs(d.name, d.hash),
+    );
     const wanted = drift.length === 0 ? steps : steps.filter((s) => s.before === null);
     if (drift.length > 0)
       log.warn(

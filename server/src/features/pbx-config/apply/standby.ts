@@ -1,0 +1,103 @@
+/** The files of an engine that stands by: written as the node that leads the site applied them, and read back from the engine. */
+import { messageOf } from '../../../core/errors.ts';
+import type { Log } from '../../../core/log.ts';
+import type { EngineConfig, EngineFiles } from '../../../ports/engine-config.ts';
+import type { Site } from '../../../ports/site.ts';
+import { proofOfDisk } from './put-back.ts';
+
+export interface StandbyFilesDeps {
+  readonly engine: EngineConfig;
+  readonly log: Log;
+  /** The applied configuration, read from the site's store. */
+  readonly read: () => Promise<{ readonly version: number; readonly site: Site }>;
+  /** The newest applied version. */
+  readonly newest: () => Promise<number>;
+  /** Requests a restart of the engine when no call is left. */
+  readonly restart: () => Promise<void>;
+  readonly running: () => boolean;
+}
+
+export class StandbyFiles {
+  readonly #deps: StandbyFilesDeps;
+  #version: number | null = null;
+  #problem: string | null = null;
+  /** Version that failed, which is not tried again before the next one or the next start. */
+  #refused: number | null = null;
+  constructor(deps: StandbyFilesDeps) {
+    this.#deps = deps;
+  }
+  /** Version that the engine holds; null before the first was written. */
+  get version(): number | null {
+    return this.#version;
+  }
+  /** Why it does not hold the newest one. */
+  get problem(): string | null {
+    return this.#problem;
+  }
+  finding(): { readonly ok: boolean; readonly detail: string } {
+    const ok = this.#version !== null && this.#problem === null;
+    return { ok, detail: this.#problem ?? (ok ? `version ${this.#version}` : 'not written yet') };
+  }
+  /** Before the engine is started or adopted. Returns the files that a living one reads only at its next start. */
+  async write(lives: boolean): Promise<readonly string[]> {
+    const { engine, read } = this.#deps;
+    const { version, site } = await read();
+    const files = engine.render(site);
+    await engine.certify(files);
+    const written = await engine.write(files);
+    const untaken = lives ? await this.#takeIn(files, written) : [];
+    this.#version = version;
+    this.#problem = null;
+    return untaken;
+  }
+  /** Renders the files for another program before the engine's start. */
+  async refit(): Promise<boolean> {
+    const { engine, read } = this.#deps;
+    if (!engine.ready) return false;
+    await engine.write(engine.render((await read()).site));
+    return true;
+  }
+  /** Brings a newer version to the running engine. */
+  async follow(signal: AbortSignal): Promise<void> {
+    const { engine, log, newest, read, running } = this.#deps;
+    if (this.#version === null || !running()) return;
+    const wanted = await newest();
+    if (wanted === this.#version || wanted === this.#refused) return;
+    const { version, site } = await read();
+    try {
+      const files = engine.render(site);
+      const { problems } = await engine.prepare(files, signal);
+      if (problems.length > 0) throw new Error(problems.map((one) => one.words).join('; '));
+      await engine.certify(files);
+      const untaken = await this.#takeIn(files, await engine.write(files), signal);
+      if (untaken.length > 0) await this.#deps.restart();
+      this.#version = version;
+      this.#problem = null;
+      this.#refused = null;
+      log.info({ version }, 'the engine of this standby holds the new configuration');
+    } catch (error) {
+      if (signal.aborted) throw error;
+      this.#refused = version;
+      this.#problem = `version ${version}: ${messageOf(error)}`;
+      log.error(
+        { version, error: messageOf(error) },
+        'the engine of this standby did not take a configuration in',
+      );
+    }
+  }
+  /** Has the engine read what was written, and compares it with a throw-away one. Returns what needs a restart. */
+  async #takeIn(
+    files: EngineFiles,
+    written: readonly string[],
+    signal?: AbortSignal,
+  ): Promise<readonly string[]> {
+    const { engine } = this.#deps;
+    const untaken = engine.needsRestart(written);
+    const live = written.filter((name) => !untaken.includes(name));
+    if (live.length === 0) return untaken;
+    await engine.reload(live, signal);
+    const problems = await engine.verify(await proofOfDisk(engine, files.keys()), live, signal);
+    if (problems.length > 0) throw new Error(problems.map((one) => one.words).join('; '));
+    return untaken;
+  }
+}
