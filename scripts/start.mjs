@@ -256,6 +256,7 @@ const COMMANDS = {
   'get-engine': one('server/src/programs/get-engine.ts'),
   doctor: one('server/src/programs/doctor-cli.ts'),
   migrate: one('server/src/programs/migrate.ts'),
+  cluster: one('server/src/programs/cluster.ts'),
   config: one('server/src/programs/config-cli.ts'),
   connector: one('server/src/programs/connector-cli.ts'),
   replay: one('server/src/programs/replay.ts'),

@@ -9,7 +9,10 @@ import { CHECK_NAMES } from './check-names.ts';
 const ELSEWHERE = ['sip', 'call', 'call_records', 'task_queues', 'store'];
 
 test('health page - every check of the service has words', async () => {
-  const text = await readFile(path.join(REPOSITORY, 'server/src/boot/health.ts'), 'utf8');
+  const texts = await Promise.all(
+    ['health.ts', 'node.ts'].map((file) => readFile(path.join(REPOSITORY, 'server/src/boot', file), 'utf8')),
+  );
+  const text = texts.join('\n');
   const named = [...text.matchAll(/\bname: '([a-z_]+)'/g)].map(([, name = '']) => name);
   assert.ok(named.length > 10, `${named.length} checks were read`);
   assert.deepEqual([...CHECK_NAMES].toSorted(), [...new Set([...named, ...ELSEWHERE])].toSorted());

@@ -1,4 +1,4 @@
-/** Health checks that have words here: those of the service, `server/src/boot/health.ts`. */
+/** Health checks that have words here: those of the service, `server/src/boot/health.ts` and `node.ts` beside it. */
 export const CHECK_NAMES = [
   'engine',
   'engine_packages',
@@ -25,4 +25,6 @@ export const CHECK_NAMES = [
   'descriptors',
   'disk',
   'exposure',
+  'lease',
+  'nodes',
 ] as const;

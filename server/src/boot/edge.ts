@@ -21,6 +21,7 @@ import type { Features } from './features.ts';
 import { addGauges, checksOf } from './health.ts';
 import type { Watched } from './health.ts';
 import { ownOrigin } from './origins.ts';
+import type { ActiveNode } from './node.ts';
 import { beginRenewal, listenSecure } from './secure-edge.ts';
 import { siteSecret } from './site-key.ts';
 
@@ -30,6 +31,8 @@ export interface EdgeParts extends Features, Pick<Watched, 'watch'> {
   readonly stream: ReturnType<typeof createEventStream>['stream'];
   readonly metrics: ReturnType<typeof createMetrics>;
   readonly features: readonly Feature[];
+  /** Null where the site has one node only. */
+  readonly activeNode: ActiveNode | null;
 }
 
 /** The stream receives committed events once the loop begins. */
@@ -86,7 +89,8 @@ export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
   const engineUp = (): boolean => live.live;
   const { exchange, renewal, firewall } = engineSite;
   const watched = { ...parts, exchange, renewal, firewall };
-  const checks = checksOf(watched);
+  const checks = [...checksOf(watched), ...(parts.activeNode?.checks() ?? [])];
+  parts.activeNode?.gauges(metrics);
   for (const feature of features) feature.gauges?.(metrics);
   addGauges(metrics, watched);
   const host = await createHost({

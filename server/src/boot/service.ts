@@ -13,6 +13,11 @@ import type { Config } from './config.ts';
 import { announce, createEventStream, listen } from './edge.ts';
 import type { EdgeParts } from './edge.ts';
 import { createEngineSide } from './engine.ts';
+import { ActiveNode } from './node.ts';
+import type { ActiveNodeDeps } from './node.ts';
+import { holderOf } from './server-site.ts';
+import { nodeUrlOf } from './standby.ts';
+import type { LogHolder } from '../ports/site-log.ts';
 import { createAgentFeature, createCallFeatures, createConfigFeatures } from './features.ts';
 import type { Features } from './features.ts';
 import { manifestOf } from './manifest.ts';
@@ -39,15 +44,19 @@ export interface Service extends AsyncDisposable {
   readonly address: { readonly host: string; readonly port: number };
   /** Resolves once the service was asked to stop, or may not go on. */
   readonly closed: Promise<void>;
-  /** Why it may not go on; null where it was asked to stop. */
+  /** Why it may not go on; null where it was asked to stop, or passes the site on. */
   readonly failure: string | null;
+  /** True where this node is to stand by from now on, because another one leads the site or shall lead it. */
+  readonly standsBy: boolean;
+  /** True where another one leads it already: nothing of this process can be stored any more. */
+  readonly deposed: boolean;
   /** Leaves the engine and its calls to the next service at the stop. */
   keepEngine(): void;
 }
 
 /** Creates every feature and starts none. */
 async function createFeatures(
-  options: Pick<StoresOptions, 'config' | 'say' | 'signal' | 'end'>,
+  options: Pick<StoresOptions, 'config' | 'say' | 'signal' | 'end' | 'heir'>,
   ground: Ground,
   stack: AsyncDisposableStack,
 ): Promise<Features> {
@@ -68,6 +77,30 @@ async function createFeatures(
   return { ...calls, ...(await createConfigFeatures(calls, engineConfig, stack)) };
 }
 
+/** Null where the site has one node only. */
+function createNode(parts: Features, { end, pass }: Pick<ActiveNodeDeps, 'end' | 'pass'>): ActiveNode | null {
+  const { clock, config, engineSite, lease, live, log, nodes, objects } = parts;
+  if (config.node === null || lease === null || nodes === null) return null;
+  const name = config.node;
+  const holder = holderOf(config.data);
+  return new ActiveNode({
+    nodes,
+    lease,
+    report: async () => ({
+      name,
+      holder: await holder,
+      url: nodeUrlOf(config),
+      role: 'active',
+      engine: live.live && engineSite.exchange.running() ? 'up' : 'down',
+      version: objects.version,
+      problem: null,
+    }),
+    clock,
+    log,
+    end,
+    pass,
+  });
+}
 /** Finds and starts the engine in the background; `keeps`: whether the stop leaves it to the next service. */
 function beginExchange(parts: Features, keeps: () => boolean, stack: AsyncDisposableStack): void {
   const { agents, applies, clock, engine, engineSite, live, wallboard } = parts;
@@ -92,7 +125,10 @@ function beginExchange(parts: Features, keeps: () => boolean, stack: AsyncDispos
 }
 
 /** From here on the model follows the engine, and features receive every committed event. */
-async function beginLoop(parts: Omit<EdgeParts, 'watch'>, stack: AsyncDisposableStack): Promise<void> {
+async function beginLoop(
+  parts: Omit<EdgeParts, 'watch' | 'activeNode'>,
+  stack: AsyncDisposableStack,
+): Promise<void> {
   const {
     agents,
     callbacks,
@@ -166,12 +202,16 @@ export async function startService(
   let keepEngine = false;
   const stopped = Promise.withResolvers<void>();
   let failure: string | null = null;
+  let heir: LogHolder | null | undefined = null;
+  let standsBy = false;
   const say = (line: string): void => print(`  ${line}\n`);
   const end = (why: string): void => {
     failure ??= why;
+    standsBy = config.node !== null && parts?.lease?.lost === true;
     stopped.resolve();
   };
-  const parts = await createFeatures({ config, say, signal, end }, ground, stack);
+  let parts: Features | undefined;
+  parts = await createFeatures({ config, say, signal, end, heir: () => heir }, ground, stack);
   ground.onCreated?.(parts);
   const { log } = parts;
   beginExchange(parts, () => keepEngine, stack);
@@ -179,7 +219,16 @@ export async function startService(
   await beginLoop(streaming, stack);
   const watch = parts.watchEngine();
   stack.defer(() => watch.close());
-  const edge = { ...streaming, watch };
+  const node = createNode(parts, {
+    end,
+    pass(to) {
+      heir = to;
+      standsBy = true;
+      stopped.resolve();
+    },
+  });
+  stack.defer(() => node?.close());
+  const edge = { ...streaming, watch, activeNode: node };
   const { address, secured, checks } = await listen(edge, stack);
   announce(edge, { address, secured, checks, began, print, signal }, stack);
 
@@ -192,8 +241,16 @@ export async function startService(
     get failure() {
       return failure;
     },
+    get standsBy() {
+      return standsBy;
+    },
+    get deposed() {
+      return standsBy && failure !== null;
+    },
     keepEngine() {
       keepEngine = true;
+      // The next process on this folder leads the site again, if it comes in time.
+      if (!standsBy) heir = undefined;
     },
     async [Symbol.asyncDispose]() {
       log.info({}, 'stopping');

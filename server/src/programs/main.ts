@@ -1,8 +1,11 @@
 /** The process edge: signals, exit code, hard deadline. */
 import { ConfigError, readConfig } from '../boot/config.ts';
 import { ServiceError, StartError, messageOf } from '../core/errors.ts';
+import { unlockFolder } from '../core/folder-lock.ts';
 import { endOnFault } from '../core/last-resort.ts';
 import { startService } from '../boot/service.ts';
+import { standBy } from '../boot/standby.ts';
+import type { Config } from '../boot/config.ts';
 
 const STOP_DEADLINE_MS = 30_000;
 
@@ -24,22 +27,47 @@ for (const name of SIGNALS) {
   });
 }
 
+/** Replaces this process by a fresh one with the same pid, which stands by. */
+function beginAnew(folder: string): never {
+  unlockFolder(folder);
+  const [program, ...args] = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
+  return process.execve!(program, [program, ...args], process.env);
+}
+/** Waits, where the site has several nodes, until this one leads it; false at the stop. */
+const leads = async (config: Config): Promise<boolean> =>
+  config.node === null ||
+  (await standBy({
+    config,
+    signal: stopping.signal,
+    print: (text) => void process.stdout.write(text),
+  }));
+
 let data: string | null = null;
 endOnFault({ data: () => data, end: () => stopping.abort('fault') });
 
 try {
   const config = readConfig(process.env, process.argv.slice(2));
   data = config.data;
-  const service = await startService(config, stopping.signal);
-  await service.closed;
-  // After an internal error too: the calls continue, and the next service adopts the engine.
-  if (stopping.signal.reason === 'SIGUSR2' || stopping.signal.reason === 'fault' || service.failure !== null)
-    service.keepEngine();
-  if (service.failure !== null) {
-    process.exitCode = 1;
-    process.stderr.write(`Offhook ends: ${service.failure}\n`);
+  if (await leads(config)) {
+    const service = await startService(config, stopping.signal);
+    await service.closed;
+    const { standsBy, deposed, failure } = service;
+    if (failure !== null)
+      process.stderr.write(`Offhook ${standsBy ? 'no longer leads the site' : 'ends'}: ${failure}\n`);
+    // What a deposed process still wanted to write belongs to nobody, and waiting for it would only keep clients from going on.
+    if (deposed && !stopping.signal.aborted) beginAnew(config.data);
+    // After an internal error too: the calls continue, and the next service adopts the engine.
+    if (
+      stopping.signal.reason === 'SIGUSR2' ||
+      stopping.signal.reason === 'fault' ||
+      failure !== null ||
+      standsBy
+    )
+      service.keepEngine();
+    if (failure !== null) process.exitCode = 1;
+    await service[Symbol.asyncDispose]();
+    if (standsBy && !stopping.signal.aborted) beginAnew(config.data);
   }
-  await service[Symbol.asyncDispose]();
   process.stdout.write('  Stopped.\n');
 } catch (error) {
   process.exitCode ??= 1;

@@ -1,11 +1,14 @@
 import net from 'node:net';
 import { once } from 'node:events';
 
-/** A way to a server that can lose answers. */
+/** A way to a server that can be cut and can lose answers. */
 export interface Cuttable extends AsyncDisposable {
   readonly url: string;
   /** The next request with this text reaches the server; its connection is cut instead of its answer. */
   loseAnswer(request: string): void;
+  /** Nothing goes either way, without an end of the connections, until `mend` closes them. */
+  cut(): void;
+  mend(): void;
 }
 
 /** Relays TCP between clients and the server of `url`. */
@@ -13,6 +16,7 @@ export async function cuttable(url: string): Promise<Cuttable> {
   const target = new URL(url);
   const open = new Set<net.Socket>();
   let losing: string | null = null;
+  let isCut = false;
   const relay = net.createServer((client) => {
     const server = net.connect(Number(target.port), target.hostname);
     let cuts = false;
@@ -26,6 +30,7 @@ export async function cuttable(url: string): Promise<Cuttable> {
       socket.on('error', () => {});
     }
     client.on('data', (chunk: Buffer) => {
+      if (isCut) return;
       if (losing !== null && chunk.includes(losing)) {
         cuts = true;
         losing = null;
@@ -33,7 +38,11 @@ export async function cuttable(url: string): Promise<Cuttable> {
       server.write(chunk);
     });
     // The server has committed once it answers.
-    server.on('data', (chunk: Buffer) => (cuts ? client.destroy() : client.write(chunk)));
+    server.on('data', (chunk: Buffer) => {
+      if (isCut) return;
+      if (cuts) client.destroy();
+      else client.write(chunk);
+    });
   });
   relay.listen(0, '127.0.0.1');
   await once(relay, 'listening');
@@ -42,6 +51,11 @@ export async function cuttable(url: string): Promise<Cuttable> {
   return {
     url: own.href,
     loseAnswer: (request) => void (losing = request),
+    cut: () => void (isCut = true),
+    mend() {
+      isCut = false;
+      for (const socket of open) socket.destroy();
+    },
     async [Symbol.asyncDispose]() {
       for (const socket of open) socket.destroy();
       relay.close();

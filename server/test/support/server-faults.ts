@@ -54,7 +54,7 @@ export interface FaultRun {
   /** Ends the run before the next fault. */
   readonly over: (faults: number) => boolean;
 }
-interface StoredRow {
+export interface StoredRow {
   readonly seq: number;
   readonly type: string;
   readonly subject: string;
@@ -89,15 +89,16 @@ class Worker {
 }
 
 /** A client that keeps its cursor over every end of its connection. */
-abstract class Follower extends Worker {
+export abstract class Follower extends Worker {
   readonly names: readonly string[];
   readonly seqs: number[] = [];
   from = 0;
   protected epoch = '';
-  protected readonly site: Site;
+  /** Its address is read at every connection. */
+  protected readonly site: Pick<Site, 'base'>;
   protected readonly person: Person;
   protected readonly topics: readonly string[];
-  constructor(site: Site, person: Person, topics: readonly string[], names: readonly string[]) {
+  constructor(site: Pick<Site, 'base'>, person: Person, topics: readonly string[], names: readonly string[]) {
     super();
     this.site = site;
     this.person = person;
@@ -133,7 +134,7 @@ abstract class Follower extends Worker {
     while (!this.stopped) await this.connection(this.cursor);
   }
 }
-class SocketFollower extends Follower {
+export class SocketFollower extends Follower {
   readonly way = 'WebSocket';
   #client: WsClient | null = null;
   protected open(): readonly number[] {
@@ -157,7 +158,7 @@ class SocketFollower extends Follower {
     this.#client = null;
   }
 }
-class EventSourceFollower extends Follower {
+export class EventSourceFollower extends Follower {
   readonly way = 'server-sent events';
   #client: SseClient | null = null;
   protected open(): readonly number[] {
@@ -179,7 +180,7 @@ class EventSourceFollower extends Follower {
     this.#client = null;
   }
 }
-class PollFollower extends Follower {
+export class PollFollower extends Follower {
   readonly way = 'long polls';
   #at: number | null = null;
   protected open(): readonly number[] {
@@ -433,7 +434,7 @@ async function harmAndHeal(run: FaultRun, chance: () => number, counts: FaultCou
   }
   await run.site.ready();
 }
-function heard(rows: readonly StoredRow[], { names, from }: Follower): number[] {
+export function heard(rows: readonly StoredRow[], { names, from }: Follower): number[] {
   const wanted = new Set([...names, EVERYONE]);
   return rows
     .filter((row) => row.seq > from && row.topics.split(' ').some((name) => wanted.has(name)))

@@ -1,0 +1,107 @@
+/** The active engine node among those of its site: what it reports, and when it passes the site on. */
+import { messageOf } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
+import type { Check } from '../http/health.ts';
+import type { Metrics } from '../http/metrics.ts';
+import type { Lease } from '../journal/lease.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { LogHolder } from '../ports/site-log.ts';
+import type { NodeReport, SeenNode, SiteNodes } from '../ports/site-nodes.ts';
+import { nameTaken } from './standby.ts';
+
+const REPORT_MS = 1_000;
+/** A node that was silent for longer is taken for dead. */
+const SILENT_SECONDS = 5;
+
+export interface ActiveNodeDeps {
+  readonly nodes: SiteNodes;
+  readonly lease: Lease;
+  readonly report: () => Promise<NodeReport>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Called once, when this node is to end so that `to` leads the site. */
+  readonly pass: (to: LogHolder) => void;
+  /** Called when another living node has this one's name. */
+  readonly end: (why: string) => void;
+}
+export class ActiveNode {
+  readonly #deps: ActiveNodeDeps;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+  #seen: readonly SeenNode[] = [];
+  constructor(deps: ActiveNodeDeps) {
+    this.#deps = deps;
+    this.#running = this.#run().catch(() => undefined);
+  }
+  checks(): readonly Check[] {
+    const { lease } = this.#deps;
+    return [
+      {
+        name: 'lease',
+        run: async () => ({
+          ok: lease.held(),
+          detail: `term ${lease.term}, renewed ${lease.age().toFixed(1)} s ago`,
+        }),
+      },
+      { name: 'nodes', needed: false, run: async () => this.#finding() },
+    ];
+  }
+  gauges(metrics: Metrics): void {
+    const { lease } = this.#deps;
+    metrics.gauge('offhook_node_active', 'Whether this node leads the site.', () => Number(lease.held()));
+    metrics.gauge('offhook_node_term', 'Term under which this node leads the site.', () => lease.term);
+    metrics.gauge('offhook_node_lease_seconds', 'Seconds since the lease was renewed.', () => lease.age());
+    metrics.gauge(
+      'offhook_nodes_standby',
+      'Standbys that could take the site now.',
+      () => this.#ready().length,
+    );
+  }
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+  #ready(): readonly SeenNode[] {
+    return this.#seen.filter(canLead);
+  }
+  #finding(): { ok: boolean; detail: string } {
+    const shown = this.#seen.map((node) => {
+      const silent = node.seconds > SILENT_SECONDS ? `, silent for ${Math.round(node.seconds)} s` : '';
+      const problem = node.problem === null ? '' : `, ${node.problem}`;
+      return `${node.name} ${node.role}, engine ${node.engine}, version ${node.version ?? 'none'}${silent}${problem}`;
+    });
+    return { ok: this.#ready().length > 0, detail: shown.join('; ') };
+  }
+  async #run(): Promise<void> {
+    const { clock, log } = this.#deps;
+    let away = false;
+    for (;;) {
+      try {
+        await this.#look();
+        away = false;
+      } catch (error) {
+        if (!away) log.warn({ error: messageOf(error) }, 'this node cannot report now');
+        away = true;
+      }
+      await clock.sleep(REPORT_MS, this.#stop.signal);
+    }
+  }
+  async #look(): Promise<void> {
+    const { nodes, report, log, pass, end } = this.#deps;
+    const own = await report();
+    if (!(await nodes.report(own))) end(nameTaken(own.name).message);
+    this.#seen = await nodes.list();
+    const wish = await nodes.wished();
+    if (wish === null) return;
+    await nodes.wish(null);
+    const to = this.#seen.find((node) => node.name === wish);
+    if (to === undefined || !canLead(to)) {
+      log.warn({ node: wish }, 'the site cannot be passed to this node: it is no standby whose engine runs');
+      return;
+    }
+    log.warn({ node: wish }, 'this node passes the site on');
+    pass(to.holder);
+  }
+}
+export const canLead = ({ role, engine, version, seconds }: SeenNode): boolean =>
+  role === 'standby' && engine === 'up' && version !== null && seconds <= SILENT_SECONDS;

@@ -1,0 +1,199 @@
+/** An engine node while another one leads the site: its engine runs with the current configuration, and it waits for the lease. */
+import path from 'node:path';
+import { openPostgresSiteLog } from '../adapters/postgres/site-log.ts';
+import { openPostgresSiteNodes } from '../adapters/postgres/site-nodes.ts';
+import { openPostgresStore } from '../adapters/postgres/store.ts';
+import { sqliteCopyFile } from '../adapters/sqlite/journal-copy.ts';
+import { systemClock } from '../core/clock.ts';
+import { StartError, messageOf } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
+import { storedIntents } from '../features/agents/store.ts';
+import { FEATURE_CODES } from '../features/feature-codes/feature-codes.ts';
+import { StandbyFiles } from '../features/pbx-config/apply/standby.ts';
+import { toPbxConfig } from '../features/pbx-config/config.ts';
+import { openObjects } from '../features/pbx-config/objects.ts';
+import { toSite } from '../features/pbx-config/site.ts';
+import type { Check } from '../http/health.ts';
+import { listenMetrics } from '../http/health.ts';
+import { createMetrics } from '../http/metrics.ts';
+import { listenAsStandby } from '../http/standby.ts';
+import { CopyFollower } from '../journal/attach.ts';
+import { LEASE_SECONDS } from '../journal/lease.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { LogHolder, SiteLog } from '../ports/site-log.ts';
+import type { NodeReport, SiteNodes } from '../ports/site-nodes.ts';
+import { openAsteriskSite } from './asterisk-site.ts';
+import type { OpenEngineSite } from './asterisk-site.ts';
+import { urlOf } from './banner.ts';
+import type { Config } from './config.ts';
+import { holderOf, whenReachable } from './server-site.ts';
+import { shareKey } from './site-key.ts';
+import { openFolder } from './stores.ts';
+
+/** Interval between questions for the lease, and between reports of this node. */
+const ASK_MS = 1_000;
+
+export interface StandbyOptions {
+  readonly config: Config;
+  readonly signal: AbortSignal;
+  /** Receives whole lines for the terminal. */
+  readonly print: (text: string) => void;
+  readonly clock?: Clock;
+  readonly openEngineSite?: OpenEngineSite;
+}
+export const nodeUrlOf = ({ nodeUrl, listen }: Config): string => nodeUrl ?? urlOf(listen, null);
+
+/**
+ * Resolves with true once this node has taken the site and is to lead it, with false at the stop. Throws where the node's name is
+ * that of another living one.
+ */
+export async function standBy(options: StandbyOptions): Promise<boolean> {
+  const { config, signal, clock = systemClock } = options;
+  await using stack = new AsyncDisposableStack();
+  const { log } = openFolder(config, stack);
+  const say = (line: string): void => options.print(`  ${line}\n`);
+  const url = config.databaseUrl!;
+  const siteLog = openPostgresSiteLog(url);
+  stack.defer(() => siteLog.close());
+  const holder = await holderOf(config.data);
+  const waiting = { clock, say, signal };
+  try {
+    const first = await whenReachable(waiting, () => take(siteLog, holder));
+    if (first) return true;
+    const nodes = openPostgresSiteNodes(url);
+    stack.defer(() => nodes.close());
+    await whenReachable(waiting, () => shareKey(nodes, config.data));
+    return await follow({ ...options, clock, log, say, siteLog, nodes, holder, url }, stack);
+  } catch (error) {
+    if (signal.aborted) return false;
+    throw error;
+  }
+}
+/** A site that was never begun is nobody's: the next start begins it. */
+const take = async (siteLog: SiteLog, holder: LogHolder): Promise<boolean> =>
+  (await siteLog.state()) === null || (await siteLog.take(holder, LEASE_SECONDS)).taken;
+
+interface Parts extends StandbyOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly say: (line: string) => void;
+  readonly siteLog: SiteLog;
+  readonly nodes: SiteNodes;
+  readonly holder: LogHolder;
+  readonly url: string;
+}
+async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolean> {
+  const { clock, config, log, nodes, say, signal, siteLog } = parts;
+  const engineSite = await (parts.openEngineSite ?? openAsteriskSite)({ config, log, clock, say });
+  const { exchange } = engineSite;
+  // Calls of an engine whose node led the site before end by themselves; it takes no new ones.
+  const goOn = await exchange.retire().catch((error: unknown) => {
+    log.warn({ error: messageOf(error) }, 'the engine of this node could not be told to take no new calls');
+    return () => Promise.resolve();
+  });
+  const store = openPostgresStore(parts.url, { log });
+  stack.defer(() => store.close());
+  const files = new StandbyFiles({
+    engine: exchange.engineConfig,
+    log,
+    async read() {
+      const objects = await openObjects(store);
+      return { version: objects.version, site: toSite(toPbxConfig(objects.applied()), FEATURE_CODES) };
+    },
+    newest: async () =>
+      (
+        await store
+          .db<{ config_versions: { version: number } }>()
+          .selectFrom('config_versions')
+          .select((e) => e.fn.max('version').as('version'))
+          .executeTakeFirst()
+      )?.version ?? 0,
+    restart: () => exchange.restartWhenConvenient(),
+    running: () => exchange.running(),
+  });
+  const copy = new CopyFollower({ siteLog, open: copyFileOf(parts, store), log });
+  const stop = new AbortController();
+  exchange.begin({
+    signal: stop.signal,
+    configure: (lives) => files.write(lives),
+    refit: () => files.refit(),
+    known: () => Promise.resolve(),
+  });
+  let leads = false;
+  stack.defer(async () => {
+    stop.abort();
+    copy.close();
+    await (leads ? exchange.release() : exchange.stop());
+    if (leads) await goOn().catch(() => undefined);
+  });
+  let active: string | null = null;
+  const checks: readonly Check[] = [
+    { name: 'engine', run: () => Promise.resolve({ ok: exchange.running(), detail: exchange.state() }) },
+    { name: 'configuration', run: () => Promise.resolve(files.finding()) },
+    { name: 'copy', needed: false, run: () => Promise.resolve(copy.finding()) },
+  ];
+  const standby = { engineUp: () => exchange.running(), checks, active: () => active };
+  const listener = await listenAsStandby(config.listen, standby);
+  stack.defer(() => listener.close());
+  if (config.metricsListen !== null) {
+    const metrics = createMetrics();
+    metrics.gauge('offhook_node_active', 'Whether this node leads the site.', () => 0);
+    metrics.gauge('offhook_node_copy_behind', 'Events that the copy of this standby lacks.', () =>
+      copy.behind(),
+    );
+    const loopback = await listenMetrics(config.metricsListen, { metrics, ...standby }, log);
+    stack.defer(() => loopback.close());
+  }
+  const report = (): NodeReport => ({
+    name: config.node!,
+    holder: parts.holder,
+    url: nodeUrlOf(config),
+    role: 'standby',
+    engine: exchange.running() ? 'up' : 'down',
+    version: files.version,
+    problem: files.problem,
+  });
+  let away = false;
+  for (;;) {
+    try {
+      if (!(await nodes.report(report()))) throw nameTaken(config.node!);
+      leads = await take(siteLog, parts.holder);
+      if (leads) break;
+      const now = (await nodes.list()).find((node) => node.holds)?.url ?? null;
+      if (now !== active) say(`Standby: ${now ?? 'another node'} leads the site.`);
+      active = now;
+      away = false;
+      await files.follow(signal);
+      await copy.follow();
+    } catch (error) {
+      if (error instanceof StartError || signal.aborted) throw error;
+      if (!away) log.warn({ error: messageOf(error) }, 'the site cannot be followed now');
+      away = true;
+    }
+    await clock.sleep(ASK_MS, signal);
+  }
+  log.warn({ from: active }, 'this node takes the site');
+  // Before the first snapshot, so that no agent is seen to log out.
+  await storedIntents(store)
+    .then((intents) => engineSite.putMembers(intents))
+    .catch((error: unknown) => log.warn({ error: messageOf(error) }, 'agents are put into the engine later'));
+  say('This node takes the site.');
+  return true;
+}
+function copyFileOf({ config, log }: Parts, store: ReturnType<typeof openPostgresStore>) {
+  return async () => {
+    const found = await store
+      .db<{ site: { id: string } }>()
+      .selectFrom('site')
+      .select('id')
+      .executeTakeFirst();
+    return found === undefined
+      ? null
+      : sqliteCopyFile(path.join(config.data, 'journal.db'), { log, site: found.id });
+  };
+}
+export const nameTaken = (node: string): StartError =>
+  new StartError(
+    'node_name_taken',
+    `another node of this site has the name ${node}: give each its own OFFHOOK_NODE; a name is free a minute after its node was last seen`,
+  );

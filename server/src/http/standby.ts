@@ -1,0 +1,68 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ServiceError } from '../core/errors.ts';
+import { languageOf } from '../core/words.ts';
+import { readiness } from './health.ts';
+import type { Check } from './health.ts';
+import { answerOf, rawAnswer } from './problem.ts';
+
+export interface StandbyListener {
+  readonly engineUp: () => boolean;
+  readonly checks: readonly Check[];
+  /** Address of the active node; null where none is known. */
+  readonly active: () => string | null;
+}
+
+/** What a standby answers: it lives, is no target for a load balancer, and names the active node. Resolves once it listens. */
+export async function listenAsStandby(
+  address: { readonly host: string; readonly port: number },
+  { engineUp, checks, active }: StandbyListener,
+): Promise<{ close(): Promise<void> }> {
+  const refusal = (): ServiceError => {
+    const node = active();
+    return new ServiceError('node_not_active', 'this node is a standby; the active one answers', {
+      body: { active: node },
+    });
+  };
+  const health = async (path: string): Promise<{ status: number; body: object } | null> => {
+    if (path === '/healthz')
+      return { status: 200, body: { status: 'ok', engine: engineUp() ? 'up' : 'down' } };
+    if (path !== '/readyz') return null;
+    const { details: _, ...short } = await readiness(checks);
+    return { status: 503, body: { ...short, status: 'standby' } };
+  };
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    request.resume();
+    const path = (request.url ?? '').split('?', 1)[0]!;
+    const found = request.method === 'GET' ? await health(path) : null;
+    if (found !== null) {
+      response.writeHead(found.status, {
+        'content-type': 'application/json; charset=utf-8',
+        'cache-control': 'no-store',
+      });
+      response.end(JSON.stringify(found.body));
+      return;
+    }
+    const { status, headers, body } = answerOf(refusal(), undefined, languageOf(request.headers));
+    response.writeHead(status, { ...headers, 'cache-control': 'no-store', connection: 'close' });
+    response.end(body);
+  };
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => response.destroy());
+  });
+  server.on('upgrade', (_request, socket) => socket.end(rawAnswer(refusal())));
+  server.requestTimeout = 5_000;
+  server.headersTimeout = 5_000;
+  server.maxConnections = 1_024;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ ...address, host: address.host === 'localhost' ? '127.0.0.1' : address.host }, resolve);
+  });
+  return {
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}

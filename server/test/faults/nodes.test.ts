@@ -1,0 +1,274 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { openPostgresSiteNodes } from '../../src/adapters/postgres/site-nodes.ts';
+import { canLead } from '../../src/boot/node.ts';
+import { switchTo } from '../../src/boot/nodes.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import type { SeenNode, SiteNodes } from '../../src/ports/site-nodes.ts';
+import { signIn } from '../support/api.ts';
+import type { Person } from '../support/api.ts';
+import { apply, ask as configure } from '../support/config-steps.ts';
+import { cuttable } from '../support/cuttable.ts';
+import type { Cuttable } from '../support/cuttable.ts';
+import { startNodes } from '../support/nodes.ts';
+import type { TestNode, TestNodes } from '../support/nodes.ts';
+import type { Phone } from '../support/phone.ts';
+import { startPostgres } from '../support/postgres.ts';
+import type { TestPostgres } from '../support/postgres.ts';
+import { EventSourceFollower, PollFollower, SocketFollower, heard } from '../support/server-faults.ts';
+import type { Follower, StoredRow } from '../support/server-faults.ts';
+import { until } from '../support/until.ts';
+
+/** Limit of a failover, from the fault to a call between phones of the other node; a loaded machine takes longer than 15 s. */
+const FAILOVER_MS = 45_000;
+
+describe('nodes', () => {
+  let server: TestPostgres;
+  let url = '';
+  let way: Cuttable;
+  let nodes: TestNodes;
+  let boss: Person;
+  let followers: readonly Follower[] = [];
+  let known: SiteNodes;
+  before(async () => {
+    server = await startPostgres();
+    url = await server.createDatabase();
+    way = await cuttable(url);
+    known = openPostgresSiteNodes(url);
+    nodes = await startNodes({ a: way.url, b: url });
+    const { a, b } = nodes;
+    const password = (await a.site.credentials()).find((one) => one.extension === '1001')!.password;
+    boss = await signIn(a.site.base, '1001', password!);
+    const topics = ['presence', 'agents', 'queues', 'calls'];
+    // A load balancer in small: every connection asks the next node, and a standby refuses it.
+    let turn = 0;
+    const either = {
+      get base() {
+        return [a, b][turn++ % 2]!.site.base;
+      },
+    };
+    followers = [SocketFollower, EventSourceFollower, PollFollower].map(
+      (By) => new By(either, boss, topics, topics),
+    );
+    for (const one of followers) {
+      turn = 0;
+      await one.begin();
+    }
+  });
+  after(async () => {
+    for (const one of followers) one.halt();
+    await nodes?.[Symbol.asyncDispose]();
+    await known?.close();
+    await way?.[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
+
+  const ask = async (node: TestNode, path: string, init: RequestInit = {}) => {
+    const headers = { authorization: `Bearer ${boss.token}`, 'content-type': 'application/json' };
+    const response = await fetch(`${node.site.base}${path}`, { ...init, headers });
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  };
+  const change = (node: TestNode, extension: string, what: string, body = {}) =>
+    ask(node, `/api/v1/agents/${extension}/${what}`, { method: 'POST', body: JSON.stringify(body) });
+  const states = async (node: TestNode): Promise<unknown> => {
+    const { body } = await ask(node, '/api/v1/agents');
+    const agents = body['agents'] as {
+      extension: string;
+      readiness: object;
+      queues: { queue: string; paused: boolean }[];
+    }[];
+    // Readiness begins with the membership, which is new in the other engine.
+    return agents.map(({ extension, readiness, queues }) => ({
+      extension,
+      readiness: { ...readiness, since: null },
+      queues,
+    }));
+  };
+  /** Lines of the engine's queues that name a member. */
+  const members = async (node: TestNode): Promise<string[]> =>
+    (await node.site.engineCli('queue show'))
+      .split('\n')
+      .filter((line) => line.includes('PJSIP/') || line.includes('Local/'))
+      .map((line) => `${/(1\d{3})/.exec(line)?.[1]} ${line.includes('paused')}`)
+      .toSorted();
+  const call = async (from: Phone, to: Phone) => {
+    const outgoing = await from.invite(to.extension);
+    const incoming = await to.incoming(outgoing);
+    incoming.ring();
+    await incoming.answer();
+    await outgoing.answered();
+    return outgoing;
+  };
+  /** A call from a phone of `node` to another, after a fault at `began`. */
+  async function callsWork(node: TestNode, began: number, t: TestContext, what: string): Promise<void> {
+    await node.leads(60_000);
+    const led = performance.now() - began;
+    await using one = await node.phone('1007');
+    await using two = await node.phone('1008');
+    const made = await call(one, two);
+    const ms = performance.now() - began;
+    await made.hangup();
+    t.diagnostic(`${what}: leads after ${Math.round(led)} ms, a call after ${Math.round(ms)} ms`);
+    assert.ok(ms < FAILOVER_MS, `${Math.round(ms)} ms`);
+  }
+  const rows = async (): Promise<StoredRow[]> =>
+    (await server.run(
+      url,
+      'select seq::float8 as seq, type, subject, at::float8 as at, topics, json from offhook_journal order by seq',
+    )) as unknown as StoredRow[];
+  const events = async () =>
+    (await rows()).map((row) => JSON.parse(row.json) as { type: string; data: Record<string, unknown> });
+  const conversations = () =>
+    server.run(url, `select state, count(*)::int as n from conversations group by state order by state`);
+  const conversationsAre = (count: number) => {
+    let last: object = [];
+    return until(
+      `${count} conversations, all over`,
+      async () => {
+        const found = (last = await conversations());
+        const all = found.reduce((sum, row) => sum + Number(row['n']), 0);
+        return all === count && found.every((row) => row['state'] !== 'open');
+      },
+      { seen: () => last },
+    );
+  };
+  const lead = async (name: string): Promise<void> => {
+    await until('a standby that can lead', async () =>
+      (await known.list()).some((node) => node.name === name && canLead(node)),
+    );
+    await switchTo(known, name, systemClock);
+  };
+
+  test('nodes - a standby names the active node and is no target of a load balancer', async () => {
+    const { a, b } = nodes;
+    assert.equal((await fetch(`${b.site.base}/healthz`)).status, 200);
+    assert.equal((await fetch(`${b.site.base}/readyz`)).status, 503);
+    const { status, body } = await ask(b, '/api/v1/agents');
+    assert.deepEqual([status, body['code'], body['active']], [503, 'node_not_active', a.site.base]);
+  });
+  test('nodes - a configuration that the active one applies is read back from the engine of the standby', async () => {
+    const { a, b } = nodes;
+    await configure(a.site, 'PATCH', '/queues/support', { title: 'Standing By', ring_seconds: 33 });
+    assert.equal((await apply(a.site)).state, 'applied');
+    // The same file, and the node reports a version only once its engine was compared with it.
+    const fileOf = ({ site }: TestNode) =>
+      readFile(path.join(site.dataDir, 'engine', 'etc', 'queues.conf'), 'utf8');
+    assert.match(await fileOf(a), /timeout ?= ?33/);
+    await until('the file of the standby', async () => (await fileOf(b)) === (await fileOf(a)));
+    let last: readonly SeenNode[] = [];
+    await until(
+      'both to report the version',
+      async () => {
+        const [one, other] = (last = await known.list());
+        return one?.version != null && one.version === other?.version && other.problem === null;
+      },
+      { seen: () => last },
+    );
+  });
+  test('nodes - the active one is killed in a call: agents and pauses stay, the call ends with its cause', async (t) => {
+    const { a, b } = nodes;
+    for (const extension of ['1003', '1004', '1005']) {
+      const { status } = await change(a, extension, 'login');
+      assert.equal(status, 200);
+    }
+    await change(a, '1004', 'pause', { reason: 'training' });
+    await change(a, '1005', 'logout');
+    const before = await states(a);
+    const queued = await members(a);
+    assert.ok(queued.some((line) => line === '1004 true') && queued.some((line) => line === '1003 false'));
+    // Closed once the engine of `a` answers again: a dead one answers no BYE.
+    await using one = await a.phone('1007');
+    await using two = await a.phone('1008');
+    const cut = await call(one, two);
+    await until('the call in the journal', async () =>
+      (await events()).some(({ type }) => type === 'call.answered'),
+    );
+    const began = performance.now();
+    const engine = a.site.enginePid()!;
+    await a.site.kill('SIGKILL');
+    process.kill(engine, 'SIGKILL');
+    await callsWork(b, began, t, 'killed');
+    assert.equal(cut.state, 'up', 'its phones were told nothing');
+    let reasons: unknown[] = [];
+    await until(
+      'the ends of both calls',
+      async () => {
+        const ended = (await events()).filter(({ type }) => type === 'call.ended');
+        reasons = ended.map(({ data }) => data['reason']);
+        return reasons.join(' ') === 'engine_lost hangup';
+      },
+      { seen: () => reasons },
+    );
+    let last: object = [];
+    await until(
+      'the agents as before',
+      async () => JSON.stringify((last = await members(b))) === JSON.stringify(queued),
+      { seen: () => ({ last, queued }) },
+    );
+    assert.deepEqual(await states(b), before);
+    const out = (await events()).filter(({ type }) => type === 'agent.logged_out');
+    assert.deepEqual([...new Set(out.map(({ data }) => data['extension']))], ['1005']);
+    await conversationsAre(2);
+    const drift = await ask(b, '/api/v1/config/drift');
+    assert.deepEqual(drift.body['files'], [], 'what the standby wrote is no change by hand');
+
+    await a.site.start('answers');
+    await a.standsBy();
+    const again = performance.now();
+    await lead('a');
+    await callsWork(a, again, t, 'switched back');
+    await b.standsBy();
+    // The records of the cut call, which only the engine of `a` wrote, change its conversation and add none.
+    await conversationsAre(3);
+  });
+  test('nodes - the active one freezes: what it had to do is refused when it goes on', async (t) => {
+    const { a, b } = nodes;
+    const queued = await members(a);
+    const began = performance.now();
+    process.kill(a.site.pid!, 'SIGSTOP');
+    const late = change(a, '1003', 'pause', { reason: 'training' }).catch((error: unknown) => error);
+    try {
+      await callsWork(b, began, t, 'frozen');
+    } finally {
+      process.kill(a.site.pid!, 'SIGCONT');
+    }
+    const answer = (await late) as { status?: number };
+    assert.notEqual(answer.status, 200);
+    await a.standsBy();
+    assert.deepEqual(await members(b), queued);
+  });
+  test('nodes - the active one is cut off from the database: it stops acting before the other one leads', async (t) => {
+    const { a, b } = nodes;
+    await lead('a');
+    await a.leads(60_000);
+    await b.standsBy();
+    const began = performance.now();
+    way.cut();
+    await callsWork(b, began, t, 'cut off');
+    const refused = await change(a, '1003', 'pause', { reason: 'training' });
+    assert.equal(refused.status, 503);
+    assert.equal((await a.readyz())?.checks['lease'], 'failing');
+    way.mend();
+    await a.standsBy();
+  });
+  test('nodes - clients that followed over all of it have every event once, in order', async (t) => {
+    const all = await rows();
+    for (const one of followers) {
+      const wanted = heard(all, one);
+      await until(`the newest event by ${one.way}`, () => one.newest >= wanted.at(-1)!, {
+        seen: () => [one.newest, wanted.at(-1)],
+      });
+      await one.stop();
+      assert.deepEqual(one.seqs, heard(await rows(), one), one.way);
+    }
+    assert.deepEqual(
+      all.map((row) => row.seq),
+      all.map((_, i) => i + 1),
+    );
+    const [log] = await server.run(url, 'select term from offhook_log');
+    t.diagnostic(`term ${String(log?.['term'])}, ${all.length} events`);
+  });
+});
