@@ -106,6 +106,7 @@ export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
     log,
     version: VERSION,
     metrics,
+    fence: config.node === null ? undefined : parts.lease?.fence,
     idempotency: await createIdempotencyStore(store, clock, sipKey),
     recorded: loop.recorded,
   });

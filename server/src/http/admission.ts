@@ -22,9 +22,17 @@ export class Admission {
   readonly #table: RouteTable;
   readonly #authenticator: Authenticator;
   readonly #headers: ReplyHeaders;
+  readonly #fence: (() => void) | undefined;
 
-  constructor(parts: { app: App; table: RouteTable; authenticator: Authenticator; headers: ReplyHeaders }) {
+  constructor(parts: {
+    app: App;
+    table: RouteTable;
+    authenticator: Authenticator;
+    headers: ReplyHeaders;
+    fence: (() => void) | undefined;
+  }) {
     this.#app = parts.app;
+    this.#fence = parts.fence;
     this.#table = parts.table;
     this.#authenticator = parts.authenticator;
     this.#headers = parts.headers;
@@ -38,9 +46,13 @@ export class Admission {
     reply.headers(this.#headers.of(request.id, null));
     checkFraming(request, reply);
     if (path.startsWith('/api/')) reply.header('cache-control', 'no-store');
-    if (this.draining && (path.startsWith('/api/') || upgradeOf(raw) !== null)) {
-      reply.raw.shouldKeepAlive = false;
-      throw new ServiceError('overloaded', 'the service is stopping; try again shortly');
+    if (path.startsWith('/api/') || upgradeOf(raw) !== null) {
+      if (this.draining) {
+        reply.raw.shouldKeepAlive = false;
+        throw new ServiceError('overloaded', 'the service is stopping; try again shortly');
+      }
+      // A client that followed another node would be told that its cursor is ahead.
+      this.#fence?.();
     }
     const listed = this.#headers.addCors(raw.headers.origin, reply);
     if (request.is404) return this.#rejectUnrouted(path, listed, request, reply);

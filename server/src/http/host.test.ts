@@ -458,6 +458,23 @@ test('host - a route that breaks a rule is refused while the service starts', as
   );
   await fresh.close();
 });
+test('host - a node that may not lead refuses the API, while health still answers', async () => {
+  let leads = false;
+  const fence = (): void => {
+    if (!leads) throw new ServiceError('node_not_active', 'another one may lead');
+  };
+  const fresh = await hostFixture({ fence });
+  fresh.app.get('/api/v1/fenced', { config: { level: 'public' } }, () => ({ ok: true }));
+  fresh.app.get('/healthz', { config: { level: 'public' } }, () => ({ ok: true }));
+  await fresh.app.ready();
+  const refused = await fresh.app.inject('/api/v1/fenced');
+  assert.deepEqual([refused.statusCode, refused.json().code], [503, 'node_not_active']);
+  assert.equal((await fresh.app.inject('/healthz')).statusCode, 200);
+  leads = true;
+  assert.equal((await fresh.app.inject('/api/v1/fenced')).statusCode, 200);
+  await fresh.close();
+});
+
 test('host - draining refuses the API with 503 and closes, while health still answers', async () => {
   const fresh = await hostFixture();
   fresh.app.get('/api/v1/x', { config: { level: 'public' } }, () => ({}));

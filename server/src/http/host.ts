@@ -82,6 +82,8 @@ export interface HostOptions {
   /** As `App.recorded`; without it nothing is waited for. */
   readonly recorded?: () => Promise<void> | null;
   readonly limits?: Partial<HostLimits>;
+  /** Called for every request of the API and every upgrade; throws while another node may lead the site. */
+  readonly fence?: (() => void) | undefined;
 }
 export interface Host {
   readonly app: App;
@@ -114,7 +116,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const pace = createPace(options.clock ?? performance);
   const headers = new ReplyHeaders(config, options.version, pace);
   const app = createApp({ config, limits, table, headers, log });
-  const admission = new Admission({ app, table, authenticator, headers });
+  const admission = new Admission({ app, table, authenticator, headers, fence: options.fence });
 
   const open = descriptors();
   const maxConnections = open === null ? limits.maxConnections : connectionsFor(open, limits.maxConnections);
