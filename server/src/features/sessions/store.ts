@@ -245,7 +245,8 @@ export class SessionStore {
       .where('person_id', '=', personId)
       .where('address', 'is not', null)
       .execute();
-    return rows.some(({ address }) => address !== null && networkOf(address) === networkOf(ip));
+    const network = networkOf(ip);
+    return rows.some(({ address }) => address !== null && networkOf(address) === network);
   }
 
   /** Persons with a live session. */
