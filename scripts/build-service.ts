@@ -84,9 +84,12 @@ if (folder === undefined) {
     process.stderr.write(`offhook: ${DIST} cannot be written; the service runs from its sources\n`);
     process.exitCode = NOT_WRITABLE;
   });
-} else
+} else {
   await write(folder, [
     'server/src/programs/main.ts',
     'server/test/support/faulty-main.ts',
     'server/src/boot/service.ts',
   ]);
+  // Without it, Node parses each of these files once more at each start to find out that it is a module.
+  await writeFile(path.join(folder, 'package.json'), '{"type":"module"}\n');
+}
