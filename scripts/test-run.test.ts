@@ -176,3 +176,16 @@ test('test run - a hanging file is ended, with the name of its test and its outp
   assert.equal(code, 1);
   assert.match(out, /hangs\.test\.ts {2}hangs\n +ran longer than 2 s and was ended[^]*written before/);
 });
+
+test('test run - a file that something left open keeps alive is ended soon after its tests, whose results stay', (t) => {
+  const { run } = house(t, {
+    'server/left.test.ts': `import net from 'node:net';
+${HEAD}test('passes', () => void net.createServer().listen(0));
+test('fails', () => { throw new Error('its reason'); });\n`,
+  });
+  const { code, out } = run('--linger', '1', 'server');
+  assert.equal(code, 1);
+  assert.match(out, /^✔ passes /m);
+  assert.match(out, /left\.test\.ts:4 {2}fails\n +its reason/);
+  assert.match(out, /left\.test\.ts:1\n +its tests ended 1 s ago, but what they left open runs on/);
+});

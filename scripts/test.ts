@@ -14,6 +14,8 @@ const ROOT = path.resolve(import.meta.dirname, '..');
 const SHARE = 1.3;
 /** Limit of one file, in seconds; the longest passing one took a third of it. */
 const LONGEST = 900;
+/** Limit of a file once all its tests have ended, in seconds; the hooks that end a site take up to 40. */
+const LINGER = 120;
 
 /** Lowers the priority below files that measure the times of calls, for all child processes, too. */
 const YIELD = `import os from 'node:os'; os.setPriority(Math.min(19, os.getPriority() + 5));`;
@@ -23,14 +25,45 @@ interface Options {
   readonly signal: AbortSignal;
   /** Limit of one file, in seconds. */
   readonly longest: number;
+  /** Limit after the end of its tests, in seconds. */
+  readonly linger: number;
   /** Called for each test as it ends. */
   readonly each?: (passed: boolean, data: EventData.TestPass | EventData.TestFail) => void;
+}
+
+/** Aborts `seconds` after the end of the last top-level test: something, such as a phone, keeps the file alive. */
+class Linger {
+  readonly #stop = new AbortController();
+  readonly #seconds: number;
+  #open = 0;
+  #timer: NodeJS.Timeout | undefined;
+  constructor(seconds: number) {
+    this.#seconds = seconds;
+  }
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+  note(
+    type: string,
+    data: { readonly name?: string; readonly nesting?: number; readonly file?: string },
+  ): void {
+    // The runner counts the file itself as a test, too.
+    if (data.nesting !== 0 || data.name === data.file) return;
+    if (type === 'test:enqueue') this.#open += 1;
+    else if (type === 'test:complete') this.#open -= 1;
+    else return;
+    this.end();
+    if (this.#open === 0) this.#timer = setTimeout(() => this.#stop.abort(), this.#seconds * 1000);
+  }
+  end(): void {
+    clearTimeout(this.#timer);
+  }
 }
 
 /** Runs one file to its end or the limit. A file that ends without its own totals, or with none, has failed. */
 async function runFile(
   { name: file, kind }: TestFile,
-  { names, signal, longest, each }: Options,
+  { names, signal, longest, linger, each }: Options,
 ): Promise<FileResult> {
   const began = performance.now();
   const failures: Failure[] = [];
@@ -40,14 +73,16 @@ async function runFile(
   let ran: number | undefined;
   let counts: FileResult['counts'] | undefined;
   const late = AbortSignal.timeout(longest * 1000);
+  const left = new Linger(linger);
   const events = run({
     files: [path.join(ROOT, file)],
     concurrency: 1,
-    signal: AbortSignal.any([signal, late]),
+    signal: AbortSignal.any([signal, late, left.signal]),
     execArgv: kind.yields ? [`--import=data:text/javascript,${YIELD}`] : [],
     ...(names === undefined ? {} : { testNamePatterns: names }),
   });
   for await (const { type, data } of events) {
+    left.note(type, data);
     if (type === 'test:dequeue') running.add(data.name);
     else if (type === 'test:complete') running.delete(data.name);
     else if (type === 'test:start') around.splice(data.nesting, Infinity, data.name);
@@ -60,13 +95,20 @@ async function runFile(
       each?.(false, data);
       const failed = late.aborted
         ? { name: [...running].join(', '), at: file, error: `ran longer than ${longest} s and was ended` }
-        : failureOf(data, [...around.slice(0, data.nesting), data.name]);
+        : left.signal.aborted
+          ? {
+              name: '',
+              at: `${file}:1`,
+              error: `its tests ended ${linger} s ago, but what they left open runs on`,
+            }
+          : failureOf(data, [...around.slice(0, data.nesting), data.name]);
       if (failed !== null) failures.push(failed);
     } else if (type === 'test:summary') {
       if (data.file === undefined) counts = countsOf(data);
       else ran = data.counts.tests;
     }
   }
+  left.end();
   if (counts === undefined) throw new Error(`${file}: the test runner gave no totals`);
   if (failures.length === 0 && (ran ?? 0) === 0) {
     // The runner counts the file itself as a passed test.
@@ -135,6 +177,8 @@ async function main(): Promise<number> {
       'test-concurrency': { type: 'string' },
       // Seconds until a file is ended.
       longest: { type: 'string', default: String(LONGEST) },
+      // Seconds until a file is ended whose tests have ended.
+      linger: { type: 'string', default: String(LINGER) },
       // Shows each test, as a run of one file does.
       each: { type: 'boolean' },
       // Default files if none is given.
@@ -155,6 +199,7 @@ async function main(): Promise<number> {
   const options: Options = {
     signal: stop.signal,
     longest: Number(values.longest),
+    linger: Number(values.linger),
     ...(names === undefined ? {} : { names }),
     ...(values.each === true || files.length === 1
       ? { each: (passed, data) => report.test(passed, data) }
