@@ -10,7 +10,14 @@ import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import { addExtension, addQueue, applyDraft, choose, create, field, follow } from './admin-steps.ts';
 import { KIND_FORMS, SOUND } from './admin-kinds.ts';
-import { assertAccessibleInBoth, assertNoTrouble, buildFirst, consoleOf, focusIsOn } from './rig.ts';
+import {
+  assertAccessibleInBoth,
+  assertNoTrouble,
+  buildFirst,
+  consoleOf,
+  focusIsOn,
+  hasValue,
+} from './rig.ts';
 
 describe('console admin', () => {
   before(buildFirst);
@@ -174,9 +181,9 @@ describe('console admin', () => {
     await until('it is back', async () => (await field(page, 'members.0.extension').inputValue()) === first);
     await page.reload();
     await page.getByText('Your unsaved input was restored').waitFor();
-    assert.equal(await field(page, 'title').inputValue(), 'Half');
+    await hasValue(field(page, 'title'), 'Half');
     await page.getByRole('button', { name: 'Discard', exact: true }).click();
-    assert.equal(await field(page, 'title').inputValue(), 'Support');
+    await hasValue(field(page, 'title'), 'Support');
   });
 
   test('console admin - what the proof rejects and what the engine rolled back say why in its own words', async () => {

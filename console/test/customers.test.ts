@@ -8,7 +8,16 @@ import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import { COMPANY, FAR, deskSteps, isIn, strangerOf } from './desk-steps.ts';
 import { go } from './people-steps.ts';
 import { openPanel, panel, phoneOf, ready } from './phone-rig.ts';
-import { assertAccessibleInBoth, assertNoTrouble, buildFirst, clientOf, close, signedIn } from './rig.ts';
+import {
+  assertAccessibleInBoth,
+  assertNoTrouble,
+  buildFirst,
+  clientOf,
+  close,
+  signedIn,
+  hasValue,
+  fits,
+} from './rig.ts';
 
 const HTML = '<img src=x onerror=alert(1)>';
 const PHONE = { width: 390, height: 844 };
@@ -134,17 +143,14 @@ describe('customers', () => {
     await dialog(page).getByRole('button', { name: 'Create customer' }).click();
     await rows(page).getByText('Only you').waitFor();
     await assertAccessibleInBoth(page, 'narrow');
-    assert.equal(
-      await page.evaluate('document.documentElement.scrollWidth <= innerWidth'),
-      true,
-      'nothing is wider than the screen',
-    );
+    await fits(page);
     await using own = await site().phone('1008');
     await shows(await site().person('1008'), '1008', 'online', 'idle');
-    await page.getByRole('button', { name: /^My presence.*Available/s }).waitFor({ timeout: 15_000 });
+    await page.getByRole('button', { name: /^My presence.*Available/s }).waitFor();
     await rows(page).getByRole('button', { name: 'Call Everyone’s, 1004' }).click();
-    (await own.incoming()).reject(603);
+    const rings = await own.incoming();
     await page.getByText('Your phone rings: pick up, and Everyone’s is called.').waitFor();
+    rings.reject(603);
     await rows(page).getByRole('link', { name: shared.name }).click();
     await page.getByText('Supervisors and administrators can change this customer.').waitFor();
     assert.equal(await page.getByRole('button', { name: 'Edit' }).count(), 0);
@@ -206,7 +212,7 @@ describe('customers', () => {
     await card(panel(page)).getByRole('button', { name: 'Create customer' }).waitFor();
     await card(desk).getByRole('button', { name: 'Create customer' }).click();
     const form = dialog(page);
-    assert.equal(await form.getByRole('textbox', { name: 'Number 1', exact: true }).inputValue(), FAR);
+    await hasValue(form.getByRole('textbox', { name: 'Number 1', exact: true }), FAR);
     await form.getByRole('textbox', { name: 'Name' }).fill('Eve Adams');
     await form.getByRole('checkbox', { name: 'VIP' }).check();
     await assertAccessibleInBoth(page, 'form over a call');

@@ -25,7 +25,8 @@ const queue = (name: string, number: string, title: string, wrap_up_seconds: num
   number,
   title,
   strategy: 'ringall' as const,
-  ring_seconds: 5,
+  // Longer than the steps of a test while a phone rings.
+  ring_seconds: 60,
   wrap_up_seconds,
   max_wait_seconds: 600,
   members: members as { extension: string }[],

@@ -4,7 +4,7 @@ import type { Locator, Page } from 'playwright-core';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import { button, callOf, openPanel, ready, says } from './phone-rig.ts';
-import { assertAccessible, assertAccessibleInBoth, buildFirst, close, signedIn } from './rig.ts';
+import { assertAccessible, assertAccessibleInBoth, buildFirst, close, signedIn, hasValue } from './rig.ts';
 
 const rowOf = (page: Page, extension: string): Locator => page.locator(`li[data-extension="${extension}"]`);
 /** The word of somebody's presence, as the list shows it. */
@@ -76,9 +76,10 @@ describe('directory page', () => {
       page.evaluate(`document.activeElement?.getAttribute('aria-label') === 'Call Agnieszka Łuczak 1005'`),
     );
     await page.keyboard.press('Enter');
-    await (await own.incoming()).answer();
-    const rung = await colleague.incoming();
+    const mine = await own.incoming();
     await page.getByText('Your phone rings: pick up, and Agnieszka Łuczak is called.').waitFor();
+    await mine.answer();
+    const rung = await colleague.incoming();
     await rung.answer();
     await shows(page, '1005', 'in_call');
     await rung.hangup();
@@ -142,7 +143,7 @@ describe('directory page', () => {
     await form.getByLabel('Note').fill('half writ');
     await page.reload();
     await page.getByRole('button', { name: /^My presence: / }).click();
-    assert.equal(await form.getByLabel('Note').inputValue(), 'half writ');
+    await hasValue(form.getByLabel('Note'), 'half writ');
     await form.getByRole('button', { name: 'Clear' }).click();
     await shows(reader, '1003', 'offline');
     await close(page, reader);
@@ -226,12 +227,11 @@ describe('directory page', () => {
     await page.getByRole('heading', { name: 'Favourites' }).waitFor();
     await page.reload();
     await rowOf(page, '1012').waitFor();
-    const order = await page
-      .locator('li[data-extension]')
-      .evaluateAll((rows) =>
-        rows.map((row) => [row.getAttribute('aria-posinset'), row.getAttribute('data-extension')]),
-      );
-    assert.equal(order.find(([place]) => place === '1')?.[1], '1012');
+    const first = page.locator('li[data-extension][aria-posinset="1"]');
+    await until(
+      'the favourite to be the first',
+      async () => (await first.first().getAttribute('data-extension')) === '1012',
+    );
     await page.setViewportSize({ width: 390, height: 844 });
     await until('nothing is wider than a phone', () =>
       page.evaluate('document.documentElement.scrollWidth === 390'),

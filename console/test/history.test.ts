@@ -19,7 +19,16 @@ import { farAddress } from '../../server/test/support/far-address.ts';
 import type { Site } from '../../server/test/support/site.ts';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
-import { assertAccessible, assertAccessibleInBoth, buildFirst, clientOf, close, signedIn } from './rig.ts';
+import {
+  assertAccessible,
+  assertAccessibleInBoth,
+  buildFirst,
+  clientOf,
+  close,
+  signedIn,
+  hasValue,
+  fits,
+} from './rig.ts';
 
 const north = await farAddress('127.0.0.2');
 const MOBILE = '+4915112345678';
@@ -44,7 +53,8 @@ async function queueCall(site: Site, olga: Phone): Promise<string> {
   const [call, at] = await connect(olga, '+493012345605', agent, 500);
   call.play('tone');
   at.play('tone');
-  const id = eventsOf(site, 'call.started')[0]!.data['call_id'] as string;
+  const started = await until('the call in the journal', () => eventsOf(site, 'call.started')[0]);
+  const id = started.data['call_id'] as string;
   const client = await clientOf(site, '1003');
   // A phone has answered a moment before the engine brings both together, and only then is there something to record.
   await until('1003 to talk', async () =>
@@ -61,6 +71,7 @@ async function queueCall(site: Site, olga: Phone): Promise<string> {
   await at.hold();
   await using colleague = await site.phone('1005');
   const [second, further] = await connect(agent, '1005', colleague, 300);
+  await second.bridged();
   await lasting(500);
   await at.join(second);
   await at.transferred();
@@ -186,7 +197,7 @@ describe('history pages', () => {
     assert.equal(await drawn.count(), segments.length + extra);
     assert.equal(
       await page.locator('[data-figure=hold_time]').innerText(),
-      `0:0${Math.floor(record.hold_time)}`,
+      `0:${String(Math.floor(record.hold_time)).padStart(2, '0')}`,
     );
     await page.getByText('normal end (16)').waitFor();
     await assertAccessible(page);
@@ -226,11 +237,11 @@ describe('history pages', () => {
     await page.getByRole('button', { name: 'Add note' }).click();
     await page.getByRole('alert').getByText('The service cannot be reached').waitFor();
     await site().start();
-    assert.equal(await field.inputValue(), '<b>Calls</b> back on Monday');
+    await hasValue(field, '<b>Calls</b> back on Monday');
     await field.press('Control+Enter');
     const notes = page.getByRole('list', { name: 'Notes' });
     await notes.getByText('<b>Calls</b> back on Monday').waitFor();
-    assert.equal(await field.inputValue(), '');
+    await hasValue(field, '');
     assert.deepEqual(
       (await conversation(site(), id)).notes.map((note) => [note.by, note.text]),
       [['1003', '<b>Calls</b> back on Monday']],
@@ -328,13 +339,11 @@ describe('history pages', () => {
         size: { width: 390, height: 844 },
       });
       await shows(page, 1);
-      const wide = (): Promise<boolean> =>
-        page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
-      assert.equal(await wide(), false, 'the list is wider than the screen');
+      await fits(page, 'the list');
       await assertAccessible(page);
       await rows(page).first().click();
       await page.getByTestId('timeline').waitFor();
-      assert.equal(await wide(), false, 'the conversation is wider than the screen');
+      await fits(page, 'the conversation');
       await assertAccessible(page);
       await close(page);
     }

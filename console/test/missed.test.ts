@@ -7,7 +7,7 @@ import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import { COMPANY, close, deskSteps, isIn, offered, region } from './desk-steps.ts';
 import { button, contextOf, openPanel, panel, ready } from './phone-rig.ts';
-import { assertAccessible, assertAccessibleInBoth, buildFirst, consoleOf } from './rig.ts';
+import { assertAccessible, assertAccessibleInBoth, buildFirst, consoleOf, isChecked } from './rig.ts';
 
 /** Simulates a browser that never asked for permission to notify. */
 const UNASKED = `
@@ -52,7 +52,7 @@ describe('missed calls', () => {
     await assertAccessible(page);
     await titled(page, /^Missed calls/);
     await titled(other, /^History/);
-    assert.equal(await entry(page).getByText('new').count(), 0);
+    await until('nothing is new', async () => (await entry(page).getByText('new').count()) === 0);
     await other.close();
     await page.reload();
     await until('both are still listed', async () => (await rows(page).count()) === 2);
@@ -124,7 +124,8 @@ describe('missed calls', () => {
     await button(page, 'Switch the phone on').click();
     await ready(page);
     await notify.waitFor({ state: 'attached' });
-    assert.equal(await notify.isChecked(), false, 'what the person chose stays');
+    // What the person chose stays.
+    await isChecked(notify, false);
     assert.equal(await asked(), 1);
     await close(page);
   });

@@ -23,6 +23,9 @@ import {
   focusIsOn,
   openConsole,
   signIn,
+  hasValue,
+  isChecked,
+  fits,
 } from './rig.ts';
 
 const HTML = '<img src=x onerror=alert(1)>';
@@ -202,7 +205,7 @@ describe('console people', () => {
     await form.getByRole('button', { name: 'Save call settings' }).click();
     await page.getByRole('alert').first().waitFor();
     await page.reload();
-    assert.equal(await form.getByLabel('Forward every call to').inputValue(), '');
+    await hasValue(form.getByLabel('Forward every call to'), '');
     assertNoTrouble(page);
     await page.context().close();
   });
@@ -433,11 +436,11 @@ describe('console people', () => {
     await calls.getByRole('button', { name: 'Save' }).click();
     await until('the refusal is gone', async () => (await calls.getByRole('alert').count()) === 0);
     await page.reload();
-    assert.equal(await calls.getByLabel('Calls per person and day').inputValue(), '50');
-    assert.equal(await calls.getByLabel('Agent: National').isChecked(), true);
-    assert.equal(await calls.getByLabel('What +4915 is').inputValue(), 'mobile');
+    await hasValue(calls.getByLabel('Calls per person and day'), '50');
+    await isChecked(calls.getByLabel('Agent: National'));
+    await hasValue(calls.getByLabel('What +4915 is'), 'mobile');
     assert.equal(await calls.getByLabel('What +870 is').count(), 0);
-    assert.equal(await console.getByRole('switch', { name: /^Listening needs/ }).isChecked(), true);
+    await isChecked(console.getByRole('switch', { name: /^Listening needs/ }));
 
     await go(page, 'Audit trail');
     await page.getByRole('combobox', { name: 'Action' }).fill('settings of the console');
@@ -563,10 +566,7 @@ describe('console people', () => {
         `${path} is read`,
         async () => (await page.getByRole('status', { name: 'Yükleniyor' }).count()) === 0,
       );
-      const over = await page.evaluate(
-        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-      );
-      assert.equal(over, 0, path);
+      await fits(page, path);
       await assertAccessible(page);
       const signedIn = page.getByRole('row', { name: 'Oturum açıldı session.login' }).first();
       if (path === '/admin/audit') await signedIn.getByText(/^oturum: \d+$/).waitFor();

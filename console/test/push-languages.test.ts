@@ -5,7 +5,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { apply, ask } from '../../server/test/support/config-steps.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import { adminPage } from './people-steps.ts';
-import { assertAccessible, assertNoTrouble, buildFirst } from './rig.ts';
+import { assertAccessible, assertNoTrouble, buildFirst, hasValue } from './rig.ts';
 
 /** One second of silence: WAV, mono, 8 kHz, 16 bit. */
 function silence(): Buffer {
@@ -88,8 +88,8 @@ describe('push services and languages', () => {
       await page.screenshot({ path: `${process.env['PICTURES']}/push.png`, fullPage: true });
 
     await apns.getByRole('button', { name: /^Replace/ }).click();
-    assert.equal(await dialog.getByLabel('Team id').inputValue(), 'TEAM123456');
-    assert.equal(await dialog.getByLabel('Private key').inputValue(), '');
+    await hasValue(dialog.getByLabel('Team id'), 'TEAM123456');
+    await hasValue(dialog.getByLabel('Private key'), '');
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     await dialog.waitFor({ state: 'detached' });
     await apns.getByRole('button', { name: /^Remove/ }).click();

@@ -164,6 +164,35 @@ export async function focusIsOn(page: Page, target: Locator): Promise<void> {
     { seen: () => ({ has }) },
   );
 }
+/** Waits until a field has this value: after a reload or an event it is drawn a moment later. */
+export async function hasValue(field: Locator, value: string, why = ''): Promise<void> {
+  let last = '';
+  await until(
+    `${String(field)} has "${value}" ${why}`,
+    async () => (last = await field.inputValue()) === value,
+    {
+      seen: () => ({ last }),
+    },
+  );
+}
+export const isChecked = (field: Locator, on = true): Promise<unknown> =>
+  until(`${String(field)} is ${on ? 'on' : 'off'}`, async () => (await field.isChecked()) === on);
+
+/** Waits until nothing of the page is wider than its screen: its last parts may be drawn a moment later. */
+export async function fits(page: Page, where = page.url()): Promise<void> {
+  let seen: unknown;
+  await until(
+    `nothing of ${where} is wider than the screen`,
+    async () => {
+      const [has, may] = (seen = await page.evaluate(
+        '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
+      )) as [number, number];
+      return has <= may;
+    },
+    { seen: () => ({ seen }) },
+  );
+}
+
 /** The watch over the focus is on in this page, and says so where it is taken. */
 export const focusIsWatched = async (page: Page): Promise<void> => {
   assert.equal(await page.evaluate('window.focusIsWatched'), true);

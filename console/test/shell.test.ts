@@ -15,6 +15,7 @@ import {
   openConsole,
   signIn,
   signedIn,
+  hasValue,
 } from './rig.ts';
 import { button, phoneOf, ready, says } from './phone-rig.ts';
 
@@ -90,7 +91,7 @@ describe('console', { concurrency: 2 }, () => {
       'the directory shows who came',
       async () => (await presence.getAttribute('data-word')) === 'available',
     );
-    assert.equal(await note.inputValue(), 'Half a thought');
+    await hasValue(note, 'Half a thought');
     await desk.getByRole('button', { name: 'Save note' }).click();
     await desk.getByText('Half a thought').first().waitFor();
     await until('the note is sent', async () => (await note.inputValue()) === '');

@@ -108,7 +108,7 @@ describe('supervisor page', () => {
     const heard = await own.incoming();
     await heard.answer();
     await dialog.waitFor({ state: 'detached' });
-    assert.equal(await audited('calls.listen'), 1);
+    await until('the line of the trail', async () => (await audited('calls.listen')) === 1);
     const listening = page.getByRole('region', { name: 'Own listening' });
     await listening.getByText('You are in the call of José Ibáñez').waitFor();
     assert.equal(await page.locator('[data-call-id]').count(), 1, 'own listening is no call of the list');

@@ -18,6 +18,7 @@ import {
   focusIsOn,
   signedIn,
   openConsole,
+  hasValue,
 } from './rig.ts';
 import { scriptBoard } from './wallboard-script.ts';
 
@@ -174,7 +175,7 @@ describe('wallboard', () => {
     await supervisor.boards.replace(2, { name: `${name}!`, queues, layout, shared });
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Another user changed this board in the meantime').waitFor();
-    assert.equal(await page.getByLabel('Name').inputValue(), 'Mine', 'what was written stays');
+    await hasValue(page.getByLabel('Name'), 'Mine', 'what was written stays');
     await page.getByRole('button', { name: 'Save' }).click();
     await until(
       'the second save is kept',
