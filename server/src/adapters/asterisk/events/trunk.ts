@@ -28,7 +28,7 @@ const serverUri = header('ServerUri');
 
 type Registration = NonNullable<EngineTrunkServer['registration']>;
 /** Host and port of `sip:host:port;transport=tls`. */
-const serverOf = (uri: string): string => uri.replace(/^sip:/, '').replace(/;.*$/, '');
+const serverOf = (uri: string): string => uri.replace(/^sip:/, '').split(';', 1)[0]!;
 export const isTrunk = (endpoint: string): boolean => endpoint.startsWith('trunk-');
 
 const STATES: Readonly<Record<string, Registration['state']>> = {
