@@ -1,6 +1,6 @@
 /** Conferences: what each is like, and who gets in. */
 import type { ConfigBody } from '@offhook/contract/config-objects.ts';
-import { at, hangUp } from './dialplan-text.ts';
+import { pinSteps } from './pin-guesses.ts';
 import { musicClass } from './music-file.ts';
 import { conf, joined, pin, slug, whole } from './text.ts';
 import type { ConfText } from './text.ts';
@@ -48,9 +48,6 @@ type = bridge
 ${joined(conferences.map(conference), '')}#tryinclude custom/confbridge.conf
 `;
 
-/** How often a PIN may be wrong, and how long nothing may be pressed. */
-const TRIES = conf`3`;
-const PIN_SECONDS = conf`10`;
 /** The dialplan asks for the PIN, because the engine's own conferences know but one. */
 export function conferenceSteps(c: Conference): readonly ConfText[] {
   const name = slug(c.name, 'the name of a conference');
@@ -61,23 +58,14 @@ export function conferenceSteps(c: Conference): readonly ConfText[] {
   ];
   const own = c.pin ?? null;
   const leader = c.leader_pin ?? null;
-  const answer = [conf`Answer()`];
-  if (own === null && leader === null) return [...answer, ...enter(conf`guest`)];
-  const whoKnows = (secret: string, as: ConfText): ConfText =>
-    conf`GotoIf($["$\{OFFHOOK_PIN}" = "${pin(secret, `${what}: PIN`)}"]?${as})`;
-  return [
-    ...answer,
-    conf`Set(OFFHOOK_TRIES=0)`,
-    at(conf`again`, conf`Set(OFFHOOK_TRIES=$[$\{OFFHOOK_TRIES} + 1])`),
-    conf`GotoIf($[$\{OFFHOOK_TRIES} > ${TRIES}]?refused)`,
-    conf`Read(OFFHOOK_PIN,conf-getpin,12,,1,${PIN_SECONDS})`,
-    ...(leader === null ? [] : [whoKnows(leader, conf`leader`)]),
-    own === null ? conf`GotoIf($["$\{OFFHOOK_PIN}" = ""]?guest)` : whoKnows(own, conf`guest`),
-    conf`Playback(conf-invalidpin)`,
-    conf`Goto(again)`,
-    at(conf`refused`, hangUp('rejected')),
-    at(conf`guest`, conf`NoOp()`),
-    ...enter(conf`guest`),
-    ...(leader === null ? [] : [at(conf`leader`, conf`NoOp()`), ...enter(conf`leader`)]),
-  ];
+  if (own === null && leader === null) return [conf`Answer()`, ...enter(conf`guest`)];
+  const secret = (text: string | null): ConfText | null => (text === null ? null : pin(text, `${what}: PIN`));
+  const guest = { label: conf`guest`, pin: secret(own), steps: enter(conf`guest`) };
+  const leads = { label: conf`leader`, pin: secret(leader), steps: enter(conf`leader`) };
+  return pinSteps({
+    of: conf`room-${name}`,
+    ask: conf`conf-getpin`,
+    incorrect: conf`conf-invalidpin`,
+    ways: leader === null ? [guest] : [leads, guest],
+  });
 }

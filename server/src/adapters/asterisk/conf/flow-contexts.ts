@@ -4,6 +4,7 @@ import type { SiteMailbox } from '../../../ports/site.ts';
 import { activeMembers } from '../../../routing/plan.ts';
 import type { CallPlan, NumberedPlace } from '../../../routing/plan.ts';
 import { calledPhone, callingPhone, ownForward } from './call-contexts.ts';
+import { PIN_GUESSES, pinSteps } from './pin-guesses.ts';
 import { conferenceSteps } from './conference-file.ts';
 import { namingCustomer } from './customer-contexts.ts';
 import { counted, destinationSteps, toPlace } from './destinations.ts';
@@ -110,7 +111,21 @@ function mailbox(m: SiteMailbox): ConfText {
   const number = dialled(m.number, 'a mailbox');
   return context(conf`mailbox-${number}`, [
     exten(S, [conf`VoiceMail(${number}@default,u)`, conf`Hangup()`]),
-    exten(conf`a`, [conf`VoiceMailMain(${number}@default)`, conf`Hangup()`]),
+    exten(
+      conf`a`,
+      pinSteps({
+        of: conf`box-${number}`,
+        ask: conf`vm-password`,
+        incorrect: conf`vm-incorrect`,
+        ways: [
+          {
+            label: conf`open`,
+            pin: conf`$\{VM_INFO(${number}@default,password)}`,
+            steps: [conf`VoiceMailMain(${number}@default,s)`, conf`Hangup()`],
+          },
+        ],
+      }),
+    ),
   ]);
 }
 
@@ -141,6 +156,7 @@ export function flowContexts(plan: CallPlan, recording: RecordingSteps, zone: st
       LOST,
       UNANSWERED,
       GROUP_MEMBER,
+      PIN_GUESSES,
       ...ring_groups.map((g) => ringGroup(g, plan, recording)),
       ...menus.map((m) => menu(m, plan)),
       ...conferences.map(room),

@@ -9,6 +9,7 @@
 import type { Site } from '../../../ports/site.ts';
 import { dialledPatterns, isEmergency } from '../../../routing/plan.ts';
 import { at, context, exten, hangUp, madeOf } from './dialplan-text.ts';
+import { countWrong, forgetWrong, readWrong, same } from './pin-guesses.ts';
 import { STORE } from './self-service-contexts.ts';
 import { encryption } from './secure-media.ts';
 import {
@@ -27,10 +28,8 @@ import type { ConfText } from './text.ts';
 /** Beside the call settings of people, so that one list of the engine has all of them. */
 export const PHONES = conf`${STORE}/phone`;
 export const AT = conf`${STORE}/at`;
-/** Wrong PINs of an extension, and at a phone: `<number>-<first of them, seconds since 1970>`. */
-const WRONG = conf`offhook-wrong`;
+/** Wrong PINs of an extension, and at a phone. */
 const MOST_WRONG = { extension: conf`5`, phone: conf`10` };
-const WRONG_SECONDS = conf`900`;
 export const SHARED_PHONE = /^desk_[0-9]{1,15}$/;
 const PREFIX = conf`desk_`;
 /** Names of the events that report who is signed in, and a refused PIN. */
@@ -44,7 +43,6 @@ const EXTEN = conf`$\{EXTEN}`;
 /** Endpoint of the phone, set on its own calls only. */
 const PHONE = conf`$\{OFFHOOK_PHONE}`;
 const OWN = conf`$\{OFFHOOK_EXTENSION}`;
-const NOW_S = conf`$\{STRFTIME(,,%s)}`;
 const NOW_MS = conf`$\{STRFTIME(,,%s%3q)}`;
 const REFUSED: readonly ConfText[] = [
   at(conf`refused`, conf`Answer()`),
@@ -208,16 +206,6 @@ const AT_DEVICES = context(conf`devices-at`, [
   ]),
 ]);
 
-/** Reads a counter of wrong PINs; one whose time is over is 0. */
-const readWrong = (name: ConfText, key: ConfText): readonly ConfText[] => [
-  conf`Set(LOCAL(KEPT)=$\{DB(${WRONG}/${key})})`,
-  conf`Set(LOCAL(${name})=$\{IF($[0$\{CUT(KEPT,-,2)} + ${WRONG_SECONDS} > ${NOW_S}]?$\{CUT(KEPT,-,1)}:0)})`,
-  conf`Set(LOCAL(${name}SINCE)=$\{IF($[$\{${name}} > 0]?$\{CUT(KEPT,-,2)}:${NOW_S})})`,
-];
-const countWrong = (name: ConfText, key: ConfText): ConfText =>
-  conf`Set(DB(${WRONG}/${key})=$[$\{${name}} + 1]-$\{${name}SINCE})`;
-/** Texts are compared: as numbers, 0012 would be 12. */
-const same = (a: ConfText, b: ConfText): ConfText => conf`$["x${a}" = "x${b}"]`;
 const TYPED = conf`$\{OFFHOOK_TYPED}`;
 const PIN = conf`$\{OFFHOOK_PIN}`;
 /**
@@ -246,7 +234,7 @@ const SIGN_IN = context(conf`sign-in`, [
     at(conf`many`, conf`Set(LOCAL(FREED)=$\{UNLOCK(sign-in)})`),
     conf`Playback(vm-incorrect)`,
     conf`Hangup()`,
-    at(conf`right`, conf`Set(LOCAL(WAS)=$\{DB_DELETE(${WRONG}/${TYPED})})`),
+    at(conf`right`, forgetWrong(TYPED)),
     conf`Set(LOCAL(KEPT)=$\{DB(${PHONES}/${PHONE})})`,
     conf`Set(LOCAL(OTHER)=$\{CUT(KEPT,-,1)})`,
     conf`GotoIf($["$\{OTHER}" != "" & "$\{OTHER}" != "${TYPED}" & "$\{DB(${AT}/$\{OTHER})}" = "${PHONE}"]?:put)`,
