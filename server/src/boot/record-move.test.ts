@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { batchOf, historyScene, later, recorded, recordings } from '../../test/support/history-scene.ts';
 import type { HistoryScene } from '../../test/support/history-scene.ts';
@@ -12,6 +14,8 @@ import { until } from '../../test/support/until.ts';
 import { openPostgresStore } from '../adapters/postgres/store.ts';
 import { lockFolder } from '../core/folder-lock.ts';
 import type { Tables } from '../features/history/store/tables.ts';
+import { noteRecords, recordsPlace } from './site-id.ts';
+import { moveToServer } from './site-move.ts';
 import { RECORDS } from './site-tables.ts';
 
 let server: TestPostgres;
@@ -153,4 +157,19 @@ test('move - a row that was changed on the way is found', async () => {
   await server.run(url, tamper);
   const { code, said } = await migrate(scene.folder, url);
   assert.deepEqual([code, /history_calls differs/.test(said)], [1, true], said);
+});
+
+test('move - a whole site with its records in another database is refused, and names that database', async (t) => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'offhook-move-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  writeFileSync(path.join(folder, 'offhook.db'), '');
+  await noteRecords(folder, 'postgres://offhook:secret@db.example.com/records');
+  const url = 'postgres://offhook:secret@127.0.0.1:1/site';
+  await assert.rejects(moveToServer({ data: folder, url, report: () => {} }), (error: Error) => {
+    assert.match(error.message, /are in PostgreSQL at db\.example\.com\/records and would stay there/);
+    assert.doesNotMatch(error.message, /secret/);
+    return true;
+  });
+  await noteRecords(folder, null);
+  assert.equal(await recordsPlace(folder), null);
 });

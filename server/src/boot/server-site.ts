@@ -4,10 +4,12 @@ import os from 'node:os';
 import path from 'node:path';
 import { openPostgresSiteLog } from '../adapters/postgres/site-log.ts';
 import { openPostgresSiteNodes } from '../adapters/postgres/site-nodes.ts';
+import { placeOf } from '../adapters/postgres/settings.ts';
 import { openPostgresStore } from '../adapters/postgres/store.ts';
 import { sqliteCopyFile } from '../adapters/sqlite/journal-copy.ts';
 import { randomBytes } from '../core/chance.ts';
 import { ServiceError, StartError, messageOf } from '../core/errors.ts';
+import { rfc3339 } from '../core/clock.ts';
 import { freeBytes } from '../core/folders.ts';
 import type { Log } from '../core/log.ts';
 import { firstCheck } from '../core/row-check.ts';
@@ -18,6 +20,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { LogHolder, LogState, SiteLog } from '../ports/site-log.ts';
 import type { Store } from '../ports/store.ts';
 import type { Config } from './config.ts';
+import { assertTables } from './lost-tables.ts';
 import { folderId, siteId } from './site-id.ts';
 import { shareKey } from './site-key.ts';
 import { SITE } from './site-tables.ts';
@@ -60,6 +63,7 @@ export async function openOnServer(options: ServerSiteOptions, stack: AsyncDispo
   stack.defer(() => opened.close());
   // The disk of this machine still takes recordings and the copy of the journal.
   const store: Store = { ...opened, freeBytes: () => freeBytes(config.data) };
+  if (state !== null) await whenReachable(options, () => assertTables(opened, placeOf(url)));
   const site = await whenReachable(options, () => siteId(store));
   const led = (state ??= await whenReachable(options, () => {
     taken = momentNow();
@@ -82,7 +86,13 @@ export async function openOnServer(options: ServerSiteOptions, stack: AsyncDispo
   const copyFile = sqliteCopyFile(path.join(config.data, 'journal.db'), { log, site });
   const journalStore = await whenReachable(options, async () => {
     const now = await siteLog.state();
-    return attachCopy({ siteLog, state: now?.term === led.term ? now : led, copyFile, log });
+    return attachCopy({
+      siteLog,
+      state: now?.term === led.term ? now : led,
+      copyFile,
+      log,
+      restored: (since) => sayRestored(options, since),
+    });
   });
   // The lease finds out whether another process took the log, which then leads the site.
   const lost = (why: string): void => void lease.renew().then(() => options.end(why));
@@ -90,6 +100,15 @@ export async function openOnServer(options: ServerSiteOptions, stack: AsyncDispo
   return { store, storeGaps: noStoreGaps, records: store, journalStore, record, lease, nodes };
 }
 
+/** The events can be put back from this machine, rows of other tables cannot. */
+function sayRestored({ say, log }: Pick<ServerSiteOptions, 'say' | 'log'>, since: number | null): void {
+  const from = since === null ? 'an unknown time' : rfc3339(since);
+  const words =
+    `The database of this site is older than the events on this machine (store_restored): changes of people, configuration and ` +
+    `history since ${from} are lost where the database was restored from a backup or failed over; see docs/postgresql.md.`;
+  say(words);
+  log.error({ code: 'store_restored', since: from }, words);
+}
 /** Answers of a database that is away or starting are awaited; others are errors of the start. */
 export async function whenReachable<R>(
   { clock, say, signal }: Pick<ServerSiteOptions, 'clock' | 'say' | 'signal'>,

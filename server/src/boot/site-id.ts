@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { placeOf } from '../adapters/postgres/settings.ts';
 import { randomBytes } from '../core/chance.ts';
 import { StartError } from '../core/errors.ts';
 import { replaceFile, textOf } from '../core/files.ts';
@@ -54,3 +55,13 @@ export async function folderId(data: string): Promise<string> {
   await replaceFile(file, `${id}\n`);
   return id;
 }
+
+const recordsFile = (data: string): string => path.join(data, 'records.place');
+/** Notes in the data folder which database has the records of this site; null: they are in the folder. */
+export async function noteRecords(data: string, url: string | null): Promise<void> {
+  if (url === null) fs.rmSync(recordsFile(data), { force: true });
+  else await replaceFile(recordsFile(data), `${placeOf(url)}\n`);
+}
+/** The database of the records of the site in this folder, without its password; null where the folder has them. */
+export const recordsPlace = async (data: string): Promise<string | null> =>
+  (await textOf(recordsFile(data)))?.trim() ?? null;

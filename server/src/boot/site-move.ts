@@ -17,7 +17,7 @@ import type { Store } from '../ports/store.ts';
 import { MoveError, createSum, markMovedAway, moveTables, tablesOf } from './record-move.ts';
 import type { MovedTable, Rows, Tables } from './record-move.ts';
 import { takeLog } from './server-site.ts';
-import { siteId } from './site-id.ts';
+import { recordsPlace, siteId } from './site-id.ts';
 import { SITE } from './site-tables.ts';
 
 const PAGE = 500;
@@ -44,6 +44,12 @@ const lostLease = (why: string): never => {
 export async function moveToServer({ data, url, report }: SiteMove): Promise<MovedSite> {
   const file = path.join(data, 'offhook.db');
   if (!fs.existsSync(file)) throw new MoveError(`${file} is not there: this folder holds no site to move`);
+  const records = await recordsPlace(data);
+  if (records !== null)
+    throw new MoveError(
+      `history, recordings and exports of this site are in ${records} and would stay there: start the service once without ` +
+        'OFFHOOK_DATABASE_URL, which keeps new ones in the folder, and stop it; then this moves the site without them',
+    );
   await using target = closing(openPostgresStore(url, { moving: true }));
   await using siteLog = closing(openPostgresSiteLog(url));
   let moved: Pick<MovedSite, 'epoch' | 'head'> | null = null;

@@ -18,7 +18,7 @@ import { ConfigError, VERSION } from './config.ts';
 import type { Config } from './config.ts';
 import { openOnServer } from './server-site.ts';
 import { RECORDS } from './site-tables.ts';
-import { siteId, storeFile } from './site-id.ts';
+import { noteRecords, siteId, storeFile } from './site-id.ts';
 import { createStoreGaps } from './store-gaps.ts';
 
 /** Locks the data folder and opens its log. Throws `ConfigError` where the folder cannot be created or written. */
@@ -66,6 +66,7 @@ async function openLocal({ config, clock, flusher }: StoresOptions, log: Log, st
   const records =
     config.databaseUrl === null ? store : openPostgresStore(config.databaseUrl, { log, features });
   stack.defer(() => records.close());
+  await noteRecords(config.data, config.databaseUrl);
   const site = await siteId(store);
   const journalStore = openSqliteJournal(path.join(config.data, 'journal.db'), { log, site });
   const [lease, nodes] = [null, null];

@@ -24,10 +24,12 @@ async function scene(t: TestContext) {
   await siteLog.begin({ epoch: 'first-epoch', began: 1, head: 0, check: firstCheck('first-epoch') });
   const file = path.join(folder, 'journal.db');
   const losses: string[] = [];
+  const restored: (number | null)[] = [];
   const s = {
     place,
     siteLog,
     losses,
+    restored,
     files: () => readdirSync(folder).filter((name) => /^journal\.db\.(outdated|differs)/.test(name)),
     state: (): LogState => place.state!,
     /** Starts the service on this folder; returns its copy. */
@@ -35,7 +37,13 @@ async function scene(t: TestContext) {
       const taken = await siteLog.take({ id: 'a', location: '' }, 60);
       assert.ok(taken.taken);
       const copies = sqliteCopyFile(file, { log: silent, site: 'site' });
-      return attachCopy({ siteLog, state: taken.state, copyFile: copies, log: silent });
+      return attachCopy({
+        siteLog,
+        state: taken.state,
+        copyFile: copies,
+        log: silent,
+        restored: (since) => void restored.push(since),
+      });
     },
     /** Commits rows as a running service does. */
     async commit(copy: JournalStore, count: number, word?: string): Promise<void> {
@@ -98,6 +106,7 @@ test('attach - a lost tail is put back from the copy, at a start and while the s
   s.cut(560);
   copy = await s.start();
   assert.deepEqual([copy.epoch, s.state().head], ['first-epoch', 600]);
+  assert.deepEqual(s.restored, [1_700_000_000_000 + 41], 'the time of the first row that was lost');
   s.same(copy);
   s.cut(520);
   await s.commit(copy, 2);
@@ -122,6 +131,7 @@ test('attach - a lost tail that was written over gives the log a new epoch after
   copy = await s.start();
   assert.notEqual(copy.epoch, 'first-epoch');
   assert.deepEqual([copy.began, copy.head(), copy.tail()], [12, 11, 12]);
+  assert.deepEqual(s.restored, [null]);
   await s.commit(copy, 2);
   s.same(copy);
   assert.equal(s.files().length, 1);

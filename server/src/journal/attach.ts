@@ -17,16 +17,20 @@ export async function attachCopy(options: {
   readonly state: LogState;
   readonly copyFile: CopyFile;
   readonly log: Log;
+  /** Called where the log is older than the copy; `since`: time of the first event that it lost. */
+  readonly restored?: (since: number | null) => void;
 }): Promise<JournalStore> {
-  const { siteLog, copyFile, log } = options;
+  const { siteLog, copyFile, log, restored } = options;
   let { state } = options;
   const compared = await withKept(copyFile, async (kept) => {
     const found = await compare(siteLog, state, kept);
     if (found === 'behind') {
       log.error({ head: state.head, kept: kept.head }, 'the log lost its newest events; they are put back');
       await putBack(siteLog, state, kept);
+      restored?.(kept.read(state.head, 1)[0]?.at ?? null);
     } else if (found === 'differs') {
       state = await newEpoch(siteLog, state, kept.head);
+      restored?.(null);
       log.error(
         { epoch: state.epoch, began: state.began },
         'the log of this site is another one than clients have read; it has a new epoch',

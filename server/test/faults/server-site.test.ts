@@ -46,4 +46,20 @@ describe('server site', () => {
     await agent.agent('pause', { reason: 'break' });
     await statusIs(agent, 'PAUSED', 'break');
   });
+
+  test('server site - a database that lost a table or the row of the site is reported at start, and nothing is changed', async () => {
+    await site().kill('SIGUSR2');
+    const [head] = await server.run(url, 'select head from offhook_log');
+    await server.run(url, 'alter table caller_rules rename to kept_elsewhere');
+    await assert.rejects(
+      site().start(),
+      /store_damaged.*holds the events of a site without the tables caller_rules: restore a whole backup/s,
+    );
+    await server.run(url, 'alter table kept_elsewhere rename to caller_rules');
+    const [row] = await server.run(url, 'delete from site returning id');
+    await assert.rejects(site().start(), /store_damaged.*without the row of the table site/s);
+    assert.deepEqual(await server.run(url, 'select head from offhook_log'), [head]);
+    await server.run(url, `insert into site values ('${String(row?.['id'])}')`);
+    await site().start();
+  });
 });

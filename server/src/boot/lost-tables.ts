@@ -1,0 +1,68 @@
+/** Tables that a database of a site should have, and does not. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { sql } from 'kysely';
+import { openSqliteStore } from '../adapters/sqlite/store.ts';
+import { StartError } from '../core/errors.ts';
+import type { Store } from '../ports/store.ts';
+import { SITE } from './site-tables.ts';
+
+interface Tables {
+  offhook_migrations: { feature: string; id: string };
+}
+const NO_FLUSH = { flush: () => Promise.resolve(), close: () => Promise.resolve() };
+
+/** Names of the tables that these steps of the features make. */
+async function tablesBy(done: ReadonlyMap<string, ReadonlySet<string>>): Promise<readonly string[]> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-tables-'));
+  const empty = await openSqliteStore(path.join(folder, 'offhook.db'), { flusher: NO_FLUSH });
+  try {
+    for (const [feature, steps] of Object.entries(SITE)) {
+      const ran = steps.filter((step) => done.get(feature)?.has(step.id) === true);
+      await empty.migrate(feature, ran);
+    }
+    // Indexes for text searches are tables only in SQLite, of the types virtual and shadow; so are those of the store itself.
+    const { rows } = await sql<{ name: string }>`select name from pragma_table_list
+      where schema = 'main' and type = 'table' and name not like 'sqlite!_%' escape '!' and name not like 'offhook!_%' escape '!'`.execute(
+      empty.db(),
+    );
+    return rows.map((row) => row.name);
+  } finally {
+    await empty.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Throws `store_damaged` where the database of a site that was begun has lost tables, or the row that names the site: a restored
+ * backup was not whole.
+ */
+export async function assertTables(store: Store, place: string): Promise<void> {
+  const db = store.db<Tables>();
+  const all = await db.introspection.getTables();
+  const { rows } = await sql<{ name: string }>`select current_schema() as name`.execute(db);
+  const there = new Set(all.filter((table) => table.schema === rows[0]?.name).map((table) => table.name));
+  const refuse = (what: string): never => {
+    throw new StartError(
+      'store_damaged',
+      `${place} holds the events of a site without ${what}: restore a whole backup of the database, or begin with an empty site in ` +
+        'an empty database and with another data folder.',
+    );
+  };
+  if (!there.has('offhook_migrations')) refuse('its tables');
+  const noted = await db.selectFrom('offhook_migrations').select(['feature', 'id']).execute();
+  const done = new Map(
+    Map.groupBy(noted, (row) => row.feature)
+      .entries()
+      .map(([feature, steps]) => [feature, new Set(steps.map((step) => step.id))]),
+  );
+  const lost = (await tablesBy(done)).filter((name) => !there.has(name));
+  if (lost.length > 0) refuse(`the tables ${lost.toSorted().join(', ')}`);
+  const [site] = await db
+    .selectFrom('site' as never)
+    .selectAll()
+    .limit(1)
+    .execute();
+  if (site === undefined) refuse('the row of the table site');
+}
