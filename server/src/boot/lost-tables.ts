@@ -38,7 +38,7 @@ async function tablesBy(done: ReadonlyMap<string, ReadonlySet<string>>): Promise
  * Throws `store_damaged` where the database of a site that was begun has lost tables, or the row that names the site: a restored
  * backup was not whole.
  */
-export async function assertTables(store: Store, place: string): Promise<void> {
+export async function assertTables(store: Store, database: string): Promise<void> {
   const db = store.db<Tables>();
   const all = await db.introspection.getTables();
   const { rows } = await sql<{ name: string }>`select current_schema() as name`.execute(db);
@@ -46,7 +46,7 @@ export async function assertTables(store: Store, place: string): Promise<void> {
   const refuse = (what: string): never => {
     throw new StartError(
       'store_damaged',
-      `${place} holds the events of a site without ${what}: restore a whole backup of the database, or begin with an empty site in ` +
+      `${database} holds the events of a site without ${what}: restore a whole backup of the database, or begin with an empty site in ` +
         'an empty database and with another data folder.',
     );
   };

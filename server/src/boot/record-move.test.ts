@@ -14,7 +14,7 @@ import { until } from '../../test/support/until.ts';
 import { openPostgresStore } from '../adapters/postgres/store.ts';
 import { lockFolder } from '../core/folder-lock.ts';
 import type { Tables } from '../features/history/store/tables.ts';
-import { noteRecords, recordsPlace } from './site-id.ts';
+import { noteRecords, recordsDatabase } from './site-id.ts';
 import { moveToServer } from './site-move.ts';
 import { RECORDS } from './site-tables.ts';
 
@@ -171,5 +171,5 @@ test('move - a whole site with its records in another database is refused, and n
     return true;
   });
   await noteRecords(folder, null);
-  assert.equal(await recordsPlace(folder), null);
+  assert.equal(await recordsDatabase(folder), null);
 });

@@ -131,16 +131,16 @@ async function copy(
       after = some.at(-1)!.at;
       rows += some.length;
     }
-    const place = { after, rows, done: Number(some.length < limit) };
+    const position = { after, rows, done: Number(some.length < limit) };
     await target.transaction<Tables, void>(async (trx) => {
       if (some.length > 0)
         await trx
           .insertInto(name)
           .values(some.map(({ row }) => row))
           .execute();
-      await note(trx, name, place);
+      await note(trx, name, position);
     });
-    if (place.done === 1) break;
+    if (position.done === 1) break;
     if (performance.now() - reportedAt > 1_000) {
       reportedAt = performance.now();
       report(`${name}: ${rows} of ${all}`);

@@ -56,12 +56,12 @@ export async function folderId(data: string): Promise<string> {
   return id;
 }
 
-const recordsFile = (data: string): string => path.join(data, 'records.place');
+const recordsFile = (data: string): string => path.join(data, 'records.database');
 /** Notes in the data folder which database has the records of this site; null: they are in the folder. */
 export async function noteRecords(data: string, url: string | null): Promise<void> {
   if (url === null) fs.rmSync(recordsFile(data), { force: true });
   else await replaceFile(recordsFile(data), `${placeOf(url)}\n`);
 }
 /** The database of the records of the site in this folder, without its password; null where the folder has them. */
-export const recordsPlace = async (data: string): Promise<string | null> =>
+export const recordsDatabase = async (data: string): Promise<string | null> =>
   (await textOf(recordsFile(data)))?.trim() ?? null;

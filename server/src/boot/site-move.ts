@@ -17,7 +17,7 @@ import type { Store } from '../ports/store.ts';
 import { MoveError, createSum, markMovedAway, moveTables, tablesOf } from './record-move.ts';
 import type { MovedTable, Rows, Tables } from './record-move.ts';
 import { takeLog } from './server-site.ts';
-import { recordsPlace, siteId } from './site-id.ts';
+import { recordsDatabase, siteId } from './site-id.ts';
 import { SITE } from './site-tables.ts';
 
 const PAGE = 500;
@@ -44,7 +44,7 @@ const lostLease = (why: string): never => {
 export async function moveToServer({ data, url, report }: SiteMove): Promise<MovedSite> {
   const file = path.join(data, 'offhook.db');
   if (!fs.existsSync(file)) throw new MoveError(`${file} is not there: this folder holds no site to move`);
-  const records = await recordsPlace(data);
+  const records = await recordsDatabase(data);
   if (records !== null)
     throw new MoveError(
       `history, recordings and exports of this site are in ${records} and would stay there: start the service once without ` +

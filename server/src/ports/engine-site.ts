@@ -102,7 +102,7 @@ export interface SiteEngine
     SwitchVerbs,
     PushVerbs {}
 
-/** An agent's place in a queue as it shall be. */
+/** A membership of an agent in a queue as it shall be. */
 export interface WantedMember {
   readonly extension: string;
   readonly queue: string;
