@@ -2,7 +2,7 @@
 import { createConnectorVerbs } from './connector-verbs.ts';
 import path from 'node:path';
 import { ServiceError } from '../core/errors.ts';
-import { replaceFile, textOf } from '../core/files.ts';
+import { keptText } from '../core/files.ts';
 import { outboundFinder, outboundOrder } from '../routing/routes.ts';
 import { createAgents } from '../features/agents/feature.ts';
 import type { Agents } from '../features/agents/feature.ts';
@@ -310,10 +310,7 @@ export async function createConfigFeatures(
     publish: loop.publish,
     clock,
     log,
-    kept: {
-      read: () => textOf(path.join(config.data, 'external-address.json')),
-      write: (text) => replaceFile(path.join(config.data, 'external-address.json'), text),
-    },
+    kept: keptText(path.join(config.data, 'external-address.json')),
   });
   stack.use(externalAddress);
   const trunkServers = await TrunkServerLookup.open({
@@ -323,10 +320,7 @@ export async function createConfigFeatures(
     renew: (comment) => applies.renew(comment),
     clock,
     log,
-    kept: {
-      read: () => textOf(path.join(config.data, 'trunk-servers.json')),
-      write: (text) => replaceFile(path.join(config.data, 'trunk-servers.json'), text),
-    },
+    kept: keptText(path.join(config.data, 'trunk-servers.json')),
   });
   stack.use(trunkServers);
   const applies: ConfigApplies = new ConfigApplies({

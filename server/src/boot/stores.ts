@@ -80,7 +80,7 @@ async function openLocal({ config, clock, flusher }: StoresOptions, log: Log, st
     nodes,
   };
 }
-/** Opens the stores and the journal of the site, and the folder of its engine. */
+/** Opens the stores and the journal of the site, and what runs its engine. */
 export async function openStores(options: StoresOptions, stack: AsyncDisposableStack) {
   const { config, clock, say } = options;
   refuseOlder(path.join(config.data, 'offhook.db'));

@@ -20,3 +20,14 @@ export async function replaceFile(file: string, text: string, mode = 0o600): Pro
   }
   await rename(`${file}.new`, file);
 }
+
+/** A text that stays from one start to the next. */
+export interface KeptText {
+  /** Null before the first `write`. */
+  read(): Promise<string | null>;
+  write(text: string): Promise<void>;
+}
+export const keptText = (file: string): KeptText => ({
+  read: () => textOf(file),
+  write: (text) => replaceFile(file, text),
+});

@@ -4,6 +4,7 @@ import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
 import { isIP } from 'node:net';
 import { Backoff } from '../../core/backoff.ts';
 import { messageOf } from '../../core/errors.ts';
+import type { KeptText } from '../../core/files.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Finding } from '../../ports/engine-site.ts';
@@ -23,10 +24,7 @@ export interface ExternalAddressDeps {
   readonly clock: Clock;
   readonly log: Log;
   /** The address over restarts, as text. */
-  readonly kept: {
-    readonly read: () => Promise<string | null>;
-    readonly write: (text: string) => Promise<void>;
-  };
+  readonly kept: KeptText;
 }
 const EVERY_MS = { stun: 15_000, interface: 5_000 } as const;
 /** A new address is asked for again after this. */

@@ -3,6 +3,7 @@ import { isIPv4 } from 'node:net';
 import type { ConfigApply } from '@offhook/contract/config-applies.ts';
 import { Backoff } from '../../core/backoff.ts';
 import { messageOf } from '../../core/errors.ts';
+import type { KeptText } from '../../core/files.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Finding } from '../../ports/engine-site.ts';
@@ -21,10 +22,7 @@ export interface TrunkServersDeps {
   readonly clock: Clock;
   readonly log: Log;
   /** The servers over restarts, as text. */
-  readonly kept: {
-    readonly read: () => Promise<string | null>;
-    readonly write: (text: string) => Promise<void>;
-  };
+  readonly kept: KeptText;
 }
 /** The DNS server in between keeps an answer for its time to live, so nothing older than that and this is used. */
 const EVERY_MS = 30_000;
