@@ -5,11 +5,10 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { batchOf, historyScene, later, recorded, recordings } from '../../test/support/history-scene.ts';
 import type { HistoryScene } from '../../test/support/history-scene.ts';
-import { startPostgres } from '../../test/support/postgres.ts';
-import type { TestPostgres } from '../../test/support/postgres.ts';
+import { usePostgres } from '../../test/support/use-site.ts';
 import { until } from '../../test/support/until.ts';
 import { openPostgresStore } from '../adapters/postgres/store.ts';
 import { lockFolder } from '../core/folder-lock.ts';
@@ -18,11 +17,7 @@ import { noteRecords, recordsDatabase } from './site-id.ts';
 import { moveToServer } from './site-move.ts';
 import { RECORDS } from './site-tables.ts';
 
-let server: TestPostgres;
-before(async () => {
-  server = await startPostgres();
-});
-after(() => server[Symbol.asyncDispose]());
+const server = usePostgres();
 
 /** A site that has been in use: every recorded call, some days of them, packs, and a line nobody can read. */
 async function usedSite(copies: number): Promise<HistoryScene> {
@@ -78,7 +73,7 @@ test('move - killed again and again it ends with the same on both sides; the fil
   const before = await everything(scene, scene.store);
   await scene.store.close();
   const hash = hashOf(scene.database);
-  const url = await server.createDatabase();
+  const url = await server().createDatabase();
 
   let kills = 0;
   for (const line of [1, 3, 6, 10]) {
@@ -128,13 +123,13 @@ test('move - killed again and again it ends with the same on both sides; the fil
 test('move - refused while the service runs, into a database that is in use, and without one', async () => {
   await using scene = await usedSite(1);
   await scene.store.close();
-  const url = await server.createDatabase();
+  const url = await server().createDatabase();
   const lock = lockFolder(scene.folder);
   const running = await migrate(scene.folder, url);
   assert.deepEqual([running.code, /another Offhook/.test(running.said)], [1, true], running.said);
   lock.release();
 
-  await server.run(url, `create table guests as select 'somebody' as name`);
+  await server().run(url, `create table guests as select 'somebody' as name`);
   const used = await migrate(scene.folder, url);
   assert.deepEqual([used.code, /not empty: guests/.test(used.said)], [1, true], used.said);
 
@@ -147,14 +142,14 @@ test('move - refused while the service runs, into a database that is in use, and
 test('move - a row that was changed on the way is found', async () => {
   await using scene = await usedSite(1);
   await scene.store.close();
-  const url = await server.createDatabase();
+  const url = await server().createDatabase();
   await migrate(scene.folder, url, 12);
   const tamper = `update history_calls set root = 'another' where call = (select min(call) from history_calls)`;
   await until('rows to tamper with', async () => {
-    const [row] = await server.run(url, 'select count(*)::int as n from history_calls');
+    const [row] = await server().run(url, 'select count(*)::int as n from history_calls');
     return Number(row?.['n']) > 0;
   });
-  await server.run(url, tamper);
+  await server().run(url, tamper);
   const { code, said } = await migrate(scene.folder, url);
   assert.deepEqual([code, /history_calls differs/.test(said)], [1, true], said);
 });

@@ -1,6 +1,8 @@
 import { after, afterEach, before } from 'node:test';
 import { startBrowser } from './browser.ts';
 import type { Browser } from './browser.ts';
+import { startPostgres } from './postgres.ts';
+import type { TestPostgres } from './postgres.ts';
 import { startSite } from './site.ts';
 import type { Site, SiteOptions } from './site.ts';
 
@@ -40,5 +42,18 @@ export function useBrowser(by: readonly string[] = []): () => Browser {
   return () => {
     if (!browser) throw new Error('the browser is only there inside a test');
     return browser;
+  };
+}
+
+/** One PostgreSQL server for all tests of a file. */
+export function usePostgres(): () => TestPostgres {
+  let server: TestPostgres | undefined;
+  before(async () => {
+    server = await startPostgres();
+  });
+  after(() => server?.[Symbol.asyncDispose]());
+  return () => {
+    if (!server) throw new Error('the server is only there inside a test');
+    return server;
   };
 }

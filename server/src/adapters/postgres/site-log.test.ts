@@ -1,29 +1,23 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
-import { after, before } from 'node:test';
 import { promisify } from 'node:util';
 import { siteLogConformance } from '../../../test/conformance/site-log.ts';
 import { cuttable } from '../../../test/support/cuttable.ts';
-import { startPostgres } from '../../../test/support/postgres.ts';
-import type { TestPostgres } from '../../../test/support/postgres.ts';
+import { usePostgres } from '../../../test/support/use-site.ts';
 import { REPOSITORY } from '../../../test/support/sources.ts';
 import { openPostgresSiteLog } from './site-log.ts';
 
 const execute = promisify(execFile);
 const APPENDER = path.join(REPOSITORY, 'server/test/support/appender.ts');
-let server: TestPostgres;
-before(async () => {
-  server = await startPostgres();
-});
-after(() => server[Symbol.asyncDispose]());
+const server = usePostgres();
 
 siteLogConformance('postgres', async () => {
-  const url = await server.createDatabase();
+  const url = await server().createDatabase();
   const relay = await cuttable(url);
   return {
     open: () => openPostgresSiteLog(relay.url),
     async cut(count) {
-      await server.run(
+      await server().run(
         url,
         `delete from offhook_journal where seq > (select head from offhook_log) - ${count};
          update offhook_log set head = head - ${count}, sum = (

@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { storeConformance } from '../../../test/conformance/store.ts';
-import { PASSWORD, startPostgres } from '../../../test/support/postgres.ts';
-import type { TestPostgres } from '../../../test/support/postgres.ts';
+import { PASSWORD } from '../../../test/support/postgres.ts';
 import { until } from '../../../test/support/until.ts';
+import { usePostgres } from '../../../test/support/use-site.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Migration } from '../../ports/store.ts';
 import { openPostgresStore } from './store.ts';
 
-let server: TestPostgres;
-before(async () => {
-  server = await startPostgres();
-});
-after(() => server[Symbol.asyncDispose]());
+const server = usePostgres();
 
 interface Tables {
   item: { id: number; name: string };
@@ -35,10 +31,10 @@ const unavailable =
     why.test(error.message) &&
     !messageOf(error).includes(PASSWORD);
 
-storeConformance('postgres', async () => openPostgresStore(await server.createDatabase()));
+storeConformance('postgres', async () => openPostgresStore(await server().createDatabase()));
 
 test('postgres store - a second service on the same database may not write, and its error names the first; later it may', async () => {
-  const url = await server.createDatabase();
+  const url = await server().createDatabase();
   const [first, second] = [openPostgresStore(url), openPostgresStore(url)];
   const add = (store: typeof first, id: number) =>
     store.db<Tables>().insertInto('item').values({ id, name: 'a' }).execute();
@@ -55,7 +51,7 @@ test('postgres store - a second service on the same database may not write, and 
 });
 
 test('postgres store - an unanswered commit is settled before the next write: it happened once or not at all', async () => {
-  const store = openPostgresStore(await server.createDatabase());
+  const store = openPostgresStore(await server().createDatabase());
   await store.migrate('test', [item]);
   /** Stores a row once, as ingestion does. */
   const storeOnce = (id: number) =>
@@ -63,7 +59,7 @@ test('postgres store - an unanswered commit is settled before the next write: it
       const known = await trx.selectFrom('item').select('id').where('id', '=', id).execute();
       if (known.length === 0) await trx.insertInto('item').values({ id, name: 'a' }).execute();
       // The commit meets a frozen server.
-      if (id % 2 === 0 && !frozen) server.freeze();
+      if (id % 2 === 0 && !frozen) server().freeze();
       frozen = true;
     });
   let frozen = false;
@@ -71,7 +67,7 @@ test('postgres store - an unanswered commit is settled before the next write: it
   for (let id = 0; id < given; id += 1) {
     frozen = false;
     await storeOnce(id).catch((error: unknown) => assert.ok(unavailable(/./)(error), String(error)));
-    server.resume();
+    server().resume();
     await until('it to be stored', () =>
       storeOnce(id).then(
         () => true,
@@ -88,7 +84,7 @@ test('postgres store - an unanswered commit is settled before the next write: it
 });
 
 test('postgres store - a wrong account or database is reported without the password, and the store stays usable', async () => {
-  const url = await server.createDatabase();
+  const url = await server().createDatabase();
   const wrong = new URL(url);
   wrong.password = 'wrong';
   for (const [address, why] of [
@@ -104,19 +100,19 @@ test('postgres store - a wrong account or database is reported without the passw
 });
 
 test('postgres store - opened while the server is down: nothing is read before its tables exist, then all works', async () => {
-  const url = await server.createDatabase();
-  await server.kill();
+  const url = await server().createDatabase();
+  await server().kill();
   const store = openPostgresStore(url);
   await store.migrate('test', [item]);
   const read = () => store.db<Tables>().selectFrom('item').selectAll().execute();
   await assert.rejects(read(), unavailable(/ECONNREFUSED/));
-  await server.start();
+  await server().start();
   assert.deepEqual(await until('an answer', () => read().catch(() => undefined)), []);
   await store.close();
 });
 
 test('postgres store - a transaction that continued after a failed statement stores nothing, and fails', async () => {
-  const store = openPostgresStore(await server.createDatabase());
+  const store = openPostgresStore(await server().createDatabase());
   await store.migrate('test', [item]);
   const work = store.transaction<Tables, void>(async (trx) => {
     await trx.insertInto('item').values({ id: 1, name: 'a' }).execute();
@@ -128,7 +124,7 @@ test('postgres store - a transaction that continued after a failed statement sto
 });
 
 test('postgres store - a feature unknown to the move may not store anything', async () => {
-  const store = openPostgresStore(await server.createDatabase(), { features: ['history'] });
+  const store = openPostgresStore(await server().createDatabase(), { features: ['history'] });
   await store.migrate('history', [item]);
   await assert.rejects(store.migrate('guests', [item]), /guests is not in boot\/site-tables/);
   await store.close();
