@@ -66,6 +66,7 @@ before(async () => {
           countries: ['+44'],
         }),
         callLimit({ name: 'last-link', extensions: ['1008', '1009'], calls_per_day: 1 }),
+        callLimit({ name: 'burst', extensions: ['1002'], calls_per_day: 4 }),
         callLimit({ name: 'consults', extensions: ['1010'], calls_per_day: 1 }),
         callLimit({
           name: 'at-once',
@@ -247,6 +248,25 @@ test('conf/limits - other countries, hours and too many calls at once are refuse
   await Promise.race(both.map((c) => c.ended()));
   assert.equal(there.seen, before + 1);
   await Promise.all(both.map((c) => c.hangup()));
+});
+
+test('conf/limits - of thirty calls at one moment no more go out than the budget has, and all that end are given back', async () => {
+  await using there = await far();
+  await using desk = await phone('1002');
+  const before = there.seen;
+  const calls = await Promise.all(Array.from({ length: 30 }, () => desk.invite(ABROAD)));
+  const refused = (): number => calls.filter((call) => call.state === 'ended').length;
+  await until('all but the budget to be refused', () => refused() >= 26, {
+    seen: () => ({ refused: refused() }),
+  });
+  assert.deepEqual([refused(), there.seen - before], [26, 4]);
+  assert.match(await counter('burst', '1002'), /^4-/);
+  await Promise.all(calls.map((call) => call.hangup()));
+  await engine.idle();
+  assert.equal(await counter('burst', '1002'), '0-0');
+  for (let i = 0; i < 4; i += 1) await there.incoming();
+  // The lock is free again.
+  await talks(desk, ABROAD, there);
 });
 
 test('conf/limits - a call reserves its longest time, returns the rest, and ends with the budget', async () => {
