@@ -9,8 +9,11 @@ import { ANSWER_MS, applicationName, clientConfig, placeOf } from './settings.ts
 const READERS = 9;
 /** Limit for a write to wait behind other writes of this process. */
 const TURN_WAIT_MS = 5_000;
-/** Pause after a lost connection, so that many readers do not wait for it together. */
-const REST_MS = 1_000;
+/**
+ * Bounds of the pause after a lost connection. It is as long as the failed attempt took: many readers do not wait together for a
+ * server that hangs, and one that refuses at once, e.g. while it starts, is asked again soon.
+ */
+const REST_MS = { least: 100, most: 1_000 } as const;
 /** First half of the advisory lock's number, the letters OFHK; the second is the schema. */
 const LOCK = 0x4f46484b;
 
@@ -63,6 +66,7 @@ export class Link {
     values: readonly unknown[] = [],
     patience = ANSWER_MS,
   ): Promise<Answer<R>> {
+    const began = performance.now();
     // Ending a session during a statement closes its connection.
     const timer = setTimeout(() => void Promise.resolve(session.end()).catch(() => {}), patience);
     try {
@@ -70,7 +74,7 @@ export class Link {
       this.#refused = undefined;
       return { rows: result.rows ?? [], command: result.command, affected: result.rowCount ?? 0 };
     } catch (error) {
-      throw this.#failed(error);
+      throw this.#failed(error, began);
     } finally {
       clearTimeout(timer);
     }
@@ -90,12 +94,15 @@ export class Link {
   async reader(): Promise<PoolClient> {
     this.#rested();
     const { totalCount, idleCount } = this.#readers;
+    const began = performance.now();
     try {
       return await this.#readers.connect();
     } catch (error) {
       // Readers that take too long are no sign of a lost server.
       const busy = totalCount >= READERS && idleCount === 0;
-      throw busy ? refusal(`${this.place}: all ${READERS} sessions are busy`, error) : this.#failed(error);
+      throw busy
+        ? refusal(`${this.place}: all ${READERS} sessions are busy`, error)
+        : this.#failed(error, began);
     }
   }
   /** Call it only with the lock of `writes`. */
@@ -105,10 +112,11 @@ export class Link {
     const client = new Client(clientConfig(this.#url, this.#name, 'writing'));
     client.on('error', () => this.drop(client));
     client.on('end', () => this.drop(client));
+    const began = performance.now();
     try {
       await client.connect();
     } catch (error) {
-      throw this.#failed(error);
+      throw this.#failed(error, began);
     }
     try {
       await this.#lock(client);
@@ -130,10 +138,12 @@ export class Link {
   #rested(): void {
     if (this.#refused !== undefined && performance.now() < this.#refused.until) throw this.#refused.error;
   }
-  #failed(error: unknown): unknown {
+  #failed(error: unknown, began: number): unknown {
     const cause = unavailable(error, this.place);
     if (cause instanceof ServiceError && isLost(error)) {
-      this.#refused = { error: cause, until: performance.now() + REST_MS };
+      const now = performance.now();
+      const rest = Math.min(REST_MS.most, Math.max(REST_MS.least, now - began));
+      this.#refused = { error: cause, until: now + rest };
     }
     return cause;
   }
