@@ -89,6 +89,17 @@ test('former holder - an old cursor gives a person nothing of the previous holde
   }
 });
 
+test('former holder - the snapshot of alerts begins with the holder, at the same position too', async (t) => {
+  const rig = await rigOfHolders(t);
+  for (const given of [BEFORE, GIVEN]) {
+    rig.directory.give('1005', given);
+    const client = await rig.open('user');
+    client.send({ op: 'subscribe', id: 1, topics: ['alerts'], snapshot: true });
+    const { data } = await client.next('snapshot');
+    assert.deepEqual(data, { objects: ['1005'], since_ms: given });
+  }
+});
+
 test('former holder - one more topic with an old cursor, beside topics received already', async (t) => {
   const rig = await rigOfHolders(t);
   rig.directory.give('1005', GIVEN);

@@ -75,16 +75,17 @@ export function createSnapshots(options: {
     kept.clear();
     size = 0;
   };
-  const keyOf = ({ topic, objects }: Heard, framing: Framing): string =>
-    `${framing.name} ${topic} ${objects === null ? '' : objects.join(' ')}`;
+  const keyOf = ({ topic, objects, since_ms }: Heard, framing: Framing): string =>
+    `${framing.name} ${topic} ${since_ms} ${objects === null ? '' : objects.join(' ')}`;
   /** Frames of the state as it is now, which is that of `cursor`. */
   const build = (heard: readonly Heard[], framing: Framing): readonly Buffer[] =>
     heard.map((one) => {
       const key = keyOf(one, framing);
       const known = kept.get(key);
       if (known !== undefined) return known;
-      const { topic, noun, objects } = one;
-      const frame = framing.snapshot(topic, cursor, JSON.stringify(sources[noun].snapshot(objects) ?? null));
+      const { topic, noun, objects, since_ms } = one;
+      const state = sources[noun].snapshot(objects, since_ms) ?? null;
+      const frame = framing.snapshot(topic, cursor, JSON.stringify(state));
       size += frame.length;
       // Frames that wait for the head are kept: who asked for them would wait for ever without.
       if (size > MAX_KEPT && cursor === head()) forget();

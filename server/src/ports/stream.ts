@@ -7,8 +7,11 @@ import type { Caller } from './http.ts';
  * result is exactly the state at the journal's head. Serialisable as JSON and free of secrets.
  */
 export interface TopicSource {
-  /** `objects`: the extensions or queues that may be shown; null for all. */
-  snapshot(objects: Objects): unknown;
+  /**
+   * `objects`: the extensions or queues that may be shown; null for all. `since_ms`: what is older belongs to the former holder
+   * of the extension, ms since 1970; 0 for no bound.
+   */
+  snapshot(objects: Objects, since_ms: number): unknown;
 }
 /** One source per noun; `calls` receives the extensions whose calls may be shown. */
 export type TopicSources = Readonly<Record<TopicNoun, TopicSource>>;

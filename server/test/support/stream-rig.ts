@@ -135,7 +135,7 @@ export async function streamRig(t: Pick<TestContext, 'after'>, options: RigOptio
       agents: source('agents'),
       history: source('history'),
       phonebook: source('phonebook'),
-      alerts: source('alerts'),
+      alerts: { snapshot: (objects, since_ms) => ({ objects, since_ms }) },
       trunks: source('trunks'),
       config: source('config'),
       system: source('system'),

@@ -166,13 +166,13 @@ test('agents api - as a command by either name; one’s own extension may be lef
 test('agents api - the state of the topic equals the list, limited to the visible agents', async (t) => {
   const { agents, act } = await rig(t);
   await act({ action: 'login' });
-  const all = AgentsSnapshot.parse(agents.snapshot(null));
+  const all = AgentsSnapshot.parse(agents.snapshot(null, 0));
   assert.deepEqual(
     all.agents.map((a) => a.extension),
     ['1003', '1004'],
   );
-  assert.deepEqual(AgentsSnapshot.parse(agents.snapshot(['1004', '9999'])).agents, [all.agents[1]]);
-  assert.deepEqual(AgentsSnapshot.parse(agents.snapshot([])).agents, []);
+  assert.deepEqual(AgentsSnapshot.parse(agents.snapshot(['1004', '9999'], 0)).agents, [all.agents[1]]);
+  assert.deepEqual(AgentsSnapshot.parse(agents.snapshot([], 0)).agents, []);
 });
 
 test('agents api - a key of some queues changes an agent in these alone, whatever it asks for', async (t) => {

@@ -36,8 +36,8 @@ async function begun() {
       call_limit: reason === 'class' ? null : 'few',
       refused_at: rfc3339(clock.now()),
     });
-  const shown = (objects: readonly string[] | null = null): string[] =>
-    AlertsSnapshot.parse(alerts.snapshot(objects)).alerts.map(({ data }) => data.call_id);
+  const shown = (objects: readonly string[] | null = null, since = 0): string[] =>
+    AlertsSnapshot.parse(alerts.snapshot(objects, since)).alerts.map(({ data }) => data.call_id);
   return { clock, alerts, published, help, refused, shown };
 }
 
@@ -59,6 +59,15 @@ test('alerts - a person sees only the calls for help that name it', async () => 
   const { alerts, help, refused, shown } = await begun();
   alerts.publish([help('1', ['1004']), help('2'), refused('3', '1004')]);
   assert.deepEqual([shown(['1004']), shown(['1003'])], [['main:1'], []]);
+});
+
+test('alerts - who is given an extension sees no call for help that named the former holder', async () => {
+  const { clock, alerts, help, shown } = await begun();
+  alerts.publish([help('1', ['1004'])]);
+  await clock.advance(60_000);
+  const given = clock.now();
+  alerts.publish([help('2', ['1004'])]);
+  assert.deepEqual([shown(['1004'], given), shown(['1004'])], [['main:2'], ['main:1', 'main:2']]);
 });
 
 test('alerts - a flood keeps fifty, the newest ones; a restart takes them from the journal', async () => {

@@ -46,11 +46,14 @@ export class Alerts {
       if (this.#recent.size > MOST && oldest !== undefined) this.#recent.delete(oldest);
     }
   }
-  /** `objects`: extensions whose emergency calls are shown; null for all alerts. */
-  snapshot(objects: readonly string[] | null): AlertsSnapshot {
+  /**
+   * `objects`: extensions whose emergency calls are shown; null for all alerts. Those before `since_ms` were of the former holder
+   * of the extension.
+   */
+  snapshot(objects: readonly string[] | null, since_ms: number): AlertsSnapshot {
     const now = this.#deps.clock.now();
     for (const [key, { at }] of this.#recent) if (at < now - RECENT_MS) this.#recent.delete(key);
-    const alerts = [...this.#recent.values()].map(({ alert }) => alert);
+    const alerts = [...this.#recent.values()].flatMap(({ alert, at }) => (at < since_ms ? [] : [alert]));
     const heard = (alert: Alert): boolean =>
       objects === null ||
       (alert.type === 'call.emergency' && alert.data.notified.some((one) => objects.includes(one)));

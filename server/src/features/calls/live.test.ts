@@ -59,7 +59,7 @@ test('calls live - every call with its state, parties and legs', async (t) => {
   scene.state('1', 'up');
   scene.enter('b', '2');
   scene.enter('b', '1');
-  const one = () => liveCalls.snapshot(null) as { calls: { state: string; legs: { held: boolean }[] }[] };
+  const one = () => liveCalls.snapshot(null, 0) as { calls: { state: string; legs: { held: boolean }[] }[] };
   scene.created('7', { endpoint: '1004', of: '1' });
   scene.state('7', 'ringing');
   assert.equal(one().calls[0]?.state, 'connected', 'somebody rings who is to join them');
@@ -84,7 +84,7 @@ test('calls live - a person reads the own calls, a key those of its extensions, 
   assert.deepEqual(await ids('key-desk'), [call('1')]);
   assert.equal(await ids('key-blind'), 403);
   assert.deepEqual(
-    (liveCalls.snapshot(['1001', '1003']) as { calls: { call_id: string }[] }).calls.map((c) => c.call_id),
+    (liveCalls.snapshot(['1001', '1003'], 0) as { calls: { call_id: string }[] }).calls.map((c) => c.call_id),
     [call('1'), call('5')],
   );
   scene.hangup('6');
