@@ -11,13 +11,17 @@ const SWITCH_MS = 60_000;
 export class NodesError extends Error {
   override name = 'NodesError';
 }
+function roleOf(node: SeenNode): string {
+  if (node.role === 'web') return 'web';
+  return node.holds ? 'leads' : canLead(node) ? 'standby, ready' : 'standby, not ready';
+}
 /** One line for each node. */
 export function nodeLines(nodes: readonly SeenNode[]): string[] {
   return nodes.map((node) => {
-    const role = node.holds ? 'leads' : canLead(node) ? 'standby, ready' : 'standby, not ready';
     const seen = `seen ${node.seconds.toFixed(0)} s ago`;
     const problem = node.problem === null ? '' : `  ${node.problem}`;
-    return `${node.name}  ${role}  engine ${node.engine}  version ${node.version ?? 'none'}  ${seen}  ${node.url}  ${node.holder.location}${problem}`;
+    const behind = node.behind === null ? '' : `  ${node.behind} events behind`;
+    return `${node.name}  ${roleOf(node)}  engine ${node.engine}  version ${node.version ?? 'none'}${behind}  ${seen}  ${node.url}  ${node.holder.location}${problem}`;
   });
 }
 /** Has the active node pass the site to `name`; resolves once that one leads it. Throws `NodesError`. */

@@ -79,7 +79,7 @@ async function createFeatures(
 
 /** Null where the site has one node only. */
 function createNode(parts: Features, { end, pass }: Pick<ActiveNodeDeps, 'end' | 'pass'>): ActiveNode | null {
-  const { clock, config, engineSite, lease, live, log, nodes, objects } = parts;
+  const { clock, config, engineSite, journal, lease, live, log, nodes, objects } = parts;
   if (config.node === null || lease === null || nodes === null) return null;
   const name = config.node;
   const holder = holderOf(config.data);
@@ -94,6 +94,7 @@ function createNode(parts: Features, { end, pass }: Pick<ActiveNodeDeps, 'end' |
       engine: live.live && engineSite.exchange.running() ? 'up' : 'down',
       version: objects.version,
       problem: null,
+      head: journal.head,
     }),
     clock,
     log,

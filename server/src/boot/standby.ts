@@ -22,6 +22,7 @@ import { LEASE_SECONDS } from '../journal/lease.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { LogHolder, SiteLog } from '../ports/site-log.ts';
 import type { NodeReport, SiteNodes } from '../ports/site-nodes.ts';
+import type { Store } from '../ports/store.ts';
 import { openAsteriskSite } from './asterisk-site.ts';
 import type { OpenEngineSite } from './asterisk-site.ts';
 import { urlOf } from './banner.ts';
@@ -152,6 +153,7 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
     engine: exchange.running() ? 'up' : 'down',
     version: files.version,
     problem: files.problem,
+    head: copy.head(),
   });
   let away = false;
   for (;;) {
@@ -180,7 +182,7 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
   say('This node takes the site.');
   return true;
 }
-function copyFileOf({ config, log }: Parts, store: ReturnType<typeof openPostgresStore>) {
+export function copyFileOf({ config, log }: Pick<Parts, 'config' | 'log'>, store: Pick<Store, 'db'>) {
   return async () => {
     const found = await store
       .db<{ site: { id: string } }>()

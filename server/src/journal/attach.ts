@@ -67,6 +67,10 @@ export class CopyFollower {
   behind(): number {
     return this.#behind ?? 0;
   }
+  /** Newest seq in the copy; null while it is not open. */
+  head(): number | null {
+    return this.#copy?.head() ?? null;
+  }
   finding(): { readonly ok: boolean; readonly detail: string } {
     if (this.#differs)
       return { ok: false, detail: 'it differs from the log; a takeover gives the log a new epoch' };
@@ -118,6 +122,24 @@ export interface CopyFollowerOptions {
   /** Null while the site has no name yet. */
   readonly open: () => Promise<CopyFile | null>;
   readonly log: Log;
+}
+/**
+ * Opens the copy at a node that only follows the log and never leads the site: where both differ, a new copy begins. Null while the
+ * log lacks events that the copy has; the leading node puts them back.
+ */
+export async function openFollowed({
+  siteLog,
+  state,
+  copyFile,
+}: {
+  readonly siteLog: Pick<SiteLog, 'read'>;
+  readonly state: LogState;
+  readonly copyFile: CopyFile;
+}): Promise<JournalStore | null> {
+  const compared = await withKept(copyFile, (kept) => compare(siteLog, state, kept));
+  if (compared === 'behind') return null;
+  if (compared === 'differs' || compared === 'outdated') copyFile.discard(compared);
+  return openCopy(copyFile, state);
 }
 /** Pages in one call of `follow`, so that the node asks for the lease in between. */
 const PAGES_AT_ONCE = 20;

@@ -1,6 +1,6 @@
 import type { LogHolder } from './site-log.ts';
 
-/** What an engine node reports of itself. */
+/** What a node reports of itself. */
 export interface NodeReport {
   /** e.g. `a`; unique in the site. */
   readonly name: string;
@@ -8,25 +8,30 @@ export interface NodeReport {
   readonly holder: LogHolder;
   /** Where clients reach it. */
   readonly url: string;
-  readonly role: 'active' | 'standby';
-  readonly engine: 'up' | 'down';
-  /** Version of the configuration that its engine holds; null for none yet. */
+  readonly role: 'active' | 'standby' | 'web';
+  /** `none` at a web node. */
+  readonly engine: 'up' | 'down' | 'none';
+  /** Version of the configuration that its engine holds, or that a web node checks rights by; null for none yet. */
   readonly version: number | null;
   /** Why its engine does not hold the newest version; null where it does. */
   readonly problem: string | null;
+  /** Newest seq in its copy of the log; null where it does not report it. */
+  readonly head: number | null;
 }
 export interface SeenNode extends NodeReport {
   /** Seconds since its last report, by the clock of the record. */
   readonly seconds: number;
   /** True for the one that holds the site's log. */
   readonly holds: boolean;
+  /** Events of the log that its copy lacks; null where that is not known. */
+  readonly behind: number | null;
 }
 
-/** The engine nodes of a site, kept beside its log. Every method rejects with `ServiceError('store_unavailable')` while it is away. */
+/** The nodes of a site, kept beside its log. Every method rejects with `ServiceError('store_unavailable')` while it is away. */
 export interface SiteNodes {
   /** Replaces the report of this node. False, with nothing changed, where another folder reported under its name in the last minute. */
   report(node: NodeReport): Promise<boolean>;
-  /** By name; a node that was silent for 30 days is forgotten. */
+  /** By name; an engine node that was silent for 30 days is forgotten, a web node after a day. */
   list(): Promise<readonly SeenNode[]>;
   /** Asks the active node to pass the site on to `name`; null takes the wish back. */
   wish(name: string | null): Promise<void>;

@@ -16,6 +16,7 @@ const reportOf = (name: string, more: Partial<NodeReport> = {}): NodeReport => (
   engine: 'up',
   version: 3,
   problem: null,
+  head: 0,
   ...more,
 });
 
@@ -38,19 +39,19 @@ export function siteNodesConformance(adapter: string, open: () => Promise<NodesP
     it(
       'site nodes - each report replaces the one before; the holder of the log is marked',
       withNodes(async (nodes, other, log) => {
-        await log.begin({ epoch: 'e', began: 1, head: 0, check: firstCheck('e') });
-        const [a, b] = [reportOf('a'), reportOf('b')];
+        await log.begin({ epoch: 'e', began: 1, head: 9, check: firstCheck('e') });
+        const [a, b] = [reportOf('a'), reportOf('b', { role: 'web', engine: 'none', head: 7 })];
         assert.equal(await nodes.report(b), true);
         assert.equal(await other.report(a), true);
-        const failing = { ...a, engine: 'down', version: null, problem: 'no engine' } as const;
+        const failing = { ...a, engine: 'down', version: null, problem: 'no engine', head: null } as const;
         assert.equal(await other.report(failing), true);
         await log.take(b.holder, 60);
         const seen = await nodes.list();
         assert.deepEqual(
           seen.map(({ seconds, ...more }) => ({ ...more, fresh: seconds < 30 })),
           [
-            { ...failing, holds: false, fresh: true },
-            { ...b, holds: true, fresh: true },
+            { ...failing, holds: false, behind: null, fresh: true },
+            { ...b, holds: true, behind: 2, fresh: true },
           ],
         );
       }),

@@ -13,7 +13,7 @@ const SILENT_MS = 60_000;
 /** Nodes that end with the process: for tests. */
 export function openMemorySiteNodes(
   shared: SharedNodes,
-  log: Pick<SharedLog, 'holder'>,
+  log: Pick<SharedLog, 'holder' | 'state'>,
   now = (): number => performance.now(),
 ): SiteNodes {
   return {
@@ -30,6 +30,8 @@ export function openMemorySiteNodes(
           ...report,
           seconds: (now() - at) / 1000,
           holds: log.holder?.id === report.holder.id,
+          behind:
+            log.state === null || report.head === null ? null : Math.max(0, log.state.head - report.head),
         }))
         .toSorted((a, b) => (a.name < b.name ? -1 : 1));
     },
