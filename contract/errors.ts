@@ -110,6 +110,7 @@ export const ERRORS = {
   store_unavailable: { status: 503, retry: 'later', title: 'The database is not available now' },
   speech_unavailable: { status: 503, retry: 'later', title: 'Text to speech is not available now' },
   overloaded: { status: 503, retry: 'later', title: 'The service is busy' },
+  node_no_answer: { status: 504, retry: 'later', title: 'The leading node gave no answer' },
   engine_timeout: { status: 504, retry: 'later', title: 'The engine did not confirm in time' },
   storage_full: { status: 507, retry: 'later', title: 'There is not enough disk space' },
 } as const satisfies Record<string, ErrorRow>;

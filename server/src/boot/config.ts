@@ -150,8 +150,16 @@ export const SETTINGS = {
     expects: '1 to 16 small letters and digits that begin with a letter, or empty',
     initial: '',
     about:
-      'Name of this machine among the engine nodes of a site in PostgreSQL, of which one is active (docs/nodes.md); empty: this is the only one.',
+      'Name of this machine among the nodes of a site in PostgreSQL, of which one leads (docs/nodes.md); empty: this is the only one.',
     parse: (text) => (text === '' ? null : /^[a-z][a-z0-9]{0,15}$/.test(text) ? text : undefined),
+  }),
+  nodeRole: setting({
+    name: 'OFFHOOK_NODE_ROLE',
+    expects: 'engine or web',
+    initial: 'engine',
+    about:
+      'What this node is: one with an engine, which can lead the site, or one without, which serves the console and the event streams and forwards everything else to the leading node (docs/nodes.md).',
+    parse: oneOf('engine', 'web'),
   }),
   nodeUrl: setting({
     name: 'OFFHOOK_NODE_URL',
@@ -552,6 +560,18 @@ function acmeFaults(given: (name: string) => string): readonly string[] {
       : [`${name} and OFFHOOK_TLS_CERTIFICATE: give one of both`]),
   ];
 }
+/** Settings that a web node needs, and those it cannot use; `given` reads a setting. */
+function webFaults(given: (name: string) => string): readonly string[] {
+  const name = 'OFFHOOK_NODE_ROLE=web';
+  return [
+    ...(given('OFFHOOK_NODE') === '' ? [`${name} needs OFFHOOK_NODE`] : []),
+    ...['OFFHOOK_HTTPS_LISTEN', 'OFFHOOK_ACME_HTTP_LISTEN']
+      .filter((other) => given(other) !== '')
+      .map(
+        (other) => `${name}: a web node listens by HTTP only, behind a load balancer; leave ${other} empty`,
+      ),
+  ];
+}
 /** Reads the environment. An unknown `OFFHOOK_` name is rejected because it is usually a typing error. */
 export function readConfig(
   env: Readonly<Record<string, string | undefined>>,
@@ -580,6 +600,7 @@ export function readConfig(
     wrong.push('OFFHOOK_SITE_STORE=postgres needs OFFHOOK_DATABASE_URL');
   if ((env['OFFHOOK_NODE'] ?? '') !== '' && env['OFFHOOK_SITE_STORE'] !== 'postgres')
     wrong.push('OFFHOOK_NODE needs OFFHOOK_SITE_STORE=postgres');
+  if (env['OFFHOOK_NODE_ROLE'] === 'web') wrong.push(...webFaults((name) => env[name] ?? ''));
   wrong.push(...acmeFaults((name) => env[name] ?? ''));
   for (const arg of args) if (arg !== '--empty') wrong.push(`${arg} is not an option; there is --empty`);
   if (wrong.length > 0) throw new ConfigError(wrong.join('\n'));

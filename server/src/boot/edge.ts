@@ -13,6 +13,7 @@ import { createMetrics } from '../http/metrics.ts';
 import { addOperations } from '../http/operations.ts';
 import { sipRelayRoutes } from '../http/sip-relay.ts';
 import type { Feature } from '../ports/feature.ts';
+import type { Authenticator, Caller } from '../ports/http.ts';
 import { readyText, urlOf } from './banner.ts';
 import { ConfigError, VERSION } from './config.ts';
 import type { Address } from './config.ts';
@@ -22,10 +23,13 @@ import { addGauges, checksOf } from './health.ts';
 import type { Watched } from './health.ts';
 import { ownOrigin } from './origins.ts';
 import type { ActiveNode } from './node.ts';
+import { nodeCallRoutes } from './node-calls.ts';
 import { beginRenewal, listenSecure } from './secure-edge.ts';
 import { siteSecret } from './site-key.ts';
 
 const READY_POLL_MS = 50;
+/** End of the use of an API key, which no socket extends: the last moment that a date can hold. */
+const NEVER = 8_640_000_000_000_000;
 
 export interface EdgeParts extends Features, Pick<Watched, 'watch'> {
   readonly stream: ReturnType<typeof createEventStream>['stream'];
@@ -68,8 +72,7 @@ export function createEventStream(parts: Features, stack: AsyncDisposableStack) 
     credentials: {
       onSessionEnded: (listener) => sessions.onSessionEnded(listener),
       onKeyEnded: (listener) => apiKeys.onKeyEnded(listener),
-      use: async ({ key, session_id }) =>
-        key === null ? sessions.use(session_id) : apiKeys.rights(key.id) === null ? null : Infinity,
+      use: (caller) => useOf(parts, caller),
     },
     clock,
     log,
@@ -81,10 +84,15 @@ export function createEventStream(parts: Features, stack: AsyncDisposableStack) 
   return { stream, metrics };
 }
 
+const useOf = async (
+  { apiKeys, sessions }: Pick<Features, 'apiKeys' | 'sessions'>,
+  { key, session_id }: Caller,
+): Promise<number | null> =>
+  key === null ? sessions.use(session_id) : apiKeys.rights(key.id) === null ? null : NEVER;
 /** Resolves when HTTP listens. Throws `ConfigError` where the address is not available. */
 export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
-  const { apiKeys, clock, config, engineSite, features, live, log, loop, metrics, pathChecks, stream } =
-    parts;
+  const { apiKeys, clock, config, engineSite, features, journal, live, log, loop, metrics } = parts;
+  const { pathChecks, stream } = parts;
   const { sessions, sipKey, siteConsole, store } = parts;
   const engineUp = (): boolean => live.live;
   const { exchange, renewal, firewall } = engineSite;
@@ -93,16 +101,21 @@ export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
   parts.activeNode?.gauges(metrics);
   for (const feature of features) feature.gauges?.(metrics);
   addGauges(metrics, watched);
+  const authenticator: Authenticator = {
+    authenticate: (token) => (isApiKey(token) ? apiKeys.authenticate(token) : sessions.authenticate(token)),
+  };
+  const lacksFactor = ({ level, person_id }: Caller): boolean => {
+    const { second_factor = 'off' } = siteConsole.settings();
+    return second_factor !== 'off' && includesLevel(level, second_factor) && !sessions.hasFactor(person_id);
+  };
+  const seq = (): number => loop.position()?.seq ?? journal.head;
+  const nodes = config.node === null ? undefined : { secret: siteSecret(sipKey, 'nodes'), seq };
   const host = await createHost({
     config,
-    authenticator: {
-      authenticate: (token) => (isApiKey(token) ? apiKeys.authenticate(token) : sessions.authenticate(token)),
-    },
+    authenticator,
     confirmed: ({ session_id }) => sessions.confirmation.proven(session_id),
-    lacksFactor: ({ level, person_id }) => {
-      const { second_factor = 'off' } = siteConsole.settings();
-      return second_factor !== 'off' && includesLevel(level, second_factor) && !sessions.hasFactor(person_id);
-    },
+    lacksFactor,
+    nodes,
     log,
     version: VERSION,
     metrics,
@@ -116,6 +129,17 @@ export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
   const served = features.flatMap((feature) => feature.operations?.(app) ?? []);
   const commands = addOperations(app, [healthOperations(health), ...served]);
   addOperations(app, [stream.operations(app, commands)]);
+  if (nodes !== undefined)
+    nodeCallRoutes(app, {
+      ...nodes,
+      stream,
+      commands,
+      authenticator,
+      lacksFactor,
+      use: (caller) => useOf(parts, caller),
+      keyRights: (id) => apiKeys.rights(id),
+      journal,
+    });
   const port = (): number | null => engineSite.webSipPort();
   const checking = {
     account: engineSite.paths?.account ?? '',

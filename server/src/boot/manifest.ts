@@ -1,6 +1,4 @@
 /** All features of the service, one row each: operations, event handlers and shutdown. */
-import { existsSync } from 'node:fs';
-import path from 'node:path';
 import { webhookOperations } from '../features/webhooks/operations.ts';
 import { apiKeyOperations } from '../features/api-keys/operations.ts';
 import { auditOperations } from '../features/audit/operations.ts';
@@ -9,7 +7,7 @@ import { callControlOperations, callOperations, parkingOperations } from '../fea
 import { callerRuleOperations } from '../features/caller-rules/operations.ts';
 import { connectorOperations } from '../features/connectors/operations.ts';
 import { consoleSettingsOperations } from '../features/console-settings/operations.ts';
-import { consoleRoutes } from '../features/console/routes.ts';
+import { addConsole } from './console.ts';
 import { createContacts } from '../features/contacts/feature.ts';
 import { contactOperations } from '../features/contacts/operations.ts';
 import { exportOperations } from '../features/exports/operations.ts';
@@ -52,9 +50,6 @@ import { VERSION } from './config.ts';
 import type { Features } from './features.ts';
 import { webOrigin } from './origins.ts';
 import { siteSecret } from './site-key.ts';
-
-/** Where `npm run build` writes the console. */
-const CONSOLE = path.resolve(import.meta.dirname, '../../../console/dist');
 
 /** Features receive events in this order, and are closed in it. */
 // oxlint-disable-next-line max-lines-per-function -- a table: one row for each feature
@@ -127,10 +122,7 @@ export function manifestOf(parts: Features): readonly Feature[] {
     },
     {
       name: 'console',
-      routes(app) {
-        if (existsSync(path.join(CONSOLE, 'console.json'))) consoleRoutes(app, { folder: CONSOLE });
-        else log.warn({ folder: CONSOLE }, 'the console is not built: npm run build');
-      },
+      routes: (app) => addConsole(app, log),
     },
     {
       name: 'sessions',

@@ -11,7 +11,7 @@ import { nameTaken } from './standby.ts';
 
 const REPORT_MS = 1_000;
 /** A node that was silent for longer is taken for dead. */
-const SILENT_SECONDS = 5;
+export const SILENT_SECONDS = 5;
 
 export interface ActiveNodeDeps {
   readonly nodes: SiteNodes;

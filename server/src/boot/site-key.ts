@@ -27,6 +27,9 @@ const fileOf = (data: string): string => path.join(data, 'sip.key');
 const writeKey = (data: string, key: Buffer): Promise<void> =>
   replaceFile(fileOf(data), `${key.toString('base64url')}\n`);
 
-/** Another secret of the site: `turn` signs credentials of the TURN server, `doctor` is its account's password. */
-export const siteSecret = (key: Buffer, use: 'turn' | 'doctor'): string =>
+/**
+ * Another secret of the site: `turn` signs credentials of the TURN server, `doctor` is its account's password, `nodes` proves
+ * what one node says to another.
+ */
+export const siteSecret = (key: Buffer, use: 'turn' | 'doctor' | 'nodes'): string =>
   createHmac('sha256', key).update(use).digest('base64url');

@@ -33,7 +33,13 @@ type Frame<O extends ClientFrame['op']> = Extract<z.output<typeof ClientFrame>, 
 type Id = string | number;
 /** A change of the subscription; it waits until the connection has sent everything up to the head. */
 type Change =
-  | { readonly op: 'subscribe'; readonly frame: Frame<'subscribe'>; readonly by: number }
+  | {
+      readonly op: 'subscribe';
+      readonly frame: Frame<'subscribe'>;
+      readonly by: number;
+      /** Result of the wait for its cursor; null before it. */
+      reached: true | ServiceError | null;
+    }
   | { readonly op: 'unsubscribe'; readonly frame: Frame<'unsubscribe'> }
   | { readonly op: 'show'; readonly topics: ReadonlySet<string> };
 
@@ -46,6 +52,11 @@ export interface Parts {
   readonly commands: Commands;
   readonly heartbeatSeconds: number;
   readonly log: Log;
+  /**
+   * Where the journal is a copy: resolves once it holds `seq`, or the site's log is known to end before it; rejects with
+   * `store_unavailable` where neither is known in time. Null where nothing has to be waited for.
+   */
+  readonly reach: (seq: number) => Promise<void> | null;
 }
 /** Unsent bytes above which the connection counts as full. */
 const FULL = 64 * 1024;
@@ -279,7 +290,7 @@ export class Connection extends Client {
         if (frame.op === 'subscribe') {
           // Rejected at once instead of in order, so that it counts as a bad frame.
           this.#parts.clients.hearAll(this.caller, frame.topics);
-          this.#changes.push({ op: 'subscribe', frame, by: performance.now() + SNAPSHOT_MS });
+          this.#changes.push({ op: 'subscribe', frame, by: performance.now() + SNAPSHOT_MS, reached: null });
         } else this.#changes.push({ op: 'unsubscribe', frame });
         this.#process();
     }
@@ -322,6 +333,8 @@ export class Connection extends Client {
   #run(change: Change): boolean {
     switch (change.op) {
       case 'subscribe':
+        if (change.reached === null) return this.#reach(change);
+        if (change.reached !== true) throw change.reached;
         return this.#subscribe(change.frame, change.by);
       case 'unsubscribe':
         this.#unsubscribe(change.frame);
@@ -333,6 +346,21 @@ export class Connection extends Client {
         return snapshot !== null;
       }
     }
+  }
+  /** Begins a subscription, at once or after the wait for its cursor. */
+  #reach(change: Extract<Change, { op: 'subscribe' }>): boolean {
+    const waiting = reachOf(this.#parts, change.frame);
+    if (waiting === null) {
+      change.reached = true;
+      return this.#subscribe(change.frame, change.by);
+    }
+    waiting
+      .then(
+        () => (change.reached = true),
+        (error: ServiceError) => (change.reached = error),
+      )
+      .finally(() => this.#process());
+    return false;
   }
   #subscribe(frame: Frame<'subscribe'>, by: number): boolean {
     const { hub, clients, snapshots, journal } = this.#parts;
@@ -393,6 +421,14 @@ interface Asked {
   readonly epoch?: string | undefined;
   readonly check?: string | undefined;
 }
+/** The wait until a cursor can be compared with the journal; null where it can be now. */
+export const reachOf = (
+  { reach, journal }: Pick<Parts, 'reach' | 'journal'>,
+  { cursor, check }: Asked,
+): Promise<void> | null => {
+  const seq = Math.max(cursor ?? 0, Number(check?.split(':', 1)[0] ?? 0));
+  return seq > journal.head ? reach(seq) : null;
+};
 const WARN_EVERY_MS = 60_000;
 let warnedAt = -Infinity;
 

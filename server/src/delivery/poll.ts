@@ -7,7 +7,7 @@ import type { Caller } from '../ports/http.ts';
 import type { Handler } from '../ports/operations.ts';
 import type { Framing } from './batch.ts';
 import { Client } from './client.ts';
-import { gapOf } from './connection.ts';
+import { gapOf, reachOf } from './connection.ts';
 import type { Parts } from './connection.ts';
 import type { Snapshot } from './snapshots.ts';
 import type { Heard } from '../rights/hearing.ts';
@@ -137,6 +137,7 @@ export function pollHandler(parts: Parts, closing: () => boolean): Handler<typeo
     const heard = clients.hearAll(caller, query.topics);
     clients.admit(caller);
     if (closing()) throw new ServiceError('overloaded', 'the service is stopping; try again shortly');
+    await reachOf(parts, query);
     const poll = new Poll(parts, caller, request.ip, query);
     reply.raw.once('close', () => poll.vanish());
     const body = await poll.ask(heard);

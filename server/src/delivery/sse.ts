@@ -7,7 +7,7 @@ import type { Caller } from '../ports/http.ts';
 import type { Handler } from '../ports/operations.ts';
 import type { Framing } from './batch.ts';
 import { Client } from './client.ts';
-import { gapOf } from './connection.ts';
+import { gapOf, reachOf } from './connection.ts';
 import type { Parts } from './connection.ts';
 import type { Heard } from '../rights/hearing.ts';
 
@@ -166,6 +166,7 @@ export function sseHandler(parts: Parts, closing: () => boolean): Handler<typeof
     const cursor = lastEventId(request.headers['last-event-id']) ?? query.cursor;
     clients.admit(caller);
     if (closing()) throw new ServiceError('overloaded', 'the service is stopping; try again shortly');
+    await reachOf(parts, { ...query, cursor });
     reply.hijack();
     const headers = reply.getHeaders() as OutgoingHttpHeaders;
     const wanted = cursor === undefined ? query : { ...query, cursor };

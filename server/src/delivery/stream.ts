@@ -4,24 +4,30 @@ import type { Log } from '../core/log.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Directory } from '../ports/directory.ts';
-import type { App } from '../ports/http.ts';
+import type { App, Caller } from '../ports/http.ts';
 import type { Gauges } from '../ports/metrics.ts';
 import type { Commands, Served } from '../ports/operations.ts';
 import type { Credentials, TopicSources } from '../ports/stream.ts';
+import type { Heard } from '../rights/hearing.ts';
 import { Clients } from './clients.ts';
 import type { Parts } from './connection.ts';
 import { Hub } from './hub.ts';
+import { viewOf } from './view.ts';
+import type { View } from './view.ts';
 import { pollHandler } from './poll.ts';
 import { createSnapshots } from './snapshots.ts';
-import type { Positions } from './snapshots.ts';
+import type { Positions, Snapshots } from './snapshots.ts';
 import { sseHandler } from './sse.ts';
+import type { RemoteTickets } from './tickets.ts';
 import { createTickets } from './tickets.ts';
 import { webSocketHandler } from './websocket.ts';
 
-export interface StreamOptions {
+interface CommonOptions {
   readonly journal: Journal;
-  readonly positions: Positions;
-  readonly sources: TopicSources;
+  /** Where tickets are redeemed; those that this stream issues by default. */
+  readonly tickets?: RemoteTickets;
+  /** As `Parts.reach`; without it nothing is waited for. */
+  readonly reach?: Parts['reach'];
   readonly directory: Directory;
   readonly credentials: Credentials;
   readonly clock: Clock;
@@ -33,7 +39,26 @@ export interface StreamOptions {
   /** Limit of essential events that wait for one reader, in bytes. */
   readonly maxBehind?: number;
 }
+/** Its snapshots are built here from the state of the sources, or come from elsewhere. */
+type StreamOptions = LocalOptions | RemoteOptions;
+export interface LocalOptions extends CommonOptions {
+  readonly positions: Positions;
+  readonly sources: TopicSources;
+}
+interface RemoteOptions extends CommonOptions {
+  readonly snapshots: Snapshots;
+}
 export interface Stream {
+  /** Asks every client to reconnect, here or at another node. */
+  interrupt(): void;
+  /** The caller of each open stream. */
+  callers(): Iterable<Caller>;
+  /** The caller with its current rights; null if the person no longer exists. */
+  fresh(caller: Caller): Caller | null;
+  /** The caller that a ticket of this stream was issued to, once; null for another ticket. */
+  redeem(ticket: string): Caller | null;
+  /** The state of each topic for another node, all exactly as of `cursor`. Rejects with `store_unavailable`. */
+  view(wanted: readonly Heard[]): Promise<View>;
   /** The journal has new rows. */
   committed(): void;
   /** `commands` runs the commands of its clients. */
@@ -45,13 +70,20 @@ const COME_BACK = { least: 200, most: 30_000, perClient: 0.5, spread: 1_000 };
 
 /** The event stream: one hub over the journal, served as WebSocket, SSE and long poll. */
 export function createStream(options: StreamOptions): Stream {
-  const { journal, positions, sources, directory, credentials, clock, heartbeatSeconds, perPerson } = options;
+  const { journal, directory, credentials, clock, heartbeatSeconds, perPerson } = options;
   const log = options.log.child({ part: 'stream' });
   const { maxBehind } = options;
   const hub = new Hub({ journal, log, maxBehind });
   const heartbeatMs = heartbeatSeconds * 1000;
   const clients = new Clients({ hub, directory, credentials, clock, heartbeatMs, perPerson });
-  const snapshots = createSnapshots({ sources, positions, head: () => journal.head });
+  const snapshots =
+    'snapshots' in options
+      ? options.snapshots
+      : createSnapshots({
+          sources: options.sources,
+          positions: options.positions,
+          head: () => journal.head,
+        });
   const tickets = createTickets({ clock, credentials });
   let closing = false;
 
@@ -63,21 +95,32 @@ export function createStream(options: StreamOptions): Stream {
   metrics?.gauge('offhook_stream_lag', 'Committed events not yet sent to all.', () => hub.counters().lag);
   metrics?.gauge('offhook_stream_too_slow', 'Streams closed with 4408.', () => hub.counters().tooSlow);
 
-  const restart = (): void => {
-    closing = true;
+  const interrupt = (): void => {
     const spread = Math.min(COME_BACK.most, COME_BACK.spread + clients.size * COME_BACK.perClient);
     for (const client of clients.all()) {
       client.restart(Math.round(COME_BACK.least + Math.random() * spread));
     }
     clients.hurry();
   };
+  const restart = (): void => {
+    closing = true;
+    interrupt();
+  };
   return {
+    interrupt,
+    *callers() {
+      for (const { caller } of clients.all()) yield caller;
+    },
+    fresh: (caller) => clients.fresh(caller),
+    redeem: (ticket) => tickets.redeem(ticket),
+    view: (wanted) => viewOf(snapshots, wanted),
     committed() {
       hub.committed();
       snapshots.committed();
     },
     operations(app, commands) {
-      const parts: Parts = { hub, clients, snapshots, journal, commands, heartbeatSeconds, log };
+      const { reach = () => null } = options;
+      const parts: Parts = { hub, clients, snapshots, journal, commands, heartbeatSeconds, log, reach };
       app.addHook('preClose', (done) => {
         restart();
         done();
@@ -89,7 +132,7 @@ export function createStream(options: StreamOptions): Stream {
             const { ticket, expires_at } = tickets.issue(caller);
             return { success: true, ticket, expires_at: rfc3339(expires_at) };
           },
-          socket: webSocketHandler(parts, tickets, () => closing),
+          socket: webSocketHandler(parts, options.tickets ?? tickets, () => closing),
           events: sseHandler(parts, () => closing),
           poll: pollHandler(parts, () => closing),
         },

@@ -17,6 +17,11 @@ export interface Tickets {
   close(): void;
 }
 
+/** Tickets that another node issued. */
+export interface RemoteTickets {
+  /** As `Tickets.redeem`. */
+  redeem(ticket: string): Caller | null | Promise<Caller | null>;
+}
 /** Single-use credentials for clients that cannot send headers with a WebSocket; in memory, oldest first. */
 export function createTickets({ clock, credentials }: { clock: Clock; credentials: Credentials }): Tickets {
   const open = new Map<string, { readonly caller: Caller; readonly until: number }>();

@@ -7,14 +7,14 @@ import { acceptOf, closeFrame, isHandshake } from '../websocket/frames.ts';
 import type { Handler } from '../ports/operations.ts';
 import { Connection } from './connection.ts';
 import type { Parts } from './connection.ts';
-import type { Tickets } from './tickets.ts';
+import type { RemoteTickets } from './tickets.ts';
 
 const KEEP_ALIVE_MS = 30_000;
 
 /** `GET /api/v1/stream`: the event stream and commands, over one WebSocket. */
 export function webSocketHandler(
   parts: Parts,
-  tickets: Tickets,
+  tickets: Pick<RemoteTickets, 'redeem'>,
   closing: () => boolean,
 ): Handler<typeof stream.socket> {
   const { clients } = parts;
@@ -33,7 +33,7 @@ export function webSocketHandler(
         'the WebSocket handshake is not valid; it needs Sec-WebSocket-Version 13 and a Sec-WebSocket-Key',
       );
     }
-    const found = ticket === undefined ? request.caller : tickets.redeem(ticket);
+    const found = ticket === undefined ? request.caller : await tickets.redeem(ticket);
     const caller = found === null ? null : clients.fresh(found);
     if (caller === null) {
       const detail =

@@ -38,6 +38,14 @@ export class Admission {
     this.#headers = parts.headers;
   }
 
+  /** Checks a request that another node answers, which checks the rest. */
+  pass(request: FastifyRequest, reply: FastifyReply): void {
+    checkFraming(request, reply);
+    request.upgrade = upgradeOf(request.raw);
+    if (!this.draining) return;
+    reply.raw.shouldKeepAlive = false;
+    throw new ServiceError('overloaded', 'the service is stopping; try again shortly');
+  }
   /** Checks everything that needs no body. */
   admit(request: FastifyRequest, reply: FastifyReply): void | Promise<void> {
     const { raw } = request;

@@ -16,8 +16,10 @@ import { asyncapiDocument } from './asyncapi.ts';
 import { boundBodyMemory } from './body-memory.ts';
 import { BODY_LIMIT, addBodyParsers, fillEmptyBody } from './body.ts';
 import { addDocument } from './documents.ts';
+import type { Forward } from './forward.ts';
 import { addIdempotency } from './idempotency.ts';
 import type { IdempotencyStore } from './idempotency.ts';
+import { SEQ_HEADER, readOrigin, wasForwarded } from './node-proof.ts';
 import { createMetrics } from './metrics.ts';
 import type { Metrics } from './metrics.ts';
 import { addOpenApi, openapiDocument } from './openapi.ts';
@@ -84,6 +86,10 @@ export interface HostOptions {
   readonly limits?: Partial<HostLimits>;
   /** Called for every request of the API and every upgrade; throws while another node may lead the site. */
   readonly fence?: (() => void) | undefined;
+  /** Where the site has several nodes: their secret, and the newest seq that an answered write may have caused. */
+  readonly nodes?: { readonly secret: string; readonly seq: () => number } | undefined;
+  /** Where another node answers most requests. */
+  readonly forward?: Forward;
 }
 export interface Host {
   readonly app: App;
@@ -132,6 +138,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       bodyLimit: BODY_LIMIT,
       arrival: limits,
       edge: () => headers.of(headers.requestId(), null),
+      forwarded: ({ method = '', url = '' }) => options.forward?.own(method, pathOf(url)) === false,
     });
   const endUploads = [attach(app.server)];
   let secure: SecureServer | undefined;
@@ -145,7 +152,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
     headers.notModified(this, etag);
   });
   app.addHook('onRoute', (route) => addRouteRules(app, table, route));
-  addHooks(app, { admission, headers, metrics, log });
+  const { forward, nodes } = options;
+  addHooks(app, { admission, headers, metrics, log, forward, nodes });
   // Reached only by an accepted preflight.
   app.setNotFoundHandler((_request, reply) => sendPreflight(reply));
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply, log));
@@ -300,9 +308,11 @@ function addHooks(
     readonly headers: ReplyHeaders;
     readonly metrics: Metrics;
     readonly log: Log;
+    readonly forward: HostOptions['forward'];
+    readonly nodes: HostOptions['nodes'];
   },
 ): void {
-  const { admission, headers, metrics, log } = parts;
+  const { admission, headers, metrics, log, forward, nodes } = parts;
   const debugs = log.isLevelEnabled?.('debug') ?? true;
   app.addHook('onRequest', (request, reply, done) => {
     const started = performance.now();
@@ -314,6 +324,11 @@ function addHooks(
     });
     let waiting;
     try {
+      if (nodes !== undefined) readOrigin(request, nodes.secret);
+      if (forward?.own(request.method, pathOf(request.originalUrl)) === false) {
+        admission.pass(request, reply);
+        return forward.pass(request, reply, done);
+      }
       waiting = admission.admit(request, reply);
     } catch (error) {
       return done(error as Error);
@@ -324,6 +339,8 @@ function addHooks(
   });
   app.addHook('onSend', (request, reply, payload, done) => {
     headers.refresh(request, reply);
+    if (nodes !== undefined && request.method !== 'GET' && wasForwarded(request))
+      reply.header(SEQ_HEADER, nodes.seq());
     done(null, payload);
   });
 }

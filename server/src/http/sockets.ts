@@ -43,14 +43,20 @@ export function attachSockets(
     readonly bodyLimit: number;
     readonly arrival: ArrivalLimits;
     readonly edge: () => Record<string, string>;
+    /** True for a request whose body another node limits. */
+    readonly forwarded?: (request: IncomingMessage) => boolean;
   },
 ): () => void {
-  const { bodyLimit, arrival, edge } = options;
+  const { bodyLimit, arrival, edge, forwarded = () => false } = options;
   const bytesOf = ({ url = '', method = '' }: IncomingMessage): number | undefined =>
     table.find(pathOf(url))?.methods.get(method)?.bodyBytes;
   /** The newest request of a connection, and the response before it until that is sent. */
   const current = new WeakMap<Duplex, Newest>();
-  const endUploads = watchArrival(server, arrival, (request) => bytesOf(request) !== undefined);
+  const endUploads = watchArrival(
+    server,
+    arrival,
+    (request) => forwarded(request) || bytesOf(request) !== undefined,
+  );
   server.prependListener('request', (request, response) => {
     const before = current.get(request.socket)?.response;
     current.set(request.socket, { request, response, before: before?.closed === false ? before : null });
@@ -118,7 +124,7 @@ export function attachSockets(
 
   server.on('checkContinue', (request, response) => {
     // Sends no 100 Continue for a body that will be rejected.
-    const most = bytesOf(request) ?? bodyLimit;
+    const most = forwarded(request) ? Infinity : (bytesOf(request) ?? bodyLimit);
     if (!(Number(request.headers['content-length'] ?? 0) > most)) response.writeContinue();
     server.emit('request', request, response);
   });

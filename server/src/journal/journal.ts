@@ -59,6 +59,8 @@ export interface Journal {
 /** A journal whose record is its own store. */
 export interface LocalJournal extends Journal {
   append(events: readonly DomainEvent[]): readonly JournalRow[];
+  /** Takes rows of the site's log in, which follow the head. */
+  take(rows: readonly JournalRow[]): void;
 }
 /** Where the rows of a site are recorded before its own copy gets them. */
 export interface RowRecord {
@@ -79,7 +81,7 @@ export function openJournal(options: {
   store: JournalStore;
   node: NodeId;
   record?: RowRecord | null;
-}): Journal {
+}): Journal & Pick<LocalJournal, 'take'> {
   const { store, node, record = null } = options;
   let recent: JournalRow[] = [];
   const waiting = new Set<() => void>();
@@ -134,6 +136,7 @@ export function openJournal(options: {
       });
       return record === null ? keep(rows) : record.append(rows).then(() => keep(rows));
     },
+    take: (rows) => void keep(rows),
     read,
     trim(below) {
       store.trim(below);

@@ -5,6 +5,7 @@ import { unlockFolder } from '../core/folder-lock.ts';
 import { endOnFault } from '../core/last-resort.ts';
 import { startService } from '../boot/service.ts';
 import { standBy } from '../boot/standby.ts';
+import { startWebNode } from '../boot/web.ts';
 import type { Config } from '../boot/config.ts';
 
 const STOP_DEADLINE_MS = 30_000;
@@ -42,13 +43,25 @@ const leads = async (config: Config): Promise<boolean> =>
     print: (text) => void process.stdout.write(text),
   }));
 
+/** A web node until it is asked to stop; it begins anew where its copy of the events is another one than the log. */
+async function runWebNode(config: Config): Promise<void> {
+  const print = (text: string): void => void process.stdout.write(text);
+  const node = await startWebNode({ config, signal: stopping.signal, print });
+  if (node === null) return;
+  await node.closed;
+  const { failure } = node;
+  if (failure !== null) process.stderr.write(`Offhook begins anew: ${failure}\n`);
+  await node[Symbol.asyncDispose]();
+  if (failure !== null && !stopping.signal.aborted) beginAnew(config.data);
+}
 let data: string | null = null;
 endOnFault({ data: () => data, end: () => stopping.abort('fault') });
 
 try {
   const config = readConfig(process.env, process.argv.slice(2));
   data = config.data;
-  if (await leads(config)) {
+  if (config.nodeRole === 'web') await runWebNode(config);
+  else if (await leads(config)) {
     const service = await startService(config, stopping.signal);
     await service.closed;
     const { standsBy, deposed, failure } = service;

@@ -6,7 +6,7 @@ import { nodeId } from '@offhook/contract/ids.ts';
 import { openMemoryJournal } from '../../src/adapters/memory/journal-store.ts';
 import { silent } from '../../src/core/log.ts';
 import { createStream } from '../../src/delivery/stream.ts';
-import type { Stream, StreamOptions } from '../../src/delivery/stream.ts';
+import type { Stream, LocalOptions } from '../../src/delivery/stream.ts';
 import type { HostOptions } from '../../src/http/host.ts';
 import { openJournal } from '../../src/journal/journal.ts';
 import type { LocalJournal } from '../../src/journal/journal.ts';
@@ -50,7 +50,7 @@ export interface StreamRig {
   readonly taken: number;
   stop(): Promise<void>;
 }
-export interface RigOptions extends Partial<StreamOptions> {
+export interface RigOptions extends Partial<LocalOptions> {
   readonly host?: Partial<HostOptions>;
   readonly commands?: Commands;
   readonly store?: JournalStore;

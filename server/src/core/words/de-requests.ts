@@ -19,6 +19,10 @@ export const requests: Readonly<Record<string, string>> = {
   'more than ten values': 'mehr als zehn Werte',
   'not a name or address': 'ist kein Name und keine Adresse',
   'this engine has no ways to check': 'diese Anlage hat keine Wege, die geprüft werden könnten',
+  'no node leads the site at the moment; try again shortly':
+    'im Moment führt kein Knoten diese Anlage; gleich noch einmal versuchen',
+  'the leading node gave no answer: it is not known whether the request was carried out; a repeat with the same Idempotency-Key is safe':
+    'der führende Knoten hat nicht geantwortet: ob die Anfrage ausgeführt wurde, ist nicht bekannt; eine Wiederholung mit demselben Idempotency-Key schadet nicht',
   'this node is a standby; the active one answers': 'dieser Knoten steht bereit; der führende antwortet',
   'this node cannot tell whether another one leads the site now':
     'dieser Knoten weiß nicht, ob gerade ein anderer die Anlage führt',

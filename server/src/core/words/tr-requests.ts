@@ -19,6 +19,10 @@ export const requests: Readonly<Record<string, string>> = {
   'more than ten values': 'ondan fazla değer',
   'not a name or address': 'bir ad ya da adres değil',
   'this engine has no ways to check': 'bu santralin denetlenecek yolu yok',
+  'no node leads the site at the moment; try again shortly':
+    'şu anda siteyi yöneten düğüm yok; birazdan yeniden deneyin',
+  'the leading node gave no answer: it is not known whether the request was carried out; a repeat with the same Idempotency-Key is safe':
+    'yöneten düğüm yanıt vermedi: isteğin yerine getirilip getirilmediği bilinmiyor; aynı Idempotency-Key ile yinelemek zararsızdır',
   'this node is a standby; the active one answers': 'bu düğüm yedekte; yanıtı yöneten düğüm verir',
   'this node cannot tell whether another one leads the site now':
     'bu düğüm şu anda siteyi başka birinin yönetip yönetmediğini bilemiyor',

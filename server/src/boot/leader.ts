@@ -1,0 +1,76 @@
+/** The leading node, as a web node finds and asks it. */
+import type { ErrorCode } from '@offhook/contract/errors.ts';
+import { ERRORS } from '@offhook/contract/errors.ts';
+import { ServiceError } from '../core/errors.ts';
+import { noLeader } from '../http/forward.ts';
+import { PROOF_HEADER, prove } from '../http/node-proof.ts';
+import type { SeenNode } from '../ports/site-nodes.ts';
+import { CALL_PATH, partsOfCall } from './node-calls.ts';
+import type { NodeCall } from './node-calls.ts';
+import { SILENT_SECONDS } from './node.ts';
+
+const CALL_MS = 5_000;
+/** Commands wait for the engine. */
+const COMMAND_MS = 30_000;
+
+export class Leader {
+  readonly #secret: string;
+  #node: SeenNode | null = null;
+  constructor(secret: string) {
+    this.#secret = secret;
+  }
+  /** The nodes as they were last seen. One that was silent is not asked: it may be frozen. */
+  seen(nodes: readonly SeenNode[]): void {
+    this.#node =
+      nodes.find((node) => node.holds && node.role === 'active' && node.seconds <= SILENT_SECONDS) ?? null;
+  }
+  /** Null while no node is known to lead the site. */
+  url(): string | null {
+    return this.#node?.url ?? null;
+  }
+  get node(): SeenNode | null {
+    return this.#node;
+  }
+  /**
+   * Asks the leading node. Rejects with its own error, with `node_not_active` where it gave no answer, and with `node_no_answer`
+   * for a command that it may have carried out.
+   */
+  async call(call: NodeCall): Promise<unknown> {
+    const address = this.url();
+    if (address === null) throw noLeader();
+    const payload = JSON.stringify(call);
+    const command = call.op === 'command';
+    let response: Response;
+    try {
+      response = await fetch(new URL(CALL_PATH, address), {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          [PROOF_HEADER]: prove(this.#secret, {}, partsOfCall(payload)),
+        },
+        body: JSON.stringify({ payload }),
+        redirect: 'error',
+        signal: AbortSignal.timeout(command ? COMMAND_MS : CALL_MS),
+      });
+      const body: unknown = await response.json();
+      if (response.ok) return body;
+      throw refusalOf(body);
+    } catch (error) {
+      if (error instanceof ServiceError) throw error;
+      if (!command || wasNotSent(error)) throw noLeader();
+      throw new ServiceError(
+        'node_no_answer',
+        'the leading node gave no answer: it is not known whether the command was carried out; a repeat with the same idempotency_key is safe',
+      );
+    }
+  }
+}
+function refusalOf(body: unknown): Error {
+  const { code, detail } = body as { code?: string; detail?: string };
+  if (code === undefined || !(code in ERRORS)) return new Error('the answer is not one of this service');
+  return new ServiceError(code as ErrorCode, detail ?? '');
+}
+const wasNotSent = (error: unknown): boolean => {
+  const cause = (error as { cause?: { code?: string } } | null)?.cause?.code;
+  return cause === 'ECONNREFUSED' || cause === 'EHOSTUNREACH' || cause === 'ENOTFOUND';
+};

@@ -1,0 +1,95 @@
+/** What web nodes ask the leading node, beside the requests of clients that they forward. */
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import { checkJson } from '../core/json-check.ts';
+import { ServiceError } from '../core/errors.ts';
+import type { Stream } from '../delivery/stream.ts';
+import { PROOF_HEADER, proven } from '../http/node-proof.ts';
+import type { App, Authenticator, Caller } from '../ports/http.ts';
+import type { Commands } from '../ports/operations.ts';
+import type { Credentials } from '../ports/stream.ts';
+
+export const CALL_PATH = '/api/nodes/call';
+const MAX_CALL = 4 * 1024 * 1024;
+
+/** A question of a web node. Its secret proves that it is one of this site, so what it says of callers is believed. */
+export type NodeCall =
+  | { readonly op: 'authenticate'; readonly token: string }
+  | { readonly op: 'redeem'; readonly ticket: string }
+  | { readonly op: 'use'; readonly caller: Caller }
+  | {
+      readonly op: 'command';
+      readonly caller: Caller;
+      readonly ip: string | null;
+      readonly action: string;
+      readonly data: unknown;
+      readonly key: string | undefined;
+    }
+  | { readonly op: 'view'; readonly wanted: Parameters<Stream['view']>[0] };
+export interface CallerAnswer {
+  readonly caller: Caller | null;
+  /** True for a person who must set up a second factor first. */
+  readonly lacks: boolean;
+}
+/** What a proof of a call is made for. */
+export const partsOfCall = (payload: string): string[] => ['call', hash('sha256', payload, 'base64url')];
+
+export interface NodeCallsDeps {
+  readonly secret: string;
+  readonly stream: Pick<Stream, 'redeem' | 'fresh' | 'view'>;
+  readonly commands: Commands;
+  readonly authenticator: Authenticator;
+  readonly lacksFactor: (caller: Caller) => boolean;
+  readonly use: Credentials['use'];
+  /** Current rights of an API key; null for one that was revoked or expired. */
+  readonly keyRights: (id: number) => Caller['key'];
+  readonly journal: { readonly epoch: string };
+  readonly seq: () => number;
+}
+
+/** Route of the leading node for its web nodes; a caller without the secret of the site is told that there is no such path. */
+export function nodeCallRoutes(app: App, deps: NodeCallsDeps): void {
+  const { secret, stream, commands, authenticator, lacksFactor, use, keyRights, journal, seq } = deps;
+  const callerNow = (caller: Caller): Caller => {
+    const key = caller.key === null ? null : keyRights(caller.key.id);
+    const now = caller.key !== null && key === null ? null : stream.fresh({ ...caller, key });
+    if (now === null) throw new ServiceError('not_authenticated', 'sign in first');
+    return now;
+  };
+  const answer = async (call: NodeCall): Promise<object> => {
+    switch (call.op) {
+      case 'authenticate': {
+        const caller = await authenticator.authenticate(call.token);
+        return { caller, lacks: caller !== null && lacksFactor(caller) } satisfies CallerAnswer;
+      }
+      case 'redeem':
+        return { caller: stream.redeem(call.ticket), lacks: false } satisfies CallerAnswer;
+      case 'use':
+        return { until: await use(call.caller) };
+      case 'command': {
+        const { caller, ip, action, data, key } = call;
+        if ((await use(caller)) === null) throw new ServiceError('not_authenticated', 'sign in first');
+        const result = await commands.run({ caller: callerNow(caller), ip }, action, data, key);
+        return { result, seq: seq() };
+      }
+      case 'view':
+        return { epoch: journal.epoch, ...(await stream.view(call.wanted)) };
+    }
+  };
+  app.route({
+    method: 'POST',
+    url: CALL_PATH,
+    config: { level: 'public', bodyBytes: MAX_CALL },
+    schema: { hide: true, body: z.strictObject({ payload: z.string() }) },
+    async handler(request, reply) {
+      const { payload } = request.body as { payload: string };
+      if (proven(secret, request.raw.headers[PROOF_HEADER], partsOfCall(payload)) === null)
+        throw new ServiceError(
+          'not_found',
+          'there is no such path; the paths are listed in /api/v1/openapi.json',
+        );
+      checkJson(payload);
+      return reply.send(await answer(JSON.parse(payload) as NodeCall));
+    },
+  });
+}

@@ -1,0 +1,176 @@
+/** Who calls a web node: the leading node knows, and the database of the site says what has ended since. */
+import { hash } from 'node:crypto';
+import type { Caller, Authenticator } from '../ports/http.ts';
+import type { Directory } from '../ports/directory.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Store } from '../ports/store.ts';
+import type { Credentials } from '../ports/stream.ts';
+import type { RemoteTickets } from '../delivery/tickets.ts';
+import type { CallerAnswer, NodeCall } from './node-calls.ts';
+
+/** How long an answer of the leading node is used, and how long where it gives none, in ms. */
+const FRESH_MS = 10_000;
+const KEPT_MS = 60_000;
+const MOST_KEPT = 20_000;
+/** Sessions in one question to the database. */
+const SESSIONS_AT_ONCE = 500;
+
+interface Tables {
+  sessions: { id: number; ended_at: number | null };
+  api_keys: {
+    id: number;
+    scopes: string;
+    queues: string | null;
+    extensions: string | null;
+    expires_at: number | null;
+    board: number | null;
+  };
+  boards: { id: number; version: number };
+}
+export interface WebCredentialsDeps {
+  readonly ask: (call: NodeCall) => Promise<unknown>;
+  readonly db: ReturnType<typeof tablesOf>;
+  readonly directory: Directory;
+  readonly clock: Clock;
+}
+export const tablesOf = (store: Pick<Store, 'db'>) => store.db<Tables>();
+
+export class WebCredentials implements Authenticator, Credentials, RemoteTickets {
+  readonly #deps: WebCredentialsDeps;
+  /** Answers by the hash of their token, oldest first. */
+  readonly #kept = new Map<string, CallerAnswer & { readonly caller: Caller; readonly at: number }>();
+  readonly #lacking = new WeakSet<Caller>();
+  /** What each API key may do, as one text. */
+  #keys: ReadonlyMap<number, string> = new Map();
+  readonly #sessionEnded = new Set<(id: number) => void>();
+  readonly #keyEnded = new Set<(id: number) => void>();
+  #people: ReadonlyMap<number, ReturnType<Directory['people']>[number]> = new Map();
+  #peopleAt = -1;
+
+  constructor(deps: WebCredentialsDeps) {
+    this.#deps = deps;
+  }
+  async authenticate(token: string): Promise<Caller | null> {
+    const key = hash('sha256', token, 'base64url');
+    const kept = this.#kept.get(key);
+    const now = performance.now();
+    if (kept !== undefined && now - kept.at < FRESH_MS) return this.#current(kept);
+    let answer: CallerAnswer;
+    try {
+      answer = await this.#ask({ op: 'authenticate', token });
+    } catch (error) {
+      // While no node leads the site nothing can be revoked but in the database, which is read all the time.
+      if (kept === undefined || this.#kept.get(key) !== kept || now - kept.at > KEPT_MS) throw error;
+      return this.#current(kept);
+    }
+    this.#kept.delete(key);
+    const { caller, lacks } = answer;
+    if (caller === null) return null;
+    if (this.#kept.size >= MOST_KEPT) this.#kept.delete(this.#kept.keys().next().value!);
+    const found = { caller, lacks, at: performance.now() };
+    this.#kept.set(key, found);
+    return this.#current(found);
+  }
+  lacksFactor(caller: Caller): boolean {
+    return this.#lacking.has(caller);
+  }
+  async redeem(ticket: string): Promise<Caller | null> {
+    const { caller } = await this.#ask({ op: 'redeem', ticket });
+    return caller === null ? null : this.#current({ caller, lacks: false });
+  }
+  async use(caller: Caller): Promise<number | null> {
+    return ((await this.#deps.ask({ op: 'use', caller })) as { until: number | null }).until;
+  }
+  onSessionEnded(listener: (id: number) => void): () => void {
+    this.#sessionEnded.add(listener);
+    return () => void this.#sessionEnded.delete(listener);
+  }
+  onKeyEnded(listener: (id: number) => void): () => void {
+    this.#keyEnded.add(listener);
+    return () => void this.#keyEnded.delete(listener);
+  }
+  /** Reads what has ended in the database; `open` are the callers of the open streams. */
+  async look(open: Iterable<Caller>): Promise<void> {
+    const kept = [...this.#kept.values()].map(({ caller }) => caller);
+    const ids = [...open, ...kept].flatMap(({ key, session_id }) => (key === null ? session_id : []));
+    await this.#lookSessions([...new Set(ids)]);
+    await this.#lookKeys();
+  }
+
+  /** What the leading node says; asked again where the API key changed meanwhile. */
+  async #ask(call: NodeCall): Promise<CallerAnswer> {
+    for (;;) {
+      const before = this.#keys;
+      const answer = (await this.#deps.ask(call)) as CallerAnswer;
+      const id = answer.caller?.key?.id;
+      if (id === undefined || call.op !== 'authenticate' || before.get(id) === this.#keys.get(id))
+        return answer;
+    }
+  }
+  /** The caller with the rights that this node knows; it may be a moment behind, and then its streams follow. */
+  #current({ caller, lacks }: CallerAnswer & { readonly caller: Caller }): Caller | null {
+    if (caller.expires_at <= this.#deps.clock.now()) return null;
+    const now = caller.key === null ? this.#personNow(caller) : caller;
+    if (now !== null && lacks) this.#lacking.add(now);
+    return now;
+  }
+  #personNow(caller: Caller): Caller | null {
+    const { directory } = this.#deps;
+    if (this.#peopleAt !== directory.version) {
+      this.#peopleAt = directory.version;
+      this.#people = new Map(directory.people().map((one) => [one.id, one]));
+    }
+    const who = this.#people.get(caller.person_id);
+    if (who === undefined || !who.active) return null;
+    const { extension, level, username } = who;
+    return {
+      ...caller,
+      extension,
+      level,
+      username,
+      since_ms: directory.heldSince?.(extension) ?? 0,
+      known_ms: directory.knownSince?.(who.id) ?? 0,
+    };
+  }
+  async #lookSessions(ids: readonly number[]): Promise<void> {
+    for (let at = 0; at < ids.length; at += SESSIONS_AT_ONCE) {
+      const some = ids.slice(at, at + SESSIONS_AT_ONCE);
+      const rows = await this.#deps.db
+        .selectFrom('sessions')
+        .select('id')
+        .where('id', 'in', some)
+        .where('ended_at', 'is', null)
+        .execute();
+      const live = new Set(rows.map(({ id }) => id));
+      for (const id of some) {
+        if (live.has(id)) continue;
+        this.#forget((caller) => caller.key === null && caller.session_id === id);
+        for (const listener of this.#sessionEnded) listener(id);
+      }
+    }
+  }
+  async #lookKeys(): Promise<void> {
+    const rows = await this.#deps.db
+      .selectFrom('api_keys as k')
+      .leftJoin('boards as b', 'b.id', 'k.board')
+      .select(['k.id', 'k.scopes', 'k.queues', 'k.extensions', 'k.expires_at', 'k.board', 'b.version'])
+      .execute();
+    const { version } = this.#deps.directory;
+    const before = this.#keys;
+    // A display key reaches the queues of its board and their agents.
+    this.#keys = new Map(
+      rows.map(({ id, board, ...more }) => [
+        id,
+        JSON.stringify([board, more, board === null ? null : version]),
+      ]),
+    );
+    for (const [id, was] of before) {
+      if (this.#keys.get(id) === was) continue;
+      this.#forget(({ key }) => key?.id === id);
+      for (const listener of this.#keyEnded) listener(id);
+    }
+  }
+  #forget(of: (caller: Caller) => boolean): void {
+    for (const [token, { caller }] of this.#kept) if (of(caller)) this.#kept.delete(token);
+  }
+}

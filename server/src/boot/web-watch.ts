@@ -1,0 +1,83 @@
+/** What a web node reports of itself and reads in the database of the site, again and again. */
+import { StartError, messageOf } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Caller } from '../ports/http.ts';
+import type { NodeReport, SiteNodes } from '../ports/site-nodes.ts';
+import type { Leader } from './leader.ts';
+import { nameTaken } from './standby.ts';
+import type { WebCredentials } from './web-credentials.ts';
+
+const LOOK_MS = 1_000;
+/** A node that could not read the database for so long is no target of a load balancer, and then closes its streams, in ms. */
+export const UNREADY_MS = 5_000;
+export const CUT_OFF_MS = 15_000;
+
+export interface WebWatchDeps {
+  readonly nodes: SiteNodes;
+  readonly report: () => NodeReport;
+  readonly leader: Leader;
+  /** Reads the people and queues of a newer configuration. */
+  readonly reload: () => Promise<void>;
+  readonly credentials: WebCredentials;
+  readonly stream: { interrupt(): void; callers(): Iterable<Caller> };
+  /** Milliseconds since the copy of the log was last read. */
+  readonly copyAge: () => number;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Called when another living node has this one's name. */
+  readonly end: (why: string) => void;
+}
+export class WebWatch {
+  readonly #deps: WebWatchDeps;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+  #lookedAt = performance.now();
+  constructor(deps: WebWatchDeps) {
+    this.#deps = deps;
+    this.#running = this.#run().catch((error: unknown) => {
+      if (error instanceof StartError) deps.end(error.message);
+    });
+  }
+  /** Milliseconds since everything was last read. */
+  silentMs(): number {
+    return Math.max(this.#deps.copyAge(), performance.now() - this.#lookedAt);
+  }
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+  async #run(): Promise<void> {
+    const { clock, log, stream } = this.#deps;
+    let away = false;
+    let cut = false;
+    for (;;) {
+      try {
+        await this.#look();
+        away = false;
+      } catch (error) {
+        if (error instanceof StartError) throw error;
+        if (!away)
+          log.warn({ error: messageOf(error) }, 'this node cannot read the database of the site now');
+        away = true;
+      }
+      const isCut = this.silentMs() > CUT_OFF_MS;
+      if (isCut && !cut) {
+        // An ended session must not live on here, and what clients are shown is old.
+        log.error({}, 'this node is cut off from the database: its streams are closed');
+        stream.interrupt();
+      }
+      cut = isCut;
+      await clock.sleep(LOOK_MS, this.#stop.signal);
+    }
+  }
+  async #look(): Promise<void> {
+    const { nodes, report, leader, reload, credentials, stream } = this.#deps;
+    const own = report();
+    if (!(await nodes.report(own))) throw nameTaken(own.name);
+    leader.seen(await nodes.list());
+    await reload();
+    await credentials.look(stream.callers());
+    this.#lookedAt = performance.now();
+  }
+}

@@ -1,0 +1,59 @@
+/** What one node of a site says to another, proven with a secret that only they have. */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+
+/** Where a request that another node forwards came from. */
+export interface Origin {
+  /** Address of the client. */
+  readonly ip: string;
+  readonly protocol: 'http' | 'https';
+  /** `host[:port]` by which the client reached the site. */
+  readonly host: string;
+}
+export const PROOF_HEADER = 'offhook-forwarded';
+/** Newest seq of the events that a forwarded write caused; the node that forwarded it waits for them. */
+export const SEQ_HEADER = 'offhook-seq';
+/** The clocks of two machines may differ by this much. */
+const CLOCKS_MS = 15 * 60_000;
+const MAX_PROOF = 2_048;
+
+const sumOf = (secret: string, parts: readonly string[]): Buffer =>
+  createHmac('sha256', secret).update(JSON.stringify(parts)).digest();
+
+/** A text of at most 2 KiB for a header that holds `said` for these `parts`. */
+export function prove(secret: string, said: object, parts: readonly string[], now = Date.now()): string {
+  const text = Buffer.from(JSON.stringify(said)).toString('base64url');
+  const at = now.toString(36);
+  return `${text}.${at}.${sumOf(secret, [text, at, ...parts]).toString('base64url')}`;
+}
+/** What a proof says; null where it is none of a node of this site for these `parts`. */
+export function proven(secret: string, header: unknown, parts: readonly string[], now = Date.now()): unknown {
+  if (typeof header !== 'string' || header.length > MAX_PROOF) return null;
+  const [text = '', at = '', sum = '', ...more] = header.split('.');
+  if (more.length > 0 || !/^[0-9a-z]{1,11}$/.test(at)) return null;
+  if (Math.abs(now - Number.parseInt(at, 36)) > CLOCKS_MS) return null;
+  const [given, right] = [Buffer.from(sum, 'base64url'), sumOf(secret, [text, at, ...parts])];
+  if (given.length !== right.length || !timingSafeEqual(given, right)) return null;
+  return JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+}
+/** What a proof of a forwarded request is made for. */
+export const partsOf = ({ method, url }: { readonly method?: string; readonly url?: string }): string[] => [
+  'request',
+  method ?? '',
+  url ?? '',
+];
+
+/** Requests that a web node of this site forwarded. */
+const forwarded = new WeakSet<FastifyRequest>();
+export const wasForwarded = (request: FastifyRequest): boolean => forwarded.has(request);
+/** Gives a request that a node of this site forwarded the address of its client. Any other keeps its own. */
+export function readOrigin(request: FastifyRequest, secret: string): void {
+  const header = request.raw.headers[PROOF_HEADER];
+  if (header === undefined) return;
+  const { method, originalUrl: url } = request;
+  const origin = proven(secret, header, partsOf({ method, url })) as Origin | null;
+  if (origin === null) return;
+  forwarded.add(request);
+  for (const name of ['ip', 'protocol', 'host'] as const)
+    Object.defineProperty(request, name, { value: origin[name] });
+}

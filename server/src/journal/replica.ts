@@ -1,0 +1,205 @@
+import { ServiceError, messageOf } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
+import { follows } from '../core/row-check.ts';
+import type { JournalRow, JournalStore } from '../ports/journal-store.ts';
+import type { SiteLog } from '../ports/site-log.ts';
+import type { LocalJournal } from './journal.ts';
+
+/** Interval between two reads of the log while it has nothing new. */
+const FOLLOW_MS = 50;
+/** Interval between two comparisons with the state of the log, in ms. */
+const COMPARE_MS = 1_000;
+const PAGE = 500;
+/** How long a cursor that is ahead of the copy waits, in ms. */
+const REACH_MS = 5_000;
+/** Longest pause of the copy for a snapshot, and the time it then stays at the position of the snapshot, in ms. */
+const HOLD_MS = 2_000;
+const STAY_MS = 30;
+
+export interface ReplicaOptions {
+  readonly siteLog: Pick<SiteLog, 'state' | 'read'>;
+  readonly store: JournalStore;
+  /** The journal on `store`. */
+  readonly journal: LocalJournal;
+  readonly log: Log;
+  /** The journal has new rows. */
+  readonly committed: () => void;
+  /** True for an event after which `reload` is awaited before the next event becomes visible. */
+  readonly changesRights: (row: JournalRow) => boolean;
+  readonly reload: () => Promise<void>;
+  /** Called once, when the log is another one than the copy: its readers have to begin anew. */
+  readonly replaced: (why: string) => void;
+}
+
+/** Follows the site's log into the copy that the clients of this node read. */
+export class Replica {
+  readonly #options: ReplicaOptions;
+  readonly #stop = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+  /** Number of reads begun so far. */
+  #begun = 0;
+  readonly #waiting = new Set<{ readonly after: number; readonly resolve: () => void }>();
+  #comparedAt = -Infinity;
+  #readAt = -Infinity;
+  #siteHead: number;
+  #wake: (() => void) | null = null;
+  /** Until when nothing is taken in, ms of the steady clock. */
+  #heldUntil = -Infinity;
+  #meetAt: number | null = null;
+  #over = false;
+
+  constructor(options: ReplicaOptions) {
+    this.#options = options;
+    this.#siteHead = options.journal.head;
+  }
+  begin(): void {
+    this.#running = this.#run();
+  }
+  /** Milliseconds since the log was last read. */
+  age(): number {
+    return performance.now() - this.#readAt;
+  }
+  /** Events that the copy lacks, as far as is known. */
+  behind(): number {
+    return Math.max(0, this.#siteHead - this.#options.journal.head);
+  }
+  /** Reads the log at once, e.g. because an event is known to be in it. */
+  hurry(): void {
+    this.#wake?.();
+  }
+  /**
+   * Resolves once the copy holds `seq`, or has read the whole log, begun after this call, and the log ends before it. Rejects with
+   * `store_unavailable` where neither happens in `ms`.
+   */
+  async reach(seq: number, ms = REACH_MS): Promise<void> {
+    const { journal } = this.#options;
+    if (seq <= journal.head) return;
+    const late = AbortSignal.timeout(ms);
+    const whole = Promise.withResolvers<void>();
+    const waiting = { after: this.#begun, resolve: whole.resolve };
+    this.#waiting.add(waiting);
+    this.hurry();
+    try {
+      await Promise.race([journal.waitFor(seq, late), whole.promise]);
+    } catch (error) {
+      if (!late.aborted) throw error;
+      throw new ServiceError(
+        'store_unavailable',
+        'this node has not read the newest events yet; try again, or at another node',
+      );
+    } finally {
+      this.#waiting.delete(waiting);
+      whole.resolve();
+    }
+  }
+  /** Pauses the copy, so that a snapshot that is asked for now is not older than it. */
+  hold(): void {
+    this.#heldUntil = performance.now() + HOLD_MS;
+  }
+  /** Ends the pause. The copy stops at `seq` for a moment, in which `committed` is called. */
+  meet(seq: number | null): void {
+    this.#heldUntil = -Infinity;
+    this.#meetAt = seq;
+    if (seq === this.#options.journal.head) this.#stay();
+    this.hurry();
+  }
+  async close(): Promise<void> {
+    this.#stop.abort();
+    this.hurry();
+    await this.#running;
+  }
+
+  #stay(): void {
+    this.#meetAt = null;
+    this.#heldUntil = performance.now() + STAY_MS;
+    this.#options.committed();
+  }
+  get #held(): boolean {
+    return performance.now() < this.#heldUntil;
+  }
+  async #run(): Promise<void> {
+    let away = false;
+    const { log } = this.#options;
+    while (!this.#stop.signal.aborted && !this.#over) {
+      let more = false;
+      try {
+        more = await this.#step();
+        away = false;
+      } catch (error) {
+        if (!away) log.warn({ error: messageOf(error) }, 'the log of the site cannot be followed now');
+        away = true;
+      }
+      if (!more) await this.#pause();
+    }
+  }
+  async #pause(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    if (this.#stop.signal.aborted) return;
+    this.#wake = resolve;
+    const timer = setTimeout(resolve, FOLLOW_MS);
+    await promise;
+    clearTimeout(timer);
+    this.#wake = null;
+  }
+  /** One read of the log; true where more is known to follow. */
+  async #step(): Promise<boolean> {
+    const { journal, siteLog } = this.#options;
+    if (performance.now() - this.#comparedAt > COMPARE_MS) {
+      await this.#compare();
+      if (this.#over) return false;
+    }
+    if (this.#held) return false;
+    const begun = (this.#begun += 1);
+    const rows = await siteLog.read(journal.head, PAGE);
+    if (this.#held) return false;
+    const whole = await this.#take(rows);
+    if (this.#over) return false;
+    this.#readAt = performance.now();
+    if (!whole) return false;
+    if (rows.length === PAGE) return true;
+    for (const one of this.#waiting) if (one.after < begun) one.resolve();
+    return false;
+  }
+  /** False where not all rows were taken in. */
+  async #take(rows: readonly JournalRow[]): Promise<boolean> {
+    const { journal, store, committed, changesRights, reload } = this.#options;
+    if (rows.length === 0) return true;
+    const first = rows[0]!;
+    if (first.seq !== journal.head + 1) return this.#replace(`it goes on at ${first.seq}`);
+    if (!follows(first, store.check())) return this.#replace(`its event ${journal.head} is another one`);
+    this.#siteHead = Math.max(this.#siteHead, rows.at(-1)!.seq);
+    let rest = rows;
+    while (rest.length > 0) {
+      if (this.#meetAt !== null && this.#meetAt <= journal.head) this.#meetAt = null;
+      const [meet, change] = [this.#meetAt, rest.findIndex(changesRights)];
+      const cut = Math.min(
+        rest.length,
+        meet === null ? Infinity : meet - journal.head,
+        change < 0 ? Infinity : change + 1,
+      );
+      journal.take(rest.slice(0, cut));
+      rest = rest.slice(cut);
+      if (journal.head === meet) this.#stay();
+      else committed();
+      if (cut === change + 1) await reload();
+      if (this.#held) return rest.length === 0;
+    }
+    return true;
+  }
+  async #compare(): Promise<void> {
+    const { journal, siteLog, store } = this.#options;
+    const state = await siteLog.state();
+    this.#comparedAt = performance.now();
+    if (state === null) return;
+    this.#siteHead = state.head;
+    if (state.epoch !== journal.epoch) this.#replace(`its epoch is ${state.epoch}`);
+    else if (state.tail > journal.head + 1) this.#replace(`it no longer has event ${journal.head + 1}`);
+    else if (state.head === journal.head && store.check() !== '' && state.check !== store.check())
+      this.#replace(`its event ${journal.head} is another one`);
+  }
+  #replace(why: string): false {
+    this.#over = true;
+    this.#options.replaced(why);
+    return false;
+  }
+}
