@@ -44,8 +44,10 @@ export function createEventStream(parts: Features, stack: AsyncDisposableStack) 
   const { apiKeys, applies, clock, config, directory, journal, live, log, loop, queues, sessions } = parts;
   const { agents, alerts, engineStatus, liveCalls, parking, wallboard } = parts;
   const metrics = createMetrics();
+  const lease = config.node === null ? null : parts.lease;
   const stream = createStream({
     journal,
+    ...(lease !== null && { leads: () => lease.held() }),
     positions: loop,
     sources: {
       presence: presenceSource({ directory, live, clock }),
@@ -81,6 +83,8 @@ export function createEventStream(parts: Features, stack: AsyncDisposableStack) 
     perPerson: config.streamsPerPerson,
   });
   stack.defer(() => stream.close());
+  // What this node does not know may happen at another one from now on.
+  if (lease !== null) stack.defer(lease.onEnd(() => stream.interrupt()));
   return { stream, metrics };
 }
 

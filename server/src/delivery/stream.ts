@@ -36,6 +36,8 @@ interface CommonOptions {
   readonly heartbeatSeconds: number;
   /** Limit of open streams per person or API key. */
   readonly perPerson: number;
+  /** False while another node may lead the site: no stream is opened then. */
+  readonly leads?: () => boolean;
   /** Limit of essential events that wait for one reader, in bytes. */
   readonly maxBehind?: number;
 }
@@ -106,6 +108,7 @@ export function createStream(options: StreamOptions): Stream {
     closing = true;
     interrupt();
   };
+  const closed = (): boolean => closing || options.leads?.() === false;
   return {
     interrupt,
     *callers() {
@@ -132,9 +135,9 @@ export function createStream(options: StreamOptions): Stream {
             const { ticket, expires_at } = tickets.issue(caller);
             return { success: true, ticket, expires_at: rfc3339(expires_at) };
           },
-          socket: webSocketHandler(parts, options.tickets ?? tickets, () => closing),
-          events: sseHandler(parts, () => closing),
-          poll: pollHandler(parts, () => closing),
+          socket: webSocketHandler(parts, options.tickets ?? tickets, closed),
+          events: sseHandler(parts, closed),
+          poll: pollHandler(parts, closed),
         },
       };
     },

@@ -342,6 +342,18 @@ test('stream - the end of a session or a key closes its connections at once, and
   assert.equal(lapsed.close, null);
 });
 
+test('stream - a node that may no longer lead ends every stream and opens none until it leads again', async (t) => {
+  let leads = true;
+  const rig = await streamRig(t, { leads: () => leads });
+  const client = await rig.open('user');
+  leads = false;
+  rig.stream.interrupt();
+  assert.ok((await client.next('reconnect')).after_ms >= 200);
+  assert.equal((await client.closed()).code, 1012);
+  await assert.rejects(rig.open('user'), { status: 503, code: 'overloaded' });
+  leads = true;
+  await (await rig.open('user')).next('hello');
+});
 test('stream - a session that lapses is closed with 4401', async (t) => {
   const { rig, client } = await listener(t, 'user', ['presence'], { heartbeatSeconds: 0.15 });
   rig.clock.advance(4_000_000_000_000);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silent } from '../core/log.ts';
+import { until } from '../../test/support/until.ts';
 import { Lease } from './lease.ts';
 import type { Moment } from './lease.ts';
 
@@ -62,4 +63,35 @@ test('lease - a failed renewal changes nothing; one after the end holds it again
   await lease.renew();
   assert.equal(lease.held(), false);
   assert.equal(lost.length, 1);
+});
+test('lease - reports each end of its time, and at once that another process took the log', async () => {
+  using rig = leaseAt({ steady: 0, wall: 0 });
+  const { at, answers, lease } = rig;
+  let ends = 0;
+  lease.onEnd(() => (ends += 1));
+  at.now = { steady: 9_000, wall: 9_000 };
+  await until('the first end', () => ends === 1);
+  answers.push(
+    () => Promise.resolve(true),
+    () => Promise.resolve(false),
+  );
+  await lease.renew();
+  assert.equal(lease.held(), true);
+  at.now = { steady: 18_000, wall: 18_000 };
+  await until('the second end', () => ends === 2);
+  at.now = { steady: 18_001, wall: 18_001 };
+  await lease.renew();
+  assert.equal(ends, 2, 'it had ended');
+});
+test('lease - of a process that was frozen ends when it finds the other term', async () => {
+  using rig = leaseAt({ steady: 0, wall: 0 });
+  let ends = 0;
+  rig.lease.onEnd(() => {
+    assert.deepEqual(rig.lost, [], 'streams are ended before the process ends');
+    ends += 1;
+  });
+  rig.answers.push(() => Promise.resolve(false));
+  await rig.lease.renew();
+  assert.equal(ends, 1);
+  assert.equal(rig.lost.length, 1);
 });

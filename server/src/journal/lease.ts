@@ -5,6 +5,8 @@ import type { SiteLog } from '../ports/site-log.ts';
 /** Time for which the log is taken, and interval at which it is taken again. */
 export const LEASE_SECONDS = 10;
 const RENEW_MS = 3_000;
+/** Interval at which the end of the time is noticed. */
+const LOOK_MS = 200;
 /** A command that is sent at the last moment still reaches the engine before another node may act. */
 const MARGIN_MS = 1_000;
 
@@ -37,7 +39,9 @@ export class Lease {
   readonly term: number;
   readonly #options: LeaseOptions;
   readonly #now: () => Moment;
-  readonly #timer: NodeJS.Timeout;
+  readonly #timers: readonly NodeJS.Timeout[];
+  readonly #ended = new Set<() => void>();
+  #wasHeld = true;
   #from: Moment;
   #asking: Promise<void> | null = null;
   #failing = false;
@@ -47,7 +51,7 @@ export class Lease {
     this.#now = options.now ?? momentNow;
     this.term = options.term;
     this.#from = options.taken;
-    this.#timer = setInterval(() => void this.renew(), RENEW_MS);
+    this.#timers = [setInterval(() => void this.renew(), RENEW_MS), setInterval(() => this.#look(), LOOK_MS)];
   }
   /** True once another process took the log. */
   get lost(): boolean {
@@ -71,8 +75,18 @@ export class Lease {
   renew(): Promise<void> {
     return (this.#asking ??= this.#renew().finally(() => (this.#asking = null)));
   }
+  /** `listener` is called each time from which on another process may act for the site. Returns what removes it. */
+  onEnd(listener: () => void): () => void {
+    this.#ended.add(listener);
+    return () => void this.#ended.delete(listener);
+  }
   close(): void {
-    clearInterval(this.#timer);
+    for (const timer of this.#timers) clearInterval(timer);
+  }
+  #look(): void {
+    const held = this.held();
+    if (this.#wasHeld && !held) for (const listener of this.#ended) listener();
+    this.#wasHeld = held;
   }
   async #renew(): Promise<void> {
     if (this.#lost) return;
@@ -82,8 +96,10 @@ export class Lease {
       if (await siteLog.renew(this.term, seconds)) {
         this.#from = from;
         this.#failing = false;
+        this.#look();
       } else {
         this.#lost = true;
+        this.#look();
         lost('another process took the log of this site');
       }
     } catch (error) {
