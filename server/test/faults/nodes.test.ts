@@ -8,6 +8,7 @@ import { canLead } from '../../src/boot/node.ts';
 import { switchTo } from '../../src/boot/nodes.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import type { SeenNode, SiteNodes } from '../../src/ports/site-nodes.ts';
+import { CLOSE_CODES } from '@offhook/contract/stream.ts';
 import { signIn } from '../support/api.ts';
 import type { Person } from '../support/api.ts';
 import { apply, ask as configure } from '../support/config-steps.ts';
@@ -20,10 +21,30 @@ import { startPostgres } from '../support/postgres.ts';
 import type { TestPostgres } from '../support/postgres.ts';
 import { EventSourceFollower, PollFollower, SocketFollower, heard } from '../support/server-faults.ts';
 import type { Follower, StoredRow } from '../support/server-faults.ts';
+import { stalledMs } from '../support/pressure.ts';
+import { openSse } from '../support/sse-client.ts';
 import { until } from '../support/until.ts';
+import { openWs } from '../support/ws-client.ts';
+import type { WsClient } from '../support/ws-client.ts';
 
-/** Limit of a failover, from the fault to a call between phones of the other node; a loaded machine takes longer than 15 s. */
-const FAILOVER_MS = 45_000;
+/**
+ * Limit of a failover, from the fault to a call between phones of the other node, not counting the time in which programs waited for
+ * a processor or a disk of this machine: beside other tests that is most of it.
+ */
+const FAILOVER_MS = 15_000;
+/** Limit with that time. */
+const LOADED_MS = 45_000;
+/** Parts of a failover by the clock of the machine, which is the database's too: the lease, and the standby's next question for it. */
+const LEASE_MS = 10_000;
+const QUESTION_MS = 1_000;
+
+/** Begin of a fault: what the database knew of the lease, and how far this machine had stalled. */
+interface Fault {
+  readonly at: number;
+  readonly stalled: number;
+  /** End of the lease of the node that leads. */
+  readonly leased: number;
+}
 
 describe('nodes', () => {
   let server: TestPostgres;
@@ -102,17 +123,50 @@ describe('nodes', () => {
     await outgoing.answered();
     return outgoing;
   };
-  /** A call from a phone of `node` to another, after a fault at `began`. */
-  async function callsWork(node: TestNode, began: number, t: TestContext, what: string): Promise<void> {
+  const faultNow = async (): Promise<Fault> => {
+    const [log] = await server.run(
+      url,
+      'select extract(epoch from until)::float8 * 1000 as leased from offhook_log',
+    );
+    return { at: Date.now(), stalled: stalledMs(), leased: Number(log?.['leased']) };
+  };
+  /** Moments after `since` at which this node took the site and was ready, from its log. */
+  const tookOver = async ({ site }: TestNode, since: number): Promise<{ took: number; ready: number }> => {
+    const text = await readFile(path.join(site.dataDir, 'logs', 'offhook.log'), 'utf8');
+    const lines = text.split('\n').filter(Boolean);
+    const all = lines.map((line) => JSON.parse(line) as { readonly time: string; readonly msg: string });
+    const at = (wanted: string): number =>
+      Math.max(...all.filter(({ msg }) => msg === wanted).map(({ time }) => Date.parse(time))) - since;
+    return { took: at('this node takes the site'), ready: at('ready') };
+  };
+  /** A call from a phone of `node` to another after a fault. Where the node waited for the lease, `lapse` names the fault. */
+  async function callsWork(
+    node: TestNode,
+    fault: Fault,
+    t: TestContext,
+    what: string,
+    lapse: boolean,
+  ): Promise<void> {
     await node.leads(60_000);
-    const led = performance.now() - began;
     await using one = await node.phone('1007');
     await using two = await node.phone('1008');
     const made = await call(one, two);
-    const ms = performance.now() - began;
+    const ms = Date.now() - fault.at;
+    const stalled = stalledMs() - fault.stalled;
     await made.hangup();
-    t.diagnostic(`${what}: leads after ${Math.round(led)} ms, a call after ${Math.round(ms)} ms`);
-    assert.ok(ms < FAILOVER_MS, `${Math.round(ms)} ms`);
+    const { took, ready } = await tookOver(node, fault.at);
+    const leased = fault.leased - fault.at;
+    const parts = { lease_left: leased, took, took_over: ready - took, called: ms - ready, all: ms, stalled };
+    const shown = Object.entries(parts).map(([name, part]) => `${name} ${Math.round(part)}`);
+    t.diagnostic(`${what}, in ms: ${shown.join(', ')}`);
+    assert.ok(leased <= LEASE_MS, 'the lease ends ten seconds after it was renewed at the latest');
+    if (lapse) assert.ok(took >= leased - 1, 'no node takes the site while another one may hold it');
+    if (lapse)
+      assert.ok(took - leased < QUESTION_MS + 500 + stalled, `taken ${took - leased} ms after it was free`);
+    assert.ok(
+      ms - stalled < FAILOVER_MS && ms < LOADED_MS,
+      `${Math.round(ms)} ms, ${Math.round(stalled)} of them stalled`,
+    );
   }
   const rows = async (): Promise<StoredRow[]> =>
     (await server.run(
@@ -121,6 +175,13 @@ describe('nodes', () => {
     )) as unknown as StoredRow[];
   const events = async () =>
     (await rows()).map((row) => JSON.parse(row.json) as { type: string; data: Record<string, unknown> });
+  /** A stream at this node itself. */
+  const openStream = async ({ site }: TestNode): Promise<WsClient> => {
+    const client = await openWs({ port: Number(new URL(site.base).port), token: boss.token });
+    client.send({ op: 'subscribe', id: 1, topics: ['agents'] });
+    await client.next('subscribed');
+    return client;
+  };
   const conversations = () =>
     server.run(url, `select state, count(*)::int as n from conversations group by state order by state`);
   const conversationsAre = (count: number) => {
@@ -186,11 +247,11 @@ describe('nodes', () => {
     await until('the call in the journal', async () =>
       (await events()).some(({ type }) => type === 'call.answered'),
     );
-    const began = performance.now();
+    const fault = await faultNow();
     const engine = a.site.enginePid()!;
     await a.site.kill('SIGKILL');
     process.kill(engine, 'SIGKILL');
-    await callsWork(b, began, t, 'killed');
+    await callsWork(b, fault, t, 'killed', true);
     assert.equal(cut.state, 'up', 'its phones were told nothing');
     let reasons: unknown[] = [];
     await until(
@@ -217,9 +278,9 @@ describe('nodes', () => {
 
     await a.site.start('answers');
     await a.standsBy();
-    const again = performance.now();
+    const again = await faultNow();
     await lead('a');
-    await callsWork(a, again, t, 'switched back');
+    await callsWork(a, again, t, 'switched back', false);
     await b.standsBy();
     // The records of the cut call, which only the engine of `a` wrote, change its conversation and add none.
     await conversationsAre(3);
@@ -227,27 +288,33 @@ describe('nodes', () => {
   test('nodes - the active one freezes: what it had to do is refused when it goes on', async (t) => {
     const { a, b } = nodes;
     const queued = await members(a);
-    const began = performance.now();
+    await using held = await openStream(a);
+    const fault = await faultNow();
     process.kill(a.site.pid!, 'SIGSTOP');
     const late = change(a, '1003', 'pause', { reason: 'training' }).catch((error: unknown) => error);
     try {
-      await callsWork(b, began, t, 'frozen');
+      await callsWork(b, fault, t, 'frozen', true);
     } finally {
       process.kill(a.site.pid!, 'SIGCONT');
     }
     const answer = (await late) as { status?: number };
     assert.notEqual(answer.status, 200);
+    assert.equal((await held.closed()).code, CLOSE_CODES.restarting);
     await a.standsBy();
     assert.deepEqual(await members(b), queued);
   });
-  test('nodes - the active one is cut off from the database: it stops acting before the other one leads', async (t) => {
+  test('nodes - the active one is cut off from the database: it stops acting and ends its streams before the other one leads', async (t) => {
     const { a, b } = nodes;
     await lead('a');
     await a.leads(60_000);
     await b.standsBy();
-    const began = performance.now();
+    await using held = await openStream(a);
+    const events = await openSse(`${a.site.base}/api/v1/events?topics=agents`, boss.token);
+    const fault = await faultNow();
     way.cut();
-    await callsWork(b, began, t, 'cut off');
+    await events.next('reconnect');
+    assert.equal((await held.closed()).code, CLOSE_CODES.restarting);
+    await callsWork(b, fault, t, 'cut off', true);
     const refused = await change(a, '1003', 'pause', { reason: 'training' });
     assert.equal(refused.status, 503);
     assert.equal((await a.readyz())?.checks['lease'], 'failing');
