@@ -88,8 +88,16 @@ test('connector file - what is wrong is named with path, line, rule and reason',
     [`${WHOLE}auth: { basic: { user: a } }\n`, /^auth\.basic\.password:6 schema/],
     [
       'a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c]',
-      /alias/i,
+      /^d\.\d:4 yaml: .* 5000 values at most/,
     ],
+    [`${WHOLE}x: &a 1\ny: [${'*a,'.repeat(15_000)}]`, /^:7 yaml: .* 50 aliases at most/],
+    [
+      `${WHOLE}create: { post: /x, row: '{{ answer }}', body: &a { x: *a } }\n`,
+      /^create\.body\.x\.x:6 yaml: .*deep/,
+    ],
+    [`${WHOLE}x: ${'{ a: '.repeat(40)}1${' }'.repeat(40)}\n`, /^x\.a\.a\.a:6 yaml: .* 32 levels deep/],
+    [`${WHOLE}x: ${'['.repeat(20_000)}`, /^:6 yaml: .* 32 levels deep/],
+    [`${WHOLE}---\n${WHOLE}`, /^:6 yaml: .*documents/],
     [`#${'x'.repeat(70_000)}\n${WHOLE}`, /65536 bytes/],
   ] as const)
     assert.match(findings(text).join('\n'), expected, text.slice(0, 200));

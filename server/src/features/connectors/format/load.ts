@@ -13,7 +13,14 @@ export type { ConnectorFile, PushKind } from './compile.ts';
 export const MAX_FILE_BYTES = 65_536;
 /** Limit of findings, so that a hostile file costs no more than a page of them. */
 const MAX_FINDINGS = 50;
+/** Limits of what a file holds with its aliases, one of which may be inside its own anchor. */
 const MAX_ALIASES = 50;
+const MAX_DEPTH = 32;
+const MAX_VALUES = 5_000;
+/** Keys of a path that its finding names. */
+const MAX_PATH = 4;
+const TOO_DEEP = `maps and lists are nested ${MAX_DEPTH} levels deep at most`;
+const TOO_MANY = `a file has ${MAX_VALUES} values at most, counting those that an alias repeats`;
 
 /** One thing wrong with a file. */
 export interface ConnectorFinding {
@@ -108,17 +115,27 @@ function* houseRules(document: ConnectorDocument): Generator<{ path: Path; rule:
       };
 }
 
-/** The first key that its map holds twice, with its position. */
-function repeatedKey(contents: ParsedNode | null): { readonly key: string; readonly at: number } | null {
-  let repeated: { key: string; at: number } | null = null;
+/** A key that its map holds twice, or an alias too many, with its position. */
+function structureMistake(
+  contents: ParsedNode | null,
+): { readonly reason: string; readonly at: number } | null {
+  let mistake: { reason: string; at: number } | null = null;
+  let aliases = 0;
   visit(contents, {
+    // The parser looks for the anchor of each alias in the whole file.
+    Alias(_key, { range }) {
+      aliases += 1;
+      if (aliases <= MAX_ALIASES) return undefined;
+      mistake = { reason: `a file has ${MAX_ALIASES} aliases at most`, at: range?.[0] ?? 0 };
+      return visit.BREAK;
+    },
     Map(_key, { items }) {
       const seen = new Set<string>();
       for (const { key } of items) {
         if (!isScalar(key)) continue;
         const name = String(key.value);
         if (seen.has(name)) {
-          repeated = { key: name, at: key.range?.[0] ?? 0 };
+          mistake = { reason: `the key ${name} is there twice`, at: key.range?.[0] ?? 0 };
           return visit.BREAK;
         }
         seen.add(name);
@@ -126,7 +143,34 @@ function repeatedKey(contents: ParsedNode | null): { readonly key: string; reado
       return undefined;
     },
   });
-  return repeated;
+  return mistake;
+}
+
+/** What exceeds the limits of a file, with the beginning of its path. Each map or list is measured once, however many aliases name it. */
+function excessOf(root: unknown): { readonly path: Path; readonly reason: string } | null {
+  const known = new Map<object, { height: number; values: number }>();
+  const path: string[] = [];
+  let reason: string | null = null;
+  const measure = (value: unknown): { height: number; values: number } => {
+    if (typeof value !== 'object' || value === null) return { height: 0, values: 1 };
+    const size = known.get(value) ?? { height: 1, values: 1 };
+    if (!known.has(value) && path.length < MAX_DEPTH)
+      for (const [key, below] of Object.entries(value)) {
+        path.push(key);
+        const { height, values } = measure(below);
+        if (reason !== null) return size;
+        size.height = Math.max(size.height, 1 + height);
+        size.values += values;
+        if (size.values > MAX_VALUES) reason = TOO_MANY;
+        if (reason !== null) return size;
+        path.pop();
+      }
+    if (path.length + size.height > MAX_DEPTH) reason = TOO_DEEP;
+    known.set(value, size);
+    return size;
+  };
+  measure(root);
+  return reason === null ? null : { path: path.slice(0, MAX_PATH), reason };
 }
 
 /** Reads a connector file and compiles it, or names everything that is wrong with it. */
@@ -140,21 +184,22 @@ export function loadConnector(text: string): LoadedConnector {
   if (Buffer.byteLength(text) > MAX_FILE_BYTES) return refused(`a file has ${MAX_FILE_BYTES} bytes at most`);
   const parsed = parseDocument(text, {
     schema: 'core',
-    // The parser compares each key with all before it; `repeatedKey` looks each up once.
+    // The parser compares each key with all before it; `structureMistake` looks each up once.
     uniqueKeys: false,
     lineCounter: counter,
-    logLevel: 'silent',
+    // Positions in words cost a reading of the file for each error.
+    prettyErrors: false,
+    logLevel: 'error',
   });
   const [wrong] = parsed.errors;
-  if (wrong) return refused(wrong.message.split('\n')[0]!, wrong.linePos?.[0].line ?? null);
-  const repeated = repeatedKey(parsed.contents);
-  if (repeated) return refused(`the key ${repeated.key} is there twice`, counter.linePos(repeated.at).line);
-  let raw: unknown;
-  try {
-    raw = parsed.toJS({ maxAliasCount: MAX_ALIASES });
-  } catch (error) {
-    return refused((error as Error).message);
+  if (wrong) {
+    const isDeep = wrong.code === 'RESOURCE_EXHAUSTION';
+    return refused(isDeep ? TOO_DEEP : wrong.message, counter.linePos(wrong.pos[0]).line);
   }
+  const mistake = structureMistake(parsed.contents);
+  if (mistake) return refused(mistake.reason, counter.linePos(mistake.at).line);
+  // `excessOf` counts what aliases repeat.
+  const raw: unknown = parsed.toJS({ maxAliasCount: -1 });
   const found = (path: Path, rule: string, reason: string): void => {
     if (findings.length >= MAX_FINDINGS) return;
     let line: number | null = null;
@@ -165,6 +210,11 @@ export function loadConnector(text: string): LoadedConnector {
     }
     findings.push({ path: pathText(path), line, rule, reason });
   };
+  const excess = excessOf(raw);
+  if (excess) {
+    found(excess.path, 'yaml', excess.reason);
+    return { file: null, findings };
+  }
   const checked = ConnectorDocument.safeParse(raw);
   if (!checked.success) {
     for (const { path, reason } of issuesOf(checked.error.issues)) found(path, 'schema', reason);
