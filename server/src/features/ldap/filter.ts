@@ -22,6 +22,8 @@ export type Sought = (attribute: string) => readonly string[] | undefined;
 
 const MOST_DEPTH = 12;
 const MOST_PARTS = 100;
+/** Code points of a probe, as many as a search of the API may have: each word is a condition of the statement. */
+const MOST_SEARCHED = 64;
 /** Longest list of searches of one filter; beyond it everything is compared. */
 const MOST_PROBES = 8;
 const NUMBERS: ReadonlySet<string> = new Set(['telephonenumber', 'mobile', 'homephone']);
@@ -157,7 +159,7 @@ export function probesOf(filter: Filter): readonly string[] | null {
       if (longest === '') return null;
       // A name is no number: nothing has it.
       if (NUMBERS.has(attribute) && digitsOf(longest) === null) return longest === '+' ? null : [];
-      return [longest];
+      return [[...longest.slice(0, 2 * MOST_SEARCHED)].slice(0, MOST_SEARCHED).join('')];
     }
     case 'undefined':
       return [];

@@ -19,7 +19,11 @@ const PATIENT = { signInMs: 600_000, idleMs: 600_000 };
 
 async function open(
   t: TestContext,
-  { limits = {}, plain = true }: { limits?: Partial<LdapLimits>; plain?: boolean } = {},
+  {
+    limits = {},
+    plain = true,
+    asked = () => undefined,
+  }: { limits?: Partial<LdapLimits>; plain?: boolean; asked?: (q: string | null) => void } = {},
 ) {
   const [port, clock] = [await freePort(), createVirtualClock()];
   const known = new Set([TOKEN]);
@@ -29,7 +33,13 @@ async function open(
     plain: () => plain,
     certificate: () => Promise.resolve(null),
     knows: (token) => Promise.resolve(known.has(token)),
-    source: { colleagues: () => [], customers: () => Promise.resolve({ rows: [], next: null }) },
+    source: {
+      colleagues: () => [],
+      customers(q) {
+        asked(q);
+        return Promise.resolve({ rows: [], next: null });
+      },
+    },
     clock,
     log: silent,
     limits,
@@ -155,4 +165,14 @@ test('LDAP - a message or filter beyond the limits ends its connection and nothi
     assert.notEqual(await codeOf(one.search(BASE, { scope: 'sub', filter })), CODES.ok);
   }
   assert.equal(await codeOf(other.search(BASE, { scope: 'sub', filter: '(!(cn=a))' })), CODES.ok);
+});
+
+test('LDAP - a value of thousands of words is searched by its beginning', async (t) => {
+  const searched: (string | null)[] = [];
+  const { client } = await open(t, { limits: PATIENT, asked: (q) => void searched.push(q) });
+  const one = client();
+  assert.equal(await bind(one), CODES.ok);
+  const value = 'word '.repeat(3_000);
+  assert.equal(await codeOf(one.search(BASE, { scope: 'sub', filter: `(cn=${value})` })), CODES.ok);
+  assert.deepEqual(searched, ['word '.repeat(13).slice(0, 64)]);
 });
