@@ -227,3 +227,21 @@ test('simulator - a recording of a site holds nothing of its people and happens 
   await fs.writeFile(file, `${lines[0]}\n{"type":1}`);
   await assert.rejects(createSimulator({ recording: file }), /line 2/);
 });
+
+test('simulator - time moves 31 days at most by one request, and no longer than the simulator runs', async () => {
+  const simulator = await createSimulator();
+  const began = simulator.now().getTime();
+  const wait = { do: 'wait', seconds: 86_400 } as const;
+  for (const work of [
+    simulator.advance(31 * 86_400 + 1),
+    simulator.advance(Number.POSITIVE_INFINITY),
+    simulator.advance('9999:59:59'),
+    simulator.play(Array.from({ length: 32 }, () => wait)),
+  ])
+    await assert.rejects(work, /31 days/);
+  assert.equal(simulator.now().getTime(), began);
+  const long = assert.rejects(simulator.advance(31 * 86_400), /is closed/);
+  await until('time moves', async () => simulator.now().getTime() > began);
+  await simulator.close();
+  await long;
+});

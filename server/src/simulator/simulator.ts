@@ -38,7 +38,9 @@ import type { Cast, StoryName } from './stories.ts';
 const START = Date.UTC(2026, 10, 23, 9);
 /** Turns of the event loop without a write or an event after which a moment is complete. */
 const QUIET_TURNS = 4;
-const MOST_ADVANCE_MS = 366 * 86_400_000;
+/** Limit of one advance, and of the waits of one play: a day takes seconds of the processor. */
+const MOST_DAYS = 31;
+const MOST_SECONDS = MOST_DAYS * 86_400;
 
 export interface SimulatorUser {
   readonly extension: string;
@@ -98,6 +100,8 @@ const secondsOf = (by: number | string): number => {
 
 export class SimulatedService implements Simulator {
   readonly #options: SimulatorOptions;
+  /** Ends an advance that is under way. */
+  readonly #closing = new AbortController();
   #company!: Objects;
   #chance!: ReturnType<typeof seededChance>;
   #front!: Front;
@@ -159,10 +163,13 @@ export class SimulatedService implements Simulator {
   /** Performs steps; the caller holds the queue of plays. */
   async run(steps: readonly z.input<typeof Step>[]): Promise<Played> {
     const calls: string[] = [];
+    const waits = steps.reduce((sum, step) => sum + (step.do === 'wait' ? step.seconds : 0), 0);
+    if (waits > MOST_SECONDS)
+      throw new ServiceError('invalid_request', `steps: they wait for ${MOST_DAYS} days at most`);
     // Effects of earlier commands are stored first, so that it is the same batch in each run.
     await this.settled();
     for (const step of Steps.parse(steps)) {
-      if (step.do === 'wait') await this.#clock.advance(step.seconds * 1000);
+      if (step.do === 'wait') await this.#advance(step.seconds);
       else {
         const begun = perform(this.site.world, step);
         if (begun !== null) calls.push(begun);
@@ -172,12 +179,15 @@ export class SimulatedService implements Simulator {
     return { calls };
   }
   advance(by: number | string): Promise<void> {
-    const ms = secondsOf(by) * 1000;
-    if (!(ms >= 0 && ms <= MOST_ADVANCE_MS)) {
-      const detail = 'by: expected seconds, or a time such as 00:30:00; at most 366 days';
+    const seconds = secondsOf(by);
+    if (!(seconds >= 0 && seconds <= MOST_SECONDS)) {
+      const detail = `by: expected seconds, or a time such as 00:30:00; at most ${MOST_DAYS} days`;
       return Promise.reject(new ServiceError('invalid_request', detail));
     }
-    return this.#next(() => this.#clock.advance(ms));
+    return this.#next(() => this.#advance(seconds));
+  }
+  #advance(seconds: number): Promise<void> {
+    return this.#clock.advance(seconds * 1000, this.#closing.signal);
   }
   fault(fault: Fault): Promise<void> {
     return this.#next(() => applyFault(this, fault));
@@ -211,6 +221,7 @@ export class SimulatedService implements Simulator {
     await this.#start();
   }
   async close(): Promise<void> {
+    this.#closing.abort(new ServiceError('engine_refused', 'the simulator is closed'));
     await this.#line.catch(() => undefined);
     await this.#front[Symbol.asyncDispose]();
     await this.#end();

@@ -2,8 +2,8 @@ import type { Clock } from '../../ports/clock.ts';
 
 /** A clock that moves only by `advance`, for tests: a wait of minutes takes no time and ends in the right order. */
 export interface VirtualClock extends Clock {
-  /** Moves on by `ms`, waking every sleeper at its time; work of a woken sleeper runs before the next one wakes. */
-  advance(ms: number): Promise<void>;
+  /** Moves on by `ms`, waking every sleeper at its time; work of a woken sleeper runs before the next one wakes. Rejects on abort. */
+  advance(ms: number, signal?: AbortSignal): Promise<void>;
   /** Number of current sleepers. */
   readonly sleepers: number;
 }
@@ -45,10 +45,11 @@ export function createVirtualClock(
         signal?.addEventListener('abort', onAbort, { once: true });
       });
     },
-    async advance(ms) {
+    async advance(ms, signal) {
       const end = now + ms;
       await settle();
       for (;;) {
+        signal?.throwIfAborted();
         const next = [...sleeping].filter((s) => s.at <= end).sort((a, b) => a.at - b.at)[0];
         if (next === undefined) break;
         now = Math.max(now, next.at);
