@@ -1,5 +1,6 @@
 /** Search filters of LDAP: read from a request, compared with an entry, and turned into a search of the phonebook. */
 import { digitsOf, fold } from '@offhook/contract/search.ts';
+import { cutText } from '../../core/cut-text.ts';
 import { BerError, BerReader, SEQUENCE } from './ber.ts';
 
 export type Filter =
@@ -22,7 +23,7 @@ export type Sought = (attribute: string) => readonly string[] | undefined;
 
 const MOST_DEPTH = 12;
 const MOST_PARTS = 100;
-/** Code points of a probe, as many as a search of the API may have: each word is a condition of the statement. */
+/** Characters of a probe, as many as a search of the API may have: each word is a condition of the statement. */
 const MOST_SEARCHED = 64;
 /** Longest list of searches of one filter; beyond it everything is compared. */
 const MOST_PROBES = 8;
@@ -159,7 +160,7 @@ export function probesOf(filter: Filter): readonly string[] | null {
       if (longest === '') return null;
       // A name is no number: nothing has it.
       if (NUMBERS.has(attribute) && digitsOf(longest) === null) return longest === '+' ? null : [];
-      return [[...longest.slice(0, 2 * MOST_SEARCHED)].slice(0, MOST_SEARCHED).join('')];
+      return [cutText(longest, MOST_SEARCHED)];
     }
     case 'undefined':
       return [];

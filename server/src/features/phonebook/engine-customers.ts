@@ -1,4 +1,5 @@
 import type { DomainEvent } from '@offhook/contract/events.ts';
+import { cutText } from '../../core/cut-text.ts';
 import { Backoff } from '../../core/backoff.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
@@ -39,12 +40,8 @@ const EXTENSION = /^[1-9][0-9]{1,9}$/;
 /** Null for a customer with a name that the engine cannot be given: the phone then shows the number alone. */
 function storedOf({ name, owner, blocked, language }: CustomerRow): StoredCustomer | null {
   if (UNFIT.test(name)) return null;
-  const cut = name
-    .slice(0, MAX_LETTERS)
-    .replace(/[\uD800-\uDBFF]$/, '')
-    .trim();
   return {
-    name: cut,
+    name: cutText(name, MAX_LETTERS).trim(),
     owner: owner !== null && EXTENSION.test(owner) ? owner : null,
     blocked,
     ...(language === null ? {} : { language }),

@@ -7,6 +7,8 @@ import { ImportReply, MAX_IMPORT_ROWS } from '@offhook/contract/phonebook-files.
 import type { ImportFinding } from '@offhook/contract/phonebook-files.ts';
 import { phonebookRig } from '../../../test/support/phonebook-rig.ts';
 import { csvLines } from './csv.ts';
+import type { Lines } from './line.ts';
+import { vcardLines } from './vcard.ts';
 
 const CSV = `name;company;Mobile Phone;number_1;label_1;email_1;vip;colour
 Anna Müller;Acme;0171 1234567;030 901820;office;anna@acme.example;true;red
@@ -172,23 +174,37 @@ test('phonebook files - a file that cannot be read is refused whole', async (t) 
   assert.equal((await send(Buffer.alloc(20_971_521, 'a'))).status, 413);
 });
 
-test('phonebook files - other work runs while a long file is read', async () => {
-  const heading = ['name', ...Array.from({ length: 199 }, (_, i) => `other ${i}`)].join();
+/** Turns of the event loop that other work gets meanwhile. */
+async function turnsDuring(work: () => Promise<void>): Promise<number> {
   let turns = 0;
   const each = (): void => {
     turns += 1;
     turning = setImmediate(each);
   };
   let turning = setImmediate(each);
-  try {
-    let rows = 0;
-    for await (const _line of await csvLines(`${heading}\n${`Anna${','.repeat(199)}\n`.repeat(2_000)}`))
-      rows += 1;
-    assert.equal(rows, 2_000);
-  } finally {
-    clearImmediate(turning);
+  await work().finally(() => clearImmediate(turning));
+  return turns;
+}
+test('phonebook files - other work runs while a long file is read', async () => {
+  const count = async (lines: Lines): Promise<number> => {
+    let found = 0;
+    for await (const _line of lines) found += 1;
+    return found;
+  };
+  const heading = ['name', ...Array.from({ length: 199 }, (_, i) => `other ${i}`)].join();
+  const rows = `Anna${','.repeat(199)}\n`.repeat(2_000);
+  const ofRows = await turnsDuring(async () =>
+    assert.equal(await count(await csvLines(`${heading}\n${rows}`)), 2_000),
+  );
+  assert.ok(ofRows > 20, `${ofRows} turns`);
+  // A card of lines that nobody wants, and one of lines that continue.
+  for (const lines of ['\n', ' x\n']) {
+    const card = `BEGIN:VCARD\nVERSION:4.0\nFN:Anna\nX-OTHER:a\n${lines.repeat(700_000)}END:VCARD\n`;
+    const ofCard = await turnsDuring(async () => assert.equal(await count(await vcardLines(card)), 1));
+    assert.ok(ofCard > 20, `${ofCard} turns`);
   }
-  assert.ok(turns > 20, `${turns} turns`);
+  const none = await turnsDuring(() => assert.rejects(vcardLines('\n'.repeat(700_000)), /no BEGIN:VCARD/));
+  assert.ok(none > 20, `${none} turns`);
 });
 
 test('phonebook files - character sets are read by their mark or their name', async (t) => {

@@ -44,7 +44,7 @@ export function createFiles(options: FilesOptions): PhonebookFiles {
     async import(actor, bytes, kind, { list, dry_run, encoding }) {
       const person = personOf(actor.caller, list, 'change');
       const text = textOf(bytes, encoding);
-      const lines = kind === 'csv' ? await csvLines(text) : vcardLines(text);
+      const lines = await (kind === 'csv' ? csvLines(text) : vcardLines(text));
       await checkRows(lines);
       const planned = await read(lines, person, null);
       room.check(person, planned.created);

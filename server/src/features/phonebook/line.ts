@@ -23,7 +23,7 @@ export interface Value {
   readonly field: string;
 }
 /** The lines of a file. Each iteration parses the file again. */
-export type Lines = (AsyncIterable<Line> | Iterable<Line>) & {
+export type Lines = AsyncIterable<Line> & {
   /** Headings of columns that are not imported. */
   readonly ignored: readonly string[];
 };

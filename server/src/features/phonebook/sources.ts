@@ -1,4 +1,5 @@
 import { MAX_EMAILS, MAX_NUMBERS, NewCustomer } from '@offhook/contract/phonebook.ts';
+import { cutText } from '../../core/cut-text.ts';
 import type { Queue } from '../../core/queue.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { CustomerSources, SourceCustomer } from '../../ports/customers.ts';
@@ -31,7 +32,7 @@ export function foreignField(row: CustomerRow, next: Omit<NewCustomer, 'shared'>
 
 const NAME = NewCustomer.shape.name;
 // Half of a character would be stored as another one, and each update would find a difference.
-const cut = (text: string): string => text.slice(0, MAX_NAME).replace(/[\uD800-\uDBFF]$/, '');
+const cut = (text: string): string => cutText(text, MAX_NAME);
 function lineOf(one: SourceCustomer): Line {
   const values = (list: readonly string[], field: string, most: number) =>
     list.slice(0, most).map((value) => ({ value, label: null, field }));

@@ -1,3 +1,4 @@
+import { setImmediate as yieldLoop } from 'node:timers/promises';
 import ICAL from 'ical.js';
 import { ServiceError } from '../../core/errors.ts';
 import { languageOf } from '../../core/language-tag.ts';
@@ -9,6 +10,8 @@ const WANTED =
   /^(?:[a-z0-9-]{1,64}\.)?(?:version|fn|n|org|tel|email|note|uid|kind|lang|x-abshowas|x-ablabel)[;:]/i;
 const MAX_PROPERTY = 16_384;
 const MAX_PROPERTIES = 200;
+/** Characters that are read before other work of the process goes on. */
+const AT_ONCE = 16_384;
 
 /** `[name, parameters, type, ...values]` of RFC 7095. */
 type Property = readonly [string, Readonly<Record<string, string | readonly string[]>>, string, ...unknown[]];
@@ -17,11 +20,15 @@ interface Card {
   readonly properties: readonly string[];
   readonly isWhole: boolean;
 }
-/** Lines of RFC 6350 with their continuations, and where they begin. */
-function* unfolded(text: string): Generator<readonly [line: number, text: string]> {
+/** Lines of RFC 6350 with their continuations, and where they begin; null after each `AT_ONCE`. */
+function* unfolded(text: string): Generator<readonly [line: number, text: string] | null> {
   let held: string | null = null;
   let began = 1;
-  for (let at = 0, line = 1; at < text.length; line += 1) {
+  for (let at = 0, line = 1, pause = AT_ONCE; at < text.length; line += 1) {
+    if (at >= pause) {
+      pause = at + AT_ONCE;
+      yield null;
+    }
     const end = text.indexOf('\n', at);
     const next = text.slice(at, end < 0 ? undefined : end).replace(/\r$/, '');
     at = end < 0 ? text.length : end + 1;
@@ -35,9 +42,14 @@ function* unfolded(text: string): Generator<readonly [line: number, text: string
   }
   if (held !== null) yield [began, held];
 }
-function* cardsOf(text: string): Generator<Card> {
+async function* cardsOf(text: string): AsyncGenerator<Card> {
   let card: { line: number; properties: string[] } | null = null;
-  for (const [line, property] of unfolded(text)) {
+  for (const one of unfolded(text)) {
+    if (one === null) {
+      await yieldLoop();
+      continue;
+    }
+    const [line, property] = one;
     const word = property.trim().toUpperCase();
     if (word === 'BEGIN:VCARD') {
       if (card !== null) yield { ...card, isWhole: false };
@@ -126,19 +138,18 @@ function lineOf({ line, properties, isWhole }: Card): Line {
   };
 }
 
-/** Cards of vCard 3.0 and 4.0. Throws `invalid_request` where there is none. */
-export function vcardLines(text: string): Lines {
-  if (cardsOf(text).next().done === true)
-    throw new ServiceError(
-      'invalid_request',
-      'body: there is no BEGIN:VCARD; send a vCard file of version 3.0 or 4.0',
-    );
-  return {
-    ignored: [],
-    *[Symbol.iterator]() {
-      for (const card of cardsOf(text)) yield lineOf(card);
-    },
-  };
+/** Cards of vCard 3.0 and 4.0. */
+export async function* cardLines(text: string): AsyncGenerator<Line> {
+  for await (const card of cardsOf(text)) yield lineOf(card);
+}
+/** The cards of a file. Throws `invalid_request` where there is none. */
+export async function vcardLines(text: string): Promise<Lines> {
+  for await (const _card of cardsOf(text))
+    return { ignored: [], [Symbol.asyncIterator]: () => cardLines(text) };
+  throw new ServiceError(
+    'invalid_request',
+    'body: there is no BEGIN:VCARD; send a vCard file of version 3.0 or 4.0',
+  );
 }
 
 /** A customer as a card. */

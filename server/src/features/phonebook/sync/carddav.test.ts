@@ -136,12 +136,13 @@ test('phonebook source - what is no address book is named, followed nowhere, and
     assert.equal((await rig.call('PATCH', 'sources/1', { address })).status, 400, address);
 });
 
-test('phonebook source - a card that is too large is left out, those beside it are stored', async (t) => {
+test('phonebook source - a card that is too large, and a text that is none, is left out; those beside it are stored', async (t) => {
   const server = await davServer(t);
   const rig = await phonebookSourcesRig(t);
   const book = new PlainBook();
   book.put('Anna', 'a');
   book.put('Huge', 'a', card('Huge').replace('END:', `PHOTO:${'x'.repeat(17_000_000)}\nEND:`));
+  book.put('Word', 'a', 'no BEGIN:VCARD at the beginning of a line');
   book.put('Ben', 'a');
   server.answer = book.answer;
   await rig.follow({ kind: 'carddav', title: 'Plain', address: server.address });

@@ -3,7 +3,7 @@ import type { Send } from '../../../outbound/json.ts';
 import type { OutboundRequest } from '../../../outbound/transport.ts';
 import { SyncFailure } from '../../../outbound/sync-schedule.ts';
 import type { Line } from '../line.ts';
-import { vcardLines } from '../vcard.ts';
+import { cardLines } from '../vcard.ts';
 import { MAX_SOURCE_CUSTOMERS } from './reader.ts';
 import type { SourceConfig, SourceCursor, SourcePart } from './reader.ts';
 import { CALENDARSERVER, CARDDAV, DAV, readMultistatus } from './multistatus.ts';
@@ -47,8 +47,8 @@ const prop = ({ props }: DavResponse, space: string, name: string): string | nul
 
 /** The first card of a text; null for a group, and for what is no card. */
 async function lineOf(text: string): Promise<Line | null> {
-  if (GROUP.test(text) || !text.includes('BEGIN:VCARD')) return null;
-  for await (const line of vcardLines(text)) return line;
+  if (GROUP.test(text)) return null;
+  for await (const line of cardLines(text)) return line;
   return null;
 }
 /** The address book at one address. */
