@@ -88,6 +88,7 @@ test('connectors push - Zammad: a call that goes out names who calls, and its ca
     [21, 'noAnswer'],
     [1, 'notFound'],
     [20, 'congestion'],
+    [23, 'forwarded'],
   ];
   for (const [n, [cause]] of plays.entries()) {
     const id = String(n + 1);
