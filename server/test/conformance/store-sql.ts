@@ -40,6 +40,29 @@ export function sqlConformance(withEmpty: (work: (store: Store) => Promise<void>
     store.db<Tables>().insertInto('thing').values(values).execute();
   const names = (rows: readonly { name: string }[]): string[] => rows.map((row) => row.name);
 
+  it('store - a table that took over rows with their numbers in a migration counts on after them', () =>
+    withThings(async (store) => {
+      await add(store, thing('a'), thing('b'), thing('c'));
+      const copied: Migration = {
+        id: '0101-copied',
+        async up(db) {
+          await db.schema.alterTable('thing').renameTo('thing_before').execute();
+          await db.schema.dropIndex('thing_big').execute();
+          await things.up(db);
+          await sql`insert into thing select * from thing_before`.execute(db);
+          await db.schema.dropTable('thing_before').execute();
+        },
+      };
+      await store.migrate('things', [things, copied]);
+      await add(store, thing('d'));
+      const rows = await store
+        .db<Tables>()
+        .selectFrom('thing')
+        .select(['id', 'name'])
+        .orderBy('id')
+        .execute();
+      assert.deepEqual(rows.at(-1), { id: 4, name: 'd' });
+    }));
   it('store - a row without a key gets a new number, also where the table did not ask for numbers', () =>
     withEmpty(async (store) => {
       const plain: Migration = {

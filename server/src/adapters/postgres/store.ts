@@ -38,7 +38,14 @@ export function openPostgresStore(
     if (!made) await inTransaction(bare, createMigrationTable);
     if (!made && options.moving !== true) await assertWhole(bare, link.place);
     made = true;
-    const store = { db: () => bare, transaction: (work: Migration['up']) => inTransaction(bare, work) };
+    const store = {
+      db: () => bare,
+      transaction: (work: Migration['up']) =>
+        inTransaction(bare, async (trx) => {
+          await work(trx);
+          await takeUpNumbers(trx);
+        }),
+    };
     await runMigrations(link.place, store, feature, migrations, (migration) =>
       log.info({ feature, migration }, 'record store migrated'),
     );
@@ -90,4 +97,30 @@ async function assertWhole(db: Kysely<unknown>, place: string): Promise<void> {
   if (found.rows[0]?.there !== true) return;
   const whole = await sql`select 1 from offhook_move where name = '' and done = 1`.execute(db);
   if (whole.rows.length === 0) throw refusal(`${place}: not moved to the end; run: npm run migrate`);
+}
+
+/**
+ * Has each table count on from its greatest number. A step may copy rows with their numbers into a new table; PostgreSQL would then
+ * give the first of them again, SQLite goes on after the last one.
+ */
+async function takeUpNumbers(trx: Transaction<unknown>): Promise<void> {
+  await sql
+    .raw(
+      `do $$
+      declare it record; newest bigint;
+      begin
+        for it in select t.oid::regclass as place, a.attname as name,
+            pg_get_serial_sequence(t.oid::regclass::text, a.attname)::regclass as numbers
+          from pg_attribute a join pg_class t on t.oid = a.attrelid
+          where t.relkind = 'r' and a.attidentity <> '' and not a.attisdropped
+            and t.relnamespace = (select oid from pg_namespace where nspname = current_schema())
+        loop
+          execute format('select max(%I) from %s', it.name, it.place) into newest;
+          if newest > coalesce(pg_sequence_last_value(it.numbers), 0) then
+            perform setval(it.numbers, newest);
+          end if;
+        end loop;
+      end $$`,
+    )
+    .execute(trx);
 }
