@@ -83,19 +83,36 @@ interface Id {
 }
 const ids = ({ rows }: { readonly rows: readonly Id[] }): readonly number[] =>
   rows.map(({ id }) => Number(id));
+/**
+ * The index reads the list of every three characters of a phrase. Where a word of the text is rare, the index finds the texts
+ * with that word, and the whole text is compared with those: half of the time with 700 matches of 500,000.
+ */
 async function matching<T>(
   db: Kysely<T>,
   table: string,
   text: string,
   limit: number,
 ): Promise<readonly number[]> {
-  const phrase = `"${text.replaceAll('"', '""')}"`;
+  const index = sql.table(indexOf(table));
+  const words = text.split(' ').filter((word) => word !== '');
+  const rare = words.length > 1 ? phrases(await rareOf(db, table, words)) : '';
+  if (rare !== '') {
+    const { rows } = await sql<{ n: number }>`select count(*) as n from
+      (select rowid from ${index} where text match ${rare} limit ${AT_ONCE})`.execute(db);
+    if (rows[0]!.n < AT_ONCE)
+      return ids(
+        await sql<Id>`select rowid as id from ${index}
+          where text match ${rare} and text like ${likeLiteral(text)} escape '\\' limit ${limit}`.execute(db),
+      );
+  }
   return ids(
-    await sql<Id>`select rowid as id from ${sql.table(indexOf(table))} where text match ${phrase} limit ${limit}`.execute(
+    await sql<Id>`select rowid as id from ${index} where text match ${phrases([text])} limit ${limit}`.execute(
       db,
     ),
   );
 }
+const phrases = (texts: readonly string[]): string =>
+  texts.map((text) => `"${text.replaceAll('"', '""')}"`).join(' ');
 async function contains<T>(
   db: Kysely<T>,
   table: string,
@@ -142,11 +159,10 @@ export async function newestWith<T extends string>(
   if (!isSqlite(db)) return ended(await below(0, before, limit));
   const rare = await rareOf(db, table, words, before);
   if (rare.length > 0) {
-    const phrases = rare.map((word) => `"${word.replaceAll('"', '""')}"`).join(' ');
     const others = words.filter((word) => !rare.includes(word));
     return ended(
       ids(
-        await sql<Id>`select rowid as id from ${sql.table(indexOf(table))} where text match ${phrases}
+        await sql<Id>`select rowid as id from ${sql.table(indexOf(table))} where text match ${phrases(rare)}
           and rowid < ${before} ${has(others)} order by rowid desc limit ${limit}`.execute(db),
       ),
     );
@@ -166,11 +182,11 @@ export async function newestWith<T extends string>(
  * The words that the index finds texts by: those that few of the newest texts have. It would read a common word from all of
  * them, where comparing that with the texts of rare words is quicker; without a rare one, so is comparing the newest texts.
  */
-async function rareOf<T extends string>(
-  db: Kysely<Searched<T>>,
-  table: T,
+async function rareOf<T>(
+  db: Kysely<T>,
+  table: string,
   words: readonly string[],
-  before: number,
+  before = Number.MAX_SAFE_INTEGER,
 ): Promise<readonly string[]> {
   const long = words.filter((word) => !TOO_SHORT.test(word));
   if (long.length === 0 || words.length === 1) return long;
