@@ -16,7 +16,16 @@ export interface TestFile {
   /** Path below the root. */
   readonly name: string;
   readonly kind: Kind;
+  /** True for a run in which test sites are in PostgreSQL. */
+  readonly postgres?: true;
 }
+/**
+ * Stories that a run of everything tells a second time over sites in PostgreSQL. Together they read and write the tables of every
+ * kind: configuration, sessions, agents, history, recordings, erasures. `TEST_SITE_STORE=postgres` does the same for all others.
+ */
+const OVER_POSTGRES = ['caller-rules', 'conversations-flow', 'privacy', 'queues'].map(
+  (name) => `server/test/scenarios/${name}.test.ts`,
+);
 
 /**
  * Measured on two cores: pages keep a core busy, a file with an engine waits half of its time. With more pages and
@@ -36,6 +45,7 @@ const IMPORTED = /^(?:import|export)\b[^;]*? from '(\.{1,2}\/[^']+)';/gm;
 
 /** Test files of the given files, folders and globs, or of the whole repository; throws for a name without one. */
 export function chooseFiles(root: string, names: readonly string[] = FOLDERS): TestFile[] {
+  const everything = names === FOLDERS;
   const found = new Set(names.flatMap((name) => namedBy(root, name)));
   const files = [...found].map((name) => {
     const text = fs.readFileSync(path.join(root, name), 'utf8');
@@ -49,7 +59,14 @@ export function chooseFiles(root: string, names: readonly string[] = FOLDERS): T
   // Large files first: a long file at the end would keep one core busy and leave the others idle.
   return files
     .toSorted((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind) || b.size - a.size)
-    .map(({ name, kind }) => ({ name, kind }));
+    .flatMap(({ name, kind }): readonly TestFile[] =>
+      everything && OVER_POSTGRES.includes(name)
+        ? [
+            { name, kind },
+            { name, kind, postgres: true },
+          ]
+        : [{ name, kind }],
+    );
 }
 
 /** Files of the tests' support that this one imports, directly or not. */

@@ -36,6 +36,16 @@ function house(t: TestContext, files: Readonly<Record<string, string>>) {
   };
 }
 
+test('test run - some stories run a second time over PostgreSQL, in a run of everything only', (t) => {
+  const name = 'server/test/scenarios/privacy.test.ts';
+  const { run } = house(t, {
+    [name]: `${HEAD}test('privacy - one', () => process.exit(process.env.TEST_SITE_STORE === 'postgres' ? 7 : 0));\n`,
+  });
+  const all = run();
+  assert.match(all.out, /privacy\.test\.ts \(PostgreSQL\): 1 of 1 failed/);
+  assert.match(all.out, /exit code 7/);
+  assert.doesNotMatch(run(name).out, /PostgreSQL|exit code 7/);
+});
 test('test run - a failure is shown with its location, once immediately and once at the end; totals are last', (t) => {
   const { run } = house(t, {
     'server/good.test.ts': `${HEAD}test('good - one', () => {});\ntest('good - two', { skip: true }, () => {});\n`,

@@ -17,6 +17,8 @@ const LONGEST = 900;
 /** Limit of a file once all its tests have ended, in seconds; the hooks that end a site take up to 40. */
 const LINGER = 120;
 
+/** Puts test sites into PostgreSQL (server/test/support/site-store.ts). */
+const POSTGRES = `process.env.TEST_SITE_STORE = 'postgres';`;
 /** Lowers the priority below files that measure the times of calls, for all child processes, too. */
 const YIELD = `import os from 'node:os'; os.setPriority(Math.min(19, os.getPriority() + 5));`;
 
@@ -62,7 +64,7 @@ class Linger {
 
 /** Runs one file to its end or the limit. A file that ends without its own totals, or with none, has failed. */
 async function runFile(
-  { name: file, kind }: TestFile,
+  { name: file, kind, postgres }: TestFile,
   { names, signal, longest, linger, each }: Options,
 ): Promise<FileResult> {
   const began = performance.now();
@@ -78,7 +80,9 @@ async function runFile(
     files: [path.join(ROOT, file)],
     concurrency: 1,
     signal: AbortSignal.any([signal, late, left.signal]),
-    execArgv: kind.yields ? [`--import=data:text/javascript,${YIELD}`] : [],
+    execArgv: [kind.yields && YIELD, postgres && POSTGRES]
+      .filter((text) => typeof text === 'string')
+      .map((text) => `--import=data:text/javascript,${text}`),
     ...(names === undefined ? {} : { testNamePatterns: names }),
   });
   for await (const { type, data } of events) {
@@ -115,7 +119,9 @@ async function runFile(
     if (names === undefined) failures.push({ name: '', at: `${file}:1`, error: 'the file ran no test' });
     counts = { ...counts, tests: failures.length, passed: 0, failed: failures.length };
   }
-  return { file, counts, failures, output, ms: performance.now() - began };
+  const over = (name: string): string => (postgres ? `${name} (PostgreSQL)` : name);
+  const named = failures.map((one) => ({ ...one, name: over(one.name) }));
+  return { file: over(file), counts, failures: named, output, ms: performance.now() - began };
 }
 function countsOf({ counts }: EventData.TestSummary): FileResult['counts'] {
   // Missing in Node's types.

@@ -1,12 +1,7 @@
 /** The tests of the features whose records may live in PostgreSQL, over PostgreSQL. */
-import { after } from 'node:test';
-import { openPostgresStore } from '../../src/adapters/postgres/store.ts';
-import { startPostgres } from '../support/postgres.ts';
-import { runTestsOver } from '../support/test-store.ts';
+import { usePostgresStores } from '../support/postgres-stores.ts';
 
-const server = await startPostgres();
-after(() => server[Symbol.asyncDispose]());
-runTestsOver(async () => openPostgresStore(await server.createDatabase()));
+await usePostgresStores();
 
 await import('../../src/features/history/ingest/ingest.test.ts');
 await import('../../src/features/history/query/routes.test.ts');

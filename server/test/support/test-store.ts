@@ -9,6 +9,6 @@ let opener: Opener = (file, options) => openSqliteStore(file, { ...options, flus
 /** The real database without its disk: a virtual clock cannot wait for writes. */
 export const openTestStore: Opener = (file, options = {}) => opener(file, options);
 /** From now on, the tests of this process use another store. */
-export function runTestsOver(open: () => Promise<Store>): void {
+export function runTestsOver(open: (file: string) => Promise<Store>): void {
   opener = open;
 }
