@@ -27,6 +27,12 @@ interface Tables {
   };
   boards: { id: number; version: number };
 }
+type Key = NonNullable<Caller['key']>;
+/** True where the key has the rights of its row. */
+const isSame = (key: Key, row: Pick<Tables['api_keys'], 'scopes' | 'queues' | 'extensions'>): boolean =>
+  (['scopes', 'queues', 'extensions'] as const).every(
+    (name) => JSON.stringify(key[name]) === JSON.stringify(JSON.parse(row[name] ?? 'null')),
+  );
 export interface WebCredentialsDeps {
   readonly ask: (call: NodeCall) => Promise<unknown>;
   readonly db: ReturnType<typeof tablesOf>;
@@ -40,8 +46,8 @@ export class WebCredentials implements Authenticator, Credentials, RemoteTickets
   /** Answers by the hash of their token, oldest first. */
   readonly #kept = new Map<string, CallerAnswer & { readonly caller: Caller; readonly at: number }>();
   readonly #lacking = new WeakSet<Caller>();
-  /** What each API key may do, as one text. */
-  #keys: ReadonlyMap<number, string> = new Map();
+  /** What each display key reaches, as one text. */
+  #displays: ReadonlyMap<number, string> = new Map();
   readonly #sessionEnded = new Set<(id: number) => void>();
   readonly #keyEnded = new Set<(id: number) => void>();
   #people: ReadonlyMap<number, ReturnType<Directory['people']>[number]> = new Map();
@@ -92,18 +98,19 @@ export class WebCredentials implements Authenticator, Credentials, RemoteTickets
   /** Reads what has ended in the database; `open` are the callers of the open streams. */
   async look(open: Iterable<Caller>): Promise<void> {
     const kept = [...this.#kept.values()].map(({ caller }) => caller);
-    const ids = [...open, ...kept].flatMap(({ key, session_id }) => (key === null ? session_id : []));
+    const callers = [...open, ...kept];
+    const ids = callers.flatMap(({ key, session_id }) => (key === null ? session_id : []));
     await this.#lookSessions([...new Set(ids)]);
-    await this.#lookKeys();
+    await this.#lookKeys(new Set(callers.flatMap(({ key }) => key ?? [])));
   }
 
-  /** What the leading node says; asked again where the API key changed meanwhile. */
+  /** What the leading node says; asked again where the board of the display changed meanwhile. */
   async #ask(call: NodeCall): Promise<CallerAnswer> {
     for (;;) {
-      const before = this.#keys;
+      const before = this.#displays;
       const answer = (await this.#deps.ask(call)) as CallerAnswer;
       const id = answer.caller?.key?.id;
-      if (id === undefined || call.op !== 'authenticate' || before.get(id) === this.#keys.get(id))
+      if (id === undefined || call.op !== 'authenticate' || before.get(id) === this.#displays.get(id))
         return answer;
     }
   }
@@ -149,23 +156,28 @@ export class WebCredentials implements Authenticator, Credentials, RemoteTickets
       }
     }
   }
-  async #lookKeys(): Promise<void> {
+  async #lookKeys(held: ReadonlySet<Key>): Promise<void> {
     const rows = await this.#deps.db
       .selectFrom('api_keys as k')
       .leftJoin('boards as b', 'b.id', 'k.board')
       .select(['k.id', 'k.scopes', 'k.queues', 'k.extensions', 'k.expires_at', 'k.board', 'b.version'])
       .execute();
     const { version } = this.#deps.directory;
-    const before = this.#keys;
+    const before = this.#displays;
     // A display key reaches the queues of its board and their agents.
-    this.#keys = new Map(
-      rows.map(({ id, board, ...more }) => [
-        id,
-        JSON.stringify([board, more, board === null ? null : version]),
-      ]),
+    this.#displays = new Map(
+      rows.flatMap((row) => (row.board === null ? [] : [[row.id, JSON.stringify([row, version])] as const])),
     );
-    for (const [id, was] of before) {
-      if (this.#keys.get(id) === was) continue;
+    const byId = new Map(rows.map((row) => [row.id, row]));
+    const ended = new Set<number>();
+    for (const key of held) {
+      const row = byId.get(key.id);
+      const same =
+        row !== undefined &&
+        (row.board === null ? isSame(key, row) : before.get(key.id) === this.#displays.get(key.id));
+      if (!same) ended.add(key.id);
+    }
+    for (const id of ended) {
       this.#forget(({ key }) => key?.id === id);
       for (const listener of this.#keyEnded) listener(id);
     }

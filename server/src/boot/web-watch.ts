@@ -31,21 +31,35 @@ export interface WebWatchDeps {
 export class WebWatch {
   readonly #deps: WebWatchDeps;
   readonly #stop = new AbortController();
-  readonly #running: Promise<void>;
+  #running: Promise<void> = Promise.resolve();
   #lookedAt = performance.now();
   constructor(deps: WebWatchDeps) {
     this.#deps = deps;
-    this.#running = this.#run().catch((error: unknown) => {
-      if (error instanceof StartError) deps.end(error.message);
-    });
   }
   /** Milliseconds since everything was last read. */
   silentMs(): number {
     return Math.max(this.#deps.copyAge(), performance.now() - this.#lookedAt);
   }
+  /** Throws where another living node has this one's name. */
+  async begin(): Promise<void> {
+    await this.#report();
+    this.#running = this.#run().catch((error: unknown) => {
+      if (error instanceof StartError) this.#deps.end(error.message);
+    });
+  }
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#running;
+    const { log, nodes, report } = this.#deps;
+    await nodes.forget(report()).catch((error: unknown) => {
+      log.warn({ error: messageOf(error) }, 'this node could not report its end');
+    });
+  }
+  async #report(): Promise<void> {
+    const { nodes, report, leader } = this.#deps;
+    const own = report();
+    if (!(await nodes.report(own))) throw nameTaken(own.name);
+    leader.seen(await nodes.list());
   }
   async #run(): Promise<void> {
     const { clock, log, stream } = this.#deps;
@@ -72,10 +86,8 @@ export class WebWatch {
     }
   }
   async #look(): Promise<void> {
-    const { nodes, report, leader, reload, credentials, stream } = this.#deps;
-    const own = report();
-    if (!(await nodes.report(own))) throw nameTaken(own.name);
-    leader.seen(await nodes.list());
+    const { reload, credentials, stream } = this.#deps;
+    await this.#report();
     await reload();
     await credentials.look(stream.callers());
     this.#lookedAt = performance.now();

@@ -204,8 +204,6 @@ async function serve(base: Base, stack: AsyncDisposableStack, end: (why: string)
     perPerson: config.streamsPerPerson,
   }));
   stack.defer(() => opened.close());
-  // Before it is asked for anything, it knows which node leads.
-  leader.seen(await whenReachable(waiting, () => nodes.list()));
   const holder = await holderOf(config.data);
   let address: Address = config.listen;
   const watch = new WebWatch({
@@ -230,6 +228,7 @@ async function serve(base: Base, stack: AsyncDisposableStack, end: (why: string)
     end,
   });
   stack.defer(() => watch.close());
+  await whenReachable(waiting, () => watch.begin());
   const edge = { ...base, metrics, stream: opened, credentials, leader, secret, replica, watch };
   address = await listen(edge, stack);
   const stop = new AbortController();

@@ -2,6 +2,7 @@ import { messageOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { Heard } from '../rights/hearing.ts';
 import type { Framing } from './batch.ts';
+import { stateKeyOf } from './snapshots.ts';
 import type { Snapshots } from './snapshots.ts';
 import type { View } from './view.ts';
 
@@ -35,7 +36,7 @@ export function createRemoteSnapshots({ ask, journal, copy, log }: RemoteSnapsho
   let soon: NodeJS.Timeout | undefined;
   let closed = false;
 
-  const has = (heard: readonly Heard[]): boolean => heard.every((one) => texts.has(keyOf(one)));
+  const has = (heard: readonly Heard[]): boolean => heard.every((one) => texts.has(stateKeyOf(one)));
   const retry = (of: (one: { readonly heard: readonly Heard[] }) => boolean): void => {
     const due = [...waiting].filter(([, one]) => of(one)).map(([again]) => again);
     for (const again of due) waiting.delete(again);
@@ -52,7 +53,7 @@ export function createRemoteSnapshots({ ask, journal, copy, log }: RemoteSnapsho
     for (const one of waiting.values()) {
       if (one.asked || wanted.size >= MOST_TOPICS) continue;
       one.asked = true;
-      for (const heard of one.heard) wanted.set(keyOf(heard), heard);
+      for (const heard of one.heard) wanted.set(stateKeyOf(heard), heard);
     }
     return wanted;
   };
@@ -114,12 +115,11 @@ export function createRemoteSnapshots({ ask, journal, copy, log }: RemoteSnapsho
     },
   };
   function frameOf(one: Heard, framing: Framing): Buffer {
-    const key = `${framing.name} ${keyOf(one)}`;
+    const key = `${framing.name} ${stateKeyOf(one)}`;
     const known = frames.get(key);
     if (known !== undefined) return known;
-    const frame = framing.snapshot(one.topic, cursor, texts.get(keyOf(one))!);
+    const frame = framing.snapshot(one.topic, cursor, texts.get(stateKeyOf(one))!);
     frames.set(key, frame);
     return frame;
   }
 }
-const keyOf = ({ topic, objects }: Heard): string => `${topic} ${objects === null ? '' : objects.join(' ')}`;

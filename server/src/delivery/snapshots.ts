@@ -31,6 +31,9 @@ export interface Positions {
   /** The journal's head will be the present position for a moment, in which `committed` is called. */
   meet(): void;
 }
+/** Equal where two principals are shown the same state of a topic; no objects at all differ from all of them. */
+export const stateKeyOf = ({ topic, objects, since_ms }: Heard): string =>
+  `${topic} ${since_ms} ${objects === null ? '*' : objects.join(' ')}`;
 /** Shortest interval between two new heads, in ms, so that a thousand clients at once share one snapshot. */
 const EVERY_MS = 50;
 const MAX_KEPT = 32 * 1024 * 1024;
@@ -75,8 +78,7 @@ export function createSnapshots(options: {
     kept.clear();
     size = 0;
   };
-  const keyOf = ({ topic, objects, since_ms }: Heard, framing: Framing): string =>
-    `${framing.name} ${topic} ${since_ms} ${objects === null ? '' : objects.join(' ')}`;
+  const keyOf = (heard: Heard, framing: Framing): string => `${framing.name} ${stateKeyOf(heard)}`;
   /** Frames of the state as it is now, which is that of `cursor`. */
   const build = (heard: readonly Heard[], framing: Framing): readonly Buffer[] =>
     heard.map((one) => {

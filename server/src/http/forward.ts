@@ -22,10 +22,17 @@ export interface ForwardOptions {
   readonly log: Log;
   readonly deadlineMs?: number;
 }
+export interface ForwardHost {
+  readonly fail: (error: ServiceError) => void;
+  readonly closing: () => boolean;
+}
 export interface Forward {
   readonly own: ForwardOptions['own'];
-  /** Forwards a request. `fail` receives the error where the other node gave no answer. */
-  pass(request: FastifyRequest, reply: FastifyReply, fail: (error: ServiceError) => void): void;
+  /**
+   * Forwards a request. `fail` receives the error where the other node gave no answer; `closing` is true once this node stops, so
+   * that connections end with their answer.
+   */
+  pass(request: FastifyRequest, reply: FastifyReply, host: ForwardHost): void;
   readonly counts: { forwarded: number; failed: number };
   close(): void;
 }
@@ -97,7 +104,7 @@ export function createForward(options: ForwardOptions): Forward {
   return {
     own,
     counts,
-    pass(request, reply, fail) {
+    pass(request, reply, { fail, closing }) {
       const address = target();
       if (address === null) return fail(noLeader());
       const { raw, method } = request;
@@ -143,6 +150,7 @@ export function createForward(options: ForwardOptions): Forward {
         void wait.then(() => {
           counts.forwarded += 1;
           reply.hijack();
+          if (closing()) reply.raw.shouldKeepAlive = false;
           reply.raw.writeHead(answer.statusCode!, answer.statusMessage, passed(answer.headers, LEFT_OUT));
           pipeline(answer, reply.raw, (error) => {
             if (error != null) reply.raw.destroy();

@@ -327,7 +327,7 @@ function addHooks(
       if (nodes !== undefined) readOrigin(request, nodes.secret);
       if (forward?.own(request.method, pathOf(request.originalUrl)) === false) {
         admission.pass(request, reply);
-        return forward.pass(request, reply, done);
+        return forward.pass(request, reply, { fail: done, closing: () => admission.draining });
       }
       waiting = admission.admit(request, reply);
     } catch (error) {

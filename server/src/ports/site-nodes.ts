@@ -33,6 +33,8 @@ export interface SiteNodes {
   report(node: NodeReport): Promise<boolean>;
   /** By name; an engine node that was silent for 30 days is forgotten, a web node after a day. */
   list(): Promise<readonly SeenNode[]>;
+  /** Forgets a node that ended, so that its name is free. */
+  forget(node: Pick<NodeReport, 'name' | 'holder'>): Promise<void>;
   /** Asks the active node to pass the site on to `name`; null takes the wish back. */
   wish(name: string | null): Promise<void>;
   /** Name of the node that shall become active; null where nobody asked for a switch. */

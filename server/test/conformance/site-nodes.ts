@@ -66,6 +66,10 @@ export function siteNodesConformance(adapter: string, open: () => Promise<NodesP
           (await nodes.list()).map((node) => node.holder.id),
           ['folder-a'],
         );
+        await other.forget(twin);
+        assert.equal((await nodes.list()).length, 1);
+        await nodes.forget(reportOf('a'));
+        assert.equal(await other.report(twin), true);
       }),
     );
     it(

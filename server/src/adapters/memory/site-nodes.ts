@@ -35,6 +35,9 @@ export function openMemorySiteNodes(
         }))
         .toSorted((a, b) => (a.name < b.name ? -1 : 1));
     },
+    async forget({ name, holder }) {
+      if (shared.reports.get(name)?.report.holder.id === holder.id) shared.reports.delete(name);
+    },
     async wish(name) {
       shared.wish = name;
     },

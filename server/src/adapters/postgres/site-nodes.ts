@@ -48,6 +48,9 @@ export function openPostgresSiteNodes(url: string): SiteNodes {
         seconds: Math.max(0, seconds),
       }));
     },
+    async forget({ name, holder }) {
+      await session.ask('delete from offhook_nodes where name = $1 and holder = $2', [name, holder.id]);
+    },
     async wish(name) {
       await session.ask('update offhook_cluster set wish = $1', [name]);
     },
