@@ -1,10 +1,13 @@
+import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import path from 'node:path';
+import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { siteLogConformance } from '../../../test/conformance/site-log.ts';
+import { logRows, siteLogConformance } from '../../../test/conformance/site-log.ts';
 import { cuttable } from '../../../test/support/cuttable.ts';
 import { usePostgres } from '../../../test/support/use-site.ts';
 import { REPOSITORY } from '../../../test/support/sources.ts';
+import { firstCheck } from '../../core/row-check.ts';
 import { openPostgresSiteLog } from './site-log.ts';
 
 const execute = promisify(execFile);
@@ -30,4 +33,26 @@ siteLogConformance('postgres', async () => {
     loseAnswer: () => relay.loseAnswer('insert into offhook_journal'),
     [Symbol.asyncDispose]: () => relay[Symbol.asyncDispose](),
   };
+});
+
+test('site log - a database that lost a takeover gives its term again, and the process that had it is fenced', async () => {
+  const url = await server().createDatabase();
+  const [a, b] = [openPostgresSiteLog(url), openPostgresSiteLog(url)];
+  try {
+    const start = { epoch: 'epoch-one', began: 1, head: 0, check: firstCheck('epoch-one') };
+    await a.begin(start);
+    const lost = await b.take({ id: 'b', location: 'host b' }, 60);
+    await server().run(url, 'update offhook_log set term = 0, holder = null');
+    const again = await a.take({ id: 'a', location: 'host a' }, 60);
+    assert.ok(lost.taken && again.taken);
+    assert.equal(again.state.term, lost.state.term);
+    assert.equal(await b.append(lost.state.term, 0, logRows(start, 1, 'late')), 'deposed');
+    assert.equal(await b.renew(lost.state.term, 60), false);
+    assert.equal(await b.pass(lost.state.term, null, 10), false);
+    assert.equal(await a.append(again.state.term, 0, logRows(start, 1)), 'appended');
+    assert.equal(await a.renew(again.state.term, 60), true);
+  } finally {
+    await a.close();
+    await b.close();
+  }
 });

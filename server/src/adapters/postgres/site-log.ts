@@ -14,7 +14,8 @@ create table if not exists offhook_journal (
 const STATE = 'epoch, began, head, tail, sum as "check", term';
 /** Seq, rows and fence in one statement. No row is inserted where another writer or an earlier call moved the head. */
 const APPEND = `with moved as (
-    update offhook_log set head = head + cardinality($3::bigint[]), sum = $9 where term = $1 and head = $2 returning head
+    update offhook_log set head = head + cardinality($3::bigint[]), sum = $9
+      where term = $1 and head = $2 and ($10::text is null or holder = $10) returning head
   )
   insert into offhook_journal (seq, type, subject, at, topics, json)
   select r.* from unnest($3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[]) r
@@ -35,8 +36,14 @@ const plain = (text: string): string => (text.includes('\\') ? (JSON.parse(`"${t
 /** The log in the schema of a PostgreSQL database. Opens nothing before the first call. */
 export function openPostgresSiteLog(url: string): SiteLog {
   const session = new OneSession(url, LOG_SCHEMA);
+  // A database that lost its tail gives a term a second time: only the holder tells both processes apart.
+  let own: string | null = null;
   const state = async (): Promise<LogState | null> =>
     (await session.ask<LogState>(`select ${STATE} from offhook_log`)).rows[0] ?? null;
+
+  const held = async (): Promise<(LogState & Pick<Holding, 'holder'>) | undefined> =>
+    (await session.ask<LogState & Pick<Holding, 'holder'>>(`select ${STATE}, holder from offhook_log`))
+      .rows[0];
 
   async function read(after: number, limit: number): Promise<readonly JournalRow[]> {
     const { rows } = await session.ask<JournalRow>(
@@ -61,11 +68,12 @@ export function openPostgresSiteLog(url: string): SiteLog {
       rows.map((row) => quoted(row.topics)),
       rows.map((row) => row.json),
       sum,
+      own,
     ]);
     if (count === rows.length) return 'appended';
-    const now = await state();
-    if (now === null || now.head < after) return now?.term === term ? 'behind' : 'deposed';
-    if (now.term !== term) return 'deposed';
+    const now = await held();
+    if (now === undefined || now.term !== term || (own !== null && now.holder !== own)) return 'deposed';
+    if (now.head < after) return 'behind';
     // An earlier call with the first of these rows may have come through, and another process may have appended after them.
     const there = Math.min(now.head - after, rows.length);
     if (there > 0) {
@@ -91,7 +99,10 @@ export function openPostgresSiteLog(url: string): SiteLog {
           where holder is null or holder = $1 or until < now() returning ${STATE}`,
         [id, location, seconds],
       );
-      if (taken.rows[0] !== undefined) return { taken: true, state: taken.rows[0] };
+      if (taken.rows[0] !== undefined) {
+        own = id;
+        return { taken: true, state: taken.rows[0] };
+      }
       const [other] = (
         await session.ask<Holding>(
           'select holder, location, extract(epoch from until - now()) as seconds from offhook_log',
@@ -107,17 +118,18 @@ export function openPostgresSiteLog(url: string): SiteLog {
     },
     async renew(term, seconds) {
       const { count } = await session.ask(
-        'update offhook_log set until = now() + make_interval(secs => $2) where term = $1',
-        [term, seconds],
+        `update offhook_log set until = now() + make_interval(secs => $2)
+          where term = $1 and ($3::text is null or holder = $3)`,
+        [term, seconds, own],
       );
       return count === 1;
     },
     async pass(term, to, seconds) {
       const { count } = await session.ask(
         `update offhook_log set holder = coalesce($2::text, holder), location = coalesce($3::text, location),
-          until = now() + make_interval(secs => $4) where term = $1`,
+          until = now() + make_interval(secs => $4) where term = $1 and ($5::text is null or holder = $5)`,
         // A past moment: a writer that asks in the same one finds the time over.
-        [term, to?.id ?? null, to?.location ?? null, to === null ? -1 : seconds],
+        [term, to?.id ?? null, to?.location ?? null, to === null ? -1 : seconds, own],
       );
       return count === 1;
     },
