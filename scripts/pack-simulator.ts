@@ -10,12 +10,17 @@ import { build } from 'rolldown';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 const from = (...parts: string[]): string => path.join(ROOT, ...parts);
-const NODE = '>=24';
-/** From the second start on, Node reads the compiled program from its cache. */
+const NODE = 24;
+/** From the second start on, Node reads the compiled program from its cache. An older Node could not even load the program. */
 const CLI = `#!/usr/bin/env node
-import { enableCompileCache } from 'node:module';
-enableCompileCache();
-await import('./main.js');
+import module from 'node:module';
+if (parseInt(process.versions.node) < ${NODE}) {
+  process.stderr.write('The simulator needs Node ${NODE} or later; this is ' + process.versions.node + '.\\n');
+  process.exitCode = 1;
+} else {
+  module.enableCompileCache();
+  await import('./main.js');
+}
 `;
 
 /** Path of the tarball in `into`. */
@@ -71,7 +76,7 @@ export async function packSimulator(into: string): Promise<string> {
       bin: { simulator: './cli.js' },
       exports: { '.': { types: './index.d.ts', default: './index.js' }, './package.json': './package.json' },
       types: './index.d.ts',
-      engines: { node: NODE },
+      engines: { node: `>=${NODE}` },
     };
     fs.writeFileSync(path.join(packed, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
     fs.mkdirSync(into, { recursive: true });

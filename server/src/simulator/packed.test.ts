@@ -70,4 +70,8 @@ test('simulator - packed it installs offline and runs in plain Node, as a progra
   const exit = once(program, 'exit');
   program.kill('SIGTERM');
   assert.deepEqual(await exit, [0, null]);
+
+  const older = 'Object.defineProperty(process, "versions", { value: { node: "20.1.0" } })';
+  const refused = run(process.execPath, ['--import', `data:text/javascript,${older}`, bin], { cwd: folder });
+  await assert.rejects(refused, { code: 1, stderr: /needs Node 24 or later; this is 20\.1\.0/ });
 });
