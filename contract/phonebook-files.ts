@@ -59,6 +59,11 @@ export const ImportReply = z.object({
   updated: z.int(),
   unchanged: z.int(),
   left_out: z.int().describe('Rows or cards with a finding because of which they are not stored.'),
+  without_e164: z
+    .int()
+    .describe(
+      'Numbers of those customers that have no form in E.164, such as national ones where the country of the site is not set (OFFHOOK_SITE_COUNTRY). They are stored, but a call has such a customer only where its number arrives in the same spelling.',
+    ),
   findings: z.array(ImportFinding).describe(`The first ${MAX_FINDINGS}.`),
   findings_total: z.int(),
   ignored: z.array(z.string()).describe('Columns of the CSV file that have no meaning here.'),

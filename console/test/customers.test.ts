@@ -173,6 +173,7 @@ describe('customers', () => {
     await findings.getByRole('row', { name: '2 email_1 is not an e-mail address only this value' }).waitFor();
     await findings.getByRole('row', { name: '3 name is missing the whole line' }).waitFor();
     await form.getByText('Columns without a meaning here: colour').waitFor();
+    await form.getByText(/^1 number has no country/).waitFor();
     await assertAccessibleInBoth(page, 'import');
     const client = await clientOf(site(), '1001');
     const stored = async () => (await client.phonebook.list({ q: 'Çiğdem' })).customers;

@@ -62,7 +62,8 @@ const FindingRow = ({ finding }: { readonly finding: ImportFinding }): ReactNode
   </Table.Tr>
 );
 function Result({ reply }: { readonly reply: ImportReply }): ReactNode {
-  const { rows, created, updated, unchanged, left_out, findings, findings_total, ignored } = reply;
+  const { rows, created, updated, unchanged, left_out, findings, findings_total, without_e164, ignored } =
+    reply;
   const facts = [
     [t('rows'), rows],
     [t('rows_created'), created],
@@ -76,6 +77,11 @@ function Result({ reply }: { readonly reply: ImportReply }): ReactNode {
         {t(reply.dry_run ? 'dry_run' : 'imported')}
       </Alert>
       <Facts facts={facts.map(([name, count]) => [name, formatNumber(count)])} />
+      {without_e164 > 0 && (
+        <Alert color="yellow" variant="light">
+          {t('without_e164', { count: without_e164 })}
+        </Alert>
+      )}
       {ignored.length > 0 && (
         <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
           {t('ignored', { columns: ignored.join(', ') })}

@@ -117,6 +117,12 @@ test('phonebook files - a customer keeps what the file does not name, and is fou
   assert.deepEqual(figures(await load(file('Anna Berg', 'u3'))), { ...one, created: 1 });
 });
 
+test('phonebook files - numbers without a country are stored, and counted', async (t) => {
+  const { load } = await rig(t);
+  const reply = await load('name,number_1,number_2\nAnna,030901821,1234\nBen,+4930901822,\n,4711,\n');
+  assert.deepEqual([reply.created, reply.left_out, reply.without_e164], [2, 1, 1]);
+});
+
 test('phonebook files - values and lines that cannot be stored are named, with line, field and rule', async (t) => {
   const { load } = await rig(t);
   const rows = [

@@ -35,6 +35,7 @@ export interface Tally {
   updated: number;
   unchanged: number;
   left_out: number;
+  without_e164: number;
   findings_total: number;
   readonly findings: ImportFinding[];
 }
@@ -136,6 +137,7 @@ export function fileReader({ store, clock, writes, e164, isPerson }: ReaderOptio
       updated: 0,
       unchanged: 0,
       left_out: 0,
+      without_e164: 0,
       findings_total: 0,
       findings: [],
     };
@@ -151,6 +153,7 @@ export function fileReader({ store, clock, writes, e164, isPerson }: ReaderOptio
         const given = checkLine(line, { e164, isPerson, report });
         if (given !== null && !earlier.has(given)) {
           taken.push(given);
+          tally.without_e164 += given.numbers.filter((one) => one.e164 === null).length;
           continue;
         }
         tally.left_out += 1;
