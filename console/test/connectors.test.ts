@@ -98,6 +98,20 @@ describe('connectors', () => {
     await assertAccessibleInBoth(page, 'tested');
     crm.mood = () => 'works';
 
+    const trial = page.getByRole('region', { name: 'Try a number' });
+    const look = async (number: string, answer: string): Promise<void> => {
+      await trial.getByRole('textbox', { name: 'Number' }).fill(number);
+      await trial.getByRole('button', { name: 'Look up' }).click();
+      await trial.getByText(answer).waitFor();
+    };
+    await look(FAR, 'Anna Müller');
+    await assertAccessibleInBoth(page, 'looked up');
+    await look('+4930123456', 'Nobody with this number');
+    await look('12', 'no number of the public network');
+    crm.mood = () => 403;
+    await look('+4930123457', 'not now');
+    crm.mood = () => 'works';
+
     await page.getByRole('button', { name: 'Change' }).click();
     await form.getByText('Set. Leave it empty to keep it.').waitFor();
     await hasValue(token, '');

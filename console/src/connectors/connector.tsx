@@ -16,6 +16,7 @@ import type { PageProps } from '../pages.tsx';
 import { PAGE_PATHS } from '../app/paths.ts';
 import { Entries } from './entries.tsx';
 import { ConnectorForm } from './form.tsx';
+import { NumberTrial } from './lookup.tsx';
 import { CONNECTORS, FOLLOW_MS, StateBadge, filesQuery } from './parts.tsx';
 
 const t = wordsOf('connectors');
@@ -126,6 +127,7 @@ function Details({ connector }: { readonly connector: Connector }): ReactNode {
           <Danger label={t('remove')} title={t('remove_title')} text={t('remove_text')} change={remove} />
         </Group>
       </Section>
+      {enabled && connector.verbs.includes('lookup') && <NumberTrial connector={connector} />}
       <Entries connector={connector} />
       {edited && <ConnectorForm connector={connector} onClose={() => setEdited(false)} />}
     </>
