@@ -174,7 +174,10 @@ async function tryFile(
       const result = await runStep(session, given, new AbortController().signal);
       io.write(`= ${cut(JSON.stringify(result))}`);
       recorded.push(recordStep(given, traced, result));
-      if (result.kind !== 'done') return 1;
+      if (result.kind !== 'done') {
+        if (/is not a public address/.test(result.words)) io.write('Here --allow <host> allows it.');
+        return 1;
+      }
       if (step.do === 'entry.create' || step.do === 'entry.update')
         entry = (result.value as { readonly id: string }).id;
       if (step.do === 'entry.attach') attached = (result.value as { readonly id: string }).id;

@@ -60,6 +60,7 @@ test('connectors - the examples of docs/connectors.md for servers of npm are rig
   for (const [name, lines] of [
     ['json-server', 57],
     ['pouchdb', 51],
+    ['jsonapi-server', 57],
   ] as const) {
     const text = await fs.readFile(path.join(REPOSITORY, `docs/connector-${name}.yaml`), 'utf8');
     fileOf(text);
