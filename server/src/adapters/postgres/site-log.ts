@@ -135,20 +135,7 @@ export function openPostgresSiteLog(url: string): SiteLog {
     },
     append,
     read,
-    async trim(term, below) {
-      const { count } = await session.ask(
-        'update offhook_log set tail = greatest(tail, least($2, head + 1)) where term = $1',
-        [term, below],
-      );
-      for (let deleted = count === 1 ? TRIM_ROWS : 0; deleted === TRIM_ROWS;) {
-        const gone = await session.ask(
-          `delete from offhook_journal where seq in (
-            select seq from offhook_journal where seq < (select tail from offhook_log where term = $1) order by seq limit $2)`,
-          [term, TRIM_ROWS],
-        );
-        deleted = gone.count;
-      }
-    },
+    trim: (term, below) => trim(session, term, below),
     async restart(term, { epoch, began }) {
       const { count } = await session.ask(
         `update offhook_log set epoch = $2, began = $3, head = $3::bigint - 1, sum = $4 where term = $1 and head < $3`,
@@ -158,4 +145,19 @@ export function openPostgresSiteLog(url: string): SiteLog {
     },
     close: () => session.close(),
   };
+}
+
+async function trim(session: OneSession, term: number, below: number): Promise<void> {
+  const { count } = await session.ask(
+    'update offhook_log set tail = greatest(tail, least($2, head + 1)) where term = $1',
+    [term, below],
+  );
+  for (let deleted = count === 1 ? TRIM_ROWS : 0; deleted === TRIM_ROWS;) {
+    const gone = await session.ask(
+      `delete from offhook_journal where seq in (
+        select seq from offhook_journal where seq < (select tail from offhook_log where term = $1) order by seq limit $2)`,
+      [term, TRIM_ROWS],
+    );
+    deleted = gone.count;
+  }
 }
