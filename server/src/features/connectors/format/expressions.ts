@@ -18,6 +18,13 @@ const MACROS: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'map
 /** Searches in a text, quadratic where both texts come from an answer. */
 const SEARCHES: ReadonlySet<string> = new Set(['contains', 'indexOf', 'lastIndexOf', 'split', 'startsWith']);
 
+/** Functions whose text is longer than what they read; split again, it would grow with each step. */
+const GROWING: ReadonlySet<string> = new Set(['join', 'json', 'base64', 'html', 'odata', 'sosl', 'like']);
+const MAX_SEPARATOR = 20;
+/** Characters of a text that our own functions read, and values that an expression gives; an answer has 2 MB. */
+const MAX_TEXT = 4_194_304;
+const MAX_VALUES = 2_000_000;
+
 /** Why an expression is refused; `rule` is stable. */
 export interface Refusal {
   readonly rule: 'expression_wrong' | 'expression_name' | 'expression_forbidden' | 'expression_limit';
@@ -46,12 +53,20 @@ export function createEnvironments(settings: readonly string[]): Environments {
         else environment.registerVariable({ name, schema: type });
       }
     }
-    for (const { signature, run } of FUNCTIONS) environment.registerFunction(signature, run);
+    for (const { signature, run } of FUNCTIONS) environment.registerFunction(signature, bounded(run));
     made.set(key, environment);
     return environment;
   };
 }
 
+/** The function, for a text of at most `MAX_TEXT`: inside each other they double it. */
+const bounded =
+  (run: (...args: never[]) => unknown) =>
+  (...args: readonly unknown[]): unknown => {
+    for (const one of args)
+      if (typeof one === 'string' && one.length > MAX_TEXT) throw new Error('the text is too long');
+    return run(...(args.map((one) => (typeof one === 'object' ? plain(one) : one)) as never[]));
+  };
 /** Nodes below a node of the syntax tree. */
 function childrenOf({ args }: ASTNode): readonly ASTNode[] {
   const found: ASTNode[] = [];
@@ -64,6 +79,21 @@ function childrenOf({ args }: ASTNode): readonly ASTNode[] {
 }
 const names = (node: ASTNode): readonly string[] =>
   node.op === 'id' ? [node.args] : childrenOf(node).flatMap(names);
+/** Whether one of these functions is called in it. */
+const calls = (node: ASTNode, functions: ReadonlySet<string>): boolean =>
+  ((node.op === 'call' || node.op === 'rcall') && functions.has(node.args[0])) ||
+  childrenOf(node).some((one) => calls(one, functions));
+const MAP: ReadonlySet<string> = new Set(['map']);
+/** Why a call gives more than a bounded multiple of what it reads, or null. */
+function excess(name: string, target: ASTNode, [first]: readonly ASTNode[]): string | null {
+  if (name === 'map' && calls(target, MAP)) return 'map() of what map() gave is not allowed: write one map()';
+  if (name === 'split' && calls(target, GROWING))
+    return 'split() reads a text as it came, not what another function made of it';
+  if (name !== 'join' || first === undefined) return null;
+  const isShort =
+    first.op === 'value' && typeof first.args === 'string' && first.args.length <= MAX_SEPARATOR;
+  return isShort ? null : `join() has a text of the file between, of ${MAX_SEPARATOR} characters at most`;
+}
 const readsAnswer = (node: ASTNode): boolean => names(node).some((name) => UNTYPED.has(name));
 
 /** The reason why a syntax tree is not allowed, or null. */
@@ -75,6 +105,8 @@ function forbidden(node: ASTNode, within: string | null = null): string | null {
   const [name, target, args] = node.args;
   if (name === 'matches') return 'matches() is not allowed: a regular expression can take unbounded time';
   if (name === 'bind') return 'bind() is not allowed';
+  const growth = excess(name, target, args);
+  if (growth !== null) return growth;
   if (SEARCHES.has(name) && args.some(readsAnswer))
     return `${name}() searches for a text of the file or of ours, not for one of the answer`;
   if (!MACROS.has(name)) return firstForbidden([target, ...args], within);
@@ -92,16 +124,21 @@ function firstForbidden(nodes: readonly ASTNode[], within: string | null): strin
 }
 
 /** Whole numbers are BigInt in CEL; JSON and text take numbers, and digits where a number would lose some. */
-function plain(value: unknown): unknown {
-  if (typeof value === 'bigint')
-    return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
-  if (Array.isArray(value)) return value.map(plain);
-  if (value instanceof Date) return value.toISOString();
-  if (value instanceof Map)
-    return Object.fromEntries([...value].map(([key, one]) => [String(key), plain(one)]));
-  if (typeof value === 'object' && value !== null)
-    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, plain(one)]));
-  return value;
+function plain(whole: unknown): unknown {
+  let values = 0;
+  const read = (value: unknown): unknown => {
+    if (++values > MAX_VALUES) throw new Error('the value is too large');
+    if (typeof value === 'bigint')
+      return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
+    if (Array.isArray(value)) return value.map(read);
+    if (value instanceof Date) return value.toISOString();
+    if (value instanceof Map)
+      return Object.fromEntries([...value].map(([key, one]) => [String(key), read(one)]));
+    if (typeof value === 'object' && value !== null)
+      return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, read(one)]));
+    return value;
+  };
+  return read(whole);
 }
 const firstLine = (error: unknown): string => messageOf(error).split('\n')[0]!.slice(0, 200);
 const LIMIT_CODES = /limit|exceed/i;

@@ -32,8 +32,7 @@ export const FUNCTIONS: readonly OwnFunction[] = [
   },
   {
     signature: 'json(dyn): string',
-    run: (value: unknown) =>
-      JSON.stringify(value, (_key, one: unknown) => (typeof one === 'bigint' ? Number(one) : one)),
+    run: (value: unknown) => JSON.stringify(typeof value === 'bigint' ? Number(value) : value),
     about: 'A value as JSON text, for systems that take JSON inside a parameter.',
   },
   {

@@ -112,6 +112,13 @@ test('connector file - expressions that are slow, huge or curious are refused wh
     ['answer.a.contains(answer.b)', 'expression_forbidden'],
     ['cel.bind(x, answer, x)', 'expression_forbidden'],
     ['"a".matches("b")', 'expression_forbidden'],
+    // Each of these steps multiplies what the one before gave.
+    ['answer.a.split("").join("bb").split("").join("bb")', 'expression_forbidden'],
+    ['json(answer.a).split("")', 'expression_forbidden'],
+    ['answer.a.map(i, [i, i]).map(i, [i, i])', 'expression_forbidden'],
+    ['answer.a.join(answer.b)', 'expression_forbidden'],
+    [`answer.a.join("${'b'.repeat(21)}")`, 'expression_forbidden'],
+    ['[answer.a, answer.b.split(" ")[0]].join(", ")', 'allowed'],
     [`answer.a == "${'x'.repeat(500)}"`, 'expression_limit'],
     [Array.from({ length: 120 }, () => '1').join('+'), 'expression_limit'],
     [`${'['.repeat(40)}${']'.repeat(40)}`, 'expression_limit'],
@@ -132,6 +139,15 @@ test('connector file - expressions that are slow, huge or curious are refused wh
   const before = process.cpuUsage();
   assert.equal((run('answer.filter(r, r.id >= 0).map(r, r.phones)', rows) as unknown[]).length, rows.length);
   assert.ok(process.cpuUsage(before).user < 2_000_000);
+  const quotes = "'".repeat(1_500_000);
+  for (const huge of [
+    `${'odata('.repeat(14)}answer${')'.repeat(14)}`,
+    'json(answer.map(i, [i, i, i, i, i, i, i, i]))',
+  ])
+    assert.equal(
+      run(huge, huge.startsWith('json') ? Array.from({ length: 260_000 }, () => 1) : quotes),
+      undefined,
+    );
   for (const curious of [
     'answer.constructor',
     'answer["__proto__"]',
