@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { contractDocument } from '../../tools/contract-documents.ts';
+import { postmanCollection } from '../../tools/postman.ts';
 import type { OpenApiDocument, Operation } from '../src/http/openapi.ts';
 
 /** Properties of the document that client generators need. */
@@ -160,4 +161,29 @@ test('openapi - every body and every good reply in JSON has an example that its 
   }
   assert.ok(examples > 350, `${examples}`);
   assert.deepEqual(without, []);
+});
+
+test('postman - the collection has each operation once, with its path, its parameters and the example of its body', () => {
+  interface Collected {
+    readonly method: string;
+    readonly url: { raw: string; path: string[]; variable: { key: string }[] };
+    readonly body?: { raw: string };
+  }
+  const { item } = JSON.parse(postmanCollection(document, '1.2.3')) as {
+    item: { item: { request: Collected }[] }[];
+  };
+  const collected = item.flatMap((folder) => folder.item.map(({ request }) => request));
+  assert.deepEqual(
+    collected
+      .map(({ method, url }) => `${method.toLowerCase()} ${url.raw.replace('{{base}}', '')}`)
+      .toSorted(),
+    all.map(({ name }) => name).toSorted(),
+  );
+  for (const { method, url, body } of collected) {
+    const name = `${method.toLowerCase()} ${url.raw.replace('{{base}}', '')}`;
+    const variables = url.path.filter((part) => part.startsWith(':')).map((part) => part.slice(1));
+    assert.deepEqual(url.variable.map(({ key }) => key).toSorted(), variables.toSorted(), name);
+    const json = all.find((one) => one.name === name)!.own.requestBody?.content?.['application/json'];
+    assert.deepEqual(body === undefined ? undefined : JSON.parse(body.raw), json?.example, name);
+  }
 });
