@@ -10,6 +10,7 @@ import { obtainPackages } from '../../src/adapters/asterisk/provision/packages.t
 import { apply, ask } from '../support/config-steps.ts';
 import { freePort, freeRange } from '../support/ports.ts';
 import type { Site } from '../support/site.ts';
+import { openRelay } from '../../src/adapters/asterisk/turn/relay.ts';
 import { until } from '../support/until.ts';
 import { useBrowser, useSite } from '../support/use-site.ts';
 
@@ -45,6 +46,9 @@ async function checkOf(site: Site): Promise<string> {
   const reply = await fetch(`${site.base}/readyz`, { headers: { authorization: `Bearer ${token}` } });
   return ((await reply.json()) as { details: { turn: string } }).details.turn;
 }
+
+/** Less than the life of a relay that nobody ends, ten minutes. */
+const RELAY_MS = 20_000;
 
 describe('turn', () => {
   const browser = useBrowser();
@@ -128,6 +132,19 @@ describe('turn', () => {
     assert.deepEqual(await Promise.all(refused), Array(2).fill('Cannot complete Allocation'));
     for (const peer of ['127.0.0.1', '127.0.0.2', '10.0.0.1', '192.168.1.1', '8.8.8.8'])
       assert.equal(await relay(turn.username, turn.credential, peer), 'channel bind: error 403', peer);
+  });
+
+  test('turn - a relay of the doctor that is closed no longer counts for the quota of its person', async () => {
+    const { turn } = await turnOf('1009');
+    for (let i = 0; i < 30; i += 1)
+      await until(
+        `relay ${i + 1} of one person`,
+        async () => {
+          (await openRelay({ host: '127.0.0.1', port }, turn, RELAY_MS)).close();
+          return true;
+        },
+        { ms: RELAY_MS },
+      );
   });
 
   test('turn - lives on when the service is killed, is adopted, and ends with the site', async () => {

@@ -7,6 +7,7 @@ import { mixedAddress, newId, readStun, stunMessage } from './stun.ts';
 import type { StunMessage } from './stun.ts';
 
 const ALLOCATE = 0x0003;
+const REFRESH = 0x0004;
 const PERMIT = 0x0008;
 const SEND = 0x0016;
 const DATA = 0x0017;
@@ -15,6 +16,7 @@ const USERNAME = 0x0006;
 const ERROR_CODE = 0x0009;
 const PEER = 0x0012;
 const PAYLOAD = 0x0013;
+const LIFETIME = 0x000d;
 const REALM = 0x0014;
 const NONCE = 0x0015;
 const RELAYED = 0x0016;
@@ -69,6 +71,12 @@ export async function openRelay(
       waiting.delete(id.toString('hex'));
     }
   }
+  /** A relay that is not ended counts for the quota of its person for ten minutes more. */
+  const endRelay = (): void => {
+    const { attributes, key } = signing!;
+    const data = stunMessage(REFRESH, newId(), [[LIFETIME, Buffer.alloc(4)], ...attributes], key);
+    socket.send(data, server.port, server.host, () => socket.close());
+  };
   try {
     socket.bind(0);
     await once(socket, 'listening');
@@ -105,7 +113,7 @@ export async function openRelay(
         );
       },
       receive: (next) => (take = next),
-      close: () => void socket.close(),
+      close: endRelay,
     };
   } catch (error) {
     socket.close();
