@@ -25,8 +25,8 @@ const TOPICS: Readonly<Record<string, { readonly title: string; readonly rows: r
   },
   api: { title: 'The API', rows: ['P7', 'P8', 'P11', 'P19'] },
   edge: {
-    title: 'The edge: call limits, provisioning',
-    rows: ['P29', 'P30'],
+    title: 'The edge: registrations, call limits, provisioning, TURN',
+    rows: ['P28', 'P29', 'P30', 'P31'],
   },
   history: { title: 'The call history', rows: ['P9', 'P10', 'P14'] },
   integration: {

@@ -1,0 +1,135 @@
+/** A phone that registers once, by SIP over TLS or over a secure WebSocket, from an address of its own network. */
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import tls from 'node:tls';
+import { digestAnswer } from '../server/src/adapters/asterisk/phone/digest.ts';
+import {
+  formatMessage,
+  header,
+  parseMessage,
+  statusOf,
+} from '../server/src/adapters/asterisk/phone/message.ts';
+import type { SipMessage } from '../server/src/adapters/asterisk/phone/message.ts';
+import { randomTag } from '../server/src/adapters/asterisk/phone/transport.ts';
+
+export interface RegisteringPhone {
+  readonly host: string;
+  readonly port: number;
+  readonly ca: string;
+  readonly over: 'tls' | 'wss';
+  /** Own loopback address; the service limits new connections of one network. */
+  readonly from: string;
+  readonly username: string;
+  readonly password: string;
+}
+const LATE_MS = 60_000;
+const BLANK = '\r\n\r\n';
+const SHORT = 125;
+
+/** A frame with the mask 0, which leaves its payload as it is. */
+function frameOf(text: string): Buffer {
+  const payload = Buffer.from(text);
+  const head =
+    payload.length <= SHORT
+      ? Buffer.from([0x81, 0x80 | payload.length])
+      : Buffer.from([0x81, 0x80 | 126, payload.length >> 8, payload.length & 0xff]);
+  return Buffer.concat([head, Buffer.alloc(4), payload]);
+}
+/** The payload of the first frame, and what follows it; null while it is incomplete. */
+function unframe(data: Buffer): { readonly text: string; readonly rest: Buffer } | null {
+  if (data.length < 2) return null;
+  const long = data[1] === 126;
+  const from = long ? 4 : 2;
+  if (data.length < from) return null;
+  const length = long ? data.readUInt16BE(2) : data[1]!;
+  if (data.length < from + length) return null;
+  return { text: data.toString('utf8', from, from + length), rest: data.subarray(from + length) };
+}
+/** The first message of a stream: beside answers the engine sends OPTIONS and NOTIFY, at times before the answer. */
+function unstream(data: Buffer): { readonly text: string; readonly rest: Buffer } | null {
+  const blank = data.indexOf(BLANK);
+  if (blank < 0) return null;
+  const length = Number(/^content-length *: *(\d+)/im.exec(data.toString('latin1', 0, blank))?.[1] ?? 0);
+  const end = blank + BLANK.length + length;
+  return data.length < end ? null : { text: data.toString('utf8', 0, end), rest: data.subarray(end) };
+}
+
+/** Connects and registers; resolves with the milliseconds it took and what cuts the connection. */
+export async function register(o: RegisteringPhone): Promise<{ readonly ms: number; cut(): void }> {
+  const began = performance.now();
+  const { host, port, ca, from: localAddress } = o;
+  // The types of TLS lack what `net` takes and TLS passes on.
+  const options: tls.ConnectionOptions & { localAddress: string } = { host, port, ca, localAddress };
+  const socket = tls.connect(options);
+  socket.setTimeout(LATE_MS, () => socket.destroy(new Error(`${o.username}: no answer over ${o.over}`)));
+  let data: Buffer = Buffer.alloc(0);
+  let wake = (): void => undefined;
+  socket.on('data', (chunk: Buffer) => {
+    data = Buffer.concat([data, chunk]);
+    wake();
+  });
+  const ended = Promise.withResolvers<never>();
+  ended.promise.catch(() => undefined);
+  socket.on('error', ended.reject);
+  socket.on('close', () => ended.reject(new Error(`${o.username}: the connection was closed`)));
+  async function next(read: (data: Buffer) => { text: string; rest: Buffer } | null): Promise<string> {
+    for (;;) {
+      const found = read(data);
+      if (found !== null) {
+        data = found.rest;
+        return found.text;
+      }
+      await Promise.race([new Promise<void>((resolve) => (wake = resolve)), ended.promise]);
+    }
+  }
+  await Promise.race([once(socket, 'secureConnect'), ended.promise]);
+  const web = o.over === 'wss';
+  if (web) {
+    socket.write(
+      [
+        'GET /ws HTTP/1.1',
+        `Host: ${o.host}:${o.port}`,
+        'Upgrade: websocket',
+        'Connection: Upgrade',
+        `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}`,
+        'Sec-WebSocket-Version: 13',
+        'Sec-WebSocket-Protocol: sip',
+        BLANK,
+      ]
+        .join('\r\n')
+        .replace(/(\r\n){3,}$/, BLANK),
+    );
+    const answer = await next(unstream);
+    if (!/^HTTP\/1\.1 101 /.test(answer)) throw new Error(`${o.username}: ${answer.split('\r\n', 1)[0]}`);
+  }
+  const here = web ? `${randomTag()}.invalid` : `${socket.localAddress}:${socket.localPort}`;
+  const address = `<sip:${o.username}@${o.host}>`;
+  const [callId, tag, uri] = [randomTag(), randomTag(), `sip:${o.host}`];
+  async function ask(cseq: number, proof: string | null): Promise<SipMessage> {
+    const text = formatMessage({
+      start: `REGISTER ${uri} SIP/2.0`,
+      headers: [
+        ['via', `SIP/2.0/${web ? 'WSS' : 'TLS'} ${here};rport;branch=z9hG4bK${randomTag()}`],
+        ['max-forwards', '70'],
+        ['from', `${address};tag=${tag}`],
+        ['to', address],
+        ['call-id', callId],
+        ['cseq', `${cseq} REGISTER`],
+        ['contact', `<sip:${o.username}@${here};transport=${web ? 'ws' : 'tls'}>`],
+        ['expires', '600'],
+        ...(proof === null ? [] : ([['authorization', proof]] as const)),
+      ],
+      body: '',
+    }).toString();
+    socket.write(web ? frameOf(text) : text);
+    for (;;) {
+      const message = parseMessage(Buffer.from(await next(web ? unframe : unstream)));
+      if (message !== undefined && header(message, 'cseq') === `${cseq} REGISTER`) return message;
+    }
+  }
+  const challenge = header(await ask(1, null), 'www-authenticate');
+  const { username, password } = o;
+  const final = await ask(2, digestAnswer(challenge, { method: 'REGISTER', uri, username, password }));
+  if (statusOf(final) !== 200) throw new Error(`${username}: ${final.start}`);
+  return { ms: performance.now() - began, cut: () => void socket.destroy() };
+}
