@@ -110,6 +110,34 @@ function differText([, differences, gaps, from, to]: readonly (string | undefine
   if (from === undefined || to === undefined) return counts;
   return `${counts} · ${t('newest_gap', { from: formatDateTime(from), to: formatDateTime(to) })}`;
 }
+/** Details of a fixed form, with the values in them. */
+const FORMS: readonly (readonly [form: RegExp, text: (values: readonly string[]) => string])[] = [
+  [/^(?:none|no ACME server) is used$/, () => t('not_used')],
+  [/^not known yet$/, () => t('not_known')],
+  [/^no trunk has SRV records$/, () => t('no_srv')],
+  [/^no write was lost in the last day$/, () => t('no_write_lost')],
+  [/^not run yet: npm run doctor$/, () => t('ways_unchecked')],
+  [/^the first order is under way$/, () => t('order_first')],
+  [/^next order at (\S+)$/, ([time = '']) => t('order_next', { time: formatDateTime(time) })],
+  [/^fixed: (\S+)$/, ([address = '']) => t('address_fixed', { address })],
+  [/^answers at (\S+)$/, ([address = '']) => t('answers_at', { address })],
+  [/^all ways work \([^)]*\), (\S+)$/, ([time = '']) => t('ways_work', { time: formatDateTime(time) })],
+  [
+    /^(\d+) days left, issued by (.+)$/,
+    ([n, by = '']) => t('certificate_days', { n: formatNumber(Number(n)), by }),
+  ],
+  [
+    /^(\d+) of (\d+) file descriptors$/,
+    ([n, m]) => t('descriptors_used', { n: formatNumber(Number(n)), m: formatNumber(Number(m)) }),
+  ],
+];
+function formText(detail: string): string | null {
+  for (const [form, text] of FORMS) {
+    const found = form.exec(detail);
+    if (found !== null) return text(found.slice(1));
+  }
+  return null;
+}
 /** Text of a check's detail; zero values of the journal's lag are left out. */
 function detailText(detail: string): string {
   if (detail.startsWith('{')) {
@@ -120,6 +148,8 @@ function detailText(detail: string): string {
     });
     return parts.join(' · ');
   }
+  const fixed = formText(detail);
+  if (fixed !== null) return fixed;
   const version = /^up, (.+)$/.exec(detail)?.[1];
   if (version !== undefined) return t('asterisk', { version });
   const packages = packagesText(detail);
