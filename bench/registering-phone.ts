@@ -54,8 +54,13 @@ function unstream(data: Buffer): { readonly text: string; readonly rest: Buffer 
   return data.length < end ? null : { text: data.toString('utf8', 0, end), rest: data.subarray(end) };
 }
 
-/** Connects and registers; resolves with the milliseconds it took and what cuts the connection. */
-export async function register(o: RegisteringPhone): Promise<{ readonly ms: number; cut(): void }> {
+export interface Registered extends Pick<RegisteringPhone, 'over'> {
+  /** From the start of the connection to the answer. */
+  readonly ms: number;
+  readonly cut: () => void;
+}
+/** Connects and registers. */
+export async function register(o: RegisteringPhone): Promise<Registered> {
   const began = performance.now();
   const { host, port, ca, from: localAddress } = o;
   // The types of TLS lack what `net` takes and TLS passes on.
@@ -100,7 +105,7 @@ export async function register(o: RegisteringPhone): Promise<{ readonly ms: numb
         .replace(/(\r\n){3,}$/, BLANK),
     );
     const answer = await next(unstream);
-    if (!/^HTTP\/1\.1 101 /.test(answer)) throw new Error(`${o.username}: ${answer.split('\r\n', 1)[0]}`);
+    if (!answer.startsWith('HTTP/1.1 101 ')) throw new Error(`${o.username}: ${answer.split('\r\n', 1)[0]}`);
   }
   const here = web ? `${randomTag()}.invalid` : `${socket.localAddress}:${socket.localPort}`;
   const address = `<sip:${o.username}@${o.host}>`;
@@ -131,5 +136,5 @@ export async function register(o: RegisteringPhone): Promise<{ readonly ms: numb
   const { username, password } = o;
   const final = await ask(2, digestAnswer(challenge, { method: 'REGISTER', uri, username, password }));
   if (statusOf(final) !== 200) throw new Error(`${username}: ${final.start}`);
-  return { ms: performance.now() - began, cut: () => void socket.destroy() };
+  return { over: o.over, ms: performance.now() - began, cut: () => void socket.destroy() };
 }
