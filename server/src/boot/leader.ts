@@ -19,10 +19,13 @@ export class Leader {
   constructor(secret: string) {
     this.#secret = secret;
   }
+  /** Called with the address of the leading node each time it was seen. */
+  onSeen: (url: string) => void = () => {};
   /** The nodes as they were last seen. One that was silent is not asked: it may be frozen. */
   seen(nodes: readonly SeenNode[]): void {
     this.#node =
       nodes.find((node) => node.holds && node.role === 'active' && node.seconds <= SILENT_SECONDS) ?? null;
+    if (this.#node !== null) this.onSeen(this.#node.url);
   }
   /** Null while no node is known to lead the site. */
   url(): string | null {

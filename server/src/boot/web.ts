@@ -302,6 +302,7 @@ async function listen(parts: EdgeParts, stack: AsyncDisposableStack): Promise<Ad
     reached,
     log: log.child({ part: 'forward' }),
   });
+  leader.onSeen = (url) => forward.leads(url);
   stack.defer(() => forward.close());
   const host = await createHost({
     config,

@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { silent } from '../core/log.ts';
 import { createForward } from './forward.ts';
+import type { Forward } from './forward.ts';
 import { createHost } from './host.ts';
 import { PROOF_HEADER, SEQ_HEADER, partsOf, proven } from './node-proof.ts';
 
@@ -33,6 +34,7 @@ async function scene(t: TestContext, answer: Answer, more: { deadlineMs?: number
     received,
     leader,
     base: '',
+    forward: null as unknown as Forward,
   };
   const forward = createForward({
     own: (_method, path) => path === '/own',
@@ -42,6 +44,7 @@ async function scene(t: TestContext, answer: Answer, more: { deadlineMs?: number
     log: silent,
     ...more,
   });
+  Object.assign(s, { forward });
   const host = await createHost({
     config: { corsOrigins: [], publicUrl: '', trustProxy: [] },
     authenticator: { authenticate: () => null },
@@ -129,6 +132,11 @@ test('forward - a write without an answer is not repeated, and neither confirmed
 test('forward - an answer that does not come in time is not waited for', async (t) => {
   const s = await scene(t, () => {}, { deadlineMs: 200 });
   const response = await fetch(`${s.base}/api/v1/things`, { method: 'PUT', body: '{}' });
+  assert.equal(response.status, 504);
+});
+test('forward - once another node leads, an answer of the former one is not waited for', async (t) => {
+  const s = await scene(t, () => s.forward.leads('http://127.0.0.1:2'));
+  const response = await fetch(`${s.base}/api/v1/things`, { method: 'POST', body: '{}' });
   assert.equal(response.status, 504);
 });
 test('forward - two readings of one request are refused before anything is sent', async (t) => {

@@ -34,6 +34,8 @@ export interface Forward {
    */
   pass(request: FastifyRequest, reply: FastifyReply, host: ForwardHost): void;
   readonly counts: { forwarded: number; failed: number };
+  /** Ends the wait for answers of every other node than the one at `address`, which leads the site now. */
+  leads(address: string): void;
   close(): void;
 }
 /** The longest that a write waits for its answer; operations on the engine have shorter limits of their own. */
@@ -89,6 +91,7 @@ export function createForward(options: ForwardOptions): Forward {
     'https:': new SecureAgent({ keepAlive: true, timeout: IDLE_MS }),
   };
   const counts = { forwarded: 0, failed: 0 };
+  const unanswered = new Map<ClientRequest, string>();
   const send = (url: URL, request: FastifyRequest): ClientRequest => {
     const { raw, method, originalUrl, upgrade } = request;
     const headers: OutgoingHttpHeaders = {
@@ -116,6 +119,8 @@ export function createForward(options: ForwardOptions): Forward {
       } catch (error) {
         return fail(new ServiceError('invalid_request', messageOf(error)));
       }
+      unanswered.set(out, address);
+      out.once('close', () => unanswered.delete(out));
       const late = setTimeout(() => out.destroy(new Error(`no answer in ${deadlineMs} ms`)), deadlineMs);
       const end = (error: unknown): void => {
         if (over) return;
@@ -140,11 +145,13 @@ export function createForward(options: ForwardOptions): Forward {
       out.once('upgrade', (answer, socket, head) => {
         over = true;
         clearTimeout(late);
+        unanswered.delete(out);
         join(request, reply, { answer, socket, head });
       });
       out.once('response', (answer) => {
         over = true;
         clearTimeout(late);
+        unanswered.delete(out);
         const seq = Number(answer.headers[SEQ_HEADER] ?? 0);
         const wait = seq > 0 ? reached(seq) : Promise.resolve();
         void wait.then(() => {
@@ -162,6 +169,10 @@ export function createForward(options: ForwardOptions): Forward {
       });
       raw.on('error', () => out.destroy());
       raw.pipe(out);
+    },
+    leads(address) {
+      for (const [out, to] of unanswered)
+        if (to !== address) out.destroy(new Error('another node leads the site now'));
     },
     close() {
       for (const agent of Object.values(agents)) agent.destroy();

@@ -123,7 +123,10 @@ test('replica - the event after one that changes rights is not visible before th
   await s.write(15);
   await until('the reload', () => at.length > 0);
   assert.deepEqual([at, journal.head], [[10], 10]);
-  gate.resolve();
+  gate.reject(new ServiceError('store_unavailable', 'away'));
+  await until('another attempt', () => at.length > 2);
+  assert.equal(journal.head, 10);
+  s.reload = async () => {};
   await replica.reach(15);
 });
 test('replica - it stops at the position of a snapshot, and takes nothing in while one is asked for', async (t) => {

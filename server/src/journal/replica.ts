@@ -46,6 +46,8 @@ export class Replica {
   /** Until when nothing is taken in, ms of the steady clock. */
   #heldUntil = -Infinity;
   #meetAt: number | null = null;
+  /** True from an event that changes rights until they were read. */
+  #unread = false;
   #over = false;
 
   constructor(options: ReplicaOptions) {
@@ -148,6 +150,7 @@ export class Replica {
       await this.#compare();
       if (this.#over) return false;
     }
+    if (this.#unread) await this.#reload();
     if (this.#held) return false;
     const begun = (this.#begun += 1);
     const rows = await siteLog.read(journal.head, PAGE);
@@ -162,7 +165,7 @@ export class Replica {
   }
   /** False where not all rows were taken in. */
   async #take(rows: readonly JournalRow[]): Promise<boolean> {
-    const { journal, store, committed, changesRights, reload } = this.#options;
+    const { journal, store, committed, changesRights } = this.#options;
     if (rows.length === 0) return true;
     const first = rows[0]!;
     if (first.seq !== journal.head + 1) return this.#replace(`it goes on at ${first.seq}`);
@@ -177,14 +180,20 @@ export class Replica {
         meet === null ? Infinity : meet - journal.head,
         change < 0 ? Infinity : change + 1,
       );
+      // Also where reading them fails: the next event waits for it.
+      this.#unread ||= cut === change + 1;
       journal.take(rest.slice(0, cut));
       rest = rest.slice(cut);
       if (journal.head === meet) this.#stay();
       else committed();
-      if (cut === change + 1) await reload();
+      if (this.#unread) await this.#reload();
       if (this.#held) return rest.length === 0;
     }
     return true;
+  }
+  async #reload(): Promise<void> {
+    await this.#options.reload();
+    this.#unread = false;
   }
   async #compare(): Promise<void> {
     const { journal, siteLog, store } = this.#options;

@@ -20,6 +20,7 @@ import { startSite } from '../support/site.ts';
 import type { Site } from '../support/site.ts';
 import { openSse } from '../support/sse-client.ts';
 import { until } from '../support/until.ts';
+import { openWsPhone } from '../support/ws-phone.ts';
 import { openWs } from '../support/ws-client.ts';
 
 const TOPICS = ['presence', 'agents', 'queues', 'calls'];
@@ -125,6 +126,23 @@ describe('web nodes', () => {
     );
     const polled = await poll(web, 'wait=0&snapshot=true');
     assert.match(JSON.stringify(polled.body['snapshot']), /1003/);
+  });
+  test('web nodes - a ticket of the leading node opens one stream here', async () => {
+    const { body } = await post('/api/v1/stream/ticket');
+    const path = `/api/v1/stream?ticket=${String(body['ticket'])}`;
+    await using client = await openWs({ port: portOf(web), path });
+    assert.equal((await client.next('hello')).level, 'admin');
+    await assert.rejects(openWs({ port: portOf(web), path }), { status: 401 });
+  });
+  test('web nodes - a browser phone registers at the engine through it', async () => {
+    const { password } = (await nodes.a.site.credentials()).find((one) => one.extension === '1011')!;
+    const { sip } = (await signIn(web.base, '1011', password)).login;
+    await using phone = await openWsPhone({
+      url: web.wsUrl,
+      username: sip.webrtc_username,
+      password: sip.sip_password,
+    });
+    assert.equal(await phone.register(), 200);
   });
   test('web nodes - the status lists it', async () => {
     const lines = nodeLines(await known.list());
