@@ -50,11 +50,12 @@ test('remote snapshots - it is given out at its position only, and who asks toge
   s.take(heard('agents'), heard('queues'));
   await until('the answers', () => s.calls.length >= 4);
   assert.deepEqual(s.calls.slice(0, 2), ['hold', 8]);
+  s.take(heard('agents'));
   assert.deepEqual(s.given, []);
   assert.ok(s.asked.length <= 2);
   s.journal.head = 8;
   s.snapshots.committed();
-  assert.deepEqual(s.given.at(-1), 'agents@8=["agents",null] queues@8=["queues",null]');
+  assert.ok(s.given.includes('agents@8=["agents",null] queues@8=["queues",null]'), s.given.join('; '));
   s.snapshots.close();
 });
 test('remote snapshots - no objects are not all objects', async () => {

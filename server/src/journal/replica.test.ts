@@ -30,6 +30,8 @@ async function scene(t: TestContext) {
     reload: async (): Promise<void> => {},
     /** Heads at which the readers were called. */
     heads: [] as number[],
+    /** Heads one turn of the event loop later. */
+    next: [] as number[],
     replaced: [] as string[],
     shared,
     async write(count: number, word?: string): Promise<void> {
@@ -57,7 +59,10 @@ async function scene(t: TestContext) {
         store,
         journal,
         log: silent,
-        committed: () => void s.heads.push(journal.head),
+        committed() {
+          s.heads.push(journal.head);
+          setImmediate(() => s.next.push(journal.head));
+        },
         changesRights: ({ seq }) => seq % 10 === 0,
         reload: () => s.reload(),
         replaced: (why) => void s.replaced.push(why),
@@ -138,10 +143,11 @@ test('replica - it stops at the position of a snapshot, and takes nothing in whi
   await s.write(6);
   await new Promise((resolve) => setTimeout(resolve, 150));
   assert.equal(journal.head, 1);
-  s.heads.length = 0;
+  s.heads.length = s.next.length = 0;
   replica.meet(4);
   await replica.reach(7);
   assert.deepEqual(s.heads, [4, 7]);
+  assert.equal(s.next[0], 4, 'readers have time to get there');
 });
 test('replica - a log of another epoch, or with another event, replaces the copy', async (t) => {
   const s = await scene(t);
