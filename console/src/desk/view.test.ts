@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { endingOf, vainEndOf } from './view.ts';
+import { endingOf, otherParty, vainEndOf } from './view.ts';
 
 type Legs = Parameters<typeof endingOf>[0];
 const leg = (
@@ -39,4 +39,24 @@ test('desk - an unanswered outgoing call shows its result once it is over', () =
   assert.equal(vainEndOf({ state: 'open', customer_disposition: 'busy' }), null);
   assert.equal(vainEndOf({ state: 'final', customer_disposition: 'answered' }), null);
   assert.equal(vainEndOf({ state: 'final', customer_disposition: null }), null);
+});
+
+test('desk - an outside party has the name of its customer, whenever it becomes known, and a colleague the own one', () => {
+  const [outside, own, colleague] = [null, '1003', '1004'].map((extension) => ({
+    extension,
+    number: extension ?? '+493012345',
+    name: extension === null ? 'CARRIER' : `Colleague ${extension}`,
+  }));
+  const nameIn = (legs: readonly unknown[], customer?: object): string =>
+    otherParty(
+      { legs, dialled: '+493012345', caller: outside, customer } as unknown as Parameters<
+        typeof otherParty
+      >[0],
+      '1003',
+    ).name;
+  const customer = { name: 'Greta' };
+  assert.equal(nameIn([outside, own]), 'CARRIER');
+  for (const legs of [[outside, own], [own, outside], [own], []])
+    assert.equal(nameIn(legs, customer), 'Greta');
+  assert.equal(nameIn([colleague, own, outside], customer), 'Colleague 1004');
 });

@@ -41,14 +41,15 @@ export interface Party {
   readonly number: string;
   readonly name: string;
 }
-/** The other side of a call of `extension`. */
+/** The other side of a call of `extension`; an outside party has the name of its customer. */
 export function otherParty(call: CallState, extension: string): Party {
   const others = call.legs.filter((leg) => leg.extension !== extension);
   const [first] = call.legs;
-  if (first !== undefined && first.extension === extension) {
-    return others.at(-1) ?? { number: call.dialled, name: '' };
-  }
-  return others[0] ?? call.caller;
+  const isOwn = first !== undefined && first.extension === extension;
+  const leg = isOwn ? others.at(-1) : others[0];
+  const { number, name } = leg ?? (isOwn ? { number: call.dialled, name: '' } : call.caller);
+  const isOutside = leg === undefined || leg.extension === null;
+  return { number, name: (isOutside ? call.customer?.name : undefined) ?? name };
 }
 export const ownLeg = (call: CallState, extension: string): CallState['legs'][number] | undefined =>
   call.legs.find((leg) => leg.extension === extension && leg.state !== 'ringing') ??
