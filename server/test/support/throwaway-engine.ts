@@ -76,13 +76,16 @@ const harmless = (line: string): boolean =>
 
 export async function startTestEngine(
   site: Site,
-  more: Pick<InstanceSettings, 'doctor_secret'> = {},
+  {
+    host = '127.0.0.1',
+    ...more
+  }: Pick<InstanceSettings, 'doctor_secret'> & { readonly host?: string | undefined } = {},
 ): Promise<TestEngine> {
   const cache = process.env['OFFHOOK_CACHE'] ?? path.join(os.homedir(), '.cache', 'offhook');
   const program = await obtainAsterisk({ cache, explicit: process.env['OFFHOOK_ASTERISK'] ?? '' });
   const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-conf-'));
   const instance = await createInstance(folder);
-  const server = { host: '127.0.0.1', port: await freePort() };
+  const server = { host, port: await freePort() };
   const settings: InstanceSettings = {
     sip: server,
     rtp: { from: 30_000, to: 30_999 },
