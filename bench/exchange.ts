@@ -1,6 +1,7 @@
 /** The real service with a real engine on its own ports and folders, started as `npm start` does. */
 import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { loadInstance } from '../server/src/adapters/asterisk/process/instance-file.ts';
 import { findLiving } from '../server/src/adapters/asterisk/process/living.ts';
@@ -76,6 +77,17 @@ export async function startExchange(
     const instance = loadInstance(data);
     return instance === null ? null : findLiving(instance);
   };
+  /** The TURN server lives on without the service, as the engine does. */
+  function turnPid(): number | null {
+    try {
+      const { pid } = JSON.parse(readFileSync(path.join(data, 'engine/turn.json'), 'utf8')) as {
+        pid: number;
+      };
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(data) ? pid : null;
+    } catch {
+      return null;
+    }
+  }
   async function start(): Promise<void> {
     const command = [process.execPath, ...SERVICE_FLAGS, path.join(ROOT, 'server/dist/main.js')];
     // An engine inherits the cores of the service that starts it, and a large one needs all of them to boot.
@@ -104,6 +116,8 @@ export async function startExchange(
     child?.kill('SIGKILL');
     const living = engine();
     if (living !== null) process.kill(living.pid, 'SIGKILL');
+    const relay = turnPid();
+    if (relay !== null) process.kill(relay, 'SIGKILL');
   };
   const forget = atExit(kill);
   const stop = async (signal: NodeJS.Signals): Promise<void> => {
