@@ -9,7 +9,13 @@ import type { LiveCall } from './sip/call.ts';
 import { nearHost, openMedia } from '../../src/adapters/asterisk/phone/media.ts';
 import type { MediaCounts } from '../../src/adapters/asterisk/phone/media.ts';
 import { bracketed } from '../../src/core/networks.ts';
-import { header, methodOf, statusOf, uriOf } from '../../src/adapters/asterisk/phone/message.ts';
+import {
+  header,
+  methodOf,
+  recordedRoutes,
+  statusOf,
+  uriOf,
+} from '../../src/adapters/asterisk/phone/message.ts';
 import type { SipMessage } from '../../src/adapters/asterisk/phone/message.ts';
 import { openTransport, randomTag } from '../../src/adapters/asterisk/phone/transport.ts';
 import type { Dialog } from '../../src/adapters/asterisk/phone/transport.ts';
@@ -189,6 +195,7 @@ async function openPhone(
       local: `${header(m, 'to')};tag=${randomTag()}`,
       remote: header(m, 'from'),
       target: uriOf(header(m, 'contact')),
+      routes: recordedRoutes(m),
       cseq: 0,
     };
     const call = newCall({ transport, server: at, media: await openMedia(media), dialog, invitation: m });

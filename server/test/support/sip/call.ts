@@ -7,6 +7,7 @@ import {
   header,
   methodOf,
   numberOf,
+  recordedRoutes,
   statusOf,
   tagOf,
   uriOf,
@@ -169,6 +170,7 @@ export function newCall({ transport, server, media, dialog, invitation }: CallPa
           return;
         }
         dialog.target = uriOf(header(final, 'contact'));
+        dialog.routes = recordedRoutes(final).toReversed();
         transport.ack(dialog, dialog.cseq);
         media.connect(final.body);
         state = 'up';

@@ -46,6 +46,9 @@ export const formatMessage = (m: SipMessage): Buffer =>
 export const header = (m: SipMessage, name: string): string => m.headers.find(([n]) => n === name)?.[1] ?? '';
 export const headersNamed = (m: SipMessage, name: string): string[] =>
   m.headers.filter(([n]) => n === name).map(([, value]) => value);
+/** Proxies that stay between both ends of a dialog, in the order of the header. */
+export const recordedRoutes = (m: SipMessage): string[] =>
+  headersNamed(m, 'record-route').flatMap((value) => value.match(/<[^<>]*>/g) ?? []);
 /** Status of a response, 0 for a request. */
 export const statusOf = (m: SipMessage): number => Number(/^SIP\/2\.0 (\d{3})/.exec(m.start)?.[1] ?? 0);
 /** Method of a request, or of a response's request. */

@@ -24,6 +24,8 @@ export interface Dialog {
   remote: string;
   /** Request URI. */
   target: string;
+  /** Proxies between both ends, in order; none by default. */
+  routes?: readonly string[];
   cseq: number;
 }
 export interface Sent {
@@ -110,6 +112,7 @@ export async function openTransport(options: {
       start: `${method} ${d.target} SIP/2.0`,
       headers: [
         ['via', `SIP/2.0/${protocol} ${here};rport;branch=${branch}`],
+        ...(d.routes ?? []).map((one) => ['route', one] as const),
         ['max-forwards', '70'],
         ['from', d.local],
         ['to', d.remote],
@@ -218,6 +221,7 @@ export async function openTransport(options: {
         start: `SIP/2.0 ${status} ${reason}`,
         headers: [
           ...headersNamed(request, 'via').map((v) => ['via', v] as const),
+          ...headersNamed(request, 'record-route').map((v) => ['record-route', v] as const),
           ['from', header(request, 'from')],
           ['to', tag && !to.includes(';tag=') ? `${to};tag=${tag}` : to],
           ['call-id', header(request, 'call-id')],
