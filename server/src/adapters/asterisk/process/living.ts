@@ -91,5 +91,10 @@ export function findKept(kept: Kept): Living | null {
     return null;
   }
 }
+/** Processes that a program left when it was killed: its own children, which hold its addresses. */
+export function strayOf(kept: Kept): Living[] {
+  const pids = fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.flatMap((pid) => keptAt(kept, Number(pid)) ?? []);
+}
 /** The running engine of this instance, or null. */
 export const findLiving = (instance: Instance): Living | null => findKept(engineOf(instance));
