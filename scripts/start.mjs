@@ -257,6 +257,7 @@ const COMMANDS = {
   doctor: one('server/src/programs/doctor-cli.ts'),
   migrate: one('server/src/programs/migrate.ts'),
   cluster: one('server/src/programs/cluster.ts'),
+  'sip-proxy': one('server/src/programs/sip-proxy.ts'),
   config: one('server/src/programs/config-cli.ts'),
   connector: one('server/src/programs/connector-cli.ts'),
   replay: one('server/src/programs/replay.ts'),

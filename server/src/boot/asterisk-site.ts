@@ -7,6 +7,7 @@ import { DOCTOR_EXTEN, DOCTOR_WEB } from '../adapters/asterisk/conf/call-context
 import { diagnose } from '../adapters/asterisk/doctor/doctor.ts';
 import { PASS_SECONDS, passOf } from '../adapters/asterisk/doctor/outside.ts';
 import { builtInSounds } from '../adapters/asterisk/built-in-sounds.ts';
+import { readAddresses, registerAddresses } from '../adapters/asterisk/sip-proxy/contact-addresses.ts';
 import { CelReader } from '../adapters/asterisk/cel/reader.ts';
 import { createAsteriskEngine } from '../adapters/asterisk/engine.ts';
 import type { AsteriskEngine } from '../adapters/asterisk/engine.ts';
@@ -105,6 +106,9 @@ export const openAsteriskSite: OpenEngineSite = async (options) => {
       return engine;
     },
     putMembers: (members) => putMembers(instance, members, { clock, log }),
+    contactAddresses: (signal) => readAddresses(instance, { clock, log, signal }),
+    registerAddresses: (addresses) =>
+      registerAddresses(instance, addresses, { sip: config.sipListen, clock, log }),
     watch(up) {
       if (engine === undefined) throw new Error('watch() needs the engine: call createEngine() first');
       const followed = engine;

@@ -19,6 +19,11 @@ export interface Address {
   readonly host: string;
   readonly port: number;
 }
+/** An engine node as the SIP proxy in front of it knows it. */
+export interface ProxiedNode {
+  readonly sip: Address;
+  readonly url: string;
+}
 const setting = <T>(s: Setting<T>): Setting<T> => s;
 const integer =
   (min: number, max: number) =>
@@ -32,6 +37,11 @@ const address = (text: string): Address | undefined => {
   if (!m) return undefined;
   const port = Number(m[3]);
   return port <= 65535 ? { host: (m[1] ?? m[2])!, port } : undefined;
+};
+/** One at which somebody listens, by number: a name could lead elsewhere later. */
+const numbered = (text: string): Address | undefined => {
+  const at = address(text);
+  return at !== undefined && at.port > 0 && net.isIP(at.host) !== 0 ? at : undefined;
 };
 const listed = (text: string): string[] =>
   text
@@ -191,6 +201,30 @@ export const SETTINGS = {
     about:
       'IPv6 address at which SIP listens beside the IPv4 address of `OFFHOOK_SIP_LISTEN`, at the same ports; empty for none.',
     parse: (text) => (text === '' ? null : net.isIPv6(text) && !text.includes('%') ? text : undefined),
+  }),
+  sipProxy: setting({
+    name: 'OFFHOOK_SIP_PROXY',
+    expects: 'host:port, the host as an address, or empty',
+    initial: '',
+    about:
+      'Where the SIP proxy of `npm run sip-proxy` listens: desk phones register there and reach the node that leads (docs/nodes.md); empty: they reach the engine itself.',
+    parse: (text): Address | undefined | null => (text === '' ? null : numbered(text)),
+  }),
+  sipProxyNodes: setting({
+    name: 'OFFHOOK_SIP_PROXY_NODES',
+    expects: 'host:port=http(s)://host[:port] for each node, separated by commas, or empty',
+    initial: '',
+    about:
+      'For `npm run sip-proxy` alone: address of each node’s SIP, and of its HTTP, whose `/readyz` names the one that leads.',
+    parse: (text): readonly ProxiedNode[] | undefined => {
+      const nodes = listed(text).map((entry) => {
+        const [sip = '', url = '', ...more] = entry.split('=');
+        const at = numbered(sip);
+        const fits = more.length === 0 && URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+        return at !== undefined && fits ? { sip: at, url: new URL(url).origin } : null;
+      });
+      return nodes.length <= 16 && nodes.every((one) => one !== null) ? nodes : undefined;
+    },
   }),
   dnsServers: setting({
     name: 'OFFHOOK_DNS_SERVERS',

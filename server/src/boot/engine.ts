@@ -15,9 +15,11 @@ export interface EngineParts extends SiteParts, SiteFeatures {}
 export type EngineSide = Awaited<ReturnType<typeof createEngineSide>>;
 
 /** Loopback, proxies, and the networks of the setting; `own` are those of this machine's interfaces. */
-const sparedNetworks = ({ sipNeverBlock, trustProxy }: Config): readonly string[] => [
+const sparedNetworks = ({ sipNeverBlock, sipProxy, trustProxy }: Config): readonly string[] => [
   '127.0.0.1',
   '::1',
+  // What it relays has its address.
+  ...(sipProxy === null ? [] : [sipProxy.host]),
   ...trustProxy,
   ...sipNeverBlock.flatMap((entry) =>
     entry === 'own'

@@ -15,6 +15,7 @@ import type { EdgeParts } from './edge.ts';
 import { createEngineSide } from './engine.ts';
 import { ActiveNode } from './node.ts';
 import type { ActiveNodeDeps } from './node.ts';
+import { AddressKeeper } from './contact-addresses.ts';
 import { holderOf } from './server-site.ts';
 import { nodeUrlOf } from './standby.ts';
 import type { LogHolder } from '../ports/site-log.ts';
@@ -229,6 +230,17 @@ export async function startService(
     },
   });
   stack.defer(() => node?.close());
+  if (config.sipProxy !== null && parts.nodes !== null) {
+    const { clock, engineSite, nodes } = parts;
+    const addresses = new AddressKeeper({
+      nodes,
+      engineSite,
+      holder: await holderOf(config.data),
+      clock,
+      log,
+    });
+    stack.defer(() => addresses.close());
+  }
   const edge = { ...streaming, watch, activeNode: node };
   const { address, secured, checks } = await listen(edge, stack);
   announce(edge, { address, secured, checks, began, print, signal }, stack);

@@ -27,6 +27,7 @@ import { openAsteriskSite } from './asterisk-site.ts';
 import type { OpenEngineSite } from './asterisk-site.ts';
 import { urlOf } from './banner.ts';
 import type { Config } from './config.ts';
+import { AddressCopy } from './contact-addresses.ts';
 import { holderOf, whenReachable } from './server-site.ts';
 import { shareKey } from './site-key.ts';
 import { openFolder } from './stores.ts';
@@ -113,6 +114,11 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
     running: () => exchange.running(),
   });
   const copy = new CopyFollower({ siteLog, open: copyFileOf(parts, store), log });
+  const addresses = config.sipProxy === null ? null : new AddressCopy({ nodes, engineSite, clock, log });
+  const followAddresses = async (): Promise<void> =>
+    await addresses
+      ?.follow(signal)
+      .catch((error: unknown) => log.warn({ error: messageOf(error) }, 'phones are registered here later'));
   const stop = new AbortController();
   exchange.begin({
     signal: stop.signal,
@@ -142,6 +148,12 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
     metrics.gauge('offhook_node_copy_behind', 'Events that the copy of this standby lacks.', () =>
       copy.behind(),
     );
+    if (addresses !== null)
+      metrics.gauge(
+        'offhook_node_addresses_behind',
+        'Desk phones of the SIP proxy that the engine of this standby lacks.',
+        () => addresses.behind,
+      );
     const loopback = await listenMetrics(config.metricsListen, { metrics, ...standby }, log);
     stack.defer(() => loopback.close());
   }
@@ -167,6 +179,7 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
       away = false;
       await files.follow(signal);
       await copy.follow();
+      await followAddresses();
     } catch (error) {
       if (error instanceof StartError || signal.aborted) throw error;
       if (!away) log.warn({ error: messageOf(error) }, 'the site cannot be followed now');
@@ -175,6 +188,7 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
     await clock.sleep(ASK_MS, signal);
   }
   log.warn({ from: active }, 'this node takes the site');
+  await followAddresses();
   // Before the first snapshot, so that no agent is seen to log out.
   await storedIntents(store)
     .then((intents) => engineSite.putMembers(intents))

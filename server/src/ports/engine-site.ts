@@ -1,4 +1,5 @@
 /** The engine of a site as the composition root needs it: its process, link, call records and configuration. */
+import type { ContactAddress } from './site-nodes.ts';
 import type { NodeId } from '@offhook/contract/ids.ts';
 import type { Certificates, CertificateState, Renewal } from './certificates.ts';
 import type { PathProbe } from './paths.ts';
@@ -138,6 +139,13 @@ export interface EngineSite {
    * are left to the reconciliation. Throws `engine_unavailable`.
    */
   putMembers(members: readonly WantedMember[]): Promise<void>;
+  /** Desk phones that are registered through the SIP proxy now. Throws `engine_unavailable`. */
+  contactAddresses(signal: AbortSignal): Promise<readonly ContactAddress[]>;
+  /**
+   * Registers phones here as they are at another node, and unregisters those whose time is over. Resolves with those that the engine
+   * did not take.
+   */
+  registerAddresses(addresses: readonly ContactAddress[]): Promise<readonly ContactAddress[]>;
   /** `up`: whether the engine of `createEngine` is followed. */
   watch(up: () => boolean): EngineWatch;
   /** Moves voicemail of numbers with another or no owner aside, and restores that of an owner who has the number again. */

@@ -27,6 +27,16 @@ export interface SeenNode extends NodeReport {
   readonly behind: number | null;
 }
 
+/** A desk phone that is registered through the SIP proxy. */
+export interface ContactAddress {
+  readonly endpoint: string;
+  /** Address of the phone itself. */
+  readonly uri: string;
+  /** Way to it: the value of the header Path. */
+  readonly path: string;
+  /** End of the registration, unix seconds. */
+  readonly until: number;
+}
 /** The nodes of a site, kept beside its log. Every method rejects with `ServiceError('store_unavailable')` while it is away. */
 export interface SiteNodes {
   /** Replaces the report of this node. False, with nothing changed, where another folder reported under its name in the last minute. */
@@ -39,6 +49,10 @@ export interface SiteNodes {
   wish(name: string | null): Promise<void>;
   /** Name of the node that shall become active; null where nobody asked for a switch. */
   wished(): Promise<string | null>;
+  /** Replaces contact addresses of the same endpoint and `uri`; nothing where another node than `holder` holds the log. */
+  keepAddresses(holder: LogHolder, addresses: readonly ContactAddress[]): Promise<void>;
+  /** Contact addresses that were changed after `mark`, and the mark after them; one that is over stays for an hour. */
+  addresses(mark: number): Promise<{ readonly mark: number; readonly addresses: readonly ContactAddress[] }>;
   /** The site's key: `own` where there was none yet. */
   key(own: Buffer): Promise<Buffer>;
   close(): Promise<void>;

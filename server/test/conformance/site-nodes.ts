@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { firstCheck } from '../../src/core/row-check.ts';
 import type { SiteLog } from '../../src/ports/site-log.ts';
-import type { NodeReport, SiteNodes } from '../../src/ports/site-nodes.ts';
+import type { NodeReport, ContactAddress, SiteNodes } from '../../src/ports/site-nodes.ts';
 
 export interface NodesPlace {
   readonly log: SiteLog;
@@ -70,6 +70,30 @@ export function siteNodesConformance(adapter: string, open: () => Promise<NodesP
         assert.equal((await nodes.list()).length, 1);
         await nodes.forget(reportOf('a'));
         assert.equal(await other.report(twin), true);
+      }),
+    );
+    it(
+      'site nodes - contact addresses of the holder replace those of the same phone, and are read from a mark on',
+      withNodes(async (nodes, other, log) => {
+        await log.begin({ epoch: 'e', began: 1, head: 0, check: firstCheck('e') });
+        const [a, b] = [reportOf('a'), reportOf('b')];
+        const addressOf = (endpoint: string, port: number, until = 4_000_000_000): ContactAddress => ({
+          endpoint,
+          uri: `sip:${endpoint}@192.0.2.1:${port}`,
+          path: '<sip:198.51.100.1:5060;lr>',
+          until,
+        });
+        await log.take(a.holder, 60);
+        const [one, two, three] = [addressOf('1001', 1), addressOf('1001', 2), addressOf('1002', 1)];
+        await nodes.keepAddresses(a.holder, [one, two, three]);
+        const first = await other.addresses(0);
+        assert.deepEqual(first.addresses, [one, two, three]);
+        const gone = addressOf('1001', 2, 0);
+        await nodes.keepAddresses(a.holder, [gone]);
+        await nodes.keepAddresses(b.holder, [addressOf('1003', 1)]);
+        const next = await other.addresses(first.mark);
+        assert.deepEqual(next.addresses, [gone]);
+        assert.deepEqual(await other.addresses(next.mark), { mark: next.mark, addresses: [] });
       }),
     );
     it(

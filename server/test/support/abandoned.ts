@@ -17,14 +17,14 @@ function isAlive(pid: number): boolean {
 }
 const textOf = (file: string): Promise<string> => readFile(file, 'latin1').catch(() => '');
 
-/** Processes of this data folder: the service by its environment, the engine by its configuration. */
+/** Processes of this data folder: the service by its environment, the engine and the SIP proxy by their configuration. */
 async function processesOf(folder: string): Promise<number[]> {
   const found: number[] = [];
   for (const name of await readdir('/proc').catch(() => [])) {
     if (!/^\d+$/.test(name)) continue;
     const [environ, cmdline] = [await textOf(`/proc/${name}/environ`), await textOf(`/proc/${name}/cmdline`)];
     const service = environ.split('\0').includes(`OFFHOOK_DATA=${folder}`);
-    if (service || cmdline.split('\0').some((word) => word.startsWith(`${folder}/engine/`)))
+    if (service || cmdline.split('\0').some((word) => word.startsWith(`${folder}/`)))
       found.push(Number(name));
   }
   return found;

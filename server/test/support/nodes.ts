@@ -20,14 +20,20 @@ export interface TestNode {
 export interface TestNodes extends AsyncDisposable {
   readonly a: TestNode;
   readonly b: TestNode;
+  /** Passwords of desk phones by extension. */
+  readonly passwords: ReadonlyMap<string, string>;
 }
-/** Starts both; `a` leads. */
-export async function startNodes(urls: { readonly a: string; readonly b: string }): Promise<TestNodes> {
+/** Starts both; `a` leads. `settings` are those of both. */
+export async function startNodes(
+  urls: { readonly a: string; readonly b: string },
+  settings: Readonly<Record<string, string>> = {},
+): Promise<TestNodes> {
   await using stack = new AsyncDisposableStack();
   const env = (name: string, url: string) => ({
     OFFHOOK_NODE: name,
     OFFHOOK_DATABASE_URL: url,
     OFFHOOK_SITE_STORE: 'postgres',
+    ...settings,
   });
   const first = stack.use(await startSite({ env: env('a', urls.a) }));
   const second = stack.use(await startSite({ env: env('b', urls.b), wait: 'answers' }));
@@ -77,5 +83,5 @@ export async function startNodes(urls: { readonly a: string; readonly b: string 
   const [a, b] = [nodeOf('a', first), nodeOf('b', second)];
   await b.standsBy();
   const held = stack.move();
-  return { a, b, [Symbol.asyncDispose]: () => held.disposeAsync() };
+  return { a, b, passwords, [Symbol.asyncDispose]: () => held.disposeAsync() };
 }

@@ -1,4 +1,4 @@
-import type { NodeReport, SiteNodes } from '../../ports/site-nodes.ts';
+import type { NodeReport, ContactAddress, SiteNodes } from '../../ports/site-nodes.ts';
 import type { SharedLog } from './site-log.ts';
 
 /** What the record of nodes in memory holds; several nodes may share one. */
@@ -6,8 +6,10 @@ export interface SharedNodes {
   readonly reports: Map<string, { readonly report: NodeReport; readonly at: number }>;
   wish: string | null;
   key: Buffer | null;
+  /** In the order of their marks. */
+  addresses: readonly { readonly mark: number; readonly address: ContactAddress }[];
 }
-export const sharedNodes = (): SharedNodes => ({ reports: new Map(), wish: null, key: null });
+export const sharedNodes = (): SharedNodes => ({ reports: new Map(), wish: null, key: null, addresses: [] });
 const SILENT_MS = 60_000;
 
 /** Nodes that end with the process: for tests. */
@@ -42,6 +44,19 @@ export function openMemorySiteNodes(
       shared.wish = name;
     },
     wished: async () => shared.wish,
+    async keepAddresses(holder, addresses) {
+      if (log.holder?.id !== holder.id) return;
+      const last = shared.addresses.at(-1)?.mark ?? 0;
+      const given = new Set(addresses.map((one) => `${one.endpoint} ${one.uri}`));
+      shared.addresses = [
+        ...shared.addresses.filter(({ address }) => !given.has(`${address.endpoint} ${address.uri}`)),
+        ...addresses.map((address, i) => ({ mark: last + i + 1, address })),
+      ];
+    },
+    addresses: async (mark) => ({
+      mark: shared.addresses.at(-1)?.mark ?? mark,
+      addresses: shared.addresses.filter((one) => one.mark > mark).map(({ address }) => address),
+    }),
     key: async (own) => (shared.key ??= own),
     close: async () => {},
   };

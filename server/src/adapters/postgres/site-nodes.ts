@@ -1,4 +1,4 @@
-import type { NodeReport, SeenNode, SiteNodes } from '../../ports/site-nodes.ts';
+import type { NodeReport, ContactAddress, SeenNode, SiteNodes } from '../../ports/site-nodes.ts';
 import { OneSession } from './one-session.ts';
 import { LOG_SCHEMA } from './site-log.ts';
 
@@ -9,12 +9,29 @@ create table if not exists offhook_nodes (
 );
 alter table offhook_nodes add column if not exists head bigint;
 create table if not exists offhook_cluster (one integer primary key check (one = 1), wish text, key bytea);
+create table if not exists offhook_contact_addresses (
+  endpoint text not null, uri text not null, path text not null, until bigint not null, mark bigint not null,
+  primary key (endpoint, uri)
+);
+create sequence if not exists offhook_contact_mark;
+create index if not exists offhook_contact_addresses_mark on offhook_contact_addresses (mark);
 insert into offhook_cluster (one) values (1) on conflict do nothing;`;
 const REPORT = `insert into offhook_nodes (name, holder, location, url, role, engine, version, problem, head, seen)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, now())
   on conflict (name) do update set holder = excluded.holder, location = excluded.location, url = excluded.url, role = excluded.role,
     engine = excluded.engine, version = excluded.version, problem = excluded.problem, head = excluded.head, seen = excluded.seen
   where offhook_nodes.holder = excluded.holder or offhook_nodes.seen < now() - interval '1 minute'`;
+
+// Only the holder of the log stores them, by one session, so marks become visible in their order.
+const KEEP = `with held as (select 1 from offhook_log where holder = $1), given as (
+    select u.* from unnest($2::text[], $3::text[], $4::text[], $5::bigint[]) as u (endpoint, uri, path, until), held
+  ), over as (
+    delete from offhook_contact_addresses c using held
+    where c.until < extract(epoch from now()) - 3600 and not exists (select 1 from given g where g.endpoint = c.endpoint and g.uri = c.uri)
+  )
+  insert into offhook_contact_addresses (endpoint, uri, path, until, mark)
+  select endpoint, uri, path, until, nextval('offhook_contact_mark') from given
+  on conflict (endpoint, uri) do update set path = excluded.path, until = excluded.until, mark = excluded.mark`;
 
 type Row = Omit<NodeReport, 'holder'> & {
   readonly holder: string;
@@ -58,6 +75,26 @@ export function openPostgresSiteNodes(url: string): SiteNodes {
       return (
         (await session.ask<{ wish: string | null }>('select wish from offhook_cluster')).rows[0]?.wish ?? null
       );
+    },
+    async keepAddresses(holder, addresses) {
+      const columns = [
+        addresses.map((one) => one.endpoint),
+        addresses.map((one) => one.uri),
+        addresses.map((one) => one.path),
+        addresses.map((one) => one.until),
+      ];
+      await session.ask(KEEP, [holder.id, ...columns]);
+    },
+    async addresses(mark) {
+      const { rows } = await session.ask<ContactAddress & { readonly mark: number }>(
+        `select endpoint, uri, path, until::float8 as until, mark::float8 as mark from offhook_contact_addresses
+          where mark > $1 order by mark`,
+        [mark],
+      );
+      return {
+        mark: rows.at(-1)?.mark ?? mark,
+        addresses: rows.map(({ endpoint, uri, path, until }) => ({ endpoint, uri, path, until })),
+      };
     },
     async key(own) {
       await session.ask('update offhook_cluster set key = $1 where key is null', [own]);

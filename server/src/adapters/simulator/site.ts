@@ -93,6 +93,8 @@ export async function openSimulatedSite({ data, clock }: SimulatedSiteOptions): 
     lackingPrompts: () => Promise.resolve([]),
     createEngine: () => link.engine,
     putMembers: () => Promise.resolve(),
+    contactAddresses: () => Promise.resolve([]),
+    registerAddresses: () => Promise.resolve([]),
     watch: () => ({
       checks: [],
       finding: (check) => ({ ok: true, detail: `the simulator has no check ${check}` }),

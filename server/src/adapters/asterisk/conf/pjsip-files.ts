@@ -178,7 +178,13 @@ language = ${language(spoken, 'the language of the site')}
 ${phoneFeatures}
 [sip](!,phone)
 allow = ulaw,alaw,g722,opus
-
+${
+  settings.sip_proxy === true
+    ? conf`; Rewritten, it would be the address of the proxy for every phone.
+rewrite_contact = no
+`
+    : nothing
+}
 [browser](!,phone)
 allow = opus,ulaw
 webrtc = yes
@@ -195,6 +201,7 @@ type = aor
 max_contacts = 5
 remove_existing = yes
 remove_unavailable = yes
+support_path = yes
 minimum_expiration = 60
 default_expiration = 600
 maximum_expiration = 3600

@@ -1,0 +1,171 @@
+/** The configuration of Kamailio as the SIP proxy in front of the engine nodes of a site, and its list of nodes. */
+import { isIPv6 } from 'node:net';
+import { conf, filePath, host, joined, whole } from '../conf/text.ts';
+import type { ConfText } from '../conf/text.ts';
+
+export interface SipAddress {
+  readonly host: string;
+  readonly port: number;
+}
+export interface ProxyFolders {
+  /** Folder of the program's modules. */
+  readonly modules: string;
+  /** File of `nodesFile`. */
+  readonly nodes: string;
+  /** Unix socket for its commands. */
+  readonly control: string;
+}
+const at = ({ host: name, port }: SipAddress): ConfText => {
+  const text = host(name, 'a SIP address');
+  const shown = isIPv6(name) ? conf`[${text}]` : text;
+  return conf`${shown}:${whole(port, 'a SIP port', 1, 65535)}`;
+};
+/** Group 1 holds every node, group 2 the one that leads; the program reads the list anew without a restart. */
+export function nodesFile(nodes: readonly SipAddress[], leader: SipAddress | null): ConfText {
+  const row = (group: ConfText, node: SipAddress): ConfText => conf`${group} sip:${at(node)}
+`;
+  const lead = leader === null ? [] : [row(conf`2`, leader)];
+  return joined([...nodes.map((node) => row(conf`1`, node)), ...lead], '');
+}
+
+/**
+ * It keeps no registration: the engine stays registrar and authenticator, and reaches a phone by the Path of its REGISTER. A request
+ * from anywhere else goes to the leading node or, in a dialog, to a node that is named by its route, and nowhere else. A node that
+ * does not lead may finish its calls and ask its phones whether they answer, and begins nothing.
+ */
+const ROUTES = conf`
+request_route {
+  $avp(class) = $(si{s.md5}{s.substr,0,4});
+  $avp(node) = 0;
+  $avp(signed) = 0;
+  if (ds_is_from_list("1", "0")) $avp(node) = 1;
+  if ($avp(node) == 0) {
+    if ($ml > 16384 || $sht(refused=>$avp(class)) > 20 || !pike_check_req()) exit;
+    if (!sanity_check("1511", "7")) exit;
+  }
+  if (!mf_process_maxfwd_header("16")) {
+    sl_send_reply("483", "Too Many Hops");
+    exit;
+  }
+  if (is_method("CANCEL") || (is_method("ACK") && !has_totag())) {
+    if (t_check_trans()) t_relay();
+    exit;
+  }
+  if (is_present_hf("Authorization") || is_present_hf("Proxy-Authorization")) $avp(signed) = 1;
+  if ($avp(node) == 0) {
+    force_rport();
+    if (!is_method("REGISTER")) add_contact_alias();
+  }
+  t_on_reply("BACK");
+  if (has_totag()) route(DIALOG);
+  if ($avp(node) == 1) route(FROM_NODE);
+  if (is_method("OPTIONS") && $rU == $null) {
+    sl_send_reply("200", "OK");
+    exit;
+  }
+  if (!is_method("REGISTER|INVITE|SUBSCRIBE|PUBLISH|MESSAGE|OPTIONS|REFER")) {
+    sl_send_reply("405", "Method Not Allowed");
+    exit;
+  }
+  # Routes that a stranger brings along lead nowhere.
+  remove_hf("Route");
+  remove_hf("Path");
+  if (is_method("REGISTER")) {
+    # The registrar refuses a Path (420) where the phone does not claim to know it, and phones do not.
+    remove_hf("Supported");
+    append_hf("Supported: path\\r\\n");
+    add_path_received();
+  } else record_route();
+  if (!ds_select_dst("2", "4")) route(NO_NODE);
+  route(ON);
+}
+route[DIALOG] {
+  if (!loose_route()) {
+    if (is_method("ACK") && t_check_trans()) t_relay();
+    else if (!is_method("ACK")) sl_send_reply("404", "Not Here");
+    exit;
+  }
+  if ($avp(node) == 1) handle_ruri_alias();
+  else {
+    if ($du == $null) $du = $ru;
+    if (!ds_is_from_list("1", "0", "$du")) {
+      if (!is_method("ACK")) sl_send_reply("403", "Forbidden");
+      exit;
+    }
+  }
+  if (is_method("INVITE|SUBSCRIBE")) record_route();
+  route(ON);
+}
+route[FROM_NODE] {
+  loose_route();
+  # -3: processed, and the first request of its dialog.
+  if ($rc != 1 && $rc != -3) {
+    sl_send_reply("404", "Not Here");
+    exit;
+  }
+  if (!is_method("OPTIONS") && !ds_is_from_list("2", "0")) {
+    sl_send_reply("503", "Not Leading");
+    exit;
+  }
+  record_route();
+  route(ON);
+}
+route[ON] {
+  if (!t_relay()) sl_reply_error();
+  exit;
+}
+route[NO_NODE] {
+  append_to_reply("Retry-After: 5\\r\\n");
+  sl_send_reply("503", "No Node Leads");
+  exit;
+}
+onreply_route[BACK] {
+  if ($avp(node) == 1) add_contact_alias();
+  else if ($avp(signed) == 1 && ($rs == 401 || $rs == 403) && !($hdr(WWW-Authenticate) =~ "stale=true"))
+    $sht(refused=>$avp(class)) = $sht(refused=>$avp(class)) + 1;
+}
+`;
+
+export const proxyConf = (listen: SipAddress, { modules, nodes, control }: ProxyFolders): ConfText => conf`
+#!KAMAILIO
+debug=0
+log_stderror=yes
+children=4
+tcp_children=4
+tcp_max_connections=4096
+tcp_connection_lifetime=3700
+tcp_accept_no_cl=no
+pv_buffer_size=8192
+server_signature=no
+auto_aliases=no
+listen=udp:${at(listen)}
+listen=tcp:${at(listen)}
+mpath="${filePath(modules, 'the folder of modules')}"
+loadmodule "kex.so"
+loadmodule "tm.so"
+loadmodule "sl.so"
+loadmodule "rr.so"
+loadmodule "pv.so"
+loadmodule "maxfwd.so"
+loadmodule "textops.so"
+loadmodule "siputils.so"
+loadmodule "sanity.so"
+loadmodule "path.so"
+loadmodule "nathelper.so"
+loadmodule "pike.so"
+loadmodule "htable.so"
+loadmodule "dispatcher.so"
+loadmodule "ctl.so"
+modparam("ctl", "binrpc", "unix:${filePath(control, 'the control socket')}")
+modparam("ctl", "mode", 0600)
+modparam("path", "use_received", 1)
+modparam("tm", "fr_timer", 5000)
+modparam("tm", "fr_inv_timer", 190000)
+modparam("tm", "failure_reply_mode", 3)
+modparam("dispatcher", "list_file", "${filePath(nodes, 'the list of nodes')}")
+modparam("pike", "sampling_time_unit", 2)
+modparam("pike", "reqs_density_per_unit", 400)
+# Refused credentials within five minutes, by one of 65,536 classes of addresses, so that forged ones do not fill the memory.
+modparam("htable", "htable", "refused=>size=12;autoexpire=300;initval=0;")
+
+${ROUTES}`;

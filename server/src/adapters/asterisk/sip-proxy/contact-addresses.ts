@@ -1,0 +1,175 @@
+/** Registrations of desk phones behind a SIP proxy: read from the engine of one node, made again at that of another. */
+import { createHash, randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { ServiceError, messageOf } from '../../../core/errors.ts';
+import type { Log } from '../../../core/log.ts';
+import { bracketed } from '../../../core/networks.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import type { ContactAddress } from '../../../ports/site-nodes.ts';
+import { AmiConnection } from '../ami/connection.ts';
+import { header } from '../ami/frame.ts';
+import { ListVoid } from '../ami/pending.ts';
+import { etcDir } from '../conf/instance.ts';
+import type { Instance } from '../conf/instance.ts';
+import { digestAnswer } from '../phone/digest.ts';
+import { openDatagrams } from '../phone/link.ts';
+import { nearHost } from '../phone/media.ts';
+import { formatMessage, header as headerOf, parseMessage, statusOf } from '../phone/message.ts';
+import type { SipMessage } from '../phone/message.ts';
+
+/*
+ * PJSIPShowContacts   ContactList: ObjectName(aor;@hash) Uri Path ExpirationTime(unix seconds) Endpoint
+ */
+const uri = header('Uri');
+const pathOf = header('Path');
+const endpoint = header('Endpoint');
+const expires = header('ExpirationTime');
+
+/** Requests under way at once. */
+const AT_ONCE = 50;
+const ANSWER_MS = 4_000;
+const REPEAT_MS = 500;
+/** Shortest registration that the engine takes. */
+const LEAST_SECONDS = 60;
+/** Neither ends a header nor begins another parameter of ours. */
+const URI = /^sips?:[^\s<>",]{1,500}$/;
+const PATH = /^<sips?:[^\s<>"]{1,500}>$/;
+const NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** Phones that registered through a proxy. Throws `engine_unavailable` while there is no engine. */
+export async function readAddresses(
+  instance: Instance,
+  { clock, log, signal }: { readonly clock: Clock; readonly log: Log; readonly signal: AbortSignal },
+): Promise<ContactAddress[]> {
+  const ami = await AmiConnection.forActions(instance, { clock, log, signal });
+  const found: ContactAddress[] = [];
+  try {
+    await ami.list(
+      'PJSIPShowContacts',
+      {},
+      (event, frame) => {
+        const one = {
+          endpoint: frame.get(endpoint) ?? '',
+          uri: frame.get(uri) ?? '',
+          path: frame.get(pathOf) ?? '',
+          until: Number(frame.get(expires) ?? 0),
+        };
+        if (event === 'ContactList' && isSound(one)) found.push(one);
+      },
+      { signal },
+    );
+  } catch (error) {
+    // The engine refuses the list while it would be empty.
+    if (!(error instanceof ListVoid)) throw error;
+  } finally {
+    ami.close();
+  }
+  return found;
+}
+const isSound = (one: ContactAddress): boolean =>
+  NAME.test(one.endpoint) && URI.test(one.uri) && PATH.test(one.path) && Number.isSafeInteger(one.until);
+
+/** Passwords by endpoint, as the engine of this node has them. */
+async function passwordsOf(instance: Instance): Promise<Map<string, string>> {
+  const text = await readFile(path.join(etcDir(instance), 'pjsip_auths.conf'), 'utf8');
+  const found = new Map<string, string>();
+  let name = '';
+  for (const line of text.split('\n')) {
+    if (line.startsWith('[')) name = /^\[([\w-]+)\]\(credentials\)$/.exec(line)?.[1] ?? '';
+    else if (line.startsWith('password = ') && name !== '') found.set(name, line.slice('password = '.length));
+  }
+  return found;
+}
+/** One contact is one registration to the engine, whichever node stored it. */
+const callIdOf = (one: ContactAddress): string =>
+  createHash('sha256').update(`${one.endpoint} ${one.uri}`).digest('hex').slice(0, 32);
+
+export interface RegisterOptions {
+  /** Where the engine listens. */
+  readonly sip: { readonly host: string; readonly port: number };
+  readonly clock: Clock;
+  readonly log: Log;
+}
+/**
+ * Registers phones at the engine of this node as they are at another, or unregisters those whose time is over. Resolves with those
+ * that the engine did not take.
+ */
+export async function registerAddresses(
+  instance: Instance,
+  addresses: readonly ContactAddress[],
+  { sip, clock, log }: RegisterOptions,
+): Promise<ContactAddress[]> {
+  const passwords = await passwordsOf(instance);
+  const waiting = new Map<string, (m: SipMessage) => void>();
+  const server = { host: nearHost(sip.host), port: sip.port };
+  const link = await openDatagrams(server, { host: server.host, port: 0 }, (data) => {
+    const m = parseMessage(data);
+    if (m !== undefined) waiting.get(`${headerOf(m, 'call-id')} ${headerOf(m, 'cseq')}`)?.(m);
+  });
+  const target = `sip:${bracketed(server.host)}:${server.port}`;
+  async function ask(one: ContactAddress, cseq: number, authorization: string | null): Promise<SipMessage> {
+    const seconds = one.until - Math.floor(clock.now() / 1_000);
+    const address = `<sip:${one.endpoint}@${bracketed(server.host)}>`;
+    const data = formatMessage({
+      start: `REGISTER ${target} SIP/2.0`,
+      headers: [
+        ['via', `SIP/2.0/UDP ${link.here};rport;branch=z9hG4bK${randomBytes(8).toString('hex')}`],
+        ['max-forwards', '1'],
+        ['from', `${address};tag=${randomBytes(8).toString('hex')}`],
+        ['to', address],
+        ['call-id', callIdOf(one)],
+        ['cseq', `${cseq} REGISTER`],
+        ['contact', `<${one.uri}>`],
+        ['path', one.path],
+        ['supported', 'path'],
+        ['expires', String(seconds <= 0 ? 0 : Math.max(LEAST_SECONDS, seconds))],
+        ...(authorization === null ? [] : [['authorization', authorization] as const]),
+      ],
+      body: '',
+    });
+    const key = `${callIdOf(one)} ${cseq} REGISTER`;
+    const answer = Promise.withResolvers<SipMessage>();
+    waiting.set(key, answer.resolve);
+    link.send(data);
+    const again = setInterval(() => link.send(data), REPEAT_MS);
+    const late = setTimeout(
+      () => answer.reject(new ServiceError('engine_unavailable', 'the engine answers no REGISTER')),
+      ANSWER_MS,
+    );
+    try {
+      return await answer.promise;
+    } finally {
+      clearInterval(again);
+      clearTimeout(late);
+      waiting.delete(key);
+    }
+  }
+  async function register(one: ContactAddress): Promise<string | null> {
+    const password = passwords.get(one.endpoint);
+    if (!isSound(one) || password === undefined) return 'this node knows no such phone';
+    // Of this second, so that a repeat is newer than the one before.
+    const cseq = Math.floor(clock.now() / 1_000);
+    const first = await ask(one, cseq, null);
+    if (statusOf(first) !== 401) return first.start;
+    const given = { method: 'REGISTER', uri: target, username: one.endpoint, password };
+    const last = await ask(one, cseq + 1, digestAnswer(headerOf(first, 'www-authenticate'), given));
+    return statusOf(last) === 200 ? null : last.start;
+  }
+  const failed: ContactAddress[] = [];
+  try {
+    for (let i = 0; i < addresses.length; i += AT_ONCE) {
+      const batch = addresses.slice(i, i + AT_ONCE);
+      const results = await Promise.allSettled(batch.map(register));
+      for (const [at, result] of results.entries()) {
+        const why = result.status === 'rejected' ? messageOf(result.reason) : result.value;
+        if (why === null) continue;
+        failed.push(batch[at]!);
+        log.debug({ endpoint: batch[at]!.endpoint, error: why }, 'a phone is not registered at this node');
+      }
+    }
+  } finally {
+    await link.close();
+  }
+  return failed;
+}

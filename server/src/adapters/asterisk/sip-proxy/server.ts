@@ -1,0 +1,155 @@
+/** The SIP proxy in front of the engine nodes as a process: rendered, started, adopted, and told which node leads. */
+import { createHash } from 'node:crypto';
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { replaceFile, textOf } from '../../../core/files.ts';
+import { makeFolder } from '../../../core/folders.ts';
+import type { Log } from '../../../core/log.ts';
+import { bracketed } from '../../../core/networks.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import type { Finding } from '../../../ports/engine-site.ts';
+import { KeptServer } from '../process/kept-server.ts';
+import type { WantedServer } from '../process/kept-server.ts';
+import { chooseRunDir, makeRunDir } from '../process/run-dir.ts';
+import type { UnpackedPackages } from '../provision/packages.ts';
+import { askSip } from '../sip-probe.ts';
+import { nodesFile, proxyConf } from './config.ts';
+import type { SipAddress } from './config.ts';
+
+const COMMAND_MS = 3_000;
+const PROBE_MS = 2_000;
+/** Counters of the program, by the names of the gauges. */
+export const COUNTERS = {
+  requests: 'core.rcv_requests',
+  replies: 'core.rcv_replies',
+  dropped: 'core.drop_requests',
+} as const;
+export type ProxyCounts = Readonly<Record<keyof typeof COUNTERS, number>>;
+
+export interface SipProxyOptions {
+  /** Data folder of the proxy. */
+  readonly data: string;
+  readonly listen: SipAddress;
+  readonly nodes: readonly SipAddress[];
+  readonly packages: (signal?: AbortSignal) => Promise<UnpackedPackages>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+export class SipProxy {
+  readonly #options: SipProxyOptions;
+  readonly #server: KeptServer<WantedServer>;
+  readonly #runDir: string;
+  readonly #nodesFile: string;
+  #tree: UnpackedPackages | null = null;
+  /** List of nodes that the running process was told to read. */
+  #told = '';
+
+  constructor(options: SipProxyOptions) {
+    const { clock, data, listen, log } = options;
+    this.#options = options;
+    const folder = path.join(data, 'sip-proxy');
+    const config = path.join(folder, 'kamailio.cfg');
+    this.#runDir = chooseRunDir(data);
+    this.#nodesFile = path.join(folder, 'nodes.list');
+    this.#server = new KeptServer<WantedServer>({
+      title: 'SIP proxy',
+      kept: {
+        note: path.join(folder, 'process.json'),
+        pidFile: path.join(this.#runDir, 'kamailio.pid'),
+        marks: ['-f', config],
+      },
+      console: path.join(folder, 'log', 'kamailio.log'),
+      cwd: folder,
+      runDir: this.#runDir,
+      wanted: async () => {
+        const text = await textOf(config);
+        if (text === null) return null;
+        const args = [
+          '-DD',
+          '-E',
+          '-m',
+          '64',
+          '-M',
+          '8',
+          '-Y',
+          this.#runDir,
+          '-P',
+          `${this.#runDir}/kamailio.pid`,
+        ];
+        return { hash: createHash('sha256').update(text).digest('hex'), args };
+      },
+      command: async () => (await this.#packages()).command('usr/sbin/kamailio'),
+      async probe() {
+        const at = `${bracketed(listen.host)}:${listen.port}`;
+        const status = await askSip(listen, 'proxy', PROBE_MS);
+        if (status !== 200) throw new Error(`SIP at ${at} is answered with ${status}`);
+        return at;
+      },
+      clock,
+      log: log.child({ part: 'sip-proxy' }),
+    });
+  }
+  /** Writes its files and keeps it running, until `stop` or `release`. Rejects where they cannot be written. */
+  async begin(signal: AbortSignal): Promise<void> {
+    const { data, listen } = this.#options;
+    const folder = path.join(data, 'sip-proxy');
+    makeFolder(folder);
+    makeRunDir(this.#runDir);
+    const { root, triplet } = await this.#packages(signal);
+    const text = proxyConf(listen, {
+      modules: `${path.join(root, 'usr', 'lib', triplet, 'kamailio', 'modules')}/`,
+      nodes: this.#nodesFile,
+      control: this.#control,
+    });
+    // A node that led before leads until another one is known to.
+    if ((await textOf(this.#nodesFile)) === null)
+      await replaceFile(this.#nodesFile, nodesFile(this.#options.nodes, null));
+    await replaceFile(path.join(folder, 'kamailio.cfg'), text);
+    this.#server.begin(signal);
+  }
+  finding(): Finding {
+    return this.#server.finding() ?? { ok: false, detail: 'it does not run yet' };
+  }
+  get starts(): number {
+    return this.#server.starts;
+  }
+  /** New requests go to this node from now on; false where the process does not run. Does nothing where they do already. */
+  async lead(node: SipAddress): Promise<boolean> {
+    const text = nodesFile(this.#options.nodes, node);
+    if ((await textOf(this.#nodesFile)) !== text) await replaceFile(this.#nodesFile, text);
+    // A process that started meanwhile may have read the file before.
+    const now = `${this.#server.starts} ${text}`;
+    if (now === this.#told) return true;
+    if (!this.finding().ok) return false;
+    await this.#command('dispatcher.reload');
+    this.#told = now;
+    return true;
+  }
+  async counts(): Promise<ProxyCounts> {
+    const text = await this.#command('stats.fetch', ...Object.values(COUNTERS));
+    const lines = new Map(text.split('\n').map((line) => line.trim().split(': ') as [string, string]));
+    return Object.fromEntries(
+      Object.entries(COUNTERS).map(([name, counter]) => [name, Number(lines.get(counter) ?? 0)]),
+    ) as ProxyCounts;
+  }
+  async stop(): Promise<void> {
+    await this.#server.stop();
+  }
+  async release(): Promise<void> {
+    await this.#server.release();
+  }
+
+  get #control(): string {
+    return path.join(this.#runDir, 'ctl');
+  }
+  async #packages(signal?: AbortSignal): Promise<UnpackedPackages> {
+    return (this.#tree ??= await this.#options.packages(signal));
+  }
+  async #command(...words: string[]): Promise<string> {
+    const [program = '', ...args] = (await this.#packages()).command('usr/sbin/kamcmd');
+    const options = { timeout: COMMAND_MS, maxBuffer: 65_536 };
+    const all = [...args, '-s', `unix:${this.#control}`, ...words];
+    return (await promisify(execFile)(program, all, options)).stdout;
+  }
+}

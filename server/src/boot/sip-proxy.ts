@@ -1,0 +1,136 @@
+/** The SIP proxy of a site: Kamailio in front of its engine nodes, pointed at the one whose `/readyz` is 200. */
+import { SipProxy } from '../adapters/asterisk/sip-proxy/server.ts';
+import type { ProxyCounts } from '../adapters/asterisk/sip-proxy/server.ts';
+import { obtainPackages } from '../adapters/asterisk/provision/packages.ts';
+import { systemClock } from '../core/clock.ts';
+import { messageOf } from '../core/errors.ts';
+import { bracketed } from '../core/networks.ts';
+import { listenMetrics } from '../http/health.ts';
+import type { Check } from '../http/health.ts';
+import { createMetrics } from '../http/metrics.ts';
+import { ConfigError, SETTINGS } from './config.ts';
+import type { Config, ProxiedNode } from './config.ts';
+import { openFolder } from './stores.ts';
+
+const ASK_MS = 1_000;
+/** A node that answers later is taken for one that does not lead. */
+const ANSWER_MS = 2_000;
+const ANY = new Set(['0.0.0.0', '::', 'localhost']);
+const nameOf = ({ sip }: ProxiedNode): string => `${bracketed(sip.host)}:${sip.port}`;
+
+const isReady = async ({ url }: ProxiedNode, stop: AbortSignal): Promise<boolean> => {
+  try {
+    const signal = AbortSignal.any([stop, AbortSignal.timeout(ANSWER_MS)]);
+    const response = await fetch(`${url}/readyz`, { signal, redirect: 'error' });
+    await response.body?.cancel();
+    return response.status === 200;
+  } catch {
+    return false;
+  }
+};
+/**
+ * The node that leads: the one that became ready last. A node that leads stays the answer while none is ready, because its calls go
+ * on, and while another one that led before has not noticed its end yet.
+ */
+export class LeaderOfNodes {
+  #ready: readonly boolean[] = [];
+  #leader: number | null = null;
+  /** Index of the node that leads after these answers; null before the first one was ready. */
+  next(ready: readonly boolean[]): number | null {
+    const became = ready.findIndex((now, i) => now && this.#ready[i] !== true);
+    this.#ready = ready;
+    if (became >= 0) this.#leader = became;
+    return this.#leader;
+  }
+}
+
+/** Runs until `signal` is aborted; with the reason SIGUSR2 the proxy itself goes on. Throws `ConfigError`. */
+export async function runSipProxy(
+  config: Config,
+  signal: AbortSignal,
+  print: (text: string) => void,
+): Promise<void> {
+  const { cache, debianMirrors, debianSecurity, metricsListen, sipListen, sipProxyNodes } = config;
+  if (sipProxyNodes.length === 0)
+    throw new ConfigError(
+      `${SETTINGS.sipProxyNodes.name}: expected ${SETTINGS.sipProxyNodes.expects}; it names no node`,
+    );
+  if (ANY.has(sipListen.host))
+    throw new ConfigError(
+      `${SETTINGS.sipListen.name}=${sipListen.host}:${sipListen.port}: the SIP proxy needs the address that phones use, because it names itself in requests`,
+    );
+  await using stack = new AsyncDisposableStack();
+  const { log } = openFolder(config, stack);
+  const clock = systemClock;
+  const say = (line: string): void => print(`  ${line}\n`);
+  const proxy = new SipProxy({
+    data: config.data,
+    listen: sipListen,
+    nodes: sipProxyNodes.map(({ sip }) => sip),
+    packages: (stop) =>
+      obtainPackages({
+        cache,
+        packages: ['kamailio'],
+        mirrors: debianMirrors ?? undefined,
+        security: debianSecurity ?? undefined,
+        progress: say,
+        signal: stop,
+      }),
+    clock,
+    log,
+  });
+  await proxy.begin(signal);
+  stack.defer(() => (signal.reason === 'SIGUSR2' ? proxy.release() : proxy.stop()));
+  let leader: ProxiedNode | null = null;
+  let counts: ProxyCounts = { requests: 0, replies: 0, dropped: 0 };
+  const checks: readonly Check[] = [
+    { name: 'proxy', run: () => Promise.resolve(proxy.finding()) },
+    {
+      name: 'leader',
+      run: () =>
+        Promise.resolve({ ok: leader !== null, detail: leader === null ? 'none yet' : nameOf(leader) }),
+    },
+  ];
+  if (metricsListen !== null) {
+    const metrics = createMetrics();
+    metrics.gauge('offhook_sip_proxy_up', 'Whether the SIP proxy answers.', () => Number(proxy.finding().ok));
+    metrics.gauge(
+      'offhook_sip_proxy_starts',
+      'Processes of the SIP proxy started since this program began.',
+      () => proxy.starts,
+    );
+    metrics.gaugeBy('offhook_sip_proxy_leader', 'The node that new requests are sent to.', 'node', () =>
+      sipProxyNodes.map((node) => [nameOf(node), Number(node === leader)] as const),
+    );
+    metrics.gaugeBy('offhook_sip_proxy_messages', 'SIP messages that the process received.', 'kind', () =>
+      Object.entries(counts),
+    );
+    const loopback = await listenMetrics(
+      metricsListen,
+      { metrics, engineUp: () => proxy.finding().ok, checks },
+      log,
+    );
+    stack.defer(() => loopback.close());
+  }
+  const leaders = new LeaderOfNodes();
+  let failing = false;
+  while (!signal.aborted) {
+    const ready = await Promise.all(sipProxyNodes.map((node) => isReady(node, signal)));
+    if (signal.aborted) break;
+    const index = leaders.next(ready);
+    const now = index === null ? null : sipProxyNodes[index]!;
+    try {
+      if (now !== null && (await proxy.lead(now.sip)) && now !== leader) {
+        leader = now;
+        log.warn({ node: nameOf(now) }, 'SIP goes to another node');
+        say(`SIP of ${bracketed(sipListen.host)}:${sipListen.port} goes to ${nameOf(now)}.`);
+      }
+      if (metricsListen !== null && proxy.finding().ok) counts = await proxy.counts();
+      failing = false;
+    } catch (error) {
+      if (!failing) log.error({ error: messageOf(error) }, 'the SIP proxy takes no command');
+      failing = true;
+    }
+    await clock.sleep(ASK_MS, signal).catch(() => undefined);
+  }
+}

@@ -1,0 +1,225 @@
+/** Desk phones that know one address, that of the SIP proxy, over failovers of the engine nodes behind it. */
+import assert from 'node:assert/strict';
+import dgram from 'node:dgram';
+import { once } from 'node:events';
+import { after, before, describe, test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { openPostgresSiteNodes } from '../../src/adapters/postgres/site-nodes.ts';
+import { switchTo } from '../../src/boot/nodes.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import { askSip } from '../../src/adapters/asterisk/sip-probe.ts';
+import { startNodes } from '../support/nodes.ts';
+import type { TestNode, TestNodes } from '../support/nodes.ts';
+import { registerPhone } from '../support/phone.ts';
+import type { Phone } from '../support/phone.ts';
+import { startPostgres } from '../support/postgres.ts';
+import type { TestPostgres } from '../support/postgres.ts';
+import { sipProxyFor } from '../support/sip-proxy.ts';
+import type { TestSipProxy } from '../support/sip-proxy.ts';
+import { until } from '../support/until.ts';
+
+/** From the new leader's readiness to a call between phones that did nothing; a loaded machine takes longer than a second or two. */
+const CALLABLE_MS = 15_000;
+
+describe('sip proxy', () => {
+  let server: TestPostgres;
+  let url = '';
+  let nodes: TestNodes;
+  let proxy: TestSipProxy;
+  let caller: Phone;
+  let called: Phone;
+  let byTcp: Phone;
+  before(async () => {
+    server = await startPostgres();
+    url = await server.createDatabase();
+    proxy = await sipProxyFor(() => [nodes.a.site, nodes.b.site]);
+    nodes = await startNodes(
+      { a: url, b: url },
+      { OFFHOOK_SIP_PROXY: `${proxy.sip.host}:${proxy.sip.port}` },
+    );
+    await proxy.start();
+    caller = await phone('1007');
+    called = await phone('1008');
+    byTcp = await phone('1006', true);
+  });
+  after(async () => {
+    await proxy?.[Symbol.asyncDispose]();
+    await nodes?.[Symbol.asyncDispose]();
+    await server?.[Symbol.asyncDispose]();
+  });
+  const phone = (extension: string, tcp = false): Promise<Phone> =>
+    registerPhone({ server: proxy.sip, extension, password: nodes.passwords.get(extension)!, tcp });
+  const call = async (from: Phone, to: Phone): Promise<void> => {
+    const outgoing = await from.invite(to.extension);
+    const incoming = await to.incoming(outgoing);
+    incoming.ring();
+    await incoming.answer();
+    await outgoing.answered();
+    await outgoing.bridged();
+    await incoming.hangup();
+    await outgoing.ended();
+    assert.equal(outgoing.endedBy, 'them');
+  };
+  /** Phones that the engine of a node can call. */
+  const reached = async ({ site }: TestNode): Promise<string[]> =>
+    [...(await site.engineCli('pjsip show contacts')).matchAll(/Contact: +(\d+)\/\S+ +\S+ +Avail/g)]
+      .map(([, extension]) => extension!)
+      .toSorted();
+  const knows = async (node: TestNode, extensions: readonly string[]): Promise<void> => {
+    let last: readonly string[] = [];
+    await until(
+      `${extensions.join(' ')} at node ${node.name}`,
+      async () => JSON.stringify((last = await reached(node))) === JSON.stringify(extensions),
+      { ms: 60_000, seen: () => ({ last, tail: node.site.tail() }) },
+    );
+  };
+  /** The proxy sends to this node, and phones that did not register again are called there. */
+  async function callsAt(node: TestNode, t: TestContext, what: string): Promise<void> {
+    await node.leads();
+    const led = performance.now();
+    const at = `${node.site.sip.host}:${node.site.sip.port}`;
+    let metrics = '';
+    await until(
+      `the SIP proxy to send to node ${node.name}`,
+      async () => {
+        metrics = await (await fetch(`${proxy.metrics}/metrics`)).text();
+        return metrics.includes(`offhook_sip_proxy_leader{node="${at}"} 1`);
+      },
+      { seen: () => ({ metrics: metrics.split('\n').filter((line) => line.includes('sip_proxy')) }) },
+    );
+    await call(caller, called);
+    const ms = performance.now() - led;
+    await call(caller, byTcp);
+    t.diagnostic(`${what}: a call ${Math.round(ms)} ms after the node was ready`);
+    assert.ok(ms < CALLABLE_MS, `${Math.round(ms)} ms`);
+    assert.match(await node.site.engineCli('pjsip show contacts'), /1008\/sip:1008@/);
+  }
+
+  test('sip proxy - phones register and call through it, and the standby knows them', async (t) => {
+    await callsAt(nodes.a, t, 'at first');
+    await knows(nodes.b, ['1006', '1007', '1008']);
+    await byTcp.unregister();
+    await knows(nodes.b, ['1007', '1008']);
+    await byTcp.register();
+    await knows(nodes.b, ['1006', '1007', '1008']);
+  });
+  test('sip proxy - the leading node is killed: phones that do nothing are called at the next one', async (t) => {
+    const { a, b } = nodes;
+    const engine = a.site.enginePid()!;
+    await a.site.kill('SIGKILL');
+    process.kill(engine, 'SIGKILL');
+    await callsAt(b, t, 'killed');
+    await a.site.start('answers');
+    await a.standsBy();
+    await knows(a, ['1006', '1007', '1008']);
+  });
+  test('sip proxy - a switch: phones follow it, and the standby begins no call', async (t) => {
+    const { a, b } = nodes;
+    const known = openPostgresSiteNodes(url);
+    try {
+      await switchTo(known, 'a', systemClock);
+    } finally {
+      await known.close();
+    }
+    await callsAt(a, t, 'switched');
+    await b.standsBy();
+    await knows(b, ['1006', '1007', '1008']);
+    const before = called.seen;
+    await b.site.engineCli('channel originate PJSIP/1008 application Wait 5');
+    await until('the call of the standby to be refused', async () =>
+      (await b.site.engineCli('core show channels count')).includes('0 active calls'),
+    );
+    assert.equal(called.seen, before);
+    // A phone by TCP would have to connect again after the next test.
+    await byTcp[Symbol.asyncDispose]();
+  });
+  test('sip proxy - Kamailio is killed: it is started again, without a word of the phones', async () => {
+    const { pid } = proxy;
+    process.kill(pid, 'SIGKILL');
+    await until('another process of Kamailio', () => proxy.pid !== pid);
+    await proxy.ready();
+    await call(caller, called);
+  });
+  test('sip proxy - its program is killed: the next one adopts Kamailio', async () => {
+    const { pid } = proxy;
+    await proxy.kill('SIGKILL');
+    await call(caller, called);
+    await proxy.start();
+    assert.equal(proxy.pid, pid);
+    await call(called, caller);
+  });
+  test('sip proxy - a stranger reaches no third party, and what is no sound request gets no answer', async () => {
+    const target = dgram.createSocket('udp4').bind(0, '127.0.0.1');
+    await once(target, 'listening');
+    let leaked = 0;
+    target.on('message', () => (leaked += 1));
+    const stranger = dgram.createSocket('udp4').bind(0, '127.0.0.1');
+    await once(stranger, 'listening');
+    const answers: string[] = [];
+    stranger.on('message', (data) => void answers.push(data.toString().split('\r\n')[0]!));
+    const { port } = stranger.address();
+    const to = `127.0.0.1:${target.address().port}`;
+    const proxyAt = `${proxy.sip.host}:${proxy.sip.port}`;
+    const send = (method: string, uri: string, ...more: string[]): void => {
+      const id = Math.random().toString(16).slice(2);
+      const lines = [
+        `${method} ${uri} SIP/2.0`,
+        `Via: SIP/2.0/UDP 127.0.0.1:${port};rport;branch=z9hG4bK${id}`,
+        'From: <sip:stranger@127.0.0.1>;tag=1',
+        `Call-ID: ${id}`,
+        `CSeq: 1 ${method}`,
+        `Contact: <sip:stranger@127.0.0.1:${port}>`,
+        'Content-Length: 0',
+        ...more,
+      ];
+      stranger.send(`${lines.join('\r\n')}\r\n\r\n`, proxy.sip.port, proxy.sip.host);
+    };
+    const heard = (pattern: RegExp): Promise<unknown> =>
+      until(`an answer ${pattern}`, () => answers.some((one) => pattern.test(one)), {
+        seen: () => ({ answers }),
+      });
+    const inDialog = ['To: <sip:x@127.0.0.1>;tag=2', 'Max-Forwards: 70'];
+    send('BYE', `sip:x@${to}`, `Route: <sip:${proxyAt};lr>`, ...inDialog);
+    await heard(/ 403 /);
+    send(
+      'INVITE',
+      `sip:x@${to}`,
+      `Route: <sip:${proxyAt};lr>, <sip:${to};lr>`,
+      'To: <sip:x@127.0.0.1>',
+      'Max-Forwards: 70',
+    );
+    await heard(/ 401 /);
+    send('INVITE', `sip:x@${proxyAt}`, 'To: <sip:x@127.0.0.1>', 'Max-Forwards: 0');
+    await heard(/ 483 /);
+    send('INFO', `sip:x@${proxyAt}`, 'To: <sip:x@127.0.0.1>', 'Max-Forwards: 70');
+    await heard(/ 405 /);
+    const seen = answers.length;
+    send(
+      'REGISTER',
+      `sip:${proxyAt}`,
+      'To: <sip:x@127.0.0.1>',
+      'Max-Forwards: 70',
+      `X: ${'x'.repeat(20_000)}`,
+    );
+    send('nonsense', '');
+    stranger.send(Buffer.from([0, 1, 2, 3]), proxy.sip.port, proxy.sip.host);
+    assert.equal(answers.length, seen);
+    assert.equal(leaked, 0);
+    target.close();
+    stranger.close();
+    await call(caller, called);
+  });
+  test('sip proxy - an address with too many refused passwords gets no answer any more', async () => {
+    // All of them have the address of this test.
+    await caller[Symbol.asyncDispose]();
+    await called[Symbol.asyncDispose]();
+    assert.equal(await askSip(proxy.sip, 'guest', 2_000), 200);
+    let refused = 0;
+    for (; refused < 21; refused += 1)
+      await assert.rejects(
+        registerPhone({ server: proxy.sip, extension: '1001', password: 'wrong' }),
+        /answered with SIP\/2.0 (401|403)/,
+      );
+    await assert.rejects(askSip(proxy.sip, 'guest', 2_000), /no answer in 2 s/);
+  });
+});
