@@ -38,15 +38,14 @@ function useConfigTopic(): void {
       queries.setQueryData(['config', 'apply', apply.id], { success: true, apply });
       queries.setQueryData(RUNNING, apply.finished_at === null ? apply : null);
     };
-    let first = true;
     const read = async (): Promise<void> => {
       for await (const item of stream) {
         if (item.type === 'snapshot') {
           const { apply } = (item as { data: unknown }).data as z.infer<typeof ConfigSnapshot>;
           queries.setQueryData(RUNNING, apply);
           if (apply !== null) take(apply);
-          if (!first) renew();
-          first = false;
+          // What the page read before the stream began may be older.
+          renew();
         } else if (item.type === 'config.progress') {
           const { apply } = (item as { data: { apply: ConfigApply } }).data;
           take(apply);

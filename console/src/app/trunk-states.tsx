@@ -1,15 +1,15 @@
-import { useEffect } from 'react';
 import type { ReactNode } from 'react';
 import { Table, Text } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { TrunkState } from '@offhook/contract/trunks.ts';
+import { useChanges } from './changes.ts';
 import { formatNumber } from './format.ts';
 import { Ago, Mark, Rows, Section } from './page-parts.tsx';
 import { useClient } from './session.tsx';
 import { wordsOf } from './words.ts';
 
 const t = wordsOf('system');
-const KEY = ['trunk-states'];
+const KEY = 'trunk-states';
 const WORDS = {
   registered: 'trunk_registered',
   reachable: 'reachable',
@@ -35,15 +35,8 @@ function StateOf({
 /** Current state of the trunks, kept up to date by their events; renders nothing without one. */
 export function TrunkStates(): ReactNode {
   const client = useClient();
-  const queries = useQueryClient();
-  useEffect(() => {
-    const stream = client.stream({ topics: ['trunks'] });
-    void (async () => {
-      for await (const _ of stream) void queries.invalidateQueries({ queryKey: KEY });
-    })().catch(() => undefined);
-    return () => stream.close();
-  }, [client, queries]);
-  const read = useQuery({ queryKey: KEY, queryFn: ({ signal }) => client.trunks(signal) });
+  useChanges(['trunks'], 'trunk.', KEY);
+  const read = useQuery({ queryKey: [KEY], queryFn: ({ signal }) => client.trunks(signal) });
   if (!read.isSuccess || read.data.trunks.length === 0) return null;
   const { stale, trunks } = read.data;
   return (

@@ -43,6 +43,8 @@ function useEngine(): EngineState | null {
       for await (const item of stream) {
         if (item.type === 'snapshot' && item.topic === 'system') {
           setEngine((item.data as { engine: EngineState }).engine);
+          // The page was read before the stream began.
+          renew();
         } else if ('data' in item && item.type.startsWith('engine.')) {
           renew();
           if (item.type === 'engine.link_down')

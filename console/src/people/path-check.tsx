@@ -1,11 +1,12 @@
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Alert, Box, Button, Code, CopyButton, Group, Stack, Text, TextInput } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Check, Copy, Download, MonitorCheck, Route } from 'lucide-react';
 import { BROWSER_WAYS } from '@offhook/contract/path-check.ts';
 import type { PathCheckReply, PathResult } from '@offhook/contract/path-check.ts';
 import { saveFile } from '../admin/save-file.ts';
+import { useChanges } from '../app/changes.ts';
 import { formatDateTime, formatNumber } from '../app/format.ts';
 import { useOnce } from '../app/once.ts';
 import { Ago, Mark, PageHead, Section, useChange } from '../app/page-parts.tsx';
@@ -23,15 +24,7 @@ const COMMAND = 'npm run doctor -- --from pass.json';
 /** The last results, read again after each check. */
 function usePaths() {
   const client = useClient();
-  const queries = useQueryClient();
-  useEffect(() => {
-    const stream = client.stream({ topics: ['system'] });
-    void (async () => {
-      for await (const item of stream)
-        if (item.type === 'path_check.completed') void queries.invalidateQueries({ queryKey: [KEY] });
-    })().catch(() => undefined);
-    return () => stream.close();
-  }, [client, queries]);
+  useChanges(['system'], 'path_check.', KEY);
   return useQuery({
     queryKey: [KEY],
     queryFn: ({ signal }) => client.pathCheck.get(signal),
