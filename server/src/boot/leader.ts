@@ -16,6 +16,7 @@ const COMMAND_MS = 30_000;
 export class Leader {
   readonly #secret: string;
   #node: SeenNode | null = null;
+  #nodes: readonly SeenNode[] = [];
   constructor(secret: string) {
     this.#secret = secret;
   }
@@ -23,6 +24,7 @@ export class Leader {
   onSeen: (url: string) => void = () => {};
   /** The nodes as they were last seen. One that was silent is not asked: it may be frozen. */
   seen(nodes: readonly SeenNode[]): void {
+    this.#nodes = nodes;
     this.#node =
       nodes.find((node) => node.holds && node.role === 'active' && node.seconds <= SILENT_SECONDS) ?? null;
     if (this.#node !== null) this.onSeen(this.#node.url);
@@ -33,6 +35,10 @@ export class Leader {
   }
   get node(): SeenNode | null {
     return this.#node;
+  }
+  /** All nodes of the site, as they were last seen. */
+  get nodes(): readonly SeenNode[] {
+    return this.#nodes;
   }
   /**
    * Asks the leading node. Rejects with its own error, with `node_not_active` where it gave no answer, and with `node_no_answer`

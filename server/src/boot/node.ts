@@ -65,12 +65,7 @@ export class ActiveNode {
     return this.#seen.filter(canLead);
   }
   #finding(): { ok: boolean; detail: string } {
-    const shown = this.#seen.map((node) => {
-      const silent = node.seconds > SILENT_SECONDS ? `, silent for ${Math.round(node.seconds)} s` : '';
-      const problem = node.problem === null ? '' : `, ${node.problem}`;
-      return `${node.name} ${node.role}, engine ${node.engine}, version ${node.version ?? 'none'}${silent}${problem}`;
-    });
-    return { ok: this.#ready().length > 0, detail: shown.join('; ') };
+    return { ok: this.#ready().length > 0, detail: shownNodes(this.#seen) };
   }
   async #run(): Promise<void> {
     const { clock, log } = this.#deps;
@@ -105,3 +100,12 @@ export class ActiveNode {
 }
 export const canLead = ({ role, engine, version, seconds }: SeenNode): boolean =>
   role === 'standby' && engine === 'up' && version !== null && seconds <= SILENT_SECONDS;
+/** All nodes in one line, for health. */
+export const shownNodes = (nodes: readonly SeenNode[]): string =>
+  nodes
+    .map(({ name, role, engine, version, seconds, problem }) => {
+      const silent = seconds > SILENT_SECONDS ? `, silent for ${Math.round(seconds)} s` : '';
+      const fault = problem === null ? '' : `, ${problem}`;
+      return `${name} ${role}, engine ${engine}, version ${version ?? 'none'}${silent}${fault}`;
+    })
+    .join('; ');

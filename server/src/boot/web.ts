@@ -35,6 +35,7 @@ import type { Address, Config } from './config.ts';
 import { addConsole } from './console.ts';
 import { Leader } from './leader.ts';
 import { holderOf, whenReachable } from './server-site.ts';
+import { shownNodes } from './node.ts';
 import { shareKey, siteKey, siteSecret } from './site-key.ts';
 import { copyFileOf, nodeUrlOf } from './standby.ts';
 import { openFolder } from './stores.ts';
@@ -262,10 +263,10 @@ function checksOf({ replica, leader, watch }: EdgeParts): readonly Check[] {
       run: async () => ({ ok: replica.age() < UNREADY_MS, detail: `${replica.behind()} events behind` }),
     },
     {
-      name: 'leader',
+      name: 'nodes',
       // Streams go on without it, so a load balancer must not take every web node out at once.
       needed: false,
-      run: async () => ({ ok: leader.url() !== null, detail: leader.node?.name ?? 'none' }),
+      run: async () => ({ ok: leader.url() !== null, detail: shownNodes(leader.nodes) }),
     },
   ];
 }
