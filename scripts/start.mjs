@@ -256,7 +256,10 @@ const COMMANDS = {
   'get-engine': one('server/src/programs/get-engine.ts'),
   doctor: one('server/src/programs/doctor-cli.ts'),
   migrate: one('server/src/programs/migrate.ts'),
-  cluster: one('server/src/programs/cluster.ts'),
+  cluster: (args) => [
+    ...(args[0] === 'try' ? [BUILD, BUILD_SERVICE] : []),
+    ['server/src/programs/cluster.ts', ...args],
+  ],
   'sip-proxy': one('server/src/programs/sip-proxy.ts'),
   config: one('server/src/programs/config-cli.ts'),
   connector: one('server/src/programs/connector-cli.ts'),
