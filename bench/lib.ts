@@ -163,6 +163,11 @@ export function series(values: readonly number[]): Series {
 /** Value below which `share` of the values lie. */
 export const quantile = (values: readonly number[], share: number): number =>
   ascending(values)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? Number.NaN;
+/** Quantiles of the rounds of a subject, by the results of `interleave`. */
+export const quantilesOf =
+  (rounds: ReadonlyMap<string, readonly (readonly number[])[]>) =>
+  (subject: string, share: number): number[] =>
+    (rounds.get(subject) ?? []).map((values) => quantile(values, share));
 
 /** Draws the order of the subjects in each round; printed, so that a run can be repeated with its order. */
 export const SEED = Number(process.env.OFFHOOK_BENCH_SEED ?? Math.floor(Math.random() * 2 ** 31));

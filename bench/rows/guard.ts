@@ -13,7 +13,7 @@ import {
 import { statusOf } from '../../server/src/adapters/asterisk/phone/message.ts';
 import { openMedia } from '../../server/src/adapters/asterisk/phone/media.ts';
 import { openTransport, randomTag } from '../../server/src/adapters/asterisk/phone/transport.ts';
-import { QUICK, ROUNDS, atMost, beyond, figure, interleave, quantile } from '../lib.ts';
+import { QUICK, ROUNDS, atMost, beyond, figure, interleave, quantilesOf } from '../lib.ts';
 import type { Row } from '../lib.ts';
 import { openBusyFarSide } from '../far-side.ts';
 
@@ -98,8 +98,7 @@ export async function p29(): Promise<Row> {
   }
   for (const which of Object.keys(engines)) await round(which);
   const rounds = await interleave(Object.keys(engines), ROUNDS, round);
-  const at = (which: string, share: number): number[] =>
-    (rounds.get(which) ?? []).map((ms) => quantile(ms, share));
+  const at = quantilesOf(rounds);
   const added = beyond(at('limited', 0.5), at('free', 0.5));
   return {
     id: 'P29',

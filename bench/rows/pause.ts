@@ -3,7 +3,17 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { startExchange } from '../exchange.ts';
 import { request, signIn, together } from '../http-client.ts';
-import { ROUNDS, atMost, beyond, figure, interleave, quantile, ratiosOf, temporaryFolder } from '../lib.ts';
+import {
+  ROUNDS,
+  atMost,
+  beyond,
+  figure,
+  interleave,
+  quantile,
+  quantilesOf,
+  ratiosOf,
+  temporaryFolder,
+} from '../lib.ts';
 import type { Figure, Gate, Row } from '../lib.ts';
 import { rawManager } from '../raw-manager.ts';
 import { PASSWORD, extensionOf, queueOf } from '../site-data.ts';
@@ -102,8 +112,7 @@ export async function p11(): Promise<Row> {
         await measure('raw');
         disk.push(quantile(commits(db), 0.5));
         const rounds = await interleave(['ours', 'raw'], ROUNDS, measure);
-        const at = (who: string, share: number): number[] =>
-          (rounds.get(who) ?? []).map((ms) => quantile(ms, share));
+        const at = quantilesOf(rounds);
         const what = `${queues}, ${concurrency} at once`;
         const figureOf = (who: 'ours' | 'raw', share: number): Figure =>
           figure(

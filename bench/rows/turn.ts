@@ -11,12 +11,12 @@ import { putObjects } from '../../server/src/features/pbx-config/put.ts';
 import { freePort, freeRange } from '../../server/test/support/ports.ts';
 import { startExchange } from '../exchange.ts';
 import { request } from '../http-client.ts';
-import { QUICK, ROUNDS, atMost, beyond, figure, interleave, quantile } from '../lib.ts';
+import { QUICK, ROUNDS, atMost, beyond, figure, interleave, quantilesOf } from '../lib.ts';
 import type { Row } from '../lib.ts';
 import { PASSWORD, extensionOf } from '../site-data.ts';
 
 const CALLS = QUICK ? 10 : 50;
-/** People who call in turn: TURN counts a relay for its person for a moment after its end. */
+/** People who call one after the other: TURN counts a relay against the quota of its person for a moment after its end. */
 const PEOPLE = 20;
 /** The engine's echo. */
 const ECHO = '600';
@@ -124,8 +124,7 @@ export async function p31(): Promise<Row> {
     };
     for (const which of Object.keys(open)) await call(which);
     const rounds = await interleave(Object.keys(open), ROUNDS, round);
-    const of = (which: string, share: number): number[] =>
-      (rounds.get(which) ?? []).map((ms) => quantile(ms, share));
+    const of = quantilesOf(rounds);
     const added = beyond(of('turn', 0.5), of('direct', 0.5));
     return {
       id: 'P31',
