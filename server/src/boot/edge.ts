@@ -1,12 +1,11 @@
 /** Interfaces for clients: the event stream, the HTTP host with its routes, and the lines printed at start. */
 import { includesLevel } from '@offhook/contract/ids.ts';
-import { messageOf } from '../core/errors.ts';
 import { createStream } from '../delivery/stream.ts';
 import { isApiKey } from '../features/api-keys/service.ts';
 import { presenceSource } from '../features/contacts/presence.ts';
 import { withCheckPhone } from '../features/path-check/phone.ts';
 import { trunksSnapshot } from '../features/trunks/service.ts';
-import { healthOperations, listenMetrics, readiness } from '../http/health.ts';
+import { healthOperations, readiness } from '../http/health.ts';
 import { createHost } from '../http/host.ts';
 import { createIdempotencyStore } from '../http/idempotency.ts';
 import { createMetrics } from '../http/metrics.ts';
@@ -15,12 +14,13 @@ import { sipRelayRoutes } from '../http/sip-relay.ts';
 import type { Feature } from '../ports/feature.ts';
 import type { Authenticator, Caller } from '../ports/http.ts';
 import { readyText, urlOf } from './banner.ts';
-import { ConfigError, VERSION } from './config.ts';
+import { VERSION } from './config.ts';
 import type { Address } from './config.ts';
 import { exposures } from './exposure.ts';
 import type { Features } from './features.ts';
 import { addGauges, checksOf } from './health.ts';
 import type { Watched } from './health.ts';
+import { listenHttp, serveMetrics } from './listen.ts';
 import { ownOrigin } from './origins.ts';
 import type { ActiveNode } from './node.ts';
 import { nodeCallRoutes } from './node-calls.ts';
@@ -83,7 +83,7 @@ export function createEventStream(parts: Features, stack: AsyncDisposableStack) 
     perPerson: config.streamsPerPerson,
   });
   stack.defer(() => stream.close());
-  // What this node does not know may happen at another one from now on.
+  // Another node may lead from now on, and its events would be missing here.
   if (lease !== null) stack.defer(lease.onEnd(() => stream.interrupt()));
   return { stream, metrics };
 }
@@ -152,23 +152,11 @@ export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
   };
   const credentials = withCheckPhone(sessions.sip, checking);
   sipRelayRoutes(app, { port, credentials, log, metrics });
-  const address = await host.listen(config.listen).catch((error: unknown) => {
-    const { host: name, port } = config.listen;
-    throw new ConfigError(
-      `OFFHOOK_LISTEN=${name}:${port}: expected an address that is free; ${messageOf(error)}`,
-    );
-  });
-  stack.defer(async () => {
-    host.drain();
-    await host.close();
-  });
+  const address = await listenHttp(host, config, stack);
   pathChecks.begin(ownOrigin(address));
   const secured = await listenSecure(host, parts, stack);
   await beginRenewal(parts, stack);
-  if (config.metricsListen !== null) {
-    const listener = await listenMetrics(config.metricsListen, health, log);
-    stack.defer(() => listener.close());
-  }
+  await serveMetrics(config, health, log, stack);
   return { address, secured, checks };
 }
 

@@ -7,7 +7,7 @@ import { callControlOperations, callOperations, parkingOperations } from '../fea
 import { callerRuleOperations } from '../features/caller-rules/operations.ts';
 import { connectorOperations } from '../features/connectors/operations.ts';
 import { consoleSettingsOperations } from '../features/console-settings/operations.ts';
-import { addConsole } from './console.ts';
+import { addConsole } from './listen.ts';
 import { createContacts } from '../features/contacts/feature.ts';
 import { contactOperations } from '../features/contacts/operations.ts';
 import { exportOperations } from '../features/exports/operations.ts';

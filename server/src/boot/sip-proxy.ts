@@ -5,11 +5,11 @@ import { obtainPackages } from '../adapters/asterisk/provision/packages.ts';
 import { systemClock } from '../core/clock.ts';
 import { messageOf } from '../core/errors.ts';
 import { bracketed } from '../core/networks.ts';
-import { listenMetrics } from '../http/health.ts';
 import type { Check } from '../http/health.ts';
 import { createMetrics } from '../http/metrics.ts';
 import { ConfigError, SETTINGS } from './config.ts';
 import type { Config, ProxiedNode } from './config.ts';
+import { serveMetrics } from './listen.ts';
 import { openFolder } from './stores.ts';
 
 const ASK_MS = 1_000;
@@ -105,12 +105,7 @@ export async function runSipProxy(
     metrics.gaugeBy('offhook_sip_proxy_messages', 'SIP messages that the process received.', 'kind', () =>
       Object.entries(counts),
     );
-    const loopback = await listenMetrics(
-      metricsListen,
-      { metrics, engineUp: () => proxy.finding().ok, checks },
-      log,
-    );
-    stack.defer(() => loopback.close());
+    await serveMetrics(config, { metrics, engineUp: () => proxy.finding().ok, checks }, log, stack);
   }
   const leaders = new LeaderOfNodes();
   let failing = false;

@@ -14,7 +14,6 @@ import { toPbxConfig } from '../features/pbx-config/config.ts';
 import { openObjects } from '../features/pbx-config/objects.ts';
 import { toSite } from '../features/pbx-config/site.ts';
 import type { Check } from '../http/health.ts';
-import { listenMetrics } from '../http/health.ts';
 import { createMetrics } from '../http/metrics.ts';
 import { listenAsStandby } from '../http/standby.ts';
 import { CopyFollower } from '../journal/attach.ts';
@@ -28,6 +27,7 @@ import type { OpenEngineSite } from './asterisk-site.ts';
 import { urlOf } from './banner.ts';
 import type { Config } from './config.ts';
 import { AddressCopy } from './contact-addresses.ts';
+import { serveMetrics } from './listen.ts';
 import { holderOf, whenReachable } from './server-site.ts';
 import { shareKey } from './site-key.ts';
 import { openFolder } from './stores.ts';
@@ -154,8 +154,7 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
         'Desk phones of the SIP proxy that the engine of this standby lacks.',
         () => addresses.behind,
       );
-    const loopback = await listenMetrics(config.metricsListen, { metrics, ...standby }, log);
-    stack.defer(() => loopback.close());
+    await serveMetrics(config, { metrics, ...standby }, log, stack);
   }
   const report = (): NodeReport => ({
     name: config.node!,

@@ -5,7 +5,7 @@ import { openPostgresSiteLog } from '../adapters/postgres/site-log.ts';
 import { openPostgresSiteNodes } from '../adapters/postgres/site-nodes.ts';
 import { openPostgresStore } from '../adapters/postgres/store.ts';
 import { systemClock } from '../core/clock.ts';
-import { ServiceError, messageOf } from '../core/errors.ts';
+import { ServiceError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { createRemoteSnapshots } from '../delivery/remote-snapshots.ts';
 import { createStream } from '../delivery/stream.ts';
@@ -16,7 +16,7 @@ import { openObjects } from '../features/pbx-config/objects.ts';
 import type { ObjectStore } from '../features/pbx-config/objects.ts';
 import { createForward } from '../http/forward.ts';
 import type { Forward } from '../http/forward.ts';
-import { healthOperations, listenMetrics } from '../http/health.ts';
+import { healthOperations } from '../http/health.ts';
 import type { Check } from '../http/health.ts';
 import { createHost } from '../http/host.ts';
 import { createMetrics } from '../http/metrics.ts';
@@ -30,9 +30,9 @@ import type { Commands } from '../ports/operations.ts';
 import type { SiteLog } from '../ports/site-log.ts';
 import type { SiteNodes } from '../ports/site-nodes.ts';
 import type { Store } from '../ports/store.ts';
-import { ConfigError, VERSION } from './config.ts';
+import { VERSION } from './config.ts';
 import type { Address, Config } from './config.ts';
-import { addConsole } from './console.ts';
+import { addConsole, listenHttp, serveMetrics } from './listen.ts';
 import { Leader } from './leader.ts';
 import { holderOf, whenReachable } from './server-site.ts';
 import { shownNodes } from './node.ts';
@@ -180,7 +180,7 @@ async function serve(base: Base, stack: AsyncDisposableStack, end: (why: string)
   });
   replica.begin();
   stack.defer(() => replica.close());
-  // A stream that began before would be sent the past as if it happened now.
+  // A stream opened earlier would receive old events as if they happened now.
   say('Reading the events of the site.');
   while (replica.age() > UNREADY_MS || replica.behind() > 0) await wait(20, undefined, { signal });
 
@@ -344,19 +344,7 @@ async function listen(parts: EdgeParts, stack: AsyncDisposableStack): Promise<Ad
     'Requests that it gave no answer to.',
     () => forward.counts.failed,
   );
-  const address = await host.listen(config.listen).catch((error: unknown) => {
-    const { host: name, port } = config.listen;
-    throw new ConfigError(
-      `OFFHOOK_LISTEN=${name}:${port}: expected an address that is free; ${messageOf(error)}`,
-    );
-  });
-  stack.defer(async () => {
-    host.drain();
-    await host.close();
-  });
-  if (config.metricsListen !== null) {
-    const listener = await listenMetrics(config.metricsListen, health, log);
-    stack.defer(() => listener.close());
-  }
+  const address = await listenHttp(host, config, stack);
+  await serveMetrics(config, health, log, stack);
   return address;
 }
