@@ -44,7 +44,7 @@ function useConfigTopic(): void {
           const { apply } = (item as { data: unknown }).data as z.infer<typeof ConfigSnapshot>;
           queries.setQueryData(RUNNING, apply);
           if (apply !== null) take(apply);
-          // What the page read before the stream began may be older.
+          // A change between the page's first requests and this subscription is in neither.
           renew();
         } else if (item.type === 'config.progress') {
           const { apply } = (item as { data: { apply: ConfigApply } }).data;

@@ -43,7 +43,7 @@ function useEngine(): EngineState | null {
       for await (const item of stream) {
         if (item.type === 'snapshot' && item.topic === 'system') {
           setEngine((item.data as { engine: EngineState }).engine);
-          // The page was read before the stream began.
+          // A change between the page's first request and this subscription is in neither.
           renew();
         } else if ('data' in item && item.type.startsWith('engine.')) {
           renew();

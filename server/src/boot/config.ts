@@ -38,7 +38,7 @@ const address = (text: string): Address | undefined => {
   const port = Number(m[3]);
   return port <= 65535 ? { host: (m[1] ?? m[2])!, port } : undefined;
 };
-/** One at which somebody listens, by number: a name could lead elsewhere later. */
+/** Numeric address with a port: a host name could resolve to another address later. */
 const numbered = (text: string): Address | undefined => {
   const at = address(text);
   return at !== undefined && at.port > 0 && net.isIP(at.host) !== 0 ? at : undefined;

@@ -97,7 +97,7 @@ export class AddressCopy {
     const { clock, engineSite, log, nodes } = this.#deps;
     const at = secondsOf(clock);
     if (!engineSite.exchange.running()) {
-      // Its next process may have lost what this one was given.
+      // The next process of the engine may have lost the registrations of this one.
       this.#pending = null;
       return;
     }

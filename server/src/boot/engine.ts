@@ -18,7 +18,7 @@ export type EngineSide = Awaited<ReturnType<typeof createEngineSide>>;
 const sparedNetworks = ({ sipNeverBlock, sipProxy, trustProxy }: Config): readonly string[] => [
   '127.0.0.1',
   '::1',
-  // What it relays has its address.
+  // Every phone behind the proxy has the proxy's address.
   ...(sipProxy === null ? [] : [sipProxy.host]),
   ...trustProxy,
   ...sipNeverBlock.flatMap((entry) =>

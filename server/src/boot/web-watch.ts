@@ -1,4 +1,4 @@
-/** What a web node reports of itself and reads in the database of the site, again and again. */
+/** Each second a web node reports its state to the database of the site and reads the nodes, rights and ended sessions there. */
 import { StartError, messageOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { Clock } from '../ports/clock.ts';

@@ -7,7 +7,7 @@ import { createTextIndex, textsWith } from './text-index.ts';
 interface Tables {
   readonly word: { readonly id: number; readonly text: string };
 }
-/** Words of all texts, of the oldest ones only, and of some; one with the signs that both kinds of pattern escape. */
+/** A word of every text, a word of old texts only, and rare words; the last has the signs that FTS5 and LIKE escape. */
 const COMMON = 'company';
 const OLD = 'mueller';
 const SOME = ['271', '3141', 'a"b%_'];

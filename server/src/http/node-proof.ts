@@ -1,4 +1,4 @@
-/** What one node of a site says to another, proven with a secret that only they have. */
+/** Signed statements between the nodes of a site, by a secret that only the nodes have. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 
@@ -20,13 +20,13 @@ const MAX_PROOF = 2_048;
 const sumOf = (secret: string, parts: readonly string[]): Buffer =>
   createHmac('sha256', secret).update(JSON.stringify(parts)).digest();
 
-/** A text of at most 2 KiB for a header that holds `said` for these `parts`. */
+/** Header that proves the statement `said` for these `parts`; at most 2 KiB. */
 export function prove(secret: string, said: object, parts: readonly string[], now = Date.now()): string {
   const text = Buffer.from(JSON.stringify(said)).toString('base64url');
   const at = now.toString(36);
   return `${text}.${at}.${sumOf(secret, [text, at, ...parts]).toString('base64url')}`;
 }
-/** What a proof says; null where it is none of a node of this site for these `parts`. */
+/** The statement of a proof; null unless a node of this site made it for these `parts`. */
 export function proven(secret: string, header: unknown, parts: readonly string[], now = Date.now()): unknown {
   if (typeof header !== 'string' || header.length > MAX_PROOF) return null;
   const [text = '', at = '', sum = '', ...more] = header.split('.');

@@ -26,6 +26,8 @@ async function scene(t: TestContext) {
   const s = {
     /** Reads wait for it where it is set. */
     gate: null as Promise<void> | null,
+    /** Reads that began while it was set. */
+    gated: 0,
     away: false,
     reload: async (): Promise<void> => {},
     /** Heads at which the readers were called. */
@@ -43,6 +45,7 @@ async function scene(t: TestContext) {
       const reached =
         <R>(work: () => Promise<R>) =>
         async (): Promise<R> => {
+          if (s.gate !== null) s.gated += 1;
           await s.gate;
           if (s.away) throw new ServiceError('store_unavailable', 'away');
           return work();
@@ -100,7 +103,7 @@ test('replica - a cursor ahead of the copy waits for it', async (t) => {
   await s.write(2);
   let done = false;
   const reached = replica.reach(2).then(() => (done = true));
-  await new Promise((resolve) => setTimeout(resolve, 120));
+  await until('a read that waits', () => s.gated > 0);
   assert.equal(done, false);
   s.gate = null;
   gate.resolve();

@@ -29,9 +29,9 @@ export function nodesFile(nodes: readonly SipAddress[], leader: SipAddress | nul
 }
 
 /**
- * It keeps no registration: the engine stays registrar and authenticator, and reaches a phone by the Path of its REGISTER. A request
- * from anywhere else goes to the leading node or, in a dialog, to a node that is named by its route, and nowhere else. A node that
- * does not lead may finish its calls and ask its phones whether they answer, and begins nothing.
+ * The proxy keeps no registration: the engine is registrar and authenticator, and reaches a phone by the Path of its REGISTER. A
+ * request from outside goes to the leading node or, in a dialog, to the node that its route names, and nowhere else. A node that
+ * does not lead may end its calls and send OPTIONS to its phones; the proxy refuses its new requests.
  */
 const ROUTES = conf`
 request_route {

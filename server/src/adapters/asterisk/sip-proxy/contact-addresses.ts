@@ -148,7 +148,7 @@ export async function registerAddresses(
   async function register(one: ContactAddress): Promise<string | null> {
     const password = passwords.get(one.endpoint);
     if (!isSound(one) || password === undefined) return 'this node knows no such phone';
-    // Of this second, so that a repeat is newer than the one before.
+    // The clock makes the CSeq of a repeat greater than that of the request before.
     const cseq = Math.floor(clock.now() / 1_000);
     const first = await ask(one, cseq, null);
     if (statusOf(first) !== 401) return first.start;
