@@ -130,6 +130,7 @@ test('pbx agents - the engine’s own count frees the agent too, once it had cou
   const scene = new Scene();
   inQueueCall(scene);
   scene.device('1002', 'NOT_INUSE');
+  scene.leave('b', '1');
   scene.member('support', '1002', { in_call: false, state: 'INUSE' });
   assert.equal(scene.view.agent('1002')?.summary.engagement, 'talking', 'counted late, not over');
   scene.member('support', '1002', { in_call: true, state: 'INUSE' });
@@ -137,20 +138,46 @@ test('pbx agents - the engine’s own count frees the agent too, once it had cou
   assert.equal(scene.view.agent('1002')?.summary.engagement, 'idle');
 });
 
-test('pbx agents - a snapshot finds a missed release, though the member row is unchanged', () => {
+test('pbx agents - the count of a device reported idle by mistake does not end a talk whose legs are together', () => {
   const scene = new Scene();
   inQueueCall(scene);
-  scene.device('1002', 'NOT_INUSE');
+  scene.member('support', '1002', { in_call: true, state: 'INUSE' });
+  scene.member('support', '1002', { in_call: false });
+  assert.equal(scene.view.agent('1002')?.summary.engagement, 'talking');
+  scene.leave('b', '1');
+  scene.hangup('1');
+  assert.equal(scene.view.agent('1002')?.summary.engagement, 'idle', 'the talk ends with its caller');
+});
+
+/** What a snapshot shows of the queue call while the engine does not count it. */
+function takeUncounted(scene: Scene, bridged: readonly string[]): string | undefined {
   scene.snapshot({
     channels: [
       channel('1', { endpoint: '1001', state: 'up' }),
       channel('d', { endpoint: '1002', state: 'up', of: '1' }),
     ],
-    bridged: ['1', 'd'].map((id) => ({ bridge: bridge('b'), channel: chan(id), holding: false })),
+    bridged: bridged.map((id) => ({ bridge: bridge('b'), channel: chan(id), holding: false })),
     queues: [{ name: 'support', strategy: '', members: [member('support', '1002')], callers: [] }],
     devices: [{ endpoint: '1002', state: 'INUSE' }],
   });
-  assert.equal(scene.view.agent('1002')?.summary.engagement, 'busy_other');
+  return scene.view.agent('1002')?.summary.engagement;
+}
+test('pbx agents - a second snapshot finds a missed release, though the member row is unchanged', () => {
+  const scene = new Scene();
+  inQueueCall(scene);
+  scene.device('1002', 'NOT_INUSE');
+  assert.equal(
+    takeUncounted(scene, ['d']),
+    'talking',
+    'the engine counts a call after it reported the connection',
+  );
+  assert.equal(takeUncounted(scene, ['d']), 'busy_other');
+});
+test('pbx agents - snapshots do not end a talk whose legs are together', () => {
+  const scene = new Scene();
+  inQueueCall(scene);
+  assert.equal(takeUncounted(scene, ['1', 'd']), 'talking');
+  assert.equal(takeUncounted(scene, ['1', 'd']), 'talking');
 });
 
 test('pbx agents - paused for several reasons: the first queue’s by name is shown', () => {

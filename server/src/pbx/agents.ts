@@ -167,7 +167,7 @@ export function beginTalk(s: State, t: Turn, offer: Offer): void {
   const call = s.channels.get(caller)?.call ?? (offer.call as Talk['call']);
   const counted = s.queues.get(queue)?.members.get(offer.interface)?.in_call ?? false;
   const place = { queue, interface: offer.interface, caller, agent, call };
-  s.talks.set(extension, { ...place, since: t.at, counted, transfer: null });
+  s.talks.set(extension, { ...place, since: t.at, counted, uncounted: false, transfer: null });
   touchAgent(t, extension);
 }
 /** `stays`: the agent's leg goes on without the queue call, after a transfer. */
@@ -203,7 +203,12 @@ export function beginWrapUp(
 
 /** True while the talk outlives the queue call that the engine has ended. */
 export const talksOn = ({ transfer }: Talk): boolean => transfer === 'unknown' || transfer === 'joined';
-/** Follows the engine's count: a member out of its call ends its talk, a member in a call begins one on a resync. */
+/**
+ * Follows the engine's count: a member out of its call ends its talk, a member in a call begins one on a resync.
+ * The engine counts a call only after it reported the connection, so the first snapshot without it proves
+ * nothing; and it stops counting when the device is reported idle by mistake, so a talk whose legs are together
+ * goes on.
+ */
 function countTalk(s: State, t: Turn, member: QueueMember): void {
   const { extension } = member;
   if (extension === null) return;
@@ -212,7 +217,10 @@ function countTalk(s: State, t: Turn, member: QueueMember): void {
   if (member.in_call) {
     if (talk !== undefined && own && !talk.counted) s.talks.set(extension, { ...talk, counted: true });
     if (talk === undefined && t.observed === 'resync') foundTalking(s, t, member, extension);
-  } else if (own && !talksOn(talk) && (talk.counted || t.observed === 'resync')) endTalk(s, t, extension);
+  } else if (own && !talksOn(talk) && companyOf(s, extension, talk) !== 'caller') {
+    if (talk.counted || (talk.uncounted && t.observed === 'resync')) endTalk(s, t, extension);
+    else if (t.observed === 'resync') s.talks.set(extension, { ...talk, uncounted: true });
+  }
 }
 /**
  * `by` transferred a call. The engine releases every agent in it before or after it reports the transfer: the
@@ -259,6 +267,7 @@ function foundTalking(s: State, t: Turn, at: Pick<Talk, 'queue' | 'interface'>, 
     call: known?.call ?? leg.call,
     since: known?.since ?? t.at,
     counted: true,
+    uncounted: false,
     transfer: known?.transfer ?? null,
   });
   touchAgent(t, extension);
@@ -288,23 +297,26 @@ export function agentReleased(s: State, t: Turn, queue: string, iface: string, s
   if (extension === null) return;
   const talk = s.talks.get(extension);
   if (talk?.queue !== queue || talk.interface !== iface || talksOn(talk)) return;
-  if (talk.transfer === null && (stays || hasCompany(s, extension, talk)))
+  if (talk.transfer === null && (stays || companyOf(s, extension, talk) === 'other'))
     s.talks.set(extension, { ...talk, transfer: 'unknown' });
   else endTalk(s, t, extension, stays);
 }
-/** True if another party than the caller is with the agent: the transfer happened before the engine reported it. */
-function hasCompany(s: State, extension: string, talk: Talk): boolean {
+/** Who is with the agent; another party means that a transfer happened before the engine reported it. */
+function companyOf(s: State, extension: string, talk: Talk): 'caller' | 'other' | null {
   const local = talk.agent === null ? undefined : s.channels.get(talk.agent);
   const own = local?.pair == null ? [] : (s.pairs.get(local.pair) ?? []);
   const call = callOfTalk(s, talk);
   const legs = [...(s.legsOf.get(extension) ?? [])].filter((id) => s.channels.get(id)?.call === call);
   const expected = new Set([...legs, ...own, talk.caller]);
-  return [...legs, ...own].some((id) => {
+  let company: 'caller' | null = null;
+  for (const id of [...legs, ...own]) {
     const { bridge = null, holding = true } = s.channels.get(id) ?? {};
-    return (
-      bridge !== null && !holding && [...(s.bridges.get(bridge) ?? [])].some((one) => !expected.has(one))
-    );
-  });
+    if (bridge === null || holding) continue;
+    const there = [...(s.bridges.get(bridge) ?? [])];
+    if (there.some((one) => !expected.has(one))) return 'other';
+    if (there.length > 1) company = 'caller';
+  }
+  return company;
 }
 /** Extension with a talk for a member that has left the queue since. */
 function talkerOf(s: State, queue: string, iface: string): string | null {

@@ -145,6 +145,8 @@ export interface Talk {
   readonly since: number;
   /** True once the engine itself counted the member as in this call. */
   readonly counted: boolean;
+  /** True once a snapshot lacked this call in the engine's count. */
+  readonly uncounted: boolean;
   /**
    * How the call was transferred: by the agent, joined with another call by another party, or not known yet;
    * null if not.
