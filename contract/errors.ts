@@ -83,6 +83,7 @@ export const ERRORS = {
   consult_no_answer: { status: 409, retry: 'later', title: 'The consulted number did not answer' },
   apply_running: { status: 409, retry: 'later', title: 'An apply of the configuration is under way' },
   apply_over: { status: 409, retry: 'never', title: 'The apply can no longer be cancelled' },
+  node_not_ready: { status: 409, retry: 'later', title: 'This node cannot do that now' },
   config_drift: { status: 409, retry: 'after_change', title: 'Files of the engine were changed by hand' },
   draft_not_empty: { status: 409, retry: 'after_change', title: 'The draft already has changes' },
   file_gone: { status: 410, retry: 'never', title: 'The file no longer exists' },

@@ -9,7 +9,7 @@ import { useClient } from './session.tsx';
 import { wordsOf } from './words.ts';
 
 const t = wordsOf('system');
-const KEY = 'trunk-states';
+const TRUNK_STATES = 'trunk-states';
 const WORDS = {
   registered: 'trunk_registered',
   reachable: 'reachable',
@@ -35,8 +35,8 @@ function StateOf({
 /** Current state of the trunks, kept up to date by their events; renders nothing without one. */
 export function TrunkStates(): ReactNode {
   const client = useClient();
-  useChanges(['trunks'], 'trunk.', KEY);
-  const read = useQuery({ queryKey: [KEY], queryFn: ({ signal }) => client.trunks(signal) });
+  useChanges(['trunks'], 'trunk.', TRUNK_STATES);
+  const read = useQuery({ queryKey: [TRUNK_STATES], queryFn: ({ signal }) => client.trunks(signal) });
   if (!read.isSuccess || read.data.trunks.length === 0) return null;
   const { stale, trunks } = read.data;
   return (

@@ -27,4 +27,6 @@ export const CHECK_NAMES = [
   'exposure',
   'lease',
   'nodes',
+  'drain',
+  'copy',
 ] as const;

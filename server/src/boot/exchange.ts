@@ -7,6 +7,7 @@ import { asteriskConf } from '../adapters/asterisk/conf/engine-files.ts';
 import { prepareFolders, readFileOf } from '../adapters/asterisk/conf/write.ts';
 import { etcDir } from '../adapters/asterisk/conf/instance.ts';
 import type { AsteriskProgram, Instance, InstanceSettings } from '../adapters/asterisk/conf/instance.ts';
+import { countCalls } from '../adapters/asterisk/count-calls.ts';
 import { engineCommand } from '../adapters/asterisk/process/control.ts';
 import { findLiving, lives } from '../adapters/asterisk/process/living.ts';
 import { EngineProcess } from '../adapters/asterisk/process/supervise.ts';
@@ -190,6 +191,10 @@ export class AsteriskExchange implements Exchange {
     return async () => {
       if (lives(living)) await engineCommand(living, instance, 'core abort shutdown');
     };
+  }
+  async calls(): Promise<number> {
+    const { clock, instance } = this.#options;
+    return findLiving(instance) === null ? 0 : await countCalls(instance, { clock, log: this.#log });
   }
   async stop(): Promise<void> {
     await this.#done;

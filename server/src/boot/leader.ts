@@ -7,7 +7,7 @@ import { PROOF_HEADER, prove } from '../http/node-proof.ts';
 import type { SeenNode } from '../ports/site-nodes.ts';
 import { CALL_PATH, partsOfCall } from './node-calls.ts';
 import type { NodeCall } from './node-calls.ts';
-import { SILENT_SECONDS } from './node.ts';
+import { SILENT_SECONDS } from '../features/nodes/state.ts';
 
 const CALL_MS = 5_000;
 /** Commands wait for the engine. */

@@ -7,11 +7,11 @@ import type { Lease } from '../journal/lease.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { LogHolder } from '../ports/site-log.ts';
 import type { NodeReport, SeenNode, SiteNodes } from '../ports/site-nodes.ts';
+import { SILENT_SECONDS, canLead } from '../features/nodes/state.ts';
+import { drainCheck, drainText } from './drain.ts';
 import { nameTaken } from './standby.ts';
 
 const REPORT_MS = 1_000;
-/** A node that was silent for longer is taken for dead. */
-export const SILENT_SECONDS = 5;
 
 export interface ActiveNodeDeps {
   readonly nodes: SiteNodes;
@@ -29,6 +29,8 @@ export class ActiveNode {
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
   #seen: readonly SeenNode[] = [];
+  #own: SeenNode | undefined;
+  #lacksHeir = false;
   constructor(deps: ActiveNodeDeps) {
     this.#deps = deps;
     this.#running = this.#run().catch(() => undefined);
@@ -44,6 +46,7 @@ export class ActiveNode {
         }),
       },
       { name: 'nodes', needed: false, run: async () => this.#finding() },
+      drainCheck(() => this.#own),
     ];
   }
   gauges(metrics: Metrics): void {
@@ -86,6 +89,8 @@ export class ActiveNode {
     const own = await report();
     if (!(await nodes.report(own))) end(nameTaken(own.name).message);
     this.#seen = await nodes.list();
+    this.#own = this.#seen.find(({ name }) => name === own.name);
+    if (this.#own !== undefined) this.#drain(this.#own);
     const wish = await nodes.wished();
     if (wish === null) return;
     await nodes.wish(null);
@@ -97,15 +102,27 @@ export class ActiveNode {
     log.warn({ node: wish }, 'this node passes the site on');
     pass(to.holder);
   }
+  /** Passes the site on where this node is being drained and has no call, or has been given its time. */
+  #drain({ calls, drain }: SeenNode): void {
+    if (drain === null || (calls !== 0 && drain > 0)) return;
+    const { log, pass } = this.#deps;
+    const heir = this.#ready().toSorted((a, b) => (a.behind ?? Infinity) - (b.behind ?? Infinity))[0];
+    if (heir !== undefined) {
+      log.warn({ node: heir.name, calls }, 'this node is drained: it passes the site on');
+      pass(heir.holder);
+    } else if (!this.#lacksHeir)
+      log.warn({}, 'this node shall be drained, but no other one could lead the site');
+    this.#lacksHeir = heir === undefined;
+  }
 }
-export const canLead = ({ role, engine, version, seconds }: SeenNode): boolean =>
-  role === 'standby' && engine === 'up' && version !== null && seconds <= SILENT_SECONDS;
 /** All nodes in one line, for health. */
 export const shownNodes = (nodes: readonly SeenNode[]): string =>
   nodes
-    .map(({ name, role, engine, version, seconds, problem }) => {
+    .map((node) => {
+      const { name, role, engine, version, seconds, problem } = node;
+      const drain = drainText(node);
       const silent = seconds > SILENT_SECONDS ? `, silent for ${Math.round(seconds)} s` : '';
       const fault = problem === null ? '' : `, ${problem}`;
-      return `${name} ${role}, engine ${engine}, version ${version ?? 'none'}${silent}${fault}`;
+      return `${name} ${role}, engine ${engine}, version ${version ?? 'none'}${drain === null ? '' : `, ${drain}`}${silent}${fault}`;
     })
     .join('; ');

@@ -1,7 +1,15 @@
 /** The engine nodes of a site as an administrator sees and switches them, from any machine that reaches its database. */
 import type { Clock } from '../ports/clock.ts';
 import type { SeenNode, SiteNodes } from '../ports/site-nodes.ts';
-import { canLead } from './node.ts';
+import {
+  canLead,
+  checkDrain,
+  checkSwitch,
+  checkUndrain,
+  isDrained,
+  nodeOf,
+} from '../features/nodes/state.ts';
+import { drainText } from './drain.ts';
 
 const ASK_MS = 500;
 /** A switch that took longer is reported as failed; the nodes go on with it or not. */
@@ -13,7 +21,9 @@ export class NodesError extends Error {
 }
 function roleOf(node: SeenNode): string {
   if (node.role === 'web') return 'web';
-  return node.holds ? 'leads' : canLead(node) ? 'standby, ready' : 'standby, not ready';
+  const role = node.holds ? 'leads' : canLead(node) ? 'standby, ready' : 'standby, not ready';
+  const drain = drainText(node);
+  return drain === null ? role : `${role.split(',', 1)[0]}, ${drain}`;
 }
 /** One line for each node. */
 export function nodeLines(nodes: readonly SeenNode[]): string[] {
@@ -24,19 +34,14 @@ export function nodeLines(nodes: readonly SeenNode[]): string[] {
     return `${node.name}  ${roleOf(node)}  engine ${node.engine}  version ${node.version ?? 'none'}${behind}  ${seen}  ${node.url}  ${node.holder.location}${problem}`;
   });
 }
-/** Has the active node pass the site to `name`; resolves once that one leads it. Throws `NodesError`. */
+/** Has the active node pass the site to `name`; resolves once that one leads it. Throws `NodesError` and `ServiceError`. */
 export async function switchTo(
   nodes: SiteNodes,
   name: string,
   clock: Clock,
   signal?: AbortSignal,
 ): Promise<void> {
-  const all = await nodes.list();
-  const to = all.find((node) => node.name === name);
-  if (to === undefined)
-    throw new NodesError(`there is no node ${name}; there are: ${all.map((node) => node.name).join(', ')}`);
-  if (to.holds) throw new NodesError(`${name} leads the site already`);
-  if (!canLead(to)) throw new NodesError(`${name} cannot lead the site: it is no standby whose engine runs`);
+  checkSwitch(await nodes.list(), name);
   await nodes.wish(name);
   for (let waited = 0; waited < SWITCH_MS; waited += ASK_MS) {
     await clock.sleep(ASK_MS, signal);
@@ -45,4 +50,44 @@ export async function switchTo(
   }
   await nodes.wish(null);
   throw new NodesError(`${name} did not lead the site within ${SWITCH_MS / 1000} s`);
+}
+
+export interface DrainOptions {
+  readonly seconds: number;
+  readonly clock: Clock;
+  readonly signal?: AbortSignal;
+  /** Receives a line each time the drain has come further. */
+  readonly print: (line: string) => void;
+}
+/**
+ * Drains a node: resolves once it does not lead and has no call. Throws `ServiceError` where it cannot be drained, `NodesError` where that is not reached in `seconds` and the
+ * time of a switch after them; the drain goes on then, and also after an abort.
+ */
+export async function drainNode(
+  nodes: SiteNodes,
+  name: string,
+  { seconds, clock, signal, print }: DrainOptions,
+): Promise<void> {
+  checkDrain(await nodes.list(), name);
+  await nodes.drain(name, seconds);
+  for (let said = ''; ;) {
+    const node = nodeOf(await nodes.list(), name);
+    if (node.drain === null) throw new NodesError(`the drain of ${name} was ended`);
+    const state = node.role === 'standby' ? `standby ${node.calls}` : `leads ${node.calls}`;
+    if (state !== said) print(`${name}: ${drainText(node)}`);
+    said = state;
+    if (isDrained(node)) return;
+    if (node.drain * 1000 < -SWITCH_MS)
+      throw new NodesError(
+        node.holds
+          ? `${name} still leads the site: no other node could`
+          : `${name} no longer leads, but has calls; its engine ends with the last one`,
+      );
+    await clock.sleep(ASK_MS, signal);
+  }
+}
+/** Ends the drain of a node. Throws `ServiceError` where there is none. */
+export async function endDrain(nodes: SiteNodes, name: string): Promise<void> {
+  checkUndrain(await nodes.list(), name);
+  await nodes.drain(name, null);
 }

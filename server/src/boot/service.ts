@@ -96,6 +96,7 @@ function createNode(parts: Features, { end, pass }: Pick<ActiveNodeDeps, 'end' |
       version: objects.version,
       problem: null,
       head: journal.head,
+      calls: live.live ? live.calls().length : null,
     }),
     clock,
     log,

@@ -20,13 +20,14 @@ import { CopyFollower } from '../journal/attach.ts';
 import { LEASE_SECONDS } from '../journal/lease.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { LogHolder, SiteLog } from '../ports/site-log.ts';
-import type { NodeReport, SiteNodes } from '../ports/site-nodes.ts';
+import type { NodeReport, SeenNode, SiteNodes } from '../ports/site-nodes.ts';
 import type { Store } from '../ports/store.ts';
 import { openAsteriskSite } from './asterisk-site.ts';
 import type { OpenEngineSite } from './asterisk-site.ts';
 import { urlOf } from './banner.ts';
 import type { Config } from './config.ts';
 import { AddressCopy } from './contact-addresses.ts';
+import { StandbyCalls, drainCheck } from './drain.ts';
 import { serveMetrics } from './listen.ts';
 import { holderOf, whenReachable } from './server-site.ts';
 import { shareKey } from './site-key.ts';
@@ -59,21 +60,28 @@ export async function standBy(options: StandbyOptions): Promise<boolean> {
   stack.defer(() => siteLog.close());
   const holder = await holderOf(config.data);
   const waiting = { clock, say, signal };
+  const parts = (nodes: SiteNodes): Parts => ({ ...options, clock, log, say, siteLog, nodes, holder, url });
   try {
-    const first = await whenReachable(waiting, () => take(siteLog, holder));
-    if (first) return true;
     const nodes = openPostgresSiteNodes(url);
     stack.defer(() => nodes.close());
+    const first = await whenReachable(waiting, () => takeAtStart(parts(nodes)));
+    if (first) return true;
     await whenReachable(waiting, () => shareKey(nodes, config.data));
-    return await follow({ ...options, clock, log, say, siteLog, nodes, holder, url }, stack);
+    return await follow(parts(nodes), stack);
   } catch (error) {
     if (signal.aborted) return false;
     throw error;
   }
 }
 /** A site that was never begun is nobody's: the next start begins it. */
-const take = async (siteLog: SiteLog, holder: LogHolder): Promise<boolean> =>
-  (await siteLog.state()) === null || (await siteLog.take(holder, LEASE_SECONDS)).taken;
+async function takeAtStart({ config, holder, nodes, siteLog }: Parts): Promise<boolean> {
+  if ((await siteLog.state()) === null) return true;
+  const own = (await nodes.list()).find((node) => node.name === config.node && node.holder.id === holder.id);
+  return await take(siteLog, holder, own);
+}
+/** One that is being drained takes the site only where it leads it already. */
+const take = async (siteLog: SiteLog, holder: LogHolder, own: SeenNode | undefined): Promise<boolean> =>
+  (own === undefined || own.drain === null || own.holds) && (await siteLog.take(holder, LEASE_SECONDS)).taken;
 
 interface Parts extends StandbyOptions {
   readonly clock: Clock;
@@ -133,11 +141,14 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
     await (leads ? exchange.release() : exchange.stop());
     if (leads) await goOn().catch(() => undefined);
   });
+  const calls = new StandbyCalls(exchange);
+  let own: SeenNode | undefined;
   let active: string | null = null;
   const checks: readonly Check[] = [
     { name: 'engine', run: () => Promise.resolve({ ok: exchange.running(), detail: exchange.state() }) },
     { name: 'configuration', run: () => Promise.resolve(files.finding()) },
     { name: 'copy', needed: false, run: () => Promise.resolve(copy.finding()) },
+    drainCheck(() => own),
   ];
   const standby = { engineUp: () => exchange.running(), checks, active: () => active };
   const listener = await listenAsStandby(config.listen, standby);
@@ -165,14 +176,18 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
     version: files.version,
     problem: files.problem,
     head: copy.head(),
+    calls: calls.now,
   });
   let away = false;
   for (;;) {
     try {
       if (!(await nodes.report(report()))) throw nameTaken(config.node!);
-      leads = await take(siteLog, parts.holder);
+      const all = await nodes.list();
+      own = all.find((node) => node.name === config.node);
+      leads = await take(siteLog, parts.holder, own);
       if (leads) break;
-      const now = (await nodes.list()).find((node) => node.holds)?.url ?? null;
+      await calls.count(own !== undefined && own.drain !== null);
+      const now = all.find((node) => node.holds)?.url ?? null;
       if (now !== active) say(`Standby: ${now ?? 'another node'} leads the site.`);
       active = now;
       away = false;

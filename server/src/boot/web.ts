@@ -218,6 +218,7 @@ async function serve(base: Base, stack: AsyncDisposableStack, end: (why: string)
       version: people.version(),
       problem: null,
       head: journal.head,
+      calls: null,
     }),
     leader,
     reload: () => people.reload(),

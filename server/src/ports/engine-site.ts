@@ -71,6 +71,11 @@ export interface Exchange {
    * with lets it go on as before.
    */
   retire(): Promise<() => Promise<void>>;
+  /**
+   * Number of calls that the engine has now; 0 where none runs. Throws `engine_unavailable`, also while it waits for its last call after
+   * `retire`.
+   */
+  calls(): Promise<number>;
   /** Stops the engine too; abort the signal first. */
   stop(): Promise<void>;
   /** Leaves the engine and its calls to the next service; abort the signal first. */

@@ -17,6 +17,8 @@ export interface NodeReport {
   readonly problem: string | null;
   /** Newest seq in its copy of the log; null where it does not report it. */
   readonly head: number | null;
+  /** Calls at its engine; null where that is not known or was not asked for. */
+  readonly calls: number | null;
 }
 export interface SeenNode extends NodeReport {
   /** Seconds since its last report, by the clock of the record. */
@@ -25,6 +27,8 @@ export interface SeenNode extends NodeReport {
   readonly holds: boolean;
   /** Events of the log that its copy lacks; null where that is not known. */
   readonly behind: number | null;
+  /** Seconds until it passes the site on with the calls that are left, negative afterwards; null where it is not being drained. */
+  readonly drain: number | null;
 }
 
 /** A desk phone that is registered through the SIP proxy. */
@@ -47,6 +51,11 @@ export interface SiteNodes {
   forget(node: Pick<NodeReport, 'name' | 'holder'>): Promise<void>;
   /** Asks the active node to pass the site on to `name`; null takes the wish back. */
   wish(name: string | null): Promise<void>;
+  /**
+   * Drains the node `name` until `drain(name, null)`: it does not become active any more, and passes the site on once it has no call, in
+   * `seconds` at the latest. False where there is no such node.
+   */
+  drain(name: string, seconds: number | null): Promise<boolean>;
   /** Name of the node that shall become active; null where nobody asked for a switch. */
   wished(): Promise<string | null>;
   /** Replaces contact addresses of the same endpoint and `uri`; nothing where another node than `holder` holds the log. */

@@ -17,6 +17,7 @@ const reportOf = (name: string, more: Partial<NodeReport> = {}): NodeReport => (
   version: 3,
   problem: null,
   head: 0,
+  calls: null,
   ...more,
 });
 
@@ -50,8 +51,8 @@ export function siteNodesConformance(adapter: string, open: () => Promise<NodesP
         assert.deepEqual(
           seen.map(({ seconds, ...more }) => ({ ...more, fresh: seconds < 30 })),
           [
-            { ...failing, holds: false, behind: null, fresh: true },
-            { ...b, holds: true, behind: 2, fresh: true },
+            { ...failing, holds: false, behind: null, drain: null, fresh: true },
+            { ...b, holds: true, behind: 2, drain: null, fresh: true },
           ],
         );
       }),
@@ -70,6 +71,25 @@ export function siteNodesConformance(adapter: string, open: () => Promise<NodesP
         assert.equal((await nodes.list()).length, 1);
         await nodes.forget(reportOf('a'));
         assert.equal(await other.report(twin), true);
+      }),
+    );
+    it(
+      'site nodes - a drain stays over reports of the node until it is ended, or another folder has its name',
+      withNodes(async (nodes, other) => {
+        assert.equal(await nodes.drain('a', 60), false);
+        await nodes.report(reportOf('a'));
+        assert.equal(await other.drain('a', 60), true);
+        await nodes.report(reportOf('a', { calls: 3 }));
+        const [seen] = await nodes.list();
+        assert.ok(seen!.drain !== null && seen!.drain > 30 && seen!.drain <= 60);
+        assert.equal(seen!.calls, 3);
+        await other.drain('a', null);
+        assert.equal((await nodes.list())[0]?.drain, null);
+        await other.drain('a', -5);
+        assert.ok((await nodes.list())[0]!.drain! <= -5);
+        await nodes.forget(reportOf('a'));
+        await nodes.report({ ...reportOf('a'), holder: { id: 'next', location: 'elsewhere' } });
+        assert.equal((await nodes.list())[0]?.drain, null);
       }),
     );
     it(

@@ -4,8 +4,8 @@ import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { openPostgresSiteNodes } from '../../src/adapters/postgres/site-nodes.ts';
-import { canLead } from '../../src/boot/node.ts';
-import { switchTo } from '../../src/boot/nodes.ts';
+import { canLead } from '../../src/features/nodes/state.ts';
+import { drainNode, endDrain, nodeLines, switchTo } from '../../src/boot/nodes.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import type { SeenNode, SiteNodes } from '../../src/ports/site-nodes.ts';
 import { CLOSE_CODES } from '@offhook/contract/stream.ts';
@@ -196,10 +196,12 @@ describe('nodes', () => {
       { seen: () => last },
     );
   };
-  const lead = async (name: string): Promise<void> => {
-    await until('a standby that can lead', async () =>
+  const canTakeOver = (name: string): Promise<unknown> =>
+    until('a standby that can lead', async () =>
       (await known.list()).some((node) => node.name === name && canLead(node)),
     );
+  const lead = async (name: string): Promise<void> => {
+    await canTakeOver(name);
     await switchTo(known, name, systemClock);
   };
 
@@ -284,6 +286,62 @@ describe('nodes', () => {
     await b.standsBy();
     // The records of the cut call, which only the engine of `a` wrote, change its conversation and add none.
     await conversationsAre(3);
+  });
+  test('nodes - a drain waits for the last call, is ended by a second command, and keeps the node out', async () => {
+    const { a, b } = nodes;
+    await a.leads();
+    await canTakeOver('b');
+    const drains = async (node: TestNode) => (await node.readyz())?.checks['drain'] === 'failing';
+    const said: string[] = [];
+    const options = { seconds: 600, clock: systemClock, print: (line: string) => void said.push(line) };
+    await using one = await a.phone('1007');
+    await using two = await a.phone('1008');
+    const made = await call(one, two);
+    const ended = assert.rejects(drainNode(known, 'a', options), /the drain of a was ended/);
+    await until('the drain to count the call', () => said.some((line) => line.endsWith('; 1 call')), {
+      seen: () => ({ said }),
+    });
+    await until('the node to show its drain', () => drains(a));
+    assert.equal((await a.readyz())?.status, 'ready', 'it leads until the call ends');
+    await endDrain(known, 'a');
+    await ended;
+    await until('the node to be drained no more', async () => !(await drains(a)));
+
+    const drained = drainNode(known, 'a', options);
+    await until('the node to show its drain again', () => drains(a));
+    await made.hangup();
+    await drained;
+    await b.leads();
+    assert.equal(said.at(-1), 'a: drained');
+    assert.match(nodeLines(await known.list())[0]!, /^a  standby, drained  /);
+    assert.deepEqual([(await a.readyz())?.status, await drains(a)], ['standby', true]);
+    await assert.rejects(switchTo(known, 'a', systemClock), /a is being drained/);
+    await assert.rejects(drainNode(known, 'b', options), /no standby that could/);
+    await endDrain(known, 'a');
+    await a.standsBy();
+  });
+  test('nodes - a drain passes the site on with its calls when its time is over, and waits until they have ended', async () => {
+    const { a, b } = nodes;
+    await b.leads();
+    await canTakeOver('a');
+    const said: string[] = [];
+    await using one = await b.phone('1007');
+    await using two = await b.phone('1008');
+    const made = await call(one, two);
+    const options = { seconds: 0, clock: systemClock, print: (line: string) => void said.push(line) };
+    const drained = drainNode(known, 'b', options);
+    await until(
+      'the other node to lead with the call left',
+      () => said.includes('b: draining, calls left at its engine'),
+      { seen: () => ({ said }) },
+    );
+    await a.leads();
+    assert.equal(made.state, 'up');
+    await made.hangup();
+    await drained;
+    assert.equal(said.at(-1), 'b: drained');
+    await endDrain(known, 'b');
+    await b.standsBy();
   });
   test('nodes - the active one freezes: what it had to do is refused when it goes on', async (t) => {
     const { a, b } = nodes;

@@ -4,12 +4,20 @@ import type { SharedLog } from './site-log.ts';
 /** What the record of nodes in memory holds; several nodes may share one. */
 export interface SharedNodes {
   readonly reports: Map<string, { readonly report: NodeReport; readonly at: number }>;
+  /** Moments at which the drains of nodes end, by the name of the node. */
+  readonly drains: Map<string, number>;
   wish: string | null;
   key: Buffer | null;
   /** In the order of their marks. */
   addresses: readonly { readonly mark: number; readonly address: ContactAddress }[];
 }
-export const sharedNodes = (): SharedNodes => ({ reports: new Map(), wish: null, key: null, addresses: [] });
+export const sharedNodes = (): SharedNodes => ({
+  reports: new Map(),
+  drains: new Map(),
+  wish: null,
+  key: null,
+  addresses: [],
+});
 const SILENT_MS = 60_000;
 
 /** Nodes that end with the process: for tests. */
@@ -23,6 +31,7 @@ export function openMemorySiteNodes(
       const known = shared.reports.get(report.name);
       if (known !== undefined && known.report.holder.id !== report.holder.id && known.at > now() - SILENT_MS)
         return false;
+      if (known?.report.holder.id !== report.holder.id) shared.drains.delete(report.name);
       shared.reports.set(report.name, { report, at: now() });
       return true;
     },
@@ -34,6 +43,7 @@ export function openMemorySiteNodes(
           holds: log.holder?.id === report.holder.id,
           behind:
             log.state === null || report.head === null ? null : Math.max(0, log.state.head - report.head),
+          drain: shared.drains.has(report.name) ? (shared.drains.get(report.name)! - now()) / 1000 : null,
         }))
         .toSorted((a, b) => (a.name < b.name ? -1 : 1));
     },
@@ -42,6 +52,12 @@ export function openMemorySiteNodes(
     },
     async wish(name) {
       shared.wish = name;
+    },
+    async drain(name, seconds) {
+      if (!shared.reports.has(name)) return false;
+      if (seconds === null) shared.drains.delete(name);
+      else shared.drains.set(name, now() + seconds * 1000);
+      return true;
     },
     wished: async () => shared.wish,
     async keepAddresses(holder, addresses) {

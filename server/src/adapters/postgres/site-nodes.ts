@@ -8,6 +8,8 @@ create table if not exists offhook_nodes (
   version bigint, problem text, seen timestamptz not null
 );
 alter table offhook_nodes add column if not exists head bigint;
+alter table offhook_nodes add column if not exists calls integer;
+alter table offhook_nodes add column if not exists drain timestamptz;
 create table if not exists offhook_cluster (one integer primary key check (one = 1), wish text, key bytea);
 create table if not exists offhook_contact_addresses (
   endpoint text not null, uri text not null, path text not null, until bigint not null, mark bigint not null,
@@ -16,10 +18,11 @@ create table if not exists offhook_contact_addresses (
 create sequence if not exists offhook_contact_mark;
 create index if not exists offhook_contact_addresses_mark on offhook_contact_addresses (mark);
 insert into offhook_cluster (one) values (1) on conflict do nothing;`;
-const REPORT = `insert into offhook_nodes (name, holder, location, url, role, engine, version, problem, head, seen)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, now())
+const REPORT = `insert into offhook_nodes (name, holder, location, url, role, engine, version, problem, head, calls, seen)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now())
   on conflict (name) do update set holder = excluded.holder, location = excluded.location, url = excluded.url, role = excluded.role,
-    engine = excluded.engine, version = excluded.version, problem = excluded.problem, head = excluded.head, seen = excluded.seen
+    engine = excluded.engine, version = excluded.version, problem = excluded.problem, head = excluded.head, calls = excluded.calls, seen = excluded.seen,
+    drain = case when offhook_nodes.holder = excluded.holder then offhook_nodes.drain end
   where offhook_nodes.holder = excluded.holder or offhook_nodes.seen < now() - interval '1 minute'`;
 
 // Only the holder of the log stores them, by one session, so marks become visible in their order.
@@ -39,14 +42,15 @@ type Row = Omit<NodeReport, 'holder'> & {
   readonly seconds: number;
   readonly holds: boolean;
   readonly behind: number | null;
+  readonly drain: number | null;
 };
 
 /** The nodes in the schema of a PostgreSQL database, beside the site's log. Opens nothing before the first call. */
 export function openPostgresSiteNodes(url: string): SiteNodes {
   const session = new OneSession(url, SCHEMA);
   return {
-    async report({ name, holder, url: own, role, engine, version, problem, head }) {
-      const values = [name, holder.id, holder.location, own, role, engine, version, problem, head];
+    async report({ name, holder, url: own, role, engine, version, problem, head, calls }) {
+      const values = [name, holder.id, holder.location, own, role, engine, version, problem, head, calls];
       return (await session.ask(REPORT, values)).count === 1;
     },
     async list() {
@@ -54,7 +58,8 @@ export function openPostgresSiteNodes(url: string): SiteNodes {
         `delete from offhook_nodes where seen < now() - case role when 'web' then interval '1 day' else interval '30 days' end`,
       );
       const { rows } = await session.ask<Row>(
-        `select n.name, n.holder, n.location, n.url, n.role, n.engine, n.version, n.problem, n.head,
+        `select n.name, n.holder, n.location, n.url, n.role, n.engine, n.version, n.problem, n.head, n.calls,
+            extract(epoch from n.drain - now())::float8 as drain,
             extract(epoch from now() - n.seen)::float8 as seconds, coalesce(n.holder = l.holder, false) as holds,
             case when n.head is not null then greatest(0, l.head - n.head) end as behind
           from offhook_nodes n left join offhook_log l on l.one = 1 order by n.name`,
@@ -70,6 +75,14 @@ export function openPostgresSiteNodes(url: string): SiteNodes {
     },
     async wish(name) {
       await session.ask('update offhook_cluster set wish = $1', [name]);
+    },
+    async drain(name, seconds) {
+      const until = 'now() + make_interval(secs => $2)';
+      const { count } = await session.ask(`update offhook_nodes set drain = ${until} where name = $1`, [
+        name,
+        seconds,
+      ]);
+      return count === 1;
     },
     async wished() {
       return (

@@ -131,6 +131,7 @@ export async function openSimulatedSite({ data, clock }: SimulatedSiteOptions): 
       engineConfig,
       restartWhenConvenient: () => Promise.resolve(),
       retire: () => Promise.resolve(() => Promise.resolve()),
+      calls: () => Promise.resolve(0),
       async stop() {
         world.close();
         running = false;

@@ -1,5 +1,16 @@
 /** Refusals of agents, calls, history and what else people work with in German. */
 export const features: Readonly<Record<string, string>> = {
+  'not a name of a node': 'kein Name eines Knotens',
+  'there is no node {0}; there are: {1}': 'den Knoten {0} gibt es nicht; es gibt: {1}',
+  '{0} is being drained: end that first': '{0} wird geleert: beenden Sie das zuerst',
+  '{0} leads the site already': '{0} führt die Anlage schon',
+  '{0} cannot lead the site: it is no standby whose engine runs':
+    '{0} kann die Anlage nicht führen: er ist keine Bereitschaft mit laufender Anlage',
+  '{0} is a web node: end its service, and its clients go to another one':
+    '{0} ist ein Webknoten: beenden Sie seinen Dienst, dann gehen seine Clients zu einem anderen',
+  '{0} leads the site, and there is no standby that could':
+    '{0} führt die Anlage, und keine Bereitschaft könnte es',
+  '{0} is not being drained': '{0} wird nicht geleert',
   'this code is unknown, was used, or has expired':
     'dieser Code ist unbekannt, schon benutzt oder abgelaufen',
   'too many codes are open; try again in two minutes':

@@ -75,6 +75,7 @@ export const de: Words = {
     store_unavailable: 'Die Datenbank antwortet gerade nicht',
     speech_unavailable: 'Texte können gerade nicht gesprochen werden',
     overloaded: 'Der Dienst ist ausgelastet',
+    node_not_ready: 'Dieser Knoten kann das jetzt nicht',
     node_no_answer: 'Der führende Knoten hat nicht geantwortet',
     engine_timeout: 'Die Anlage hat nicht rechtzeitig bestätigt',
     storage_full: 'Dafür ist kein Platz',

@@ -1,5 +1,16 @@
 /** Refusals of agents, calls, history and what else people work with in Turkish. */
 export const features: Readonly<Record<string, string>> = {
+  'not a name of a node': 'bir düğüm adı değil',
+  'there is no node {0}; there are: {1}': '{0} adlı düğüm yok; olanlar: {1}',
+  '{0} is being drained: end that first': '{0} boşaltılıyor: önce bunu bitirin',
+  '{0} leads the site already': '{0} siteyi zaten yönetiyor',
+  '{0} cannot lead the site: it is no standby whose engine runs':
+    '{0} siteyi yönetemez: santrali çalışan bir yedek değil',
+  '{0} is a web node: end its service, and its clients go to another one':
+    '{0} bir web düğümü: hizmetini durdurun, istemcileri başka düğüme geçer',
+  '{0} leads the site, and there is no standby that could':
+    'siteyi {0} yönetiyor ve yönetebilecek bir yedek yok',
+  '{0} is not being drained': '{0} boşaltılmıyor',
   'this code is unknown, was used, or has expired': 'bu kod bilinmiyor, kullanılmış ya da süresi dolmuş',
   'too many codes are open; try again in two minutes':
     'çok fazla açık kod var; iki dakika sonra yeniden deneyin',

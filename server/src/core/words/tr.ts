@@ -75,6 +75,7 @@ export const tr: Words = {
     store_unavailable: 'Veritabanı şu anda yanıt vermiyor',
     speech_unavailable: 'Metinler şu anda seslendirilemiyor',
     overloaded: 'Hizmet meşgul',
+    node_not_ready: 'Bu düğüm bunu şimdi yapamaz',
     node_no_answer: 'Yöneten düğüm yanıt vermedi',
     engine_timeout: 'Santral zamanında onaylamadı',
     storage_full: 'Bunun için yer yok',

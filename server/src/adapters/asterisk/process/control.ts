@@ -25,18 +25,18 @@ export async function engineCommand(
   }
   const command = [...program.command, '-C', asteriskConf(instance), '-rx', cliText];
   // The engine drops output that a console does not read within 100 ms.
-  const outcome = await run(command, { timeout_ms, unread: true, ...(signal ? { signal } : {}) }).catch(
+  const ended = await run(command, { timeout_ms, unread: true, ...(signal ? { signal } : {}) }).catch(
     (error: unknown) => {
       if (signal?.aborted) throw error;
       throw new ServiceError('engine_unavailable', 'The engine’s program cannot be run', { cause: error });
     },
   );
-  if (outcome.timed_out) {
+  if (ended.timed_out) {
     throw new ServiceError('engine_timeout', `The engine did not answer within ${timeout_ms / 1000} s`);
   }
-  if (outcome.code !== 0) {
-    const said = `${outcome.stdout}\n${outcome.stderr}`.trim().split('\n').at(-1) ?? '';
+  if (ended.code !== 0) {
+    const said = `${ended.stdout}\n${ended.stderr}`.trim().split('\n').at(-1) ?? '';
     throw new ServiceError('engine_unavailable', `No engine answers at its control socket: ${said}`);
   }
-  return { stdout: outcome.stdout };
+  return { stdout: ended.stdout };
 }

@@ -1,0 +1,42 @@
+/** What an administrator may ask of the nodes of a site, from what they report. */
+import { ServiceError } from '../../core/errors.ts';
+import { say } from '../../core/said.ts';
+import type { SeenNode } from '../../ports/site-nodes.ts';
+
+/** A node that was silent for longer is taken for dead. */
+export const SILENT_SECONDS = 5;
+
+/** True for a standby that the site can be passed to. */
+export const canLead = ({ role, engine, version, seconds, drain }: SeenNode): boolean =>
+  role === 'standby' && engine === 'up' && version !== null && seconds <= SILENT_SECONDS && drain === null;
+/** True for a node that is being drained, does not lead and has no call. */
+export const isDrained = ({ role, drain, calls }: Pick<SeenNode, 'role' | 'drain' | 'calls'>): boolean =>
+  drain !== null && role === 'standby' && calls === 0;
+
+const cannot = (why: ReturnType<typeof say>): ServiceError => new ServiceError('node_not_ready', why);
+/** Throws `not_found`. */
+export function nodeOf(all: readonly SeenNode[], name: string): SeenNode {
+  const found = all.find((node) => node.name === name);
+  if (found !== undefined) return found;
+  const names = all.map((node) => node.name).join(', ');
+  throw new ServiceError('not_found', say`there is no node ${name}; there are: ${names}`);
+}
+/** Throws `not_found`, and `node_not_ready` where the site cannot be passed to this node. */
+export function checkSwitch(all: readonly SeenNode[], name: string): void {
+  const to = nodeOf(all, name);
+  if (to.drain !== null) throw cannot(say`${name} is being drained: end that first`);
+  if (to.holds) throw cannot(say`${name} leads the site already`);
+  if (!canLead(to)) throw cannot(say`${name} cannot lead the site: it is no standby whose engine runs`);
+}
+/** Throws `not_found`, and `node_not_ready` where this node cannot be drained. */
+export function checkDrain(all: readonly SeenNode[], name: string): void {
+  const node = nodeOf(all, name);
+  if (node.role === 'web')
+    throw cannot(say`${name} is a web node: end its service, and its clients go to another one`);
+  if (node.holds && !all.some(canLead))
+    throw cannot(say`${name} leads the site, and there is no standby that could`);
+}
+/** Throws `not_found`, and `node_not_ready` for a node without a drain. */
+export function checkUndrain(all: readonly SeenNode[], name: string): void {
+  if (nodeOf(all, name).drain === null) throw cannot(say`${name} is not being drained`);
+}
