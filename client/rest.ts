@@ -178,6 +178,7 @@ export function createRest(request: Request) {
     },
     audit: groupOf(request, 'audit').list,
     blockedNetworks: groupOf(request, 'blockedNetworks'),
+    nodes: groupOf(request, 'nodes'),
     phones: groupOf(request, 'phones'),
     nightSwitches: groupOf(request, 'nightSwitches'),
     boards: groupOf(request, 'boards'),

@@ -159,6 +159,12 @@ export const ROUTES = {
     list: 'GET /api/v1/blocked-networks',
     release: 'DELETE /api/v1/blocked-networks/:id',
   },
+  nodes: {
+    list: 'GET /api/v1/nodes',
+    switch: 'POST /api/v1/nodes/:name/switch',
+    drain: 'POST /api/v1/nodes/:name/drain body',
+    undrain: 'DELETE /api/v1/nodes/:name/drain',
+  },
   phones: {
     list: 'GET /api/v1/phones query',
     handOver: 'POST /api/v1/phones/:name/hand-over',

@@ -3,6 +3,7 @@ import { agents } from './agents.ts';
 import { apiKeys } from './api-keys.ts';
 import { audit } from './audit.ts';
 import { blockedNetworks } from './blocked-networks.ts';
+import { nodes } from './nodes.ts';
 import { phones } from './phones.ts';
 import { push } from './push.ts';
 import { boards } from './boards.ts';
@@ -54,6 +55,7 @@ export interface Groups {
   readonly privacy: typeof privacy;
   readonly audit: typeof audit;
   readonly blockedNetworks: typeof blockedNetworks;
+  readonly nodes: typeof nodes;
   readonly phones: typeof phones;
   readonly nightSwitches: typeof nightSwitches;
   readonly boards: typeof boards;
@@ -86,6 +88,7 @@ export const GROUPS: Groups = {
   privacy,
   audit,
   blockedNetworks,
+  nodes,
   phones,
   nightSwitches,
   boards,

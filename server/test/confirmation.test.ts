@@ -32,6 +32,8 @@ const WEIGHTY = [
   'post /api/v1/config/draft/changes',
   'post /api/v1/config/import',
   'post /api/v1/config/versions/{version}/restore',
+  'post /api/v1/nodes/{name}/drain',
+  'post /api/v1/nodes/{name}/switch',
   'post /api/v1/people/{extension}/otp/disable',
   'post /api/v1/privacy/erasures',
   'post /api/v1/webhooks/{id}/rotate-secret',

@@ -14,6 +14,7 @@ import { PAGE_PATHS } from '../app/paths.ts';
 import { BlockedNetworks } from './blocked-networks.tsx';
 import { CHECK_NAMES } from './check-names.ts';
 import { figuresOf } from './figures.ts';
+import { SiteNodes } from './site-nodes.tsx';
 import { Ago, Facts, Mark, PageHead, Rows, Section } from '../app/page-parts.tsx';
 import { TrunkStates } from '../app/trunk-states.tsx';
 import { wordsOf } from '../app/words.ts';
@@ -306,6 +307,7 @@ export function HealthPage(): ReactNode {
     <>
       <PageHead title={t('health')} lead={t('health_lead')} />
       <Checks />
+      <SiteNodes />
       <Section title={t('engine')}>
         {engine === null ? (
           <Loading />

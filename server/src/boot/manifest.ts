@@ -25,6 +25,8 @@ import { routeTestOperations } from '../features/pbx-config/route-test-operation
 import { mcpOperations } from '../features/mcp/operations.ts';
 import { Mcp } from '../features/mcp/service.ts';
 import { nightSwitchOperations } from '../features/night-switches/operations.ts';
+import { nodeOperations } from '../features/nodes/operations.ts';
+import { NodesService } from '../features/nodes/service.ts';
 import { phonebookOperations } from '../features/phonebook/operations.ts';
 import { pathCheckOperations } from '../features/path-check/operations.ts';
 import { turnOf } from '../features/sessions/turn.ts';
@@ -254,6 +256,10 @@ export function manifestOf(parts: Features): readonly Feature[] {
       name: 'trunks',
       operations: () => [trunkOperations({ trunks: () => directory.config().trunks, live, clock })],
       gauges: (to) => trunkGauges(to, { trunks: () => directory.config().trunks, live }),
+    },
+    {
+      name: 'nodes',
+      operations: () => [nodeOperations(new NodesService({ nodes: parts.nodes, lease: parts.lease, audit }))],
     },
     {
       name: 'sip-security',

@@ -41,6 +41,7 @@ const TAGS: Readonly<Record<string, string>> = {
   audit: 'Who did what',
   console: 'Settings of the web console',
   sip: 'SIP over WebSocket for browsers, and networks whose SIP requests are rejected',
+  nodes: 'The machines of a site of several',
   health: 'Is the service able to do its work',
 };
 
