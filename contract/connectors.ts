@@ -162,7 +162,7 @@ export const ConnectorEntry = z
       .nullable()
       .describe('Id of the entry, or of the attached recording, in that system.'),
     customer_id: z.string().nullable().describe('Id of the customer in that system.'),
-    attempts: z.int().describe('Attempts of the task so far.'),
+    attempts: z.int().describe('Attempts of the task so far, or of the last one where none is left.'),
     status: z.int().nullable().describe('Status of the newest answer that was no success.'),
     words: z.string().nullable().describe('Why it is not sent.'),
     first_attempt_at: z.string().nullable(),

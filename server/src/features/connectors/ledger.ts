@@ -149,7 +149,7 @@ export function settled(
 ): Entry {
   const { task } = row;
   if (outcome.kind === 'done') {
-    const after: Entry = { ...row, status: null, words: null, attempts: 0 };
+    const after: Entry = { ...row, status: null, words: null };
     if (task === 'remove') return afterRemoval(after, now);
     const stands: Entry = {
       ...after,
