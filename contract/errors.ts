@@ -24,7 +24,7 @@ export const ERRORS = {
   webhook_target_refused: {
     status: 400,
     retry: 'after_change',
-    title: 'This webhook address is not allowed',
+    title: 'The service never sends requests to this address',
   },
   token_in_url: { status: 400, retry: 'after_change', title: 'A token does not belong in the address' },
   not_authenticated: { status: 401, retry: 'after_change', title: 'Sign in first' },

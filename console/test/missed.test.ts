@@ -86,6 +86,8 @@ describe('missed calls', () => {
     await next.hangup();
     await region(page, 'Last call · Incoming').getByText('Olha').waitFor();
     await note.waitFor();
+    await entry(page).click();
+    await rows(page).first().getByText('Sales', { exact: true }).waitFor();
     await put('logout');
     await close(page);
   });

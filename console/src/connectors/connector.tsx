@@ -128,7 +128,7 @@ function Details({ connector }: { readonly connector: Connector }): ReactNode {
         </Group>
       </Section>
       {enabled && connector.verbs.includes('lookup') && <NumberTrial connector={connector} />}
-      <Entries connector={connector} />
+      {connector.verbs.includes('entry') && <Entries connector={connector} />}
       {edited && <ConnectorForm connector={connector} onClose={() => setEdited(false)} />}
     </>
   );

@@ -27,7 +27,7 @@ interface RowProps {
   readonly onCall: (number: string) => void;
 }
 function Row({ missed, fresh, onCall }: RowProps): ReactNode {
-  const { call_key, party, party_name, queue, ring_sec, started_at } = missed;
+  const { call_key, party, party_name, queue, queue_title, ring_sec, started_at } = missed;
   const side = { extension: null, number: party, number_e164: null, name: party_name, trunk: null };
   return (
     <li className={`${styles.row ?? ''} ${styles.missed ?? ''}`}>
@@ -44,7 +44,7 @@ function Row({ missed, fresh, onCall }: RowProps): ReactNode {
           </Badge>
         )}
       </Link>
-      <span className={styles.what}>{queue ?? ''}</span>
+      <span className={styles.what}>{queue_title ?? queue ?? ''}</span>
       <time className={styles.span} dateTime={spanAttribute(ring_sec)}>
         {ring_sec > 0 && t('rang', { span: formatSpan(ring_sec) })}
       </time>
