@@ -25,12 +25,13 @@ export const PathFault = z
     'wrong_sip_address',
     'wrong_ice_address',
     'no_relay',
+    'no_relay_ports',
     'no_microphone',
     'engine_refused',
     'failed',
   ])
   .describe(
-    'What was wrong. `no_answer`: SIP is not answered; `no_connection`: no connection is accepted; `no_upgrade`: HTTP answers, but takes no WebSocket at `/ws`; `not_this_service`: another program answers; `registration_refused`, `call_refused`: with that status; `call_unanswered`, `call_missing`, `call_ended`: a call was not answered, did not arrive, or was ended; `no_media`: the phone does not hear itself; `no_keys`: the keys of encrypted media were not agreed; `wrong_media_address`, `wrong_sip_address`, `wrong_ice_address`: the engine gives phones or browsers an address at which it is not reached; `no_relay`: TURN gives no relay; `no_microphone`: the browser allows this page no microphone, without which it hides its addresses; `engine_refused`: the engine places no call; `failed`: anything else, in `detail`.',
+    'What was wrong. `no_answer`: SIP is not answered; `no_connection`: no connection is accepted; `no_upgrade`: HTTP answers, but takes no WebSocket at `/ws`; `not_this_service`: another program answers; `registration_refused`, `call_refused`: with that status; `call_unanswered`, `call_missing`, `call_ended`: a call was not answered, did not arrive, or was ended; `no_media`: the phone does not hear itself; `no_keys`: the keys of encrypted media were not agreed; `wrong_media_address`, `wrong_sip_address`, `wrong_ice_address`: the engine gives phones or browsers an address at which it is not reached; `no_relay`: TURN gives no relay; `no_relay_ports`: each of the ports of `turn_relay_ports` is in use; `no_microphone`: the browser allows this page no microphone, without which it hides its addresses; `engine_refused`: the engine places no call; `failed`: anything else, in `detail`.',
   );
 export type PathFault = z.infer<typeof PathFault>;
 

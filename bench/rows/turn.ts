@@ -20,7 +20,8 @@ const CALLS = QUICK ? 10 : 50;
 const PEOPLE = 20;
 /** The engine's echo. */
 const ECHO = '600';
-const RELAYS = 40;
+/** More than there are calls in a second: the server keeps the port of an ended relay that long. */
+const RELAYS = 400;
 const LATE_MS = 5_000;
 
 interface Login {

@@ -9,6 +9,8 @@ import path from 'node:path';
 import { describe, test } from 'node:test';
 import { PathCheckReply } from '@offhook/contract/path-check.ts';
 import { PollReply } from '@offhook/contract/stream.ts';
+import type { MediaWire } from '../../src/adapters/asterisk/phone/media.ts';
+import { NoRelayPorts, openRelay } from '../../src/adapters/asterisk/turn/relay.ts';
 import { apply, ask } from '../support/config-steps.ts';
 import { freePort, freeRange } from '../support/ports.ts';
 import { REPOSITORY } from '../support/sources.ts';
@@ -76,12 +78,12 @@ describe('doctor', () => {
   };
 
   test('doctor - registers, is called and hears itself by UDP, TCP, TLS, WebSocket and TURN, and nobody else notices', async () => {
-    const from = await freeRange(40);
+    const from = await freeRange(8);
     tlsPort = await freePort();
     await ask(site(), 'POST', '/network', {
       tls_port: tlsPort,
       turn_port: await freePort(),
-      turn_relay_ports: { from, to: from + 39 },
+      turn_relay_ports: { from, to: from + 7 },
     });
     assert.equal((await apply(site())).state, 'applied');
     const { code, text } = await doctor();
@@ -119,6 +121,33 @@ describe('doctor', () => {
     } finally {
       process.kill(pid, 'SIGCONT');
     }
+  });
+
+  test('doctor - names relay ports that are all in use, and one that is given back works again', async () => {
+    const { token } = await site().person('1001');
+    const reply = await fetch(`${site().base}/api/v1/session/sip`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    const { turn } = (
+      (await reply.json()) as { sip: { turn: { username: string; credential: string; urls: string[] } } }
+    ).sip;
+    const port = Number(/:(\d+)\?/.exec(turn.urls[0]!)![1]);
+    const relays: MediaWire[] = [];
+    for (;;) {
+      const relay = await openRelay({ host: '127.0.0.1', port }, turn, 5_000).catch(
+        (error: unknown) => error,
+      );
+      if (relay instanceof NoRelayPorts) break;
+      if (relay instanceof Error) throw relay;
+      relays.push(relay as MediaWire);
+    }
+    const { text } = await doctor();
+    for (const relay of relays) relay.close();
+    assert.match(
+      text,
+      /^FAIL turn {2}TURN at .* has no port left for a relay: turn_relay_ports of .* too few$/m,
+    );
+    await until('TURN to relay again', async () => /^ok {3}turn /m.test((await doctor()).text));
   });
 
   test('doctor - names a proxy that passes no WebSocket, another program at the port, a wrong password and a foreign authority', async () => {

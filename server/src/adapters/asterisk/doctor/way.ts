@@ -13,7 +13,7 @@ import { openTransport, randomTag } from '../phone/transport.ts';
 import type { Dialog, SipTransport } from '../phone/transport.ts';
 import { candidatesOf, openWebMedia } from '../phone/web-media.ts';
 import type { WebMedia } from '../phone/web-media.ts';
-import { openRelay } from '../turn/relay.ts';
+import { NoRelayPorts, openRelay } from '../turn/relay.ts';
 
 export interface Address {
   readonly host: string;
@@ -371,6 +371,12 @@ export async function openMediaRelay(
     const relay = await openRelay(server, login, STEP_MS);
     return { ...relay, send: (data, port, host) => relay.send(data, port, reached(host, relay.host)) };
   } catch (error) {
+    if (error instanceof NoRelayPorts)
+      throw new Blocked(
+        'no_relay_ports',
+        { address: at(server) },
+        `TURN at ${at(server)} has no port left for a relay: turn_relay_ports of the network are too few`,
+      );
     const reason = messageOf(error);
     throw new Blocked(
       'no_relay',

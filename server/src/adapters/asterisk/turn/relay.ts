@@ -25,6 +25,9 @@ const UDP = Buffer.from([17, 0, 0, 0]);
 const COOKIE = Buffer.from([0x21, 0x12, 0xa4, 0x42]);
 const REPEAT_MS = 500;
 
+/** Of the error that a server with no port left answers. */
+const NO_PORTS = 508;
+
 type Attributes = readonly (readonly [number, Buffer])[];
 /** An address as it is on the wire, where all but its family is mixed with the cookie. */
 const mixed = (bytes: Buffer): Buffer => Buffer.from(bytes.map((byte, i) => byte ^ COOKIE[i % 4]!));
@@ -37,6 +40,12 @@ const errorOf = ({ attributes }: StunMessage): number => {
   return value === undefined ? 0 : value[2]! * 100 + value[3]!;
 };
 
+/** Each port from which the server relays is in use. */
+export class NoRelayPorts extends Error {
+  constructor() {
+    super('each relay port is in use');
+  }
+}
 /** Throws with the reason where the server gives none within `ms`. */
 export async function openRelay(
   server: { readonly host: string; readonly port: number },
@@ -93,6 +102,7 @@ export async function openRelay(
       ],
     };
     const given = await ask(ALLOCATE, [[TRANSPORT, UDP]]);
+    if (errorOf(given) === NO_PORTS) throw new NoRelayPorts();
     const relayed = mixedAddress(given.attributes.get(RELAYED) ?? Buffer.alloc(0), given.id);
     if (given.type !== (ALLOCATE | SUCCESS) || relayed === null)
       throw new Error(`it refuses a relay with ${errorOf(given)}`);
