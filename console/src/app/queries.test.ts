@@ -11,8 +11,16 @@ test('console - each key of the cache is read in one function, so that no page g
   const places = new Map<string, string[]>();
   for await (const file of glob('**/*.{ts,tsx}', { cwd: SOURCES })) {
     const text = await readFile(path.join(SOURCES, file), 'utf8');
+    const constants = new Map(
+      [...text.matchAll(/^(?:export )?const (\w+) = ('[^']*');$/gm)].map(([, name = '', value = '']) => [
+        name,
+        value,
+      ]),
+    );
     for (const [, key = ''] of text.matchAll(/queryKey: (\[[^\]]*\]),\s*queryFn/g)) {
-      const names = key.replaceAll(/\b[a-z]\w*(?:\.\w+)*(?=[,\]])/g, '_');
+      const names = key
+        .replaceAll(/\b[A-Za-z]\w*(?=[,\]])/g, (name) => constants.get(name) ?? name)
+        .replaceAll(/\b[a-z]\w*(?:\.\w+)*(?=[,\]])/g, '_');
       places.set(names, [...(places.get(names) ?? []), file]);
     }
   }
