@@ -206,12 +206,6 @@ describe('ring ends', () => {
     });
     assert.equal(saved.status, 200, await saved.text());
     await using a = await stage.phone('2005');
-    // The engine answers a registration before it reports the device.
-    await until('2005 to be reachable', () =>
-      eventsOf(site, 'presence.changed').some(
-        ({ data }) => data['extension'] === '2005' && data['reachability'] === 'online',
-      ),
-    );
     const refuses = (status: number) => async (at: IncomingCall, own: IncomingCall) => {
       at.reject(status);
       await own.ended();

@@ -7,8 +7,8 @@ import type { ConfigInput, Objects } from '../../src/features/pbx-config/put.ts'
 import { HOUSE, seed } from '../../src/features/pbx-config/seed.ts';
 import { migrations } from '../../src/features/pbx-config/tables.ts';
 import type { Store } from '../../src/ports/store.ts';
-import { registerPhone } from './phone.ts';
 import type { Phone } from './phone.ts';
+import { registerAt } from './site.ts';
 import type { Site } from './site.ts';
 
 export interface CompanyQueue extends Partial<Omit<ConfigInput<'queue'>, 'members'>> {
@@ -79,6 +79,5 @@ export const prepareDemo =
     await store.close();
   };
 
-/** A desk phone of the company. */
-export const phoneOf = (site: Site, extension: string): Promise<Phone> =>
-  registerPhone({ server: site.sip, extension, password: SECRET });
+/** A desk phone of the company, known to the service. */
+export const phoneOf = (site: Site, extension: string): Promise<Phone> => registerAt(site, extension, SECRET);

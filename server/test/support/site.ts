@@ -15,6 +15,7 @@ import { signIn } from './api.ts';
 import type { Person } from './api.ts';
 import { registerPhone } from './phone.ts';
 import type { Phone } from './phone.ts';
+import { readDatabase } from './journal.ts';
 import { freePort, freeRange } from './ports.ts';
 import { sitePlace } from './site-store.ts';
 import type { SitePlace } from './site-store.ts';
@@ -58,7 +59,7 @@ export interface Site extends AsyncDisposable {
   credentials(): Promise<Credential[]>;
   /** Signs in once and keeps the session for later calls. */
   person(extension: string): Promise<Person>;
-  /** A desk phone registered as this extension. */
+  /** A desk phone registered as this extension, which the service has heard of if it runs. */
   phone(extension: string): Promise<Phone>;
   /** Reply of the site's Asterisk console. */
   readonly engineCli: (text: string) => Promise<string>;
@@ -95,6 +96,32 @@ function endProcess(pid: number, signal: NodeJS.Signals): void {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }
+
+/**
+ * Registers a desk phone. The engine answers a registration before it reports the device, and until then the service refuses
+ * calls of the extension; so this waits for the report, unless the service does not run.
+ */
+export async function registerAt(site: Site, extension: string, password: string): Promise<Phone> {
+  await using opening = new AsyncDisposableStack();
+  const phone = opening.use(await registerPhone({ server: site.sip, extension, password }));
+  let seen: unknown;
+  await until(
+    `the service to know the device of ${extension}`,
+    () => site.pid === null || (seen = reachabilityOf(site, extension)) === 'online',
+    { seen: () => ({ seen, tail: site.tail() }) },
+  );
+  opening.move();
+  return phone;
+}
+/** As last published; undefined before. */
+function reachabilityOf(site: Site, extension: string): string | undefined {
+  using journal = readDatabase(path.join(site.dataDir, 'journal.db'));
+  const row = journal
+    .prepare('select json from journal where subject = ? order by seq desc limit 1')
+    .get(`presence/${extension}`);
+  return row && Published.parse(JSON.parse(String(row['json']))).data.reachability;
+}
+const Published = z.object({ data: z.object({ reachability: z.string() }) });
 
 /** Starts a site; disposal ends all its processes, the detached engine too, and removes its folders. */
 export async function startSite(options: SiteOptions = {}): Promise<Site> {
@@ -213,8 +240,7 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
     async phone(extension) {
       const found = (await credentials()).find((c) => c.extension === extension);
       if (!found) throw new Error(`credentials.json has nobody at ${extension}`);
-      const server = { host, port: sipPort };
-      return registerPhone({ server, extension, password: found.sip_password });
+      return registerAt(site, extension, found.sip_password);
     },
     async engineCli(text) {
       const found = engine();
