@@ -199,3 +199,22 @@ test('fails', () => { throw new Error('its reason'); });\n`,
   assert.match(out, /left\.test\.ts:4 {2}fails\n +its reason/);
   assert.match(out, /left\.test\.ts:1\n +its tests ended 1 s ago, but what they left open runs on/);
 });
+
+test('test run - a wait in progress ends with the rejection that fails its test', (t) => {
+  const { root, run } = house(t, {
+    'server/waits.test.ts': `${HEAD}import { until } from './until.ts';
+test('waits', async () => {
+  void Promise.reject(new Error('its reason'));
+  await until('what never comes', () => false).catch(({ message }) => console.log('body: ' + message));
+});\n`,
+  });
+  fs.copyFileSync(
+    path.join(import.meta.dirname, '../server/test/support/until.ts'),
+    path.join(root, 'server/until.ts'),
+  );
+  const { code, out } = run('--longest', '20', 'server');
+  assert.equal(code, 1);
+  assert.match(out, /waits\.test\.ts:3 {2}waits\n +its reason/);
+  assert.match(out, /body: the test has failed: Error: its reason/);
+  assert.doesNotMatch(out, /ran longer/);
+});

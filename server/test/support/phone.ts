@@ -2,6 +2,7 @@
  * A scripted desk phone: a small SIP user agent that acts only on a test's command. It exchanges real SIP
  * and media with a real engine.
  */
+import { setTimeout as wait } from 'node:timers/promises';
 import { lend } from './far-address.ts';
 import type { FarAddress } from './far-address.ts';
 import { newCall, ok } from './sip/call.ts';
@@ -167,6 +168,15 @@ export async function farSidesReached(
   );
 }
 
+/** Limit of each farewell to an engine, which may have ended. */
+const GOODBYE_MS = 5_000;
+/** Resolves once the work has ended, in any way, or after `ms`. */
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  const over = new AbortController();
+  const end = (): void => over.abort();
+  await Promise.race([work.then(end, end), wait(ms, undefined, { signal: over.signal }).catch(() => {})]);
+}
+
 async function openPhone(
   {
     server,
@@ -276,10 +286,10 @@ async function openPhone(
         { seen: () => ({ caller: of?.state, status: of?.status }) },
       ),
     async [Symbol.asyncDispose]() {
-      await Promise.allSettled([...calls.values()].map((call) => call.hangup()));
       // A dead engine answers no BYE.
+      await within(GOODBYE_MS, Promise.allSettled([...calls.values()].map((call) => call.hangup())));
       for (const call of calls.values()) call.close();
-      if (registered) await setRegistration(0).catch(() => {});
+      if (registered) await within(GOODBYE_MS, setRegistration(0));
       await transport.close();
       await closed?.();
     },
