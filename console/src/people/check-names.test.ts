@@ -10,7 +10,9 @@ const ELSEWHERE = ['sip', 'call', 'call_records', 'task_queues', 'store'];
 
 test('health page - every check of the service has words', async () => {
   const texts = await Promise.all(
-    ['health.ts', 'node.ts'].map((file) => readFile(path.join(REPOSITORY, 'server/src/boot', file), 'utf8')),
+    ['health.ts', 'node.ts', 'bus.ts', 'drain.ts', 'web.ts'].map((file) =>
+      readFile(path.join(REPOSITORY, 'server/src/boot', file), 'utf8'),
+    ),
   );
   const text = texts.join('\n');
   const named = [...text.matchAll(/\bname: '([a-z_]+)'/g)].map(([, name = '']) => name);

@@ -29,4 +29,5 @@ export const CHECK_NAMES = [
   'nodes',
   'drain',
   'copy',
+  'bus',
 ] as const;

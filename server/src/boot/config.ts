@@ -110,6 +110,17 @@ const database = (text: string): string | null | undefined => {
   const { protocol, pathname, hash } = new URL(text);
   return /^postgres(?:ql)?:$/.test(protocol) && /^\/[^/]+$/.test(pathname) && hash === '' ? text : undefined;
 };
+/** Addresses of NATS servers as they were given, or null for none. */
+const natsServers = (text: string): string | null | undefined => {
+  if (text === '') return null;
+  const list = listed(text);
+  const fits = (one: string): boolean => {
+    if (!/^(?:nats|tls):\/\//.test(one) || !URL.canParse(one)) return false;
+    const { hostname, pathname, search, hash } = new URL(one);
+    return hostname !== '' && /^\/?$/.test(pathname) && search === '' && hash === '';
+  };
+  return list.length > 0 && list.length <= 8 && list.every(fits) ? list.join(',') : undefined;
+};
 const oneOf =
   <T extends string>(...words: T[]) =>
   (text: string): T | undefined =>
@@ -183,6 +194,15 @@ export const SETTINGS = {
         ? new URL(text).origin
         : undefined;
     },
+  }),
+  nats: setting({
+    name: 'OFFHOOK_NATS',
+    expects: 'nats://[user:password@]host[:port]; tls:// demands TLS; up to 8 separated by commas; or empty',
+    initial: '',
+    about:
+      'NATS servers by which the leading node wakes the others as soon as there are events (docs/nodes.md); empty: they ask the database.',
+    secret: true,
+    parse: natsServers,
   }),
   sipListen: setting({
     name: 'OFFHOOK_SIP_LISTEN',

@@ -97,7 +97,7 @@ export async function openOnServer(options: ServerSiteOptions, stack: AsyncDispo
   // The lease finds out whether another process took the log, which then leads the site.
   const lost = (why: string): void => void lease.renew().then(() => options.end(why));
   const record = createSiteRecord({ siteLog, term: led.term, copy: journalStore, log, lost });
-  return { store, storeGaps: noStoreGaps, records: store, journalStore, record, lease, nodes };
+  return { site, store, storeGaps: noStoreGaps, records: store, journalStore, record, lease, nodes };
 }
 
 /** The events can be put back from this machine, rows of other tables cannot. */

@@ -9,6 +9,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { EngineConfig } from '../ports/engine-config.ts';
 import { openAsteriskSite } from './asterisk-site.ts';
 import type { OpenEngineSite } from './asterisk-site.ts';
+import { beginBeacon } from './bus.ts';
 import type { Config } from './config.ts';
 import { announce, createEventStream, listen } from './edge.ts';
 import type { EdgeParts } from './edge.ts';
@@ -135,6 +136,7 @@ async function beginLoop(
   const {
     agents,
     callbacks,
+    bus,
     clock,
     config,
     connectors,
@@ -156,6 +158,8 @@ async function beginLoop(
       for (const feature of features) feature.onStepped?.();
     },
     onCommitted: (rows, events) => {
+      // First, because the clients of other nodes have the longer way.
+      bus?.send({ epoch: journal.epoch, head: journal.head });
       wallboard.onCommitted(rows, events);
       stream.committed();
       for (const event of events) for (const feature of features) feature.onEvent?.(event);
@@ -165,6 +169,7 @@ async function beginLoop(
     stop.abort();
     await loop.closed;
   });
+  if (bus !== null) beginBeacon(bus, () => ({ epoch: journal.epoch, head: journal.head }), stack);
   loop.publish(storeGaps.events());
   history.begin();
   callbacks.begin();

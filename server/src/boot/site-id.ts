@@ -21,6 +21,10 @@ export const migrations: readonly Migration[] = [
   },
 ];
 
+/** Name of the site in the store; null while it has none. */
+export const knownSite = async (store: Pick<Store, 'db'>): Promise<string | null> =>
+  (await store.db<Tables>().selectFrom('site').select('id').executeTakeFirst())?.id ?? null;
+
 /** Random name of this site, created once and kept in its store; the journal notes the site it belongs to. */
 export async function siteId(store: Store): Promise<string> {
   await store.migrate('site', migrations);

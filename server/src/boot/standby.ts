@@ -13,11 +13,12 @@ import { StandbyFiles } from '../features/pbx-config/apply/standby.ts';
 import { toPbxConfig } from '../features/pbx-config/config.ts';
 import { openObjects } from '../features/pbx-config/objects.ts';
 import { toSite } from '../features/pbx-config/site.ts';
-import type { Check } from '../http/health.ts';
+import type { Check, HealthOptions } from '../http/health.ts';
 import { createMetrics } from '../http/metrics.ts';
 import { listenAsStandby } from '../http/standby.ts';
 import { CopyFollower } from '../journal/attach.ts';
 import { LEASE_SECONDS } from '../journal/lease.ts';
+import type { Bus } from '../ports/bus.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { LogHolder, SiteLog } from '../ports/site-log.ts';
 import type { NodeReport, SeenNode, SiteNodes } from '../ports/site-nodes.ts';
@@ -25,11 +26,13 @@ import type { Store } from '../ports/store.ts';
 import { openAsteriskSite } from './asterisk-site.ts';
 import type { OpenEngineSite } from './asterisk-site.ts';
 import { urlOf } from './banner.ts';
+import { busCheck, busGauges, openBus, sleepWoken } from './bus.ts';
 import type { Config } from './config.ts';
 import { AddressCopy } from './contact-addresses.ts';
 import { StandbyCalls, drainCheck } from './drain.ts';
 import { serveMetrics } from './listen.ts';
 import { holderOf, whenReachable } from './server-site.ts';
+import { knownSite } from './site-id.ts';
 import { shareKey } from './site-key.ts';
 import { openFolder } from './stores.ts';
 
@@ -143,30 +146,21 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
   });
   const calls = new StandbyCalls(exchange);
   let own: SeenNode | undefined;
+  // A site that another node leads has a name.
+  const site = await whenReachable(parts, () => knownSite(store));
+  const bus = await openBus({ config, log, site: site! }, stack);
   let active: string | null = null;
   const checks: readonly Check[] = [
     { name: 'engine', run: () => Promise.resolve({ ok: exchange.running(), detail: exchange.state() }) },
     { name: 'configuration', run: () => Promise.resolve(files.finding()) },
     { name: 'copy', needed: false, run: () => Promise.resolve(copy.finding()) },
     drainCheck(() => own),
+    busCheck(bus),
   ];
   const standby = { engineUp: () => exchange.running(), checks, active: () => active };
   const listener = await listenAsStandby(config.listen, standby);
   stack.defer(() => listener.close());
-  if (config.metricsListen !== null) {
-    const metrics = createMetrics();
-    metrics.gauge('offhook_node_active', 'Whether this node leads the site.', () => 0);
-    metrics.gauge('offhook_node_copy_behind', 'Events that the copy of this standby lacks.', () =>
-      copy.behind(),
-    );
-    if (addresses !== null)
-      metrics.gauge(
-        'offhook_node_addresses_behind',
-        'Desk phones of the SIP proxy that the engine of this standby lacks.',
-        () => addresses.behind,
-      );
-    await serveMetrics(config, { metrics, ...standby }, log, stack);
-  }
+  await serveOwnMetrics({ config, log, standby, copy, addresses, bus }, stack);
   const report = (): NodeReport => ({
     name: config.node!,
     holder: parts.holder,
@@ -199,7 +193,8 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
       if (!away) log.warn({ error: messageOf(error) }, 'the site cannot be followed now');
       away = true;
     }
-    await clock.sleep(ASK_MS, signal);
+    // So that the copy survives both the leading node and the newest rows of the log.
+    await sleepWoken({ bus, clock, signal, ms: ASK_MS, work: () => copy.follow() });
   }
   log.warn({ from: active }, 'this node takes the site');
   await followAddresses();
@@ -210,16 +205,41 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
   say('This node takes the site.');
   return true;
 }
+async function serveOwnMetrics(
+  {
+    config,
+    log,
+    standby,
+    copy,
+    addresses,
+    bus,
+  }: Pick<Parts, 'config' | 'log'> & {
+    readonly standby: Omit<HealthOptions, 'metrics'>;
+    readonly copy: CopyFollower;
+    readonly addresses: AddressCopy | null;
+    readonly bus: Bus | null;
+  },
+  stack: AsyncDisposableStack,
+): Promise<void> {
+  if (config.metricsListen === null) return;
+  const metrics = createMetrics();
+  metrics.gauge('offhook_node_active', 'Whether this node leads the site.', () => 0);
+  metrics.gauge('offhook_node_copy_behind', 'Events that the copy of this standby lacks.', () =>
+    copy.behind(),
+  );
+  busGauges(metrics, bus);
+  if (addresses !== null)
+    metrics.gauge(
+      'offhook_node_addresses_behind',
+      'Desk phones of the SIP proxy that the engine of this standby lacks.',
+      () => addresses.behind,
+    );
+  await serveMetrics(config, { metrics, ...standby }, log, stack);
+}
 export function copyFileOf({ config, log }: Pick<Parts, 'config' | 'log'>, store: Pick<Store, 'db'>) {
   return async () => {
-    const found = await store
-      .db<{ site: { id: string } }>()
-      .selectFrom('site')
-      .select('id')
-      .executeTakeFirst();
-    return found === undefined
-      ? null
-      : sqliteCopyFile(path.join(config.data, 'journal.db'), { log, site: found.id });
+    const site = await knownSite(store);
+    return site === null ? null : sqliteCopyFile(path.join(config.data, 'journal.db'), { log, site });
   };
 }
 export const nameTaken = (node: string): StartError =>

@@ -14,6 +14,7 @@ import { openJournal } from '../journal/journal.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { LogHolder } from '../ports/site-log.ts';
 import type { OpenEngineSite } from './asterisk-site.ts';
+import { openBus } from './bus.ts';
 import { ConfigError, VERSION } from './config.ts';
 import type { Config } from './config.ts';
 import { openOnServer } from './server-site.ts';
@@ -71,6 +72,7 @@ async function openLocal({ config, clock, flusher }: StoresOptions, log: Log, st
   const journalStore = openSqliteJournal(path.join(config.data, 'journal.db'), { log, site });
   const [lease, nodes] = [null, null];
   return {
+    site,
     store,
     storeGaps: createStoreGaps(store, clock, log),
     records,
@@ -85,7 +87,7 @@ export async function openStores(options: StoresOptions, stack: AsyncDisposableS
   const { config, clock, say } = options;
   refuseOlder(path.join(config.data, 'offhook.db'));
   const { log } = openFolder(config, stack);
-  const { store, storeGaps, records, journalStore, record, lease, nodes } =
+  const { site, store, storeGaps, records, journalStore, record, lease, nodes } =
     config.siteStore === 'postgres'
       ? await openOnServer({ ...options, log }, stack)
       : await openLocal(options, log, stack);
@@ -94,5 +96,6 @@ export async function openStores(options: StoresOptions, stack: AsyncDisposableS
   const { node } = engineSite;
   const journal = openJournal({ store: journalStore, node, record });
   stack.defer(() => journal.close());
-  return { config, log, clock, store, storeGaps, records, engineSite, node, journal, lease, nodes };
+  const bus = await openBus({ config, log, site }, stack);
+  return { config, log, clock, bus, store, storeGaps, records, engineSite, node, journal, lease, nodes };
 }

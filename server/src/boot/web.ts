@@ -25,17 +25,20 @@ import { openFollowed } from '../journal/attach.ts';
 import { openJournal } from '../journal/journal.ts';
 import { Replica } from '../journal/replica.ts';
 import { keepRetention } from '../journal/retention.ts';
+import type { Bus } from '../ports/bus.ts';
 import type { JournalStore } from '../ports/journal-store.ts';
 import type { Commands } from '../ports/operations.ts';
 import type { SiteLog } from '../ports/site-log.ts';
 import type { SiteNodes } from '../ports/site-nodes.ts';
 import type { Store } from '../ports/store.ts';
+import { busCheck, busGauges, openBus } from './bus.ts';
 import { VERSION } from './config.ts';
 import type { Address, Config } from './config.ts';
 import { addConsole, listenHttp, serveMetrics } from './listen.ts';
 import { Leader } from './leader.ts';
 import { holderOf, whenReachable } from './server-site.ts';
 import { shownNodes } from './node.ts';
+import { knownSite } from './site-id.ts';
 import { shareKey, siteKey, siteSecret } from './site-key.ts';
 import { copyFileOf, nodeUrlOf } from './standby.ts';
 import { openFolder } from './stores.ts';
@@ -180,6 +183,10 @@ async function serve(base: Base, stack: AsyncDisposableStack, end: (why: string)
   });
   replica.begin();
   stack.defer(() => replica.close());
+  // The copy of a site has its name.
+  const site = (await whenReachable(waiting, () => knownSite(store)))!;
+  const bus = await openBus({ config, log, site }, stack);
+  bus?.onNews((news) => replica.hear(news));
   // A stream opened earlier would receive old events as if they happened now.
   say('Reading the events of the site.');
   while (replica.age() > UNREADY_MS || replica.behind() > 0) await wait(20, undefined, { signal });
@@ -231,7 +238,7 @@ async function serve(base: Base, stack: AsyncDisposableStack, end: (why: string)
   });
   stack.defer(() => watch.close());
   await whenReachable(waiting, () => watch.begin());
-  const edge = { ...base, metrics, stream: opened, credentials, leader, secret, replica, watch };
+  const edge = { ...base, metrics, stream: opened, credentials, leader, secret, replica, watch, bus };
   address = await listen(edge, stack);
   const stop = new AbortController();
   const retention = keepRetention({
@@ -250,7 +257,7 @@ async function serve(base: Base, stack: AsyncDisposableStack, end: (why: string)
   return address;
 }
 
-function checksOf({ replica, leader, watch }: EdgeParts): readonly Check[] {
+function checksOf({ bus, replica, leader, watch }: EdgeParts): readonly Check[] {
   return [
     {
       name: 'store',
@@ -263,6 +270,9 @@ function checksOf({ replica, leader, watch }: EdgeParts): readonly Check[] {
       name: 'copy',
       run: async () => ({ ok: replica.age() < UNREADY_MS, detail: `${replica.behind()} events behind` }),
     },
+    busCheck(bus, () =>
+      replica.hears() ? null : 'the leading node is not heard, so the log is read every 50 ms',
+    ),
     {
       name: 'nodes',
       // Streams go on without it, so a load balancer must not take every web node out at once.
@@ -280,6 +290,7 @@ interface EdgeParts extends Base {
   readonly secret: string;
   readonly replica: Replica;
   readonly watch: WebWatch;
+  readonly bus: Bus | null;
 }
 const DOCUMENTS: ReadonlySet<string> = new Set(['/api/v1/openapi.json', '/api/v1/asyncapi.json']);
 
@@ -295,7 +306,7 @@ const commandsOf = (leader: Leader, reached: (seq: number) => Promise<void>): Co
   },
 });
 async function listen(parts: EdgeParts, stack: AsyncDisposableStack): Promise<Address> {
-  const { config, credentials, leader, log, metrics, replica, stream, watch } = parts;
+  const { bus, config, credentials, leader, log, metrics, replica, stream, watch } = parts;
   const reached = (seq: number): Promise<void> => replica.reach(seq, OWN_WRITE_MS).catch(() => undefined);
   const forward: Forward = createForward({
     own: (method, at) => !DOCUMENTS.has(at) && host.table.find(at)?.methods.has(method) === true,
@@ -326,6 +337,7 @@ async function listen(parts: EdgeParts, stack: AsyncDisposableStack): Promise<Ad
   const { operations, handlers } = stream.operations(app, commandsOf(leader, reached));
   const { ticket: _, ...served } = operations;
   addOperations(app, [healthOperations(health), { operations: served, handlers }]);
+  busGauges(metrics, bus);
   metrics.gauge('offhook_node_active', 'Whether this node leads the site.', () => 0);
   metrics.gauge('offhook_node_copy_behind', 'Events that the copy of this node lacks.', () =>
     replica.behind(),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { NodeId } from '@offhook/contract/ids.ts';
@@ -28,6 +29,10 @@ async function scene(t: TestContext) {
     gate: null as Promise<void> | null,
     /** Reads that began while it was set. */
     gated: 0,
+    /** Answers to reads wait for it where it is set. */
+    slow: null as Promise<void> | null,
+    /** Reads so far. */
+    reads: 0,
     away: false,
     reload: async (): Promise<void> => {},
     /** Heads at which the readers were called. */
@@ -52,7 +57,14 @@ async function scene(t: TestContext) {
         };
       const siteLog = {
         state: () => reached(() => writer.state())(),
-        read: (after: number, limit: number) => reached(() => writer.read(after, limit))(),
+        read(after: number, limit: number) {
+          s.reads += 1;
+          return reached(async () => {
+            const rows = await writer.read(after, limit);
+            await s.slow;
+            return rows;
+          })();
+        },
       };
       const copyFile = sqliteCopyFile(path.join(folder, 'journal.db'), { log: silent, site: 'site' });
       const store = (await openFollowed({ siteLog, state: shared.state!, copyFile }))!;
@@ -167,4 +179,65 @@ test('replica - a log of another epoch, or with another event, replaces the copy
   const again = await s.open();
   await again.replica.reach(4);
   assert.equal(again.journal.head, 4);
+});
+test('replica - news of the leading node wakes it, and while it is heard the log is read less often', async (t) => {
+  const s = await scene(t);
+  await s.write(1);
+  const { replica, journal } = await s.open();
+  await replica.reach(1);
+  const epoch = 'first-epoch';
+  assert.equal(replica.hears(), false);
+  replica.hear({ epoch, head: 1 });
+  assert.equal(replica.hears(), true);
+  // The pause that began before it was heard ends first.
+  await until('a longer pause', async () => {
+    const { reads } = s;
+    await wait(150);
+    return s.reads === reads;
+  });
+  for (let head = 2; head <= 20; head += 1) {
+    await s.write(1);
+    const told = performance.now();
+    replica.hear({ epoch, head });
+    await journal.waitFor(head);
+    if (head > 2) assert.ok(performance.now() - told < 200, 'not by its own pace');
+  }
+});
+test('replica - news that comes while the log is read is not missed', async (t) => {
+  const s = await scene(t);
+  const { replica, journal } = await s.open();
+  replica.hear({ epoch: 'first-epoch', head: 0 });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  s.slow = promise;
+  const { reads } = s;
+  await until('a read under way', () => s.reads > reads);
+  await s.write(1);
+  replica.hear({ epoch: 'first-epoch', head: 1 });
+  s.slow = null;
+  resolve();
+  const released = performance.now();
+  await journal.waitFor(1);
+  assert.ok(performance.now() - released < 200);
+});
+test('replica - doubled, late and forged news cost at most one read between two of its own', async (t) => {
+  const s = await scene(t);
+  await s.write(5);
+  const { replica, journal } = await s.open();
+  await replica.reach(5);
+  const [reads, began] = [s.reads, performance.now()];
+  while (performance.now() - began < 1_000) {
+    for (const head of [5, 2, 0, Number.MAX_SAFE_INTEGER]) replica.hear({ epoch: 'first-epoch', head });
+    replica.hear({ epoch: 'another-epoch', head: 99 });
+    await wait(1);
+  }
+  // Its own reads are 250 ms apart.
+  assert.ok(s.reads - reads <= 12, `${s.reads - reads} reads`);
+  assert.equal(journal.head, 5);
+  await s.write(1);
+  await replica.reach(6);
+  s.away = true;
+  const failing = s.reads;
+  for (const end = performance.now() + 500; performance.now() < end; await wait(1))
+    replica.hear({ epoch: 'first-epoch', head: 1_000 });
+  assert.ok(s.reads - failing <= 12, `${s.reads - failing} reads of a database that is away`);
 });

@@ -1,12 +1,16 @@
 import { ServiceError, messageOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { follows } from '../core/row-check.ts';
+import type { LogNews } from '../ports/bus.ts';
 import type { JournalRow, JournalStore } from '../ports/journal-store.ts';
 import type { SiteLog } from '../ports/site-log.ts';
 import type { LocalJournal } from './journal.ts';
 
-/** Interval between two reads of the log while it has nothing new. */
+/** Interval between two reads of the log while it has nothing new; the longer one while the leading node is heard, in ms. */
 const FOLLOW_MS = 50;
+const WOKEN_MS = 250;
+/** The leading node is heard each second; one that was silent for longer is not heard. */
+const SILENT_MS = 2_500;
 /** Interval between two comparisons with the state of the log, in ms. */
 const COMPARE_MS = 1_000;
 const PAGE = 500;
@@ -46,6 +50,11 @@ export class Replica {
   /** Until when nothing is taken in, ms of the steady clock. */
   #heldUntil = -Infinity;
   #meetAt: number | null = null;
+  /** Newest seq that the leading node told of, and when. */
+  #told = 0;
+  #heardAt = -Infinity;
+  /** True from news that proved useless to the next read in its time, so that forged news costs nothing more. */
+  #deaf = false;
   /** True from an event that changes rights until they were read. */
   #unread = false;
   #over = false;
@@ -64,6 +73,19 @@ export class Replica {
   /** Events that the copy lacks, as far as is known. */
   behind(): number {
     return Math.max(0, this.#siteHead - this.#options.journal.head);
+  }
+  /** True while the leading node is heard, and the log is therefore read less often. */
+  hears(): boolean {
+    return performance.now() - this.#heardAt < SILENT_MS;
+  }
+  /** Takes news of the leading node: what it says is read from the log, never believed. */
+  hear({ epoch, head }: LogNews): void {
+    const { journal } = this.#options;
+    if (epoch !== journal.epoch) return;
+    this.#heardAt = performance.now();
+    if (this.#deaf || head <= journal.head) return;
+    this.#told = head;
+    this.hurry();
   }
   /** Reads the log at once, e.g. because an event is known to be in it. */
   hurry(): void {
@@ -116,6 +138,9 @@ export class Replica {
     this.#heldUntil = performance.now() + STAY_MS;
     this.#options.committed();
   }
+  get #isTold(): boolean {
+    return !this.#deaf && this.#told > this.#options.journal.head;
+  }
   get #held(): boolean {
     return performance.now() < this.#heldUntil;
   }
@@ -130,15 +155,16 @@ export class Replica {
       } catch (error) {
         if (!away) log.warn({ error: messageOf(error) }, 'the log of the site cannot be followed now');
         away = true;
+        this.#deaf = true;
       }
-      if (!more) await this.#pause();
+      if (!more && (this.#held || !this.#isTold)) await this.#pause();
     }
   }
   async #pause(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     if (this.#stop.signal.aborted) return;
     this.#wake = resolve;
-    const timer = setTimeout(resolve, FOLLOW_MS);
+    const timer = setTimeout(resolve, this.hears() && !this.#held ? WOKEN_MS : FOLLOW_MS);
     await promise;
     clearTimeout(timer);
     this.#wake = null;
@@ -153,7 +179,10 @@ export class Replica {
     if (this.#unread) await this.#reload();
     if (this.#held) return false;
     const begun = (this.#begun += 1);
+    const told = this.#isTold;
     const rows = await siteLog.read(journal.head, PAGE);
+    this.#deaf = told && rows.length === 0;
+    if (this.#deaf) this.#told = 0;
     if (this.#held) return false;
     const whole = await this.#take(rows);
     if (this.#over) return false;

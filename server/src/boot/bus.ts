@@ -1,0 +1,80 @@
+/** The bus between the nodes of a site. Its library is read only where the setting names a server. */
+import type { Log } from '../core/log.ts';
+import type { Check } from '../http/health.ts';
+import type { Metrics } from '../http/metrics.ts';
+import type { Bus, LogNews } from '../ports/bus.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Config } from './config.ts';
+
+/** Interval at which the leading node tells its head even where nothing was committed, in ms. */
+const BEACON_MS = 1_000;
+/** Shortest interval between two reads of the log for news. */
+const FOLLOW_MS = 50;
+
+/** Null where none is used. `site`: its name in the store. */
+export async function openBus(
+  { config, log, site }: { readonly config: Config; readonly log: Log; readonly site: string },
+  stack: AsyncDisposableStack,
+): Promise<Bus | null> {
+  if (config.nats === null) return null;
+  const [{ NatsLink }, { NatsBus }] = await Promise.all([
+    import('../adapters/nats/link.ts'),
+    import('../adapters/nats/bus.ts'),
+  ]);
+  const link = new NatsLink({ urls: config.nats, name: `offhook ${config.node ?? ''}`.trim(), log });
+  const bus = new NatsBus(link, site);
+  stack.defer(() => bus.close());
+  return bus;
+}
+/** Tells `head` each second, so that the other nodes know that they hear this one. */
+export function beginBeacon(bus: Bus, head: () => LogNews, stack: AsyncDisposableStack): void {
+  const timer = setInterval(() => bus.send(head()), BEACON_MS).unref();
+  stack.defer(() => clearInterval(timer));
+}
+/** `lacks`: what is missing beside the connection; null for nothing. */
+export const busCheck = (bus: Bus | null, lacks: () => string | null = () => null): Check => ({
+  name: 'bus',
+  // Nodes read the log without it, so they stay ready.
+  needed: false,
+  run() {
+    if (bus === null) return Promise.resolve({ ok: true, detail: 'none is used' });
+    const { up, detail } = bus.state();
+    const missing = up ? lacks() : 'the nodes read the log every 50 ms';
+    return Promise.resolve({
+      ok: missing === null,
+      detail: missing === null ? detail : `${detail}; ${missing}`,
+    });
+  },
+});
+export function busGauges(metrics: Pick<Metrics, 'gauge'>, bus: Bus | null): void {
+  if (bus === null) return;
+  metrics.gauge('offhook_bus_up', 'Whether NATS is connected.', () => Number(bus.state().up));
+  metrics.gauge('offhook_bus_sent', 'News of the log sent to other nodes.', () => bus.counts.sent);
+  metrics.gauge('offhook_bus_heard', 'News of the log heard from other nodes.', () => bus.counts.heard);
+}
+/** Sleeps for `ms`, and does `work` meanwhile when the leading node tells news. */
+export async function sleepWoken(options: {
+  readonly bus: Bus | null;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly ms: number;
+  readonly work: () => Promise<void>;
+}): Promise<void> {
+  const { bus, clock, signal, ms, work } = options;
+  let woken = new AbortController();
+  const end = bus?.onNews(() => woken.abort());
+  try {
+    for (const until = clock.now() + ms; clock.now() < until;) {
+      await clock
+        .sleep(until - clock.now(), AbortSignal.any([woken.signal, signal]))
+        .catch(() => signal.throwIfAborted());
+      if (!woken.signal.aborted) continue;
+      woken = new AbortController();
+      // The next regular read names what fails.
+      await work().catch(() => undefined);
+      await clock.sleep(FOLLOW_MS, signal);
+    }
+  } finally {
+    end?.();
+  }
+}

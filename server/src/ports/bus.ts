@@ -1,0 +1,52 @@
+import type { JournalRow } from './journal-store.ts';
+
+/** News that the log of a site goes on to `head`. */
+export interface LogNews {
+  readonly epoch: string;
+  readonly head: number;
+}
+export interface BusState {
+  /** True while the server of the bus answers. */
+  readonly up: boolean;
+  /** For administrators, without secrets. */
+  readonly detail: string;
+}
+/**
+ * Brings news from the leading node to the others, sooner than they read the log by themselves. News may be lost, late, doubled or
+ * forged, so whoever receives some reads the log and believes nothing else.
+ */
+export interface Bus {
+  /** Tells the other nodes the newest of what it is given; nothing while the server is away. Never throws, and holds one piece of news at most. */
+  send(news: LogNews): void;
+  /** Receives what other nodes tell. Returns the end of it. */
+  onNews(listener: (news: LogNews) => void): () => void;
+  state(): BusState;
+  /** Numbers of news sent and heard since the start. */
+  readonly counts: { readonly sent: number; readonly heard: number };
+  close(): Promise<void>;
+}
+
+/** The newest event that an outside stream holds. */
+export interface StoredEvent {
+  readonly seq: number;
+  readonly json: string;
+}
+/**
+ * Where an outside stream goes on: after `event`, or at its beginning where it never held one. `expired`: it held some, all older
+ * than `since`, ms since 1970.
+ */
+export type StreamEnd =
+  | { readonly at: 'event'; readonly event: StoredEvent }
+  | { readonly at: 'begin' }
+  | { readonly at: 'expired'; readonly since: number };
+
+/** A stream of a site's events for other programs, in a server of theirs. */
+export interface OutsideStream {
+  /** Creates it where there is none. Rejects while the server is away, or where the stream is not one of this site. */
+  open(): Promise<StreamEnd>;
+  /**
+   * Appends rows after those that `open` or the last call found. Rejects where another writer was faster or the outcome is open;
+   * the stream then has a number of the first rows, and `open` finds out which.
+   */
+  append(rows: readonly JournalRow[]): Promise<void>;
+}

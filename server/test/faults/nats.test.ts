@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { signIn } from '../support/api.ts';
+import type { Person } from '../support/api.ts';
+import { startNats } from '../support/nats.ts';
+import type { TestNats } from '../support/nats.ts';
+import { startNodes } from '../support/nodes.ts';
+import type { TestNodes } from '../support/nodes.ts';
+import { startPostgres } from '../support/postgres.ts';
+import type { TestPostgres } from '../support/postgres.ts';
+import { EventSourceFollower, PollFollower, SocketFollower, heard } from '../support/server-faults.ts';
+import type { Follower, StoredRow } from '../support/server-faults.ts';
+import { startSite } from '../support/site.ts';
+import type { Site } from '../support/site.ts';
+import { until } from '../support/until.ts';
+
+const TOPICS = ['presence', 'agents', 'queues', 'calls'];
+
+describe('nats', () => {
+  let server: TestPostgres;
+  let nats: TestNats;
+  let url = '';
+  let nodes: TestNodes;
+  let web: Site;
+  let boss: Person;
+  let followers: readonly Follower[] = [];
+  before(async () => {
+    [server, nats] = await Promise.all([startPostgres(), startNats()]);
+    url = await server.createDatabase();
+    nodes = await startNodes({ a: url, b: url }, { OFFHOOK_NATS: nats.url });
+    web = await startSite({
+      env: {
+        OFFHOOK_NODE: 'w1',
+        OFFHOOK_NODE_ROLE: 'web',
+        OFFHOOK_DATABASE_URL: url,
+        OFFHOOK_SITE_STORE: 'postgres',
+        OFFHOOK_NATS: nats.url,
+      },
+    });
+    const { password } = (await nodes.a.site.credentials()).find((one) => one.extension === '1001')!;
+    boss = await signIn(web.base, '1001', password);
+    followers = [SocketFollower, EventSourceFollower, PollFollower].map(
+      (By) => new By(web, boss, TOPICS, TOPICS),
+    );
+    for (const one of followers) await one.begin();
+    await (await nodes.a.site.person('1003')).agent('login');
+  });
+  after(async () => {
+    for (const one of followers) one.halt();
+    await web?.[Symbol.asyncDispose]();
+    await nodes?.[Symbol.asyncDispose]();
+    await nats?.[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
+
+  const get = async (site: Pick<Site, 'base'>, path: string): Promise<Response> =>
+    fetch(`${site.base}${path}`, { headers: { authorization: `Bearer ${boss.token}` } });
+  const bus = async (site: Pick<Site, 'base'>): Promise<string> => {
+    const { checks, details } = (await (await get(site, '/readyz')).json()) as {
+      readonly checks: Readonly<Record<string, string>>;
+      readonly details?: Readonly<Record<string, string>>;
+    };
+    return `${checks['bus']}: ${details?.['bus']}`;
+  };
+  const gauge = async (site: Pick<Site, 'base'>, name: string): Promise<number> =>
+    Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(await (await get(site, '/metrics')).text())?.[1]);
+  const isUsed = async (sites: readonly Pick<Site, 'base'>[] = [nodes.a.site, web]): Promise<void> => {
+    for (const site of sites)
+      await until('the bus', async () => (await bus(site)).startsWith('ok: connected to '), {
+        seen: () => ({ tail: web.tail() }),
+      });
+  };
+  const change = async (n: number): Promise<number> => {
+    const [verb, body] = n % 2 === 0 ? ['pause', '{"reason":"training"}'] : ['unpause', '{}'];
+    const response = await fetch(`${web.base}/api/v1/agents/1003/${verb}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${boss.token}`, 'content-type': 'application/json' },
+      body,
+    });
+    return response.status;
+  };
+  const rows = async (): Promise<StoredRow[]> =>
+    (await server.run(
+      url,
+      'select seq::float8 as seq, type, subject, at::float8 as at, topics, json from offhook_journal order by seq',
+    )) as unknown as StoredRow[];
+
+  test('nats - the leading node wakes the others; health and metrics show the bus', async () => {
+    await isUsed();
+    const [told, listened] = [
+      await gauge(nodes.a.site, 'offhook_bus_sent'),
+      await gauge(web, 'offhook_bus_heard'),
+    ];
+    for (let n = 0; n < 10; n += 1) assert.equal(await change(n), 200);
+    assert.ok((await gauge(nodes.a.site, 'offhook_bus_sent')) >= told + 10);
+    assert.ok((await gauge(web, 'offhook_bus_heard')) >= listened + 10);
+    assert.equal(await gauge(web, 'offhook_bus_up'), 1);
+    assert.equal((await nodes.b.readyz())?.checks['bus'], 'ok');
+  });
+  test('nats - killed, frozen and back under calls: every stream has every event once, in order', async (t) => {
+    await using one = await nodes.a.phone('1007');
+    await using two = await nodes.a.phone('1008');
+    let over = false;
+    let changes = 0;
+    const load = (async () => {
+      for (let n = 0; !over; n += 1) {
+        if ((await change(n)) === 200) changes += 1;
+        const call = await one.invite(two.extension);
+        const incoming = await two.incoming(call);
+        await incoming.answer();
+        await call.answered();
+        await call.hangup();
+      }
+    })();
+    for (const [what, ends, begins] of [
+      ['killed', () => nats.kill(), () => nats.start()],
+      ['frozen', async () => nats.freeze(), async () => nats.resume()],
+      ['killed', () => nats.kill(), () => nats.start()],
+    ] as const) {
+      await isUsed();
+      const before = changes;
+      await ends();
+      for (const site of [nodes.a.site, web])
+        await until('health to name it', async () =>
+          /^failing: 127\.0\.0\.1:\d+: .+; the nodes read the log every 50 ms$/.test(await bus(site)),
+        );
+      assert.equal((await get(web, '/readyz')).status, 200);
+      assert.equal(await gauge(web, 'offhook_bus_up'), 0);
+      await until('changes meanwhile', () => changes > before + 3);
+      await begins();
+      await isUsed();
+      t.diagnostic(`${what}: ${changes - before} changes until it was used again`);
+    }
+    over = true;
+    await load;
+    assert.ok(changes > 10);
+  });
+  test('nats - forged, doubled and late news changes nothing', async () => {
+    await isUsed();
+    await using other = await nats.connect();
+    const seen: Uint8Array[] = [];
+    const subscription = other.subscribe('offhook.*.head', {
+      callback: (_, { data }) => void seen.push(data),
+    });
+    await change(0);
+    await until('news', () => seen.length > 1);
+    subscription.unsubscribe();
+    const site = String((await server.run(url, 'select id from site'))[0]!['id']);
+    const { epoch, head } = JSON.parse(Buffer.from(seen.at(-1)!).toString()) as {
+      epoch: string;
+      head: number;
+    };
+    for (let n = 0; n < 2_000; n += 1)
+      for (const forged of [head, 0, head + 1_000_000])
+        other.publish(`offhook.${site}.head`, JSON.stringify({ epoch, head: forged }));
+    await other.flush();
+    for (let n = 0; n < 6; n += 1) assert.equal(await change(n + 1), 200);
+    assert.equal((await get(web, '/readyz')).status, 200);
+  });
+  test('nats - the leading node is killed: the other one wakes the web nodes', async () => {
+    const engine = nodes.a.site.enginePid()!;
+    await nodes.a.site.kill('SIGKILL');
+    process.kill(engine, 'SIGKILL');
+    await until('the web node to miss it', async () =>
+      /^failing: connected to .*; the leading node is not heard/.test(await bus(web)),
+    );
+    await nodes.b.leads();
+    await isUsed([nodes.b.site, web]);
+    await nodes.a.site.start('answers');
+    await nodes.a.standsBy();
+    for (let n = 0; n < 4; n += 1)
+      await until('a change', async () => (await change(n)) === 200, { every: 200 });
+  });
+  test('nats - clients that followed over all of it have every event once, in order', async () => {
+    const all = await rows();
+    for (const one of followers) {
+      const wanted = heard(all, one);
+      await until(`the newest event by ${one.way}`, () => one.newest >= wanted.at(-1)!, {
+        seen: () => [one.newest, wanted.at(-1)],
+      });
+      await one.stop();
+      assert.deepEqual(one.seqs, heard(await rows(), one), one.way);
+    }
+  });
+});

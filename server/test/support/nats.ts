@@ -1,0 +1,75 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { connect } from '@nats-io/transport-node';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { SETTINGS } from '../../src/boot/config.ts';
+import { makeNatsServer } from '../../src/boot/nats-server.ts';
+import { freePort } from './ports.ts';
+import { until } from './until.ts';
+
+/** A real server for a test, on a free loopback port, removed with the test. */
+export interface TestNats extends AsyncDisposable {
+  readonly url: string;
+  /** A connection of a program of the test's own. */
+  connect(): Promise<NatsConnection & AsyncDisposable>;
+  /** Stops the server, as on a machine that hangs, until `resume`. */
+  freeze(): void;
+  resume(): void;
+  kill(): Promise<void>;
+  /** Starts it again on its data. */
+  start(): Promise<void>;
+}
+export async function startNats(): Promise<TestNats> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-nats-'));
+  const { command, url } = await makeNatsServer({
+    cache: SETTINGS.cache.parse(process.env['OFFHOOK_CACHE'] ?? SETTINGS.cache.initial)!,
+    folder,
+    port: await freePort(),
+    progress: (line) => console.error(`NATS for tests: ${line}`),
+  });
+  let child: ChildProcess;
+  const open = async () => {
+    const connection = await connect({
+      servers: url.replace('nats://', ''),
+      timeout: 2_000,
+      reconnect: false,
+    });
+    return Object.assign(connection, { [Symbol.asyncDispose]: () => connection.close() });
+  };
+  async function start(): Promise<void> {
+    const [file = '', ...args] = command;
+    let said = '';
+    child = spawn(file, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    child.stderr!.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-2_000)));
+    await until(
+      'NATS to answer',
+      async () => {
+        await (await open()).close();
+        return true;
+      },
+      { every: 50, seen: () => ({ said }) },
+    );
+  }
+  async function kill(): Promise<void> {
+    const closed = once(child, 'close');
+    child.kill('SIGKILL');
+    await closed;
+  }
+  await start();
+  return {
+    url,
+    connect: open,
+    freeze: () => child.kill('SIGSTOP'),
+    resume: () => child.kill('SIGCONT'),
+    kill,
+    start,
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode === null && child.signalCode === null) await kill();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
