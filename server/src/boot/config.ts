@@ -204,6 +204,14 @@ export const SETTINGS = {
     secret: true,
     parse: natsServers,
   }),
+  sharedFiles: setting({
+    name: 'OFFHOOK_SHARED_FILES',
+    expects: 'a folder that exists, or empty',
+    initial: '',
+    about:
+      'Folder that all engine nodes of a site reach, such as a mounted one, for recordings, files of exports and uploaded sounds; empty: each node has its own in its data folder (docs/nodes.md).',
+    parse: (text) => (text === '' ? null : folder(text)),
+  }),
   sipListen: setting({
     name: 'OFFHOOK_SIP_LISTEN',
     expects: 'host:port',

@@ -96,6 +96,7 @@ export async function createRecordFeatures(parts: RecordParts, stack: AsyncDispo
     log,
     tell: loop.tell,
     folder: folders.recordings,
+    shared: config.sharedFiles !== null,
     days: config.recordingDays,
     own: config.ownRecordings === 'yes',
   });

@@ -16,6 +16,7 @@ import type { LogHolder } from '../ports/site-log.ts';
 import type { OpenEngineSite } from './asterisk-site.ts';
 import { openBus } from './bus.ts';
 import { ConfigError, VERSION } from './config.ts';
+import { shareFiles } from './shared-files.ts';
 import type { Config } from './config.ts';
 import { openOnServer } from './server-site.ts';
 import { RECORDS } from './site-tables.ts';
@@ -23,7 +24,10 @@ import { noteRecords, siteId, storeFile } from './site-id.ts';
 import { createStoreGaps } from './store-gaps.ts';
 
 /** Locks the data folder and opens its log. Throws `ConfigError` where the folder cannot be created or written. */
-export function openFolder(config: Pick<Config, 'data' | 'logLevel'>, stack: AsyncDisposableStack) {
+export function openFolder(
+  config: Pick<Config, 'data' | 'logLevel'> & Partial<Pick<Config, 'sharedFiles' | 'nodeRole'>>,
+  stack: AsyncDisposableStack,
+) {
   try {
     makeFolder(config.data);
   } catch (error) {
@@ -33,6 +37,7 @@ export function openFolder(config: Pick<Config, 'data' | 'logLevel'>, stack: Asy
   }
   const lock = lockFolder(config.data);
   stack.defer(() => lock.release());
+  if (config.sharedFiles != null && config.nodeRole !== 'web') shareFiles(config.data, config.sharedFiles);
   const logFile = openLog(path.join(config.data, 'logs', 'offhook.log'), config.logLevel);
   stack.defer(() => logFile.close());
   logFile.log.info({ version: VERSION, node: process.version, pid: process.pid }, 'starting');

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { after, before, describe, test } from 'node:test';
 import { PollReply } from '@offhook/contract/stream.ts';
@@ -28,6 +31,10 @@ const TOPICS = ['presence', 'agents', 'queues', 'calls'];
 describe('web nodes', () => {
   let server: TestPostgres;
   let url = '';
+  /** Folder that both engine nodes reach. */
+  let shared = '';
+  let recording = '';
+  let exported = 0;
   let way: Cuttable;
   let nodes: TestNodes;
   let web: Site;
@@ -49,7 +56,8 @@ describe('web nodes', () => {
     url = await server.createDatabase();
     way = await cuttable(url);
     known = openPostgresSiteNodes(url);
-    nodes = await startNodes({ a: url, b: url });
+    shared = await mkdtemp(path.join(os.tmpdir(), 'offhook-shared-'));
+    nodes = await startNodes({ a: url, b: url }, { OFFHOOK_SHARED_FILES: shared });
     web = await startWeb('w1', url);
     const password = (await nodes.a.site.credentials()).find((one) => one.extension === '1001')!.password;
     boss = await signIn(web.base, '1001', password!);
@@ -65,6 +73,7 @@ describe('web nodes', () => {
     await known?.close();
     await way?.[Symbol.asyncDispose]();
     await server[Symbol.asyncDispose]();
+    await rm(shared, { recursive: true, force: true });
   });
 
   const ask = async (site: Pick<Site, 'base'>, path: string, init: RequestInit = {}, token = boss.token) => {
@@ -293,6 +302,41 @@ describe('web nodes', () => {
     way.mend();
     await late.ready();
   });
+  test('web nodes - a recording and an export are made through it, in the folder that the engine nodes share', async () => {
+    await using one = await nodes.a.phone('1003');
+    await using two = await nodes.a.phone('1008');
+    const call = await one.invite(two.extension);
+    const incoming = await two.incoming(call);
+    incoming.ring();
+    await incoming.answer();
+    await call.answered();
+    const password = (await nodes.a.site.credentials()).find(
+      ({ extension }) => extension === '1003',
+    )!.password;
+    const own = await signIn(web.base, '1003', password!);
+    const { body: live } = await ask(web, '/api/v1/calls', {}, own.token);
+    const [talking] = live['calls'] as { readonly call_id: string }[];
+    const begun = await post(`/api/v1/calls/${talking!.call_id}/record`, { on: true }, own.token);
+    assert.equal(begun.status, 200);
+    const sent = call.media.sent;
+    await until('a second of talk', () => call.media.sent >= sent + 50);
+    await call.hangup();
+    const list = `/api/v1/recordings?conversation=${encodeURIComponent(talking!.call_id)}`;
+    await until('the recording to be stored', async () => {
+      const found = (await ask(web, list)).body['recordings'] as {
+        readonly id: string;
+        readonly state: string;
+      }[];
+      recording = found[0]?.id ?? '';
+      return found[0]?.state === 'stored';
+    });
+    const made = (await post('/api/v1/exports', { format: 'csv' })).body['export'] as { readonly id: number };
+    exported = made.id;
+    await until('the export to be done', async () => {
+      const { body } = await ask(web, `/api/v1/exports/${exported}`);
+      return (body['export'] as { readonly state: string }).state === 'done';
+    });
+  });
   test('web nodes - the leading node is killed: streams go on, no write is confirmed that was not made', async (t) => {
     const { a, b } = nodes;
     await post('/api/v1/agents/1003/unpause');
@@ -324,6 +368,13 @@ describe('web nodes', () => {
     );
     assert.ok(made.length >= confirmed);
     await b.leads();
+    const headers = { authorization: `Bearer ${boss.token}` };
+    // The node that made them is dead.
+    for (const file of [`recordings/${recording}/audio`, `exports/${exported}/file`]) {
+      const response = await fetch(`${web.base}/api/v1/${file}`, { headers });
+      assert.equal(response.status, 200, file);
+      assert.ok((await response.bytes()).length > 44);
+    }
     await a.site.start('answers');
     await a.standsBy();
   });

@@ -45,6 +45,8 @@ export interface RecordingsRigOptions {
   readonly keys?: Readonly<Record<string, Partial<KeyRights>>>;
   readonly own?: boolean;
   readonly days?: number;
+  /** True where all nodes have the same folder. */
+  readonly shared?: boolean;
   readonly room_bytes?: number;
 }
 /** Recordings over a real store and folder, behind a real host; the test supplies events and call records. */
@@ -82,6 +84,7 @@ export async function recordingsRig(t: TestContext, options: RecordingsRigOption
       log: silent,
       tell: (input) => void inputs.push(input),
       folder: inside,
+      shared: options.shared ?? false,
       days: options.days ?? 0,
       own: options.own ?? true,
       room_bytes: options.room_bytes ?? 0,
@@ -203,14 +206,15 @@ export async function recordingsRig(t: TestContext, options: RecordingsRigOption
       await recordings.close();
       recordings = await open();
     },
-    /** The service of another node goes on with the same store, and with the folder of its own machine. */
+    /** The service of another node goes on with the same store, and with the folder of its own machine, or the shared one. */
     async moveTo(node: string) {
       await recordings.close();
-      const inside = node === 'ast1' ? folder : path.join(temp.folder, `recordings-${node}`);
+      const inside =
+        node === 'ast1' || options.shared === true ? folder : path.join(temp.folder, `recordings-${node}`);
       await mkdir(inside, { recursive: true });
       recordings = await open(node, inside);
       event('engine.link_up', { node });
-      await done();
+      if (options.shared !== true) await done();
     },
     stopped,
     stored,

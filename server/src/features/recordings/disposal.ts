@@ -11,8 +11,9 @@ import type { RecordingRow } from './tables.ts';
 export interface DisposalDeps {
   readonly store: RecordingStore;
   readonly files: RecordingFiles;
-  /** This node, whose files these are. */
   readonly node: string;
+  /** True where the folder has the files of all nodes, else it has those of this one. */
+  readonly shared: boolean;
   readonly conversations: Pick<Conversations, 'touch'>;
   readonly audit: Audit;
   readonly clock: Clock;
@@ -71,7 +72,7 @@ export function createDisposal(deps: DisposalDeps): Disposal {
   async function expire(signal: AbortSignal): Promise<void> {
     const before = clock.now() - deps.days * DAY_MS;
     while (!signal.aborted) {
-      const rows = await store.storedBefore(deps.node, before, STEP);
+      const rows = await store.storedBefore(deps.shared ? null : deps.node, before, STEP);
       if (rows.length === 0) return;
       const { erased, bytes, failures } = await giveUp(rows, 'expired');
       if (failures.length > 0) {

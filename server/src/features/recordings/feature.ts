@@ -10,7 +10,8 @@ import type { RecordingAudio, RecordingKeeper } from '../../ports/recordings.ts'
 import type { Store } from '../../ports/store.ts';
 import { createDisposal } from './disposal.ts';
 import { recordingFiles } from './files.ts';
-import { Keeper } from './keeper.ts';
+import { Keeper, isOfNode } from './keeper.ts';
+import type { RecordingRow } from './tables.ts';
 import { createRecordingService } from './service.ts';
 import type { RecordingService } from './service.ts';
 import { createRecordingStore } from './store.ts';
@@ -22,6 +23,8 @@ export interface RecordingsDeps {
   readonly audit: Audit;
   readonly live: LiveView;
   readonly node: string;
+  /** True where all nodes of the site have the same folder. */
+  readonly shared?: boolean;
   readonly clock: Clock;
   readonly log: Log;
   readonly tell: (input: ModelInput) => void;
@@ -55,7 +58,14 @@ export async function createRecordings(deps: RecordingsDeps): Promise<Recordings
   const { clock } = deps;
   const store = await createRecordingStore(deps.store);
   const files = recordingFiles(deps.folder, clock);
-  const parts = { ...deps, store, files };
+  const { node, shared = false } = deps;
+  const parts = {
+    ...deps,
+    store,
+    files,
+    isHere: (row: RecordingRow) => shared || isOfNode(row, node),
+    shared,
+  };
   const keeper = new Keeper(parts);
   const disposal = createDisposal(parts);
   const service = createRecordingService({ ...parts, disposal });

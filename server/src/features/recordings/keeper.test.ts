@@ -81,6 +81,30 @@ test('recordings - those of another node: neither missing nor playable, settled 
   await until('the erased file to be gone', async () => !(await rig.files()).includes(`${erased}.wav`));
 });
 
+test('recordings - of another node in a shared folder: playable, settled once its engine closed them, deleted at once', async (t) => {
+  const rig = await recordingsRig(t, { shared: true });
+  const [kept, erased] = [await rig.stored(), await rig.stored()];
+  const [cut, open] = [rig.leg('ast1:1.2'), rig.leg('ast1:1.3')];
+  const closed = await rig.recordings().keeper.begin(cut);
+  await rig.write(closed, wav(8_000));
+  const written = await rig.recordings().keeper.begin(open);
+  await rig.write(written, openWav(8_000));
+  rig.legs.clear();
+  await rig.moveTo('b');
+  const stateOf = async (id: string) => (await rig.get('token-supervisor', `/${id}`)).body.recording.state;
+  assert.equal((await rig.get('token-supervisor', `/${kept}/audio`)).status, 200);
+  await until('the closed one to be settled', async () => (await stateOf(closed)) === 'stored');
+  assert.equal(await stateOf(written), 'running');
+  assert.equal((await rig.remove('token-admin', erased)).status, 200);
+  assert.ok(!(await rig.files()).includes(`${erased}.wav`));
+  await rig.write(written, wav(16_000));
+  await until('the second one to be settled', async () => {
+    await rig.clock.advance(60_000);
+    return (await stateOf(written)) === 'stored';
+  });
+  assert.equal((await rig.get('token-supervisor', `/${written}/audio`)).status, 200);
+});
+
 test('recordings - no room on the disk: refused before the engine starts, without a row', async (t) => {
   const rig = await recordingsRig(t, { room_bytes: Infinity });
   await assert.rejects(

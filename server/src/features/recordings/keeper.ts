@@ -18,8 +18,10 @@ export interface KeeperDeps {
   readonly store: RecordingStore;
   readonly files: RecordingFiles;
   readonly live: LiveView;
-  /** Prefix of the ids of this node's channels; recordings of others are on their machines. */
+  /** Prefix of the ids of this node's channels. */
   readonly node: string;
+  /** False for a recording whose file is on the machine of another node. */
+  readonly isHere: (row: RecordingRow) => boolean;
   readonly conversations: Pick<Conversations, 'touch'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -182,7 +184,7 @@ export class Keeper implements RecordingKeeper {
     const { store, files, conversations } = this.#deps;
     if (this.#ending.has(row.id)) return;
     this.#ending.add(row.id);
-    const elsewhere = !isOfNode(row, this.#deps.node);
+    const elsewhere = !this.#deps.isHere(row);
     const settle = async (): Promise<void> => {
       if (at !== null) await store.end(row.id, at);
       if (elsewhere) {
@@ -191,6 +193,12 @@ export class Keeper implements RecordingKeeper {
         this.#running.delete(row.id);
         this.#ending.delete(row.id);
         await conversations.touch([row.call]);
+        return;
+      }
+      if (!isOfNode(row, this.#deps.node) && (await this.#isWritten(row))) {
+        // The engine of the former leader ends with its last call; the sweep finds the file then.
+        this.#running.delete(row.id);
+        this.#ending.delete(row.id);
         return;
       }
       const found = await files.settled(row.file, this.#stop.signal);
@@ -220,8 +228,12 @@ export class Keeper implements RecordingKeeper {
     const { store, files, live, clock, tell } = this.#deps;
     let certain = true;
     for (const row of await store.running()) {
-      if (!isOfNode(row, this.#deps.node)) {
+      if (!this.#deps.isHere(row)) {
         if (row.ended_ms === null) this.#finish(row, clock.now());
+        continue;
+      }
+      if (!isOfNode(row, this.#deps.node) && (await this.#isWritten(row))) {
+        certain = false;
         continue;
       }
       if (!this.#running.has(row.id)) this.#running.set(row.id, row);
@@ -241,6 +253,11 @@ export class Keeper implements RecordingKeeper {
       else certain = false;
     }
     return certain;
+  }
+  /** True while the engine seems to write its file. */
+  async #isWritten(row: RecordingRow): Promise<boolean> {
+    const found = await this.#deps.files.look(row.file);
+    return found?.closed === false && found.written_ms >= this.#deps.clock.now() - QUIET_MS;
   }
   /**
    * Reports a running recording to the model. The engine does not list its recordings, so the model cannot know one that

@@ -12,7 +12,6 @@ import type { Actor } from '../../ports/operations.ts';
 import type { Disposal } from './disposal.ts';
 import type { RecordingFiles } from './files.ts';
 import { createPlays } from './plays.ts';
-import { isOfNode } from './keeper.ts';
 import type { RecordingStore } from './store.ts';
 import type { RecordingRow } from './tables.ts';
 import { recordingOf } from './view.ts';
@@ -21,8 +20,8 @@ export interface ServiceDeps {
   readonly store: RecordingStore;
   readonly files: RecordingFiles;
   readonly disposal: Disposal;
-  /** This node; recordings of others are on their machines. */
-  readonly node: string;
+  /** False for a recording whose file is on the machine of another node. */
+  readonly isHere: (row: RecordingRow) => boolean;
   readonly conversations: Pick<Conversations, 'byCall'>;
   readonly audit: Audit;
   readonly clock: Clock;
@@ -119,7 +118,7 @@ export function createRecordingService(deps: ServiceDeps): RecordingService {
       const row = await found(actor.caller, id);
       if (row.state !== 'stored') throw noAudio(row.state);
       const handle = await files.open(row.file);
-      if (handle === null) throw isOfNode(row, deps.node) ? noAudio('missing') : onNode(row);
+      if (handle === null) throw deps.isHere(row) ? noAudio('missing') : onNode(row);
       try {
         const { size } = await handle.stat();
         // The ETag is the hash of the stored file, which a file of another size does not match.

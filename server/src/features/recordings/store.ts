@@ -29,8 +29,8 @@ export interface RecordingStore {
   ofChannels(channels: readonly string[]): Promise<RecordingRow[]>;
   running(): Promise<RecordingRow[]>;
   page(filter: Filter): Promise<RecordingRow[]>;
-  /** Stored recordings of a node that began before `ms`, oldest first. */
-  storedBefore(node: string, ms: number, limit: number): Promise<RecordingRow[]>;
+  /** Stored recordings of a node, or of all where it is null, that began before `ms`, oldest first. */
+  storedBefore(node: string | null, ms: number, limit: number): Promise<RecordingRow[]>;
   /** Sets the end, or an earlier one; closes an open pause window. */
   end(id: string, ended_ms: number): Promise<void>;
   pause(id: string, on: boolean, at: number): Promise<void>;
@@ -101,16 +101,15 @@ export async function createRecordingStore(store: Store): Promise<RecordingStore
       if (below !== undefined) query = query.where('id', '<', below);
       return query.execute();
     },
-    storedBefore: (node, ms, limit) =>
-      rows()
-        .where('state', '=', 'stored')
-        .where('channel', '>=', `${node}:`)
-        // The character after the colon.
-        .where('channel', '<', `${node};`)
-        .where('started_ms', '<', ms)
-        .orderBy('started_ms')
-        .limit(limit)
-        .execute(),
+    storedBefore(node, ms, limit) {
+      const all = rows().where('state', '=', 'stored').where('started_ms', '<', ms);
+      const own =
+        node === null
+          ? all
+          : // The semicolon is the character after the colon.
+            all.where('channel', '>=', `${node}:`).where('channel', '<', `${node};`);
+      return own.orderBy('started_ms').limit(limit).execute();
+    },
     end: (id, ended_ms) =>
       change(id, (row) => {
         const end = Math.max(row.started_ms, Math.min(ended_ms, row.ended_ms ?? ended_ms));
