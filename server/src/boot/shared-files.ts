@@ -10,33 +10,31 @@ export const SHARED = ['recordings', 'exports', 'privacy', 'sounds'] as const;
 
 /**
  * Makes each of these folders a link into `shared`. Throws `ConfigError` where one still has files, or `shared` is not there: nothing
- * is made in its place, which may be where it is not mounted.
+ * is made instead of it, since it may not be mounted.
  */
 export function shareFiles(data: string, shared: string): void {
   if (fs.statSync(shared, { throwIfNoEntry: false })?.isDirectory() !== true)
     throw new ConfigError(`OFFHOOK_SHARED_FILES: ${shared} is no folder; mount or make it`);
   for (const name of SHARED) {
-    const [place, target] = [path.join(data, name), path.join(shared, name)];
+    const [own, target] = [path.join(data, name), path.join(shared, name)];
     try {
       makeFolder(target);
-      link(place, target);
+      link(own, target);
     } catch (error) {
       if (error instanceof ConfigError) throw error;
       throw new ConfigError(`OFFHOOK_SHARED_FILES: ${target}: ${messageOf(error)}`);
     }
   }
 }
-function link(place: string, target: string): void {
-  const found = fs.lstatSync(place, { throwIfNoEntry: false });
+function link(own: string, target: string): void {
+  const found = fs.lstatSync(own, { throwIfNoEntry: false });
   if (found?.isSymbolicLink() === true) {
-    if (fs.readlinkSync(place) === target) return;
-    fs.unlinkSync(place);
+    if (fs.readlinkSync(own) === target) return;
+    fs.unlinkSync(own);
   } else if (found !== undefined) {
-    if (fs.readdirSync(place).length > 0)
-      throw new ConfigError(
-        `OFFHOOK_SHARED_FILES: ${place} has files; move them to ${target} and start again`,
-      );
-    fs.rmdirSync(place);
+    if (fs.readdirSync(own).length > 0)
+      throw new ConfigError(`OFFHOOK_SHARED_FILES: ${own} has files; move them to ${target} and start again`);
+    fs.rmdirSync(own);
   }
-  fs.symlinkSync(target, place);
+  fs.symlinkSync(target, own);
 }
