@@ -37,6 +37,8 @@ export interface RateLimit {
   take(who: string): void;
   /** As `take`, but false instead of an error. */
   allows(who: string): boolean;
+  /** False where nothing was taken by this name, or so long ago that it is forgotten: the bucket is full. */
+  has(who: string): boolean;
   /** Remaining tokens, and seconds until the bucket is full. */
   left(who: string): { readonly remaining: number; readonly reset_seconds: number };
 }
@@ -61,6 +63,7 @@ export function createRateLimit(clock: { now(): number }, rate: Rate): RateLimit
   }
   return {
     allows,
+    has: (who) => buckets.has(who),
     take(who) {
       if (allows(who)) return;
       throw new ServiceError('too_many_requests', say`${who} acts faster than ${per_second} times a second`, {

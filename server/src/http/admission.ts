@@ -46,6 +46,11 @@ export class Admission {
     reply.raw.shouldKeepAlive = false;
     throw new ServiceError('overloaded', 'the service is stopping; try again shortly');
   }
+  /** True while requests of the API are answered here; throws while another node may lead the site. */
+  open(): boolean {
+    this.#fence?.();
+    return !this.draining;
+  }
   /** Checks everything that needs no body. */
   admit(request: FastifyRequest, reply: FastifyReply): void | Promise<void> {
     const { raw } = request;

@@ -35,6 +35,7 @@ import { checkRoute, emptyBodyOf } from './route-rules.ts';
 import { asPlain, createSecureServer } from './secure.ts';
 import type { SecureOptions, SecureServer } from './secure.ts';
 import { attachSockets, wantsWebSocket } from './sockets.ts';
+import { answersUnchanged } from './unchanged.ts';
 
 /** Settings the host needs, a subset of the service's configuration. */
 export interface HostSettings {
@@ -133,12 +134,19 @@ export async function createHost(options: HostOptions): Promise<Host> {
   boundBodyMemory(app, limits.bodyMemoryBytes);
   const routing = (request: IncomingMessage, response: ServerResponse): void =>
     app.routing(request, response);
+  const debugs = log.isLevelEnabled?.('debug') ?? true;
+  // What a node forwards, and what the log shows of each request, only the framework's chain knows.
+  const short = options.forward === undefined && options.nodes === undefined && !debugs;
+  const answers = short
+    ? answersUnchanged({ app, table, admission, authenticator, headers, metrics })
+    : undefined;
   const attach = (server: Server): (() => void) =>
     attachSockets(server, table, routing, {
       bodyLimit: BODY_LIMIT,
       arrival: limits,
       edge: () => headers.of(headers.requestId(), null),
       forwarded: ({ method = '', url = '' }) => options.forward?.own(method, pathOf(url)) === false,
+      ...(answers === undefined ? {} : { answers }),
     });
   const endUploads = [attach(app.server)];
   let secure: SecureServer | undefined;
@@ -153,7 +161,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   });
   app.addHook('onRoute', (route) => addRouteRules(app, table, route));
   const { forward, nodes } = options;
-  addHooks(app, { admission, headers, metrics, log, forward, nodes });
+  addHooks(app, { admission, headers, metrics, log, debugs, forward, nodes });
   // Reached only by an accepted preflight.
   app.setNotFoundHandler((_request, reply) => sendPreflight(reply));
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply, log));
@@ -308,12 +316,12 @@ function addHooks(
     readonly headers: ReplyHeaders;
     readonly metrics: Metrics;
     readonly log: Log;
+    readonly debugs: boolean;
     readonly forward: HostOptions['forward'];
     readonly nodes: HostOptions['nodes'];
   },
 ): void {
-  const { admission, headers, metrics, log, forward, nodes } = parts;
-  const debugs = log.isLevelEnabled?.('debug') ?? true;
+  const { admission, headers, metrics, log, debugs, forward, nodes } = parts;
   app.addHook('onRequest', (request, reply, done) => {
     const started = performance.now();
     reply.raw.once('close', () => {

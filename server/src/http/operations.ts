@@ -40,12 +40,14 @@ interface Runnable {
   /** Throws `too_many_requests` if the caller exceeds its rate; called first in each attempt. */
   readonly permit: ((caller: Caller) => void) | undefined;
   readonly run: (who: object, input: object) => unknown;
+  /** As `Served.tags`. */
+  readonly held: ((caller: Caller) => string) | undefined;
 }
 type CommandOf = Runnable & { readonly op: Operation & { readonly action: string } };
 const isCommand = (one: Runnable): one is CommandOf => one.op.action !== undefined;
 const none = z.strictObject({});
 
-function runnable(op: Operation, handler: Runnable['run'], app: App): Runnable {
+function runnable(op: Operation, handler: Runnable['run'], held: Runnable['held'], app: App): Runnable {
   const { params = none, body = NoFields, paced } = op;
   const bounded = op.action !== undefined || op.bounded === true;
   const work = op.method === 'GET' ? handler : recorded(handler, app);
@@ -57,6 +59,7 @@ function runnable(op: Operation, handler: Runnable['run'], app: App): Runnable {
     run: bounded
       ? (who, input) => app.bounded((who as Actor).caller, async () => await work(who, input))
       : work,
+    held,
   };
 }
 /** A write is answered once its events are recorded: what was confirmed is then never lost with this process. */
@@ -74,7 +77,7 @@ function given<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], und
 const atOnce: FastifySchemaCompiler<unknown> = (route) =>
   route.httpPart === 'body' ? (value) => ({ value }) : inputValidator(route as never);
 
-function addRoute(app: App, { op, params, body, permit, run }: Runnable): void {
+function addRoute(app: App, { op, params, body, permit, run, held }: Runnable): void {
   const { level, scope, identify, setup, proves, confirm, takes, bodyBytes, etag, upgrade, errors } = op;
   const { method, path, summary, description, query, reply: success, status = 200, produces } = op;
   const hasBody = method !== 'GET' && method !== 'DELETE' && !isFileBody(takes);
@@ -93,6 +96,7 @@ function addRoute(app: App, { op, params, body, permit, run }: Runnable): void {
       body: takes,
       bodyBytes,
       etag,
+      held,
       upgrade,
       errors,
       permit,
@@ -127,9 +131,9 @@ function addRoute(app: App, { op, params, body, permit, run }: Runnable): void {
 /** Registers the REST route of each operation; returns the runner of commands by name. */
 export function addOperations(app: App, served: readonly AnyServed[]): Commands {
   const byAction = new Map<string, CommandOf>();
-  for (const { operations, handlers } of served)
+  for (const { operations, handlers, tags } of served)
     for (const [name, op] of Object.entries(operations)) {
-      const one = runnable(op, handlers[name]!, app);
+      const one = runnable(op, handlers[name]!, tags?.[name], app);
       addRoute(app, one);
       if (!isCommand(one)) continue;
       for (const action of one.op.alias === undefined ? [one.op.action] : [one.op.action, one.op.alias]) {

@@ -18,8 +18,8 @@ export function readCredential(request: FastifyRequest): Credential | null {
   const { headers, rawHeaders } = request.raw;
   if (headers.authorization !== undefined) {
     if (count(rawHeaders, 'authorization') > 1) return null;
-    const bearer = /^bearer +([^ ]+)$/i.exec(headers.authorization)?.[1];
-    return bearer !== undefined && isToken(bearer) ? { token: bearer, cookie: false } : null;
+    const token = bearerOf(headers.authorization);
+    return token === null ? null : { token, cookie: false };
   }
   if (headers.cookie === undefined) return null;
   const pairs = headers.cookie.split(';').map((pair) => pair.trim());
@@ -30,6 +30,11 @@ export function readCredential(request: FastifyRequest): Credential | null {
   const values = safe.length > 0 ? safe : named(SESSION_COOKIE);
   const [value] = values;
   return values.length === 1 && value !== undefined && isToken(value) ? { token: value, cookie: true } : null;
+}
+/** The token of an `Authorization` header; null where it is none. */
+export function bearerOf(authorization: string): string | null {
+  const bearer = /^bearer +([^ ]+)$/i.exec(authorization)?.[1];
+  return bearer !== undefined && isToken(bearer) ? bearer : null;
 }
 /** Number of headers with this name, including those that node drops. */
 export function count(rawHeaders: readonly string[], name: string): number {

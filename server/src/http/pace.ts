@@ -31,10 +31,11 @@ const leftOf = (name: string, { burst }: Rate, left: ReturnType<RateLimit['left'
   `"${name}";r=${left?.remaining ?? burst};t=${left?.reset_seconds ?? 0}`;
 const POLICY = `${policyOf('writes', WRITES)}, ${policyOf('refusals', REFUSALS)}`;
 const POLICY_OF_KEY = `${policyOf('writes', WRITES)}, ${policyOf('refusals', REFUSALS_OF_KEY)}`;
-const HEADERS_OF_NOBODY: PaceHeaders = {
-  'ratelimit-policy': POLICY,
-  ratelimit: `${leftOf('writes', WRITES, null)}, ${leftOf('refusals', REFUSALS, null)}`,
-};
+const FULL = `${leftOf('writes', WRITES, null)}, ${leftOf('refusals', REFUSALS, null)}`;
+const FULL_OF_KEY = `${leftOf('writes', WRITES, null)}, ${leftOf('refusals', REFUSALS_OF_KEY, null)}`;
+/** Of a caller without a past; most have none. */
+const HEADERS: PaceHeaders = { 'ratelimit-policy': POLICY, ratelimit: FULL };
+const HEADERS_OF_KEY: PaceHeaders = { 'ratelimit-policy': POLICY_OF_KEY, ratelimit: FULL_OF_KEY };
 export function createPace(clock: { now(): number }): Pace {
   const writes = createRateLimit(clock, WRITES);
   const ofPersons = createRateLimit(clock, REFUSALS);
@@ -60,8 +61,10 @@ export function createPace(clock: { now(): number }): Pace {
       }
     },
     headers(caller) {
-      if (caller === null) return HEADERS_OF_NOBODY;
+      if (caller === null) return HEADERS;
       const { key, username } = caller;
+      const past = refusalsOf(caller).has(username) || (key === null && writes.has(username));
+      if (!past) return key === null ? HEADERS : HEADERS_OF_KEY;
       const toWrite = key === null ? writes.left(username) : null;
       const left = refusalsOf(caller).left(username);
       return {

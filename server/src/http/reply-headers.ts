@@ -58,10 +58,23 @@ export class ReplyHeaders {
     if (caller !== null) reply.headers(this.#pace.headers(caller));
     else if (!reply.hasHeader('x-request-id')) reply.headers(this.of(request.id, null));
   }
+  /** Headers of a 304 for a request without an origin. */
+  unchanged(id: string, caller: Caller | null, etag: string): Record<string, string> {
+    const pace = this.#pace.headers(caller);
+    const headers = {
+      'x-request-id': id,
+      'offhook-version': this.#version,
+      'ratelimit-policy': pace['ratelimit-policy'],
+      ratelimit: pace.ratelimit,
+      etag,
+      'cache-control': 'no-store',
+    };
+    return this.#cors.size > 0 ? { ...headers, vary: 'Origin' } : headers;
+  }
   /** Replies 304. A stored reply keeps its own headers; only the CORS headers are written for this request. */
   notModified(reply: FastifyReply, etag: string): void {
     const { id, caller } = reply.request;
-    const headers: Record<string, string> = { ...this.of(id, caller), etag, 'cache-control': 'no-store' };
+    const headers = this.unchanged(id, caller, etag);
     for (const name of this.#cors.size > 0 ? FOR_OTHER_ORIGINS : []) {
       const value = reply.getHeader(name);
       if (typeof value === 'string') headers[name] = value;

@@ -10,6 +10,8 @@ export interface RouteTable {
   add(method: string, path: string, config: FastifyContextConfig): void;
   /** `path` as received, without its query. */
   find(path: string): RouteEntry | undefined;
+  /** The GET of exactly this path, if its operation tells the present tag of its answer. */
+  tagged(path: string): FastifyContextConfig | undefined;
   entries(): readonly RouteEntry[];
 }
 
@@ -21,6 +23,7 @@ const PATH = /^\/(?:[A-Za-z0-9._~-]+|:[a-z_]+)?(?:\/(?:[A-Za-z0-9._~-]+|:[a-z_]+
  */
 export function createRouteTable(): RouteTable {
   const fixed = new Map<string, RouteEntry>();
+  const tagged = new Map<string, FastifyContextConfig>();
   const patterns: { readonly matches: RegExp; readonly entry: RouteEntry }[] = [];
   return {
     add(method, path, config) {
@@ -35,6 +38,10 @@ export function createRouteTable(): RouteTable {
         } else fixed.set(path, entry);
       }
       (entry.methods as Map<string, FastifyContextConfig>).set(method, config);
+      if (config.held === undefined) return;
+      if (method !== 'GET' || path.includes(':') || config.level === 'public')
+        throw new Error(`${method} ${path}: only a read of a fixed path by someone signed in tells its tag`);
+      tagged.set(path, config);
     },
     find(path) {
       const entry = fixed.get(path);
@@ -42,6 +49,7 @@ export function createRouteTable(): RouteTable {
       const found = patterns.find((p) => p.matches.test(path))?.entry;
       return found !== undefined && isPlain(path) ? found : undefined;
     },
+    tagged: (path) => tagged.get(path),
     entries: () => [...fixed.values(), ...patterns.map((p) => p.entry)],
   };
 }

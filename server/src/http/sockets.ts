@@ -24,6 +24,9 @@ interface Newest {
   readonly response: ServerResponse;
   readonly before: ServerResponse | null;
 }
+/** The newest request of a connection, and the response before it until that is sent; read for every request. */
+const NEWEST = Symbol('newest request');
+type Connection = Duplex & { [NEWEST]?: Newest };
 const PARSE_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'the request did not arrive in time'],
   HPE_HEADER_OVERFLOW: ['header_too_large', 'the request headers are larger than 16384 bytes'],
@@ -45,21 +48,26 @@ export function attachSockets(
     readonly edge: () => Record<string, string>;
     /** True for a request whose body another node limits. */
     readonly forwarded?: (request: IncomingMessage) => boolean;
+    /** Answers a request without the router and returns true, or returns false. */
+    readonly answers?: (request: IncomingMessage, response: ServerResponse) => boolean;
   },
 ): () => void {
-  const { bodyLimit, arrival, edge, forwarded = () => false } = options;
+  const { bodyLimit, arrival, edge, forwarded = () => false, answers = () => false } = options;
   const bytesOf = ({ url = '', method = '' }: IncomingMessage): number | undefined =>
     table.find(pathOf(url))?.methods.get(method)?.bodyBytes;
-  /** The newest request of a connection, and the response before it until that is sent. */
-  const current = new WeakMap<Duplex, Newest>();
   const endUploads = watchArrival(
     server,
     arrival,
     (request) => forwarded(request) || bytesOf(request) !== undefined,
   );
-  server.prependListener('request', (request, response) => {
-    const before = current.get(request.socket)?.response;
-    current.set(request.socket, { request, response, before: before?.closed === false ? before : null });
+  const others = server.listeners('request');
+  server.removeAllListeners('request');
+  server.on('request', (request, response) => {
+    const socket: Connection = request.socket;
+    const before = socket[NEWEST]?.response;
+    socket[NEWEST] = { request, response, before: before?.closed === false ? before : null };
+    if (answers(request, response)) return;
+    for (const listener of others) Reflect.apply(listener, server, [request, response]);
   });
 
   /** Connections that no longer speak HTTP; every further chunk would fail again. */
@@ -81,7 +89,7 @@ export function attachSockets(
         // The client may never close; anything it still sends is discarded.
         setTimeout(() => socket.destroy(), 1_000).unref();
       };
-      const newest = current.get(socket);
+      const newest = (socket as Connection)[NEWEST];
       const inBody = newest?.request.complete === false;
       const answer = (): void => {
         if (!inBody) return finish(bytes);

@@ -85,6 +85,8 @@ declare module 'fastify' {
     operation?: Command;
     /** Replies carry an `ETag`. `held`: reads `If-None-Match`. `match`: reads `If-Match`. `replace`: reads both. */
     etag?: 'sent' | 'held' | 'match' | 'replace';
+    /** As `Served.tags`; a request that names this tag is answered with 304 before the framework sees it. */
+    held?: (caller: Caller) => string;
     /** This path accepts WebSocket upgrades (GET only); every other path answers an upgrade with 404. */
     upgrade?: boolean;
   }

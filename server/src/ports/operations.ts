@@ -35,12 +35,18 @@ export interface Served<A extends Area> {
   readonly operations: A;
   /** Each throws `ServiceError` with one of the operation's `errors`, or one that its level and body imply. */
   readonly handlers: { readonly [K in keyof A]: Handler<A[K]> };
+  /**
+   * `ETag` that a read without a query would have now for this caller, who has the operation's level: cheap, and the same
+   * that its handler sends.
+   */
+  readonly tags?: { readonly [K in keyof A]?: (caller: Caller) => string };
 }
 /** Any `Served`; each was type-checked where it was made. */
 export interface AnyServed {
   readonly operations: Area;
   // oxlint-disable-next-line typescript/no-explicit-any -- handlers of every shape
   readonly handlers: Readonly<Record<string, (who: any, input: any) => unknown>>;
+  readonly tags?: Readonly<Record<string, ((caller: Caller) => string) | undefined>>;
 }
 
 /** Operation as `command` frames and their document read it. */

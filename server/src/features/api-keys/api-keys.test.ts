@@ -136,7 +136,7 @@ test('api-keys - what is nearly a key is 401, and neither table is read for the 
     const reply = await call('GET', CONTACTS, undefined, wrong);
     assert.deepEqual([reply.status, reply.json.code], [401, 'not_authenticated'], wrong);
   }
-  assert.equal(await keys.authenticate('A'.repeat(43)), null);
+  assert.equal(keys.authenticate('A'.repeat(43)), null);
   assert.equal(isApiKey('A'.repeat(43)), false, 'the token of a session');
   const cookie = { cookie: `offhook_session=${key}` };
   const planted = await host.app.inject({ url: CONTACTS, headers: cookie });
@@ -281,7 +281,7 @@ test('api-keys - a key and when it was last used survive a restart; a command fr
   const again = await open();
   t.after(() => again.close());
   assert.deepEqual(again.one(api_key.id), { ...api_key, last_used_at: '2026-11-21T09:00:05.000Z' });
-  const caller = await again.authenticate(key);
+  const caller = again.authenticate(key);
   assert.equal(caller?.person_id, -api_key.id);
   assert.deepEqual(
     [caller.session_id, caller.extension, caller.username, caller.level],

@@ -121,7 +121,7 @@ export class ApiKeys implements Authenticator {
     this.#timer.unref();
   }
 
-  async authenticate(token: string): Promise<Caller | null> {
+  authenticate(token: string): Caller | null {
     if (!isApiKey(token)) return null;
     const digest = hash('sha256', token, 'base64url');
     const row = this.#byHash.get(digest);

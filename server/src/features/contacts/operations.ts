@@ -7,6 +7,7 @@ import type { ContactsBody } from './body.ts';
 /** GET /api/mobile/contacts.php (wire.md section 3). */
 export const contactOperations = (contacts: ContactsBody): Served<typeof operations> => ({
   operations,
+  tags: { list: (caller) => contacts.etag(presenceOf(caller)) },
   handlers: {
     list({ caller, request, reply }, { query }) {
       const seen = presenceOf(caller);
