@@ -30,4 +30,5 @@ export const CHECK_NAMES = [
   'drain',
   'copy',
   'bus',
+  'event_stream',
 ] as const;

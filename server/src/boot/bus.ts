@@ -1,8 +1,9 @@
 /** The bus between the nodes of a site. Its library is read only where the setting names a server. */
 import type { Log } from '../core/log.ts';
 import type { Check } from '../http/health.ts';
+import type { EventFeed } from '../journal/event-feed.ts';
 import type { Metrics } from '../http/metrics.ts';
-import type { Bus, LogNews } from '../ports/bus.ts';
+import type { Bus, LogNews, OutsideStream } from '../ports/bus.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Config } from './config.ts';
 
@@ -15,7 +16,7 @@ const FOLLOW_MS = 50;
 export async function openBus(
   { config, log, site }: { readonly config: Config; readonly log: Log; readonly site: string },
   stack: AsyncDisposableStack,
-): Promise<Bus | null> {
+) {
   if (config.nats === null) return null;
   const [{ NatsLink }, { NatsBus }] = await Promise.all([
     import('../adapters/nats/link.ts'),
@@ -24,13 +25,25 @@ export async function openBus(
   const link = new NatsLink({ urls: config.nats, name: `offhook ${config.node ?? ''}`.trim(), log });
   const bus = new NatsBus(link, site);
   stack.defer(() => bus.close());
-  return bus;
+  return {
+    bus,
+    async stream(name: string): Promise<OutsideStream> {
+      const { NatsEventStream } = await import('../adapters/nats/event-stream.ts');
+      return new NatsEventStream(link, { name, site });
+    },
+  };
 }
 /** Tells `head` each second, so that the other nodes know that they hear this one. */
 export function beginBeacon(bus: Bus, head: () => LogNews, stack: AsyncDisposableStack): void {
   const timer = setInterval(() => bus.send(head()), BEACON_MS).unref();
   stack.defer(() => clearInterval(timer));
 }
+/** The events of the site for other programs; null where none is wanted. */
+export const feedCheck = (feed: EventFeed | null): Check => ({
+  name: 'event_stream',
+  needed: false,
+  run: () => Promise.resolve(feed === null ? { ok: true, detail: 'none is used' } : feed.finding()),
+});
 /** `lacks`: what is missing beside the connection; null for nothing. */
 export const busCheck = (bus: Bus | null, lacks: () => string | null = () => null): Check => ({
   name: 'bus',
@@ -46,6 +59,12 @@ export const busCheck = (bus: Bus | null, lacks: () => string | null = () => nul
     });
   },
 });
+export function feedGauge(metrics: Pick<Metrics, 'gauge'>, feed: EventFeed | null): void {
+  if (feed === null) return;
+  metrics.gauge('offhook_event_stream_behind', 'Events that the stream for other programs lacks.', () =>
+    feed.behind(),
+  );
+}
 export function busGauges(metrics: Pick<Metrics, 'gauge'>, bus: Bus | null): void {
   if (bus === null) return;
   metrics.gauge('offhook_bus_up', 'Whether NATS is connected.', () => Number(bus.state().up));

@@ -212,6 +212,14 @@ export const SETTINGS = {
       'Folder that all engine nodes of a site reach, such as a mounted one, for recordings, files of exports and uploaded sounds; empty: each node has its own in its data folder (docs/nodes.md).',
     parse: (text) => (text === '' ? null : folder(text)),
   }),
+  natsStream: setting({
+    name: 'OFFHOOK_NATS_STREAM',
+    expects: '1 to 64 letters, digits, - and _, or empty',
+    initial: '',
+    about:
+      'JetStream stream of `OFFHOOK_NATS` that gets every event of the site, for other programs (docs/nodes.md); empty: none.',
+    parse: (text) => (text === '' ? null : /^[\w-]{1,64}$/.test(text) ? text : undefined),
+  }),
   sipListen: setting({
     name: 'OFFHOOK_SIP_LISTEN',
     expects: 'host:port',
@@ -662,6 +670,8 @@ export function readConfig(
     wrong.push('OFFHOOK_SITE_STORE=postgres needs OFFHOOK_DATABASE_URL');
   if ((env['OFFHOOK_NODE'] ?? '') !== '' && env['OFFHOOK_SITE_STORE'] !== 'postgres')
     wrong.push('OFFHOOK_NODE needs OFFHOOK_SITE_STORE=postgres');
+  if ((env['OFFHOOK_NATS_STREAM'] ?? '') !== '' && (env['OFFHOOK_NATS'] ?? '') === '')
+    wrong.push('OFFHOOK_NATS_STREAM needs OFFHOOK_NATS');
   if (env['OFFHOOK_NODE_ROLE'] === 'web') wrong.push(...webFaults((name) => env[name] ?? ''));
   wrong.push(...acmeFaults((name) => env[name] ?? ''));
   for (const arg of args) if (arg !== '--empty') wrong.push(`${arg} is not an option; there is --empty`);

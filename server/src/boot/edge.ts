@@ -14,7 +14,7 @@ import { sipRelayRoutes } from '../http/sip-relay.ts';
 import type { Feature } from '../ports/feature.ts';
 import type { Authenticator, Caller } from '../ports/http.ts';
 import { readyText, urlOf } from './banner.ts';
-import { busCheck, busGauges } from './bus.ts';
+import { busCheck, busGauges, feedCheck, feedGauge } from './bus.ts';
 import { VERSION } from './config.ts';
 import type { Address } from './config.ts';
 import { exposures } from './exposure.ts';
@@ -102,11 +102,17 @@ export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
   const engineUp = (): boolean => live.live;
   const { exchange, renewal, firewall } = engineSite;
   const watched = { ...parts, exchange, renewal, firewall };
-  const checks = [...checksOf(watched), busCheck(parts.bus), ...(parts.activeNode?.checks() ?? [])];
+  const checks = [
+    ...checksOf(watched),
+    busCheck(parts.bus),
+    feedCheck(parts.feed),
+    ...(parts.activeNode?.checks() ?? []),
+  ];
   parts.activeNode?.gauges(metrics);
   for (const feature of features) feature.gauges?.(metrics);
   addGauges(metrics, watched);
   busGauges(metrics, parts.bus);
+  feedGauge(metrics, parts.feed);
   const authenticator: Authenticator = {
     authenticate: (token) => (isApiKey(token) ? apiKeys.authenticate(token) : sessions.authenticate(token)),
   };

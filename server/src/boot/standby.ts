@@ -148,7 +148,7 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
   let own: SeenNode | undefined;
   // A site that another node leads has a name.
   const site = await whenReachable(parts, () => knownSite(store));
-  const bus = await openBus({ config, log, site: site! }, stack);
+  const bus = (await openBus({ config, log, site: site! }, stack))?.bus ?? null;
   let active: string | null = null;
   const checks: readonly Check[] = [
     { name: 'engine', run: () => Promise.resolve({ ok: exchange.running(), detail: exchange.state() }) },

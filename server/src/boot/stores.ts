@@ -10,6 +10,7 @@ import { lockFolder } from '../core/folder-lock.ts';
 import { makeFolder } from '../core/folders.ts';
 import { openLog } from '../core/log-file.ts';
 import type { Log } from '../core/log.ts';
+import { EventFeed } from '../journal/event-feed.ts';
 import { openJournal } from '../journal/journal.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { LogHolder } from '../ports/site-log.ts';
@@ -101,6 +102,24 @@ export async function openStores(options: StoresOptions, stack: AsyncDisposableS
   const { node } = engineSite;
   const journal = openJournal({ store: journalStore, node, record });
   stack.defer(() => journal.close());
-  const bus = await openBus({ config, log, site }, stack);
-  return { config, log, clock, bus, store, storeGaps, records, engineSite, node, journal, lease, nodes };
+  const nats = await openBus({ config, log, site }, stack);
+  const outside = config.natsStream === null ? undefined : await nats?.stream(config.natsStream);
+  const feed = outside === undefined ? null : new EventFeed({ journal, stream: outside, log });
+  stack.defer(() => feed?.close());
+  const bus = nats?.bus ?? null;
+  return {
+    config,
+    log,
+    clock,
+    bus,
+    feed,
+    store,
+    storeGaps,
+    records,
+    engineSite,
+    node,
+    journal,
+    lease,
+    nodes,
+  };
 }

@@ -185,7 +185,7 @@ async function serve(base: Base, stack: AsyncDisposableStack, end: (why: string)
   stack.defer(() => replica.close());
   // The copy of a site has its name.
   const site = (await whenReachable(waiting, () => knownSite(store)))!;
-  const bus = await openBus({ config, log, site }, stack);
+  const bus = (await openBus({ config, log, site }, stack))?.bus ?? null;
   bus?.onNews((news) => replica.hear(news));
   // A stream opened earlier would receive old events as if they happened now.
   say('Reading the events of the site.');

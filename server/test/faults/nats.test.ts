@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { signIn } from '../support/api.ts';
 import type { Person } from '../support/api.ts';
 import { startNats } from '../support/nats.ts';
@@ -27,7 +28,7 @@ describe('nats', () => {
   before(async () => {
     [server, nats] = await Promise.all([startPostgres(), startNats()]);
     url = await server.createDatabase();
-    nodes = await startNodes({ a: url, b: url }, { OFFHOOK_NATS: nats.url });
+    nodes = await startNodes({ a: url, b: url }, { OFFHOOK_NATS: nats.url, OFFHOOK_NATS_STREAM: 'CALLS' });
     web = await startSite({
       env: {
         OFFHOOK_NODE: 'w1',
@@ -35,6 +36,7 @@ describe('nats', () => {
         OFFHOOK_DATABASE_URL: url,
         OFFHOOK_SITE_STORE: 'postgres',
         OFFHOOK_NATS: nats.url,
+        OFFHOOK_NATS_STREAM: 'CALLS',
       },
     });
     const { password } = (await nodes.a.site.credentials()).find((one) => one.extension === '1001')!;
@@ -55,13 +57,14 @@ describe('nats', () => {
 
   const get = async (site: Pick<Site, 'base'>, path: string): Promise<Response> =>
     fetch(`${site.base}${path}`, { headers: { authorization: `Bearer ${boss.token}` } });
-  const bus = async (site: Pick<Site, 'base'>): Promise<string> => {
+  const check = async (site: Pick<Site, 'base'>, name: string): Promise<string> => {
     const { checks, details } = (await (await get(site, '/readyz')).json()) as {
       readonly checks: Readonly<Record<string, string>>;
       readonly details?: Readonly<Record<string, string>>;
     };
-    return `${checks['bus']}: ${details?.['bus']}`;
+    return `${checks[name]}: ${details?.[name]}`;
   };
+  const bus = (site: Pick<Site, 'base'>): Promise<string> => check(site, 'bus');
   const gauge = async (site: Pick<Site, 'base'>, name: string): Promise<number> =>
     Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(await (await get(site, '/metrics')).text())?.[1]);
   const isUsed = async (sites: readonly Pick<Site, 'base'>[] = [nodes.a.site, web]): Promise<void> => {
@@ -170,6 +173,36 @@ describe('nats', () => {
     await nodes.a.standsBy();
     for (let n = 0; n < 4; n += 1)
       await until('a change', async () => (await change(n)) === 200, { every: 200 });
+  });
+  test('nats - the stream of other programs has every event once, in order, over all of it', async () => {
+    assert.match(await check(nodes.b.site, 'event_stream'), /^ok: \d+ events behind$/);
+    await until(
+      'the stream to have all',
+      async () => (await gauge(nodes.b.site, 'offhook_event_stream_behind')) === 0,
+    );
+    const all = await rows();
+    await using connection = await nats.connect();
+    const manager = await jetstreamManager(connection);
+    const { config } = await manager.streams.info('CALLS');
+    assert.deepEqual(
+      [config.max_age, config.max_bytes > 0, config.duplicate_window],
+      [7 * 86_400e9, true, 120e9],
+    );
+    await manager.consumers.add('CALLS', { durable_name: 'reader', ack_policy: 'none' });
+    const messages = await (await jetstream(connection).consumers.get('CALLS', 'reader')).consume();
+    const got: { readonly id: string; readonly subject: string; readonly json: string }[] = [];
+    for await (const message of messages) {
+      got.push({ id: message.headers!.get('Nats-Msg-Id'), subject: message.subject, json: message.string() });
+      if (message.info.pending === 0) break;
+    }
+    const site = String((await server.run(url, 'select id from site'))[0]!['id']);
+    assert.deepEqual(
+      got.slice(0, all.length),
+      all.map(({ json, type }) => {
+        const { id } = JSON.parse(json) as { id: string };
+        return { id, subject: `offhook.${site}.events.${type}`, json };
+      }),
+    );
   });
   test('nats - clients that followed over all of it have every event once, in order', async () => {
     const all = await rows();

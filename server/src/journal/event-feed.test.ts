@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { until } from '../../test/support/until.ts';
+import { silent } from '../core/log.ts';
+import type { StreamEnd } from '../ports/bus.ts';
+import type { JournalRow } from '../ports/journal-store.ts';
+import { EventFeed } from './event-feed.ts';
+
+const row = (seq: number, word = ''): JournalRow => ({
+  seq,
+  type: 'agent.ready',
+  subject: 'agents/1003',
+  at: seq * 1_000,
+  topics: 'agents',
+  json: `${seq}${word}`,
+});
+const rowsOf = (from: number, to: number): JournalRow[] =>
+  Array.from({ length: to - from + 1 }, (_, i) => row(from + i));
+/** Seqs that a stream with this end gets from a journal of these rows. */
+async function feed(
+  t: TestContext,
+  end: StreamEnd,
+  { rows = rowsOf(1, 200), began = 1, fails = 0 }: { rows?: JournalRow[]; began?: number; fails?: number },
+) {
+  const got: number[] = [];
+  let left = fails;
+  let now = end;
+  const [tail, head] = [rows[0]!.seq, rows.at(-1)!.seq];
+  const journal = {
+    began,
+    head,
+    tail,
+    read: (after: number, limit: number) => rows.filter(({ seq }) => seq > after).slice(0, limit),
+    waitFor: (_: number, signal?: AbortSignal) =>
+      new Promise<void>((_resolve, reject) => {
+        signal?.addEventListener('abort', () => reject(signal.reason as Error));
+      }),
+  };
+  const stream = {
+    open: () => Promise.resolve(now),
+    append(some: readonly JournalRow[]) {
+      // Half of it arrived.
+      const taken = left > 0 ? some.slice(0, some.length >> 1) : some;
+      got.push(...taken.map(({ seq }) => seq));
+      if (taken.length > 0) now = { at: 'event', event: taken.at(-1)! };
+      return left-- > 0 ? Promise.reject(new Error('late')) : Promise.resolve();
+    },
+  };
+  const one = new EventFeed({ journal, stream, log: silent });
+  t.after(() => one.close());
+  return { one, got };
+}
+const seqs = (from: number, to: number): number[] => rowsOf(from, to).map(({ seq }) => seq);
+
+test('event feed - a new stream gets every event that is kept, one with events the next ones', async (t) => {
+  for (const [end, from] of [
+    [{ at: 'begin' }, 1],
+    [{ at: 'event', event: row(150) }, 151],
+    [{ at: 'event', event: row(200) }, 201],
+    [{ at: 'expired', since: 120_000 }, 120],
+    [{ at: 'expired', since: 900_000 }, 201],
+  ] as const) {
+    const { one, got } = await feed(t, end, {});
+    await until('all', () => one.finding().ok && one.behind() === 0);
+    assert.deepEqual(got, seqs(from, 200));
+  }
+});
+test('event feed - an append of which a part arrived goes on after it', async (t) => {
+  const { one, got } = await feed(t, { at: 'begin' }, { fails: 3 });
+  await until('all', () => one.behind() === 0);
+  assert.deepEqual(got, seqs(1, 200));
+});
+test('event feed - it goes on after a gap where the journal no longer has the events, or has a new epoch', async (t) => {
+  const trimmed = await feed(t, { at: 'event', event: row(50) }, { rows: rowsOf(100, 200) });
+  await until('all', () => trimmed.one.behind() === 0);
+  assert.deepEqual(trimmed.got, seqs(100, 200));
+  const renewed = await feed(t, { at: 'event', event: row(90, 'other') }, { began: 101 });
+  await until('all', () => renewed.one.behind() === 0);
+  assert.deepEqual(renewed.got, seqs(101, 200));
+});
+test('event feed - a stream that ends with another event than the journal is left alone, and named', async (t) => {
+  for (const event of [row(90, 'other'), row(201)]) {
+    const { one, got } = await feed(t, { at: 'event', event }, {});
+    await until('the fault', () => /another event/.test(one.finding().detail));
+    assert.deepEqual([got, one.finding().ok], [[], false]);
+  }
+});
