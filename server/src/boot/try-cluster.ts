@@ -15,6 +15,8 @@ import { silent } from '../core/log.ts';
 import { loadInstance } from '../adapters/asterisk/process/instance-file.ts';
 import { endEngine } from '../adapters/asterisk/process/end.ts';
 import { findLiving } from '../adapters/asterisk/process/living.ts';
+import { SETTINGS } from './config.ts';
+import { makeNatsServer } from './nats-server.ts';
 import { NodesError } from './nodes.ts';
 import { makePostgresServer } from './postgres-server.ts';
 
@@ -27,6 +29,8 @@ const ENGINE_NODES = ['a', 'b'] as const;
 const WEB_NODES = ['w1', 'w2', 'w3'] as const;
 /** Media ports of each engine node, below the range from which systems give out free ports. */
 const MEDIA = { a: '14000-14099', b: '14100-14199' } as const;
+/** JetStream stream of its events. */
+const STREAM = 'OFFHOOK';
 const POLL_MS = 200;
 /** The first start on a machine gets all packages. */
 const START_MS = 10 * 60_000;
@@ -132,6 +136,24 @@ async function startDatabase(folder: string, progress: (line: string) => void, s
   return { part, url: server.url('site') };
 }
 
+async function startBus(folder: string, progress: (line: string) => void, signal: AbortSignal) {
+  const port = await freePort();
+  const cache = SETTINGS.cache.parse(process.env['OFFHOOK_CACHE'] ?? SETTINGS.cache.initial)!;
+  const { command, url } = await makeNatsServer({ cache, folder, port, progress });
+  const [file = '', ...args] = command;
+  const child = spawn(file, args, { cwd: folder, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  const part = new Part('NATS', child);
+  const listens = (): Promise<boolean> =>
+    Promise.resolve(part.lines.some((line) => line.includes('Server is ready')));
+  try {
+    await reaches(part, 'it was ready', listens, signal);
+  } catch (error) {
+    await part[Symbol.asyncDispose]();
+    throw error;
+  }
+  return { part, url };
+}
+
 export interface TryOptions {
   readonly signal: AbortSignal;
   readonly print: (line: string) => void;
@@ -146,10 +168,13 @@ export async function tryCluster({ signal, print }: TryOptions): Promise<void> {
     return folder;
   };
   // Root's server runs by another account, which may not enter the folder of the nodes.
-  const [folder, databaseFolder] = [await newFolder(), await newFolder()];
+  const [folder, databaseFolder, busFolder] = [await newFolder(), await newFolder(), await newFolder()];
   print('Starting PostgreSQL …');
   const { part, url } = await startDatabase(databaseFolder, print, signal);
   stack.use(part);
+  print('Starting NATS …');
+  const bus = await startBus(busFolder, print, signal);
+  stack.use(bus.part);
   const inherited = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('OFFHOOK_') || name === 'OFFHOOK_CACHE' || name === 'OFFHOOK_ASTERISK',
   );
@@ -172,6 +197,8 @@ export async function tryCluster({ signal, print }: TryOptions): Promise<void> {
       OFFHOOK_NODE: name,
       OFFHOOK_DATABASE_URL: url,
       OFFHOOK_SITE_STORE: 'postgres',
+      OFFHOOK_NATS: bus.url,
+      OFFHOOK_NATS_STREAM: STREAM,
       OFFHOOK_LISTEN: listen,
       ...env,
     });
@@ -204,12 +231,13 @@ export async function tryCluster({ signal, print }: TryOptions): Promise<void> {
   ]);
   const seconds = ((performance.now() - began) / 1000).toFixed(0);
   for (const line of [
-    `A site of two engine nodes, three web nodes, PostgreSQL and a SIP proxy, ready after ${seconds} s:`,
+    `A site of two engine nodes, three web nodes, PostgreSQL, NATS and a SIP proxy, ready after ${seconds} s:`,
     ...web.map((one) => `  web node ${one.name}     ${one.url}`),
     ...nodes.map(
       (one) => `  engine node ${one.name}   ${one.url}, SIP at ${one.sip}, process ${one.part.pid}`,
     ),
     `  desk phones     ${proxySip} (UDP and TCP)`,
+    `  NATS            ${bus.url}, process ${bus.part.pid}, stream ${STREAM}`,
     `  passwords       ${path.join(folder, 'a', 'credentials.json')}`,
     '  nodes           System health of the console at a web node, or:',
     `    OFFHOOK_DATABASE_URL='${url}' npm run cluster -- status`,

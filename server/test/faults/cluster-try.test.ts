@@ -55,6 +55,10 @@ test('cluster try - a site of several nodes runs on one machine, and leaves noth
     } finally {
       await nodes.close();
     }
+    const { checks } = (await (await fetch(`${found(/web node w2 +(\S+)/)}/readyz`)).json()) as {
+      checks: Readonly<Record<string, string>>;
+    };
+    assert.equal(checks['bus'], 'ok', 'NATS wakes the web nodes');
     const people = JSON.parse(readFileSync(file, 'utf8')) as {
       readonly extension: string;
       readonly password: string;
