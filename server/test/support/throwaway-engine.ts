@@ -20,6 +20,7 @@ import { obtainAsterisk } from '../../src/adapters/asterisk/provision/asterisk.t
 import { renderSite } from '../../src/adapters/asterisk/conf/render.ts';
 import { prepareFolders, writeFiles } from '../../src/adapters/asterisk/conf/write.ts';
 import { freePort } from './ports.ts';
+import { withShortSounds } from './short-sounds.ts';
 import { PATIENCE_MS, until } from './until.ts';
 
 /** Members of a scripted phone that are used here. */
@@ -82,8 +83,9 @@ export async function startTestEngine(
   }: Pick<InstanceSettings, 'doctor_secret'> & { readonly host?: string | undefined } = {},
 ): Promise<TestEngine> {
   const cache = process.env['OFFHOOK_CACHE'] ?? path.join(os.homedir(), '.cache', 'offhook');
-  const program = await obtainAsterisk({ cache, explicit: process.env['OFFHOOK_ASTERISK'] ?? '' });
+  const found = await obtainAsterisk({ cache, explicit: process.env['OFFHOOK_ASTERISK'] ?? '' });
   const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-conf-'));
+  const program = await withShortSounds(found, path.join(folder, 'program'));
   const instance = await createInstance(folder);
   const server = { host, port: await freePort() };
   const settings: InstanceSettings = {
