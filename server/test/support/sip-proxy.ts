@@ -5,6 +5,8 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { signalTo } from '../../src/adapters/asterisk/process/end.ts';
+import { strayOf } from '../../src/adapters/asterisk/process/living.ts';
 import { siteFolderPrefix } from './abandoned.ts';
 import { freePort } from './ports.ts';
 import type { Site } from './site.ts';
@@ -81,6 +83,9 @@ export async function sipProxyFor(nodes: () => readonly Pick<Site, 'sip' | 'base
     },
     async [Symbol.asyncDispose]() {
       await proxy.kill('SIGTERM');
+      // A test that failed after it killed the program leaves Kamailio to the next one, which never comes.
+      const marks = ['-f', path.join(data, 'sip-proxy', 'kamailio.cfg')];
+      for (const one of strayOf({ note: '', pidFile: '', marks })) signalTo(one, 'SIGKILL');
       await rm(data, { recursive: true, force: true, maxRetries: 5 });
     },
   };
