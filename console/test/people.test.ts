@@ -29,6 +29,20 @@ import {
 } from './rig.ts';
 
 const HTML = '<img src=x onerror=alert(1)>';
+/** Names of tables whose end one would have to scroll to. */
+const BESIDE = `[...document.querySelectorAll('table')].map((one) => one.closest('[tabindex]'))
+  .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.ariaLabel)`;
+/** A new size of the window is laid out a moment later. */
+const nothingBeside = (page: Page): Promise<unknown> =>
+  until('no table has a part beside its card', async () => `${String(await page.evaluate(BESIDE))}` === '');
+/** Placeholders of the page that are wider than their fields. */
+const CUT = `[...document.querySelectorAll('input')].flatMap((field) => {
+  const style = getComputedStyle(field);
+  const pen = document.createElement('canvas').getContext('2d');
+  pen.font = style.font;
+  const room = field.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+  return field.value === '' && pen.measureText(field.placeholder).width > room + 1 ? [field.placeholder] : [];
+})`;
 const ENGLISH_DETAIL =
   /\b(?:is used|days left|answers at|was lost|SRV records|file descriptors|ways work|not run)\b/;
 describe('console people', () => {
@@ -538,6 +552,10 @@ describe('console people', () => {
     const row = page.getByRole('row', { name: '127.9.9.0/24' });
     await row.getByText('9 requests refused, last for an unknown account').waitFor();
     await assertAccessible(page);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await fits(page);
+    await nothingBeside(page);
+    await assertAccessible(page);
     await row.getByRole('button', { name: 'Release' }).click();
     await page.getByText('Network released').waitFor();
     await row.waitFor({ state: 'detached' });
@@ -560,6 +578,7 @@ describe('console people', () => {
       ['/admin/audit', 'Denetim izi'],
       ['/admin/health', 'Sistem durumu'],
       ['/admin/settings', 'Ayarlar'],
+      ['/admin/config/phones', 'Masa telefonları'],
       ['/account', 'Defne Yıldırım'],
     ] as const) {
       const page = await adminAt(path, { language: 'tr', size, scheme: 'dark' });
@@ -574,12 +593,20 @@ describe('console people', () => {
       if (path === '/admin/audit') await signedIn.getByText(/^oturum: \d+$/).waitFor();
       if (path === '/admin/health') {
         await page.getByText(/^[\d.]+ MiB boş$/).waitFor();
+        // Its tables are folded: nothing of them is beside the screen.
+        await nothingBeside(page);
         // Details whose form is fixed are translated too.
         const english = await page.getByRole('cell', { name: ENGLISH_DETAIL }).allTextContents();
         assert.deepEqual(english, []);
       }
       assertNoTrouble(page);
     }
+    for (const width of [1280, 390])
+      for (const path of ['/admin/config', '/admin/config/phones', '/admin/people']) {
+        const page = await adminAt(path, { language: 'de', size: { width, height: 844 } });
+        await page.getByPlaceholder(/Name/).waitFor();
+        assert.deepEqual(await page.evaluate(CUT), [], path);
+      }
     const agent = await openConsole(site(), browser(), { path: '/admin/people' });
     await signIn(site(), agent, '1006');
     await agent.getByRole('heading', { level: 1, name: 'You do not have access to this page' }).waitFor();

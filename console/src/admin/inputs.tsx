@@ -259,6 +259,7 @@ const lineOf =
       />
     ) : (
       <FieldInput
+        short
         field={{ name, shape: item, nullable: false, required: true, initial: '' }}
         path={path}
         value={value}

@@ -38,11 +38,14 @@ interface RowsProps {
   readonly caption: string;
   readonly columns: readonly ReactNode[];
   readonly minWidth: number;
+  /** On a phone each row is folded: two cells beside each other, those after them below; it never scrolls there. */
+  readonly folds?: boolean;
   readonly children: ReactNode;
 }
 /** A table that scrolls within the page if it is wider. */
-export const Rows = ({ caption, columns, minWidth, children }: RowsProps): ReactNode => (
+export const Rows = ({ caption, columns, minWidth, folds = false, children }: RowsProps): ReactNode => (
   <Table.ScrollContainer
+    mod={{ folds }}
     minWidth={minWidth}
     type="native"
     tabIndex={0}

@@ -28,6 +28,7 @@ export function BlockedNetworks(): ReactNode {
       <Rows
         caption={t('blocked')}
         minWidth={520}
+        folds
         columns={[t('network'), t('reason'), t('since'), t('ends'), '']}
       >
         {networks.map(({ id, network, reason, requests, since, until }) => (
@@ -36,10 +37,10 @@ export function BlockedNetworks(): ReactNode {
             <Table.Td>
               <Text size="sm">{t(`blocked_${reason}`, { n: formatNumber(requests) })}</Text>
             </Table.Td>
-            <Table.Td>
+            <Table.Td data-label={t('since')}>
               <Ago time={since} never="–" />
             </Table.Td>
-            <Table.Td>{formatDateTime(until)}</Table.Td>
+            <Table.Td data-label={t('ends')}>{formatDateTime(until)}</Table.Td>
             <Table.Td ta="right">
               <Button
                 size="xs"

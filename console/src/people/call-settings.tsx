@@ -100,7 +100,7 @@ function Prefixes({
               aria-label={t('prefix_n', { n: i + 1 })}
               value={row.prefix}
               onChange={(event) => set(i, { ...row, prefix: event.currentTarget.value })}
-              w={150}
+              w={{ base: 96, sm: 150 }}
               ff="monospace"
             />
             <NativeSelect

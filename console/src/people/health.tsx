@@ -207,7 +207,7 @@ function Checks(): ReactNode {
         styles={{ title: { color: ok ? 'var(--offhook-ok)' : 'var(--offhook-alert)' } }}
       />
       <Section title={t('checks')}>
-        <Rows caption={t('checks')} minWidth={420} columns={[t('check'), t('state'), t('detail')]}>
+        <Rows caption={t('checks')} minWidth={420} folds columns={[t('check'), t('state'), t('detail')]}>
           {Object.entries(checks).map(([name, state]) => (
             <Table.Tr key={name}>
               <Table.Td>{checkName(name)}</Table.Td>
@@ -245,7 +245,12 @@ function Applies(): ReactNode {
   return (
     <Section title={t('applies')}>
       <ZoneNote />
-      <Rows caption={t('applies')} minWidth={520} columns={[t('time'), t('who'), t('state'), t('comment')]}>
+      <Rows
+        caption={t('applies')}
+        minWidth={520}
+        folds
+        columns={[t('time'), t('who'), t('state'), t('comment')]}
+      >
         {list.data.applies.map((apply) => (
           <Table.Tr key={apply.id}>
             <Table.Td>
