@@ -4,7 +4,7 @@
  * folder of an argument gets the programs of test sites. Paths inside the programs stay those of the sources.
  */
 import { spawnSync } from 'node:child_process';
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'rolldown';
@@ -14,8 +14,8 @@ const DIST = path.join(ROOT, 'server/dist');
 /** The last file of a build: the hash of its sources and the place of the checkout. */
 const BUILT_FROM = 'built-from';
 const PLACE = /\bimport\.meta\.(dirname|url)\b/g;
-/** V8 keeps the text of a program, at two bytes for every character as soon as one of them is not Latin-1. */
-const WIDE = /[^\0-\u{ff}]/gu;
+/** V8 keeps the text of a program, and Node gives it two bytes for every character as soon as one of them is not ASCII. */
+const WIDE = /[^\0-\u{7f}]/gu;
 const escaped = (text: string): string =>
   [...Array(text.length).keys()]
     .map((i) => `\\u${text.charCodeAt(i).toString(16).padStart(4, '0')}`)
@@ -43,10 +43,14 @@ async function write(dir: string, programs: readonly string[]): Promise<void> {
             : code.replaceAll(PLACE, (_, part) =>
                 JSON.stringify(part === 'url' ? pathToFileURL(file).href : path.dirname(file)),
               ),
-        renderChunk: (code) => code.replaceAll(WIDE, escaped),
       },
     ],
   });
+  // Afterwards, because the bundler itself prints characters instead of their escapes.
+  for (const name of await readdir(dir)) {
+    const file = path.join(dir, name);
+    await writeFile(file, (await readFile(file, 'utf8')).replaceAll(WIDE, escaped));
+  }
 }
 
 async function writeService(): Promise<void> {

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { test } from 'node:test';
+import { ROOT } from './sources.ts';
+
+test('build-service - programs are ASCII and can be imported', async (t) => {
+  // Within the checkout, so that the programs find their packages.
+  const folder = await mkdtemp(path.join(ROOT, 'node_modules/.cache/built-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const run = (...args: string[]) => spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8' });
+  const built = run('scripts/build-service.ts', folder);
+  assert.equal(built.status, 0, built.stderr);
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.js'));
+  assert.ok(names.includes('service.js'));
+  // A character beyond ASCII doubles the memory that the text of its file takes.
+  for (const name of names)
+    assert.doesNotMatch(await readFile(path.join(folder, name), 'latin1'), /[^\0-\u007f]/, name);
+  const imported = run('-e', `import(${JSON.stringify(path.join(folder, 'service.js'))})`);
+  assert.equal(imported.status, 0, imported.stderr);
+});
