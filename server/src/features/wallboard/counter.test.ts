@@ -109,7 +109,8 @@ const visit: fc.Arbitrary<Visit> = fc.record({
   flaws: fc.record({ again: fc.boolean(), resync: fc.boolean(), twice: fc.boolean() }),
 });
 const DAY = Date.UTC(2026, 9, 24, 6);
-const ms = (seconds: number): number => DAY + seconds * 1000;
+/** Events have whole milliseconds. */
+const ms = (seconds: number): number => DAY + Math.round(seconds * 1000);
 
 /** Events of these visits in order, with the repetitions of a resync and duplicates. */
 function eventsOf(visits: readonly Visit[]): DomainEvent[] {
