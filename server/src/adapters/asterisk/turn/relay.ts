@@ -27,6 +27,10 @@ const REPEAT_MS = 500;
 
 /** Of the error that a server with no port left answers. */
 const NO_PORTS = 508;
+/** Of the error that a server answers which still knows another relay of the same port of ours. */
+const MISMATCH = 437;
+/** Ports of ours that are tried. */
+const MOST_TRIES = 3;
 
 type Attributes = readonly (readonly [number, Buffer])[];
 /** An address as it is on the wire, where all but its family is mixed with the cookie. */
@@ -46,10 +50,30 @@ export class NoRelayPorts extends Error {
     super('each relay port is in use');
   }
 }
+class PortIsKnown extends Error {}
+
+interface TurnAddress {
+  readonly host: string;
+  readonly port: number;
+}
+interface TurnLogin {
+  readonly username: string;
+  readonly credential: string;
+}
 /** Throws with the reason where the server gives none within `ms`. */
-export async function openRelay(
-  server: { readonly host: string; readonly port: number },
-  { username, credential }: { readonly username: string; readonly credential: string },
+export async function openRelay(server: TurnAddress, login: TurnLogin, ms: number): Promise<MediaWire> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await openOnce(server, login, ms);
+    } catch (error) {
+      // RFC 8656, 7.4: another port has to be taken.
+      if (!(error instanceof PortIsKnown) || tries === MOST_TRIES) throw error;
+    }
+  }
+}
+async function openOnce(
+  server: TurnAddress,
+  { username, credential }: TurnLogin,
   ms: number,
 ): Promise<MediaWire> {
   const socket = dgram.createSocket('udp4');
@@ -91,7 +115,9 @@ export async function openRelay(
     await once(socket, 'listening');
     const challenge = await ask(ALLOCATE, [[TRANSPORT, UDP]]);
     const [realm, nonce] = [challenge.attributes.get(REALM), challenge.attributes.get(NONCE)];
-    if (realm === undefined || nonce === undefined) throw new Error('it asks for no credential');
+    if (errorOf(challenge) === MISMATCH) throw new PortIsKnown('it knows another relay of this port');
+    if (realm === undefined || nonce === undefined)
+      throw new Error(`it asks for no credential and answers ${errorOf(challenge)}`);
     const key = createHash('md5').update(`${username}:${realm.toString()}:${credential}`).digest();
     signing = {
       key,
