@@ -9,8 +9,14 @@ import { startNodes } from '../support/nodes.ts';
 import type { TestNodes } from '../support/nodes.ts';
 import { startPostgres } from '../support/postgres.ts';
 import type { TestPostgres } from '../support/postgres.ts';
-import { EventSourceFollower, PollFollower, SocketFollower, heard } from '../support/server-faults.ts';
-import type { Follower, StoredRow } from '../support/server-faults.ts';
+import {
+  EventSourceFollower,
+  PollFollower,
+  SocketFollower,
+  assertFollowed,
+  rowsOf,
+} from '../support/server-faults.ts';
+import type { Follower } from '../support/server-faults.ts';
 import { startSite } from '../support/site.ts';
 import type { Site } from '../support/site.ts';
 import { until } from '../support/until.ts';
@@ -82,11 +88,7 @@ describe('nats', () => {
     });
     return response.status;
   };
-  const rows = async (): Promise<StoredRow[]> =>
-    (await server.run(
-      url,
-      'select seq::float8 as seq, type, subject, at::float8 as at, topics, json from offhook_journal order by seq',
-    )) as unknown as StoredRow[];
+  const rows = () => rowsOf(server, url);
 
   test('nats - the leading node wakes the others; health and metrics show the bus', async () => {
     await isUsed();
@@ -205,14 +207,6 @@ describe('nats', () => {
     );
   });
   test('nats - clients that followed over all of it have every event once, in order', async () => {
-    const all = await rows();
-    for (const one of followers) {
-      const wanted = heard(all, one);
-      await until(`the newest event by ${one.way}`, () => one.newest >= wanted.at(-1)!, {
-        seen: () => [one.newest, wanted.at(-1)],
-      });
-      await one.stop();
-      assert.deepEqual(one.seqs, heard(await rows(), one), one.way);
-    }
+    await assertFollowed(followers, rows);
   });
 });

@@ -19,8 +19,14 @@ import type { TestNode, TestNodes } from '../support/nodes.ts';
 import type { Phone } from '../support/phone.ts';
 import { startPostgres } from '../support/postgres.ts';
 import type { TestPostgres } from '../support/postgres.ts';
-import { EventSourceFollower, PollFollower, SocketFollower, heard } from '../support/server-faults.ts';
-import type { Follower, StoredRow } from '../support/server-faults.ts';
+import {
+  EventSourceFollower,
+  PollFollower,
+  SocketFollower,
+  assertFollowed,
+  rowsOf,
+} from '../support/server-faults.ts';
+import type { Follower } from '../support/server-faults.ts';
 import { stalledMs } from '../support/pressure.ts';
 import { openSse } from '../support/sse-client.ts';
 import { until } from '../support/until.ts';
@@ -168,11 +174,7 @@ describe('nodes', () => {
       `${Math.round(ms)} ms, ${Math.round(stalled)} of them stalled`,
     );
   }
-  const rows = async (): Promise<StoredRow[]> =>
-    (await server.run(
-      url,
-      'select seq::float8 as seq, type, subject, at::float8 as at, topics, json from offhook_journal order by seq',
-    )) as unknown as StoredRow[];
+  const rows = () => rowsOf(server, url);
   const events = async () =>
     (await rows()).map((row) => JSON.parse(row.json) as { type: string; data: Record<string, unknown> });
   /** A stream at this node itself. */
@@ -380,15 +382,8 @@ describe('nodes', () => {
     await a.standsBy();
   });
   test('nodes - clients that followed over all of it have every event once, in order', async (t) => {
+    await assertFollowed(followers, rows);
     const all = await rows();
-    for (const one of followers) {
-      const wanted = heard(all, one);
-      await until(`the newest event by ${one.way}`, () => one.newest >= wanted.at(-1)!, {
-        seen: () => [one.newest, wanted.at(-1)],
-      });
-      await one.stop();
-      assert.deepEqual(one.seqs, heard(await rows(), one), one.way);
-    }
     assert.deepEqual(
       all.map((row) => row.seq),
       all.map((_, i) => i + 1),

@@ -17,8 +17,15 @@ import { startNodes } from '../support/nodes.ts';
 import type { TestNodes } from '../support/nodes.ts';
 import { startPostgres } from '../support/postgres.ts';
 import type { TestPostgres } from '../support/postgres.ts';
-import { EventSourceFollower, PollFollower, SocketFollower, heard } from '../support/server-faults.ts';
-import type { Follower, StoredRow } from '../support/server-faults.ts';
+import {
+  EventSourceFollower,
+  PollFollower,
+  SocketFollower,
+  assertFollowed,
+  heard,
+  rowsOf,
+} from '../support/server-faults.ts';
+import type { Follower } from '../support/server-faults.ts';
 import { startSite } from '../support/site.ts';
 import type { Site } from '../support/site.ts';
 import { openSse } from '../support/sse-client.ts';
@@ -95,11 +102,7 @@ describe('web nodes', () => {
     const { status, body } = await ask(site, `/api/v1/events/poll?topics=agents,calls&${query}`);
     return { status, body, reply: status === 200 ? PollReply.parse(body) : null };
   };
-  const rows = async (): Promise<StoredRow[]> =>
-    (await server.run(
-      url,
-      'select seq::float8 as seq, type, subject, at::float8 as at, topics, json from offhook_journal order by seq',
-    )) as unknown as StoredRow[];
+  const rows = () => rowsOf(server, url);
   const portOf = (site: Pick<Site, 'base'>): number => Number(new URL(site.base).port);
 
   test('web nodes - a call and a pause through it are seen at once by socket, events and poll', async () => {
@@ -425,14 +428,6 @@ describe('web nodes', () => {
     }
   });
   test('web nodes - clients that followed over all of it have every event once, in order', async () => {
-    const all = await rows();
-    for (const one of followers) {
-      const wanted = heard(all, one);
-      await until(`the newest event by ${one.way}`, () => one.newest >= wanted.at(-1)!, {
-        seen: () => [one.newest, wanted.at(-1)],
-      });
-      await one.stop();
-      assert.deepEqual(one.seqs, heard(await rows(), one), one.way);
-    }
+    await assertFollowed(followers, rows);
   });
 });

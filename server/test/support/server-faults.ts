@@ -393,15 +393,12 @@ export async function runServerFaults(run: FaultRun): Promise<FaultCounts> {
       { every: 200, seen: () => ({ found, expected }) },
     );
     assert.deepEqual(found, { all: expected, open: 0, answered });
-    let rows: StoredRow[] = [];
+    let rows: readonly StoredRow[] = [];
     // An event may come at any time, and the copy follows the log: all are looked at until they are at one place.
     await until(
       'every client and the copy to have everything',
       async () => {
-        rows = (await server.run(
-          url,
-          'select seq::float8 as seq, type, subject, at::float8 as at, topics, json from offhook_journal order by seq',
-        )) as unknown as StoredRow[];
+        rows = await rowsOf(server, url);
         const newest = rows.at(-1)?.seq ?? 0;
         return (
           followers.every((one) => one.newest >= (heard(rows, one).at(-1) ?? 0)) &&
@@ -452,6 +449,27 @@ export function heard(rows: readonly StoredRow[], { names, from }: Follower): nu
   return rows
     .filter((row) => row.seq > from && row.topics.split(' ').some((name) => wanted.has(name)))
     .map((row) => row.seq);
+}
+/** The journal of a site in PostgreSQL. */
+export const rowsOf = async (server: TestPostgres, url: string): Promise<readonly StoredRow[]> =>
+  (await server.run(
+    url,
+    'select seq::float8 as seq, type, subject, at::float8 as at, topics, json from offhook_journal order by seq',
+  )) as unknown as StoredRow[];
+/** Stops followers once they have the newest event; throws where one lacks an event, has it twice or out of order. */
+export async function assertFollowed(
+  followers: readonly Follower[],
+  rows: () => Promise<readonly StoredRow[]>,
+): Promise<void> {
+  const all = await rows();
+  for (const one of followers) {
+    const newest = heard(all, one).at(-1)!;
+    await until(`the newest event by ${one.way}`, () => one.newest >= newest, {
+      seen: () => [one.newest, newest],
+    });
+    await one.stop();
+    assert.deepEqual(one.seqs, heard(await rows(), one), one.way);
+  }
 }
 function check(
   rows: readonly StoredRow[],
