@@ -1,9 +1,8 @@
 /** The nodes of a site on System health, which a web node serves while the site passes from one engine node to the other. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { startNodes } from '../../server/test/support/nodes.ts';
+import { startNodes, startWebNode } from '../../server/test/support/nodes.ts';
 import type { TestNodes } from '../../server/test/support/nodes.ts';
-import { startSite } from '../../server/test/support/site.ts';
 import type { Site } from '../../server/test/support/site.ts';
 import { startPostgres } from '../../server/test/support/postgres.ts';
 import type { TestPostgres } from '../../server/test/support/postgres.ts';
@@ -21,14 +20,7 @@ describe('console nodes', () => {
     server = await startPostgres();
     const url = await server.createDatabase();
     nodes = await startNodes({ a: url, b: url });
-    web = await startSite({
-      env: {
-        OFFHOOK_NODE: 'w1',
-        OFFHOOK_NODE_ROLE: 'web',
-        OFFHOOK_DATABASE_URL: url,
-        OFFHOOK_SITE_STORE: 'postgres',
-      },
-    });
+    web = await startWebNode('w1', url);
   });
   after(async () => {
     await web?.[Symbol.asyncDispose]();

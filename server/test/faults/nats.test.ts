@@ -5,7 +5,7 @@ import { signIn } from '../support/api.ts';
 import type { Person } from '../support/api.ts';
 import { startNats } from '../support/nats.ts';
 import type { TestNats } from '../support/nats.ts';
-import { startNodes } from '../support/nodes.ts';
+import { startNodes, startWebNode } from '../support/nodes.ts';
 import type { TestNodes } from '../support/nodes.ts';
 import { startPostgres } from '../support/postgres.ts';
 import type { TestPostgres } from '../support/postgres.ts';
@@ -17,7 +17,6 @@ import {
   rowsOf,
 } from '../support/server-faults.ts';
 import type { Follower } from '../support/server-faults.ts';
-import { startSite } from '../support/site.ts';
 import type { Site } from '../support/site.ts';
 import { until } from '../support/until.ts';
 
@@ -34,17 +33,9 @@ describe('nats', () => {
   before(async () => {
     [server, nats] = await Promise.all([startPostgres(), startNats()]);
     url = await server.createDatabase();
-    nodes = await startNodes({ a: url, b: url }, { OFFHOOK_NATS: nats.url, OFFHOOK_NATS_STREAM: 'CALLS' });
-    web = await startSite({
-      env: {
-        OFFHOOK_NODE: 'w1',
-        OFFHOOK_NODE_ROLE: 'web',
-        OFFHOOK_DATABASE_URL: url,
-        OFFHOOK_SITE_STORE: 'postgres',
-        OFFHOOK_NATS: nats.url,
-        OFFHOOK_NATS_STREAM: 'CALLS',
-      },
-    });
+    const settings = { OFFHOOK_NATS: nats.url, OFFHOOK_NATS_STREAM: 'CALLS' };
+    nodes = await startNodes({ a: url, b: url }, settings);
+    web = await startWebNode('w1', url, settings);
     const { password } = (await nodes.a.site.credentials()).find((one) => one.extension === '1001')!;
     boss = await signIn(web.base, '1001', password);
     followers = [SocketFollower, EventSourceFollower, PollFollower].map(

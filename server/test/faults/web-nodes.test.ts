@@ -13,7 +13,7 @@ import type { Person } from '../support/api.ts';
 import { apply, ask as configure } from '../support/config-steps.ts';
 import { cuttable } from '../support/cuttable.ts';
 import type { Cuttable } from '../support/cuttable.ts';
-import { startNodes } from '../support/nodes.ts';
+import { startNodes, startWebNode } from '../support/nodes.ts';
 import type { TestNodes } from '../support/nodes.ts';
 import { startPostgres } from '../support/postgres.ts';
 import type { TestPostgres } from '../support/postgres.ts';
@@ -26,7 +26,6 @@ import {
   rowsOf,
 } from '../support/server-faults.ts';
 import type { Follower } from '../support/server-faults.ts';
-import { startSite } from '../support/site.ts';
 import type { Site } from '../support/site.ts';
 import { openSse } from '../support/sse-client.ts';
 import { until } from '../support/until.ts';
@@ -48,16 +47,6 @@ describe('web nodes', () => {
   let known: SiteNodes;
   let boss: Person;
   let followers: readonly Follower[] = [];
-  const startWeb = (name: string, database: string, more: Record<string, string> = {}): Promise<Site> =>
-    startSite({
-      env: {
-        OFFHOOK_NODE: name,
-        OFFHOOK_NODE_ROLE: 'web',
-        OFFHOOK_DATABASE_URL: database,
-        OFFHOOK_SITE_STORE: 'postgres',
-        ...more,
-      },
-    });
   before(async () => {
     server = await startPostgres();
     url = await server.createDatabase();
@@ -65,7 +54,7 @@ describe('web nodes', () => {
     known = openPostgresSiteNodes(url);
     shared = await mkdtemp(path.join(os.tmpdir(), 'offhook-shared-'));
     nodes = await startNodes({ a: url, b: url }, { OFFHOOK_SHARED_FILES: shared });
-    web = await startWeb('w1', url);
+    web = await startWebNode('w1', url);
     const password = (await nodes.a.site.credentials()).find((one) => one.extension === '1001')!.password;
     boss = await signIn(web.base, '1001', password!);
     followers = [SocketFollower, EventSourceFollower, PollFollower].map(
@@ -197,7 +186,7 @@ describe('web nodes', () => {
     };
     assert.equal(await addressOf(nodes.a.site.base, forged), '127.0.0.1');
     assert.equal(await addressOf(web.base, forged), '127.0.0.1');
-    await using trusting = await startWeb('w3', url, { OFFHOOK_TRUST_PROXY: '127.0.0.1' });
+    await using trusting = await startWebNode('w3', url, { OFFHOOK_TRUST_PROXY: '127.0.0.1' });
     assert.equal(await addressOf(trusting.base, { 'x-forwarded-for': '203.0.113.9' }), '203.0.113.9');
     const call = await fetch(`${nodes.a.site.base}/api/nodes/call`, {
       method: 'POST',
@@ -261,7 +250,7 @@ describe('web nodes', () => {
     }
   });
   test('web nodes - a cursor ahead of a copy that lags waits by each way; one ahead of the site is told so', async () => {
-    await using late = await startWeb('w2', way.url);
+    await using late = await startWebNode('w2', way.url);
     await poll(late, 'wait=0');
     const { reply } = await poll(nodes.a.site, 'wait=0');
     const before = reply!.cursor;
@@ -403,7 +392,7 @@ describe('web nodes', () => {
       }
     })();
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-      await using more = await startWeb('w4', url);
+      await using more = await startWebNode('w4', url);
       bases = [more.base];
       // The next connection goes there, and comes back when it ends.
       await web.kill('SIGTERM');

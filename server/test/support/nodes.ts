@@ -23,6 +23,21 @@ export interface TestNodes extends AsyncDisposable {
   /** Passwords of desk phones by extension. */
   readonly passwords: ReadonlyMap<string, string>;
 }
+/** Starts a web node of a site whose store is the database `url`. */
+export const startWebNode = (
+  name: string,
+  url: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Site> =>
+  startSite({
+    env: {
+      OFFHOOK_NODE: name,
+      OFFHOOK_NODE_ROLE: 'web',
+      OFFHOOK_DATABASE_URL: url,
+      OFFHOOK_SITE_STORE: 'postgres',
+      ...settings,
+    },
+  });
 /** Starts both; `a` leads. `settings` are those of both. */
 export async function startNodes(
   urls: { readonly a: string; readonly b: string },
