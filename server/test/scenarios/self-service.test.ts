@@ -442,7 +442,7 @@ describe('self-service', () => {
       const { call_forward_number: number, dnd_enabled } = await get(person);
       return dnd_enabled && (/forward *: (\S+)/.exec(shown)?.[1] ?? '') === number && /dnd *: 1/.test(shown);
     });
-    // Which of eight connections came first is not ours to say, so the trail says which change was the last.
+    // The order in which eight connections arrive is random, so the trail decides which change was the last.
     const changes = (await changesOf('1007')).filter(({ id, detail }) => id > before && 'forward' in detail);
     assert.equal((await get(person)).call_forward_number, changes[0]!.detail['forward']);
     for (const [i, { detail }] of changes.slice(0, -1).entries())

@@ -1,7 +1,7 @@
 import type { Bus, LogNews } from '../../ports/bus.ts';
 import type { NatsLink } from './link.ts';
 
-/** A message that is longer is no news of ours. */
+/** Largest message, in bytes; the leading node sends none that is longer. */
 const MOST_BYTES = 256;
 
 function newsOf(data: Uint8Array): LogNews | null {

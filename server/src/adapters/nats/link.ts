@@ -35,7 +35,7 @@ function serversOf(urls: string): readonly Server[] {
 /** Rejects where no server of NATS answers: the library leaves a socket open for each attempt at a machine that hangs. */
 async function assertSpeaks({ host, port }: Server, stop: AbortSignal): Promise<void> {
   const socket = connectSocket({ host, port });
-  // An error after the first byte is nobody's.
+  // The first byte decides; an error after it changes nothing.
   socket.on('error', () => undefined);
   const late = AbortSignal.timeout(CONNECT_MS);
   try {
@@ -51,7 +51,7 @@ async function assertSpeaks({ host, port }: Server, stop: AbortSignal): Promise<
 
 export interface NatsLinkOptions {
   readonly urls: string;
-  /** How the server's own lists call this node. */
+  /** Name of this node in the lists of the server. */
   readonly name: string;
   readonly log: Log;
 }
@@ -141,7 +141,7 @@ export class NatsLink {
       if (!connection.isClosed()) await connection.close();
     }
   }
-  /** What the server refuses, such as a subject, is shown until the next connection. */
+  /** Health shows a refusal of the server, for example of a subject, until the next connection. */
   async #watch(connection: NatsConnection): Promise<void> {
     for await (const status of connection.status()) {
       if (status.type !== 'error' || this.#connection !== connection) continue;

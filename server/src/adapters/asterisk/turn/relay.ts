@@ -25,11 +25,11 @@ const UDP = Buffer.from([17, 0, 0, 0]);
 const COOKIE = Buffer.from([0x21, 0x12, 0xa4, 0x42]);
 const REPEAT_MS = 500;
 
-/** Of the error that a server with no port left answers. */
+/** Error code of a server that has no relay port left. */
 const NO_PORTS = 508;
-/** Of the error that a server answers which still knows another relay of the same port of ours. */
+/** Error code of a server that still knows another relay of this local port. */
 const MISMATCH = 437;
-/** Ports of ours that are tried. */
+/** Largest number of local ports that are tried. */
 const MOST_TRIES = 3;
 
 type Attributes = readonly (readonly [number, Buffer])[];
