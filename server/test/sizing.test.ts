@@ -38,7 +38,9 @@ test('sizing - each measured figure is near that of the newest bench', () => {
   };
   for (const [name, values] of Object.entries(measured)) {
     const line = new RegExp(`^\\| ${name} [^|]*\\| ([^|]*) \\|`, 'm').exec(read('docs', 'sizing.md'))![1]!;
-    const written = [...line.matchAll(/(?<![\d,.])(\d+(?:\.\d+)?) (?:µs|ms|s|MB)(?!\w)/g)].map((found) => Number(found[1]));
+    const written = [...line.matchAll(/(?<![\d,.])(\d+(?:\.\d+)?) (?:µs|ms|s|MB)(?!\w)/g)].map((found) =>
+      Number(found[1]),
+    );
     for (const value of values)
       assert.ok(
         written.some((one) => Math.abs(one - value) <= value * REPEATED),
