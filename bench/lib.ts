@@ -20,7 +20,7 @@ const folder = import.meta.dirname;
 export const onCore = (core: number | string, command: readonly string[]): string[] =>
   pinned ? ['taskset', '-c', String(core), ...command] : [...command];
 /** Binds a running process with all its threads. */
-export function moveTo(core: number, pid: number): void {
+export function moveTo(core: number | string, pid: number): void {
   if (pinned) spawnSync('taskset', ['-acp', String(core), String(pid)]);
 }
 /** Flags of scripts/start.mjs for the service. */

@@ -24,6 +24,8 @@ export interface PostgresServerOptions {
   readonly port: number;
   /** True for the packages even where this machine has a server. */
   readonly get: boolean;
+  /** True where a commit waits for the disk, as on a site; tests do without. */
+  readonly durable?: boolean;
   /** Receives a line for each step of getting the packages. */
   readonly progress: (line: string) => void;
 }
@@ -65,7 +67,7 @@ const env = { PATH: process.env['PATH'], LC_ALL: 'C' };
 
 /** Finds or gets the programs and makes the data. Throws if neither works. */
 export async function makePostgresServer(options: PostgresServerOptions): Promise<PostgresServer> {
-  const { folder, password, port } = options;
+  const { durable = false, folder, password, port } = options;
   const programs = await findPrograms(options);
   const data = path.join(folder, 'data');
   const passwordFile = path.join(folder, 'password');
@@ -92,7 +94,12 @@ export async function makePostgresServer(options: PostgresServerOptions): Promis
     '--no-instructions',
   ]);
   await runToEnd(file, args, { ...owner, cwd: '/', env: programs.env }, programs.from);
-  const settings = ['fsync=off', 'shared_buffers=16MB', 'max_connections=100', 'unix_socket_directories='];
+  const settings = [
+    `fsync=${durable ? 'on' : 'off'}`,
+    'shared_buffers=16MB',
+    'max_connections=100',
+    'unix_socket_directories=',
+  ];
   return {
     data,
     command: asOwner([

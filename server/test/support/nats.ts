@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { connect } from '@nats-io/transport-node';
@@ -14,6 +14,7 @@ import { until } from './until.ts';
 /** A real server for a test, on a free loopback port, removed with the test. */
 export interface TestNats extends AsyncDisposable {
   readonly url: string;
+  readonly pid: number;
   /** A connection of a program of the test's own. */
   connect(): Promise<NatsConnection & AsyncDisposable>;
   /** Stops the server, as on a machine that hangs, until `resume`. */
@@ -23,7 +24,8 @@ export interface TestNats extends AsyncDisposable {
   /** Starts it again on its data. */
   start(): Promise<void>;
 }
-export async function startNats(): Promise<TestNats> {
+/** `config`: lines of a configuration file, for what the command line cannot say. */
+export async function startNats(config = ''): Promise<TestNats> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-nats-'));
   const { command, url } = await makeNatsServer({
     cache: SETTINGS.cache.parse(process.env['OFFHOOK_CACHE'] ?? SETTINGS.cache.initial)!,
@@ -31,6 +33,8 @@ export async function startNats(): Promise<TestNats> {
     port: await freePort(),
     progress: (line) => console.error(`NATS for tests: ${line}`),
   });
+  const configFile = path.join(folder, 'nats.conf');
+  await writeFile(configFile, config);
   let child: ChildProcess;
   const open = async () => {
     const connection = await connect({
@@ -43,7 +47,7 @@ export async function startNats(): Promise<TestNats> {
   async function start(): Promise<void> {
     const [file = '', ...args] = command;
     let said = '';
-    child = spawn(file, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    child = spawn(file, [...args, '--config', configFile], { stdio: ['ignore', 'ignore', 'pipe'] });
     child.stderr!.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-2_000)));
     await until(
       'NATS to answer',
@@ -62,6 +66,9 @@ export async function startNats(): Promise<TestNats> {
   await start();
   return {
     url,
+    get pid() {
+      return child.pid!;
+    },
     connect: open,
     freeze: () => child.kill('SIGSTOP'),
     resume: () => child.kill('SIGCONT'),

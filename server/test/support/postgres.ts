@@ -20,6 +20,8 @@ export interface TestPostgres extends AsyncDisposable {
   createDatabase(): Promise<string>;
   /** Command of the server's own client. */
   readonly psql: readonly string[];
+  /** Process ids of the server and its sessions. */
+  pids(): readonly number[];
   /** Runs one statement as the owner of the database at that address. */
   run(url: string, text: string): Promise<Record<string, unknown>[]>;
   /** Stops the server and all its sessions, as on a machine that hangs, until `resume`. */
@@ -31,11 +33,13 @@ export interface TestPostgres extends AsyncDisposable {
   start(): Promise<void>;
 }
 
-export async function startPostgres(): Promise<TestPostgres> {
+/** `durable`: its commits wait for the disk. */
+export async function startPostgres({ durable = false } = {}): Promise<TestPostgres> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-postgres-'));
   const server = await makePostgresServer({
     folder,
     password: PASSWORD,
+    durable,
     port: await freePort(),
     get: process.env['TEST_POSTGRES'] === 'get',
     progress: (line) => console.error(`PostgreSQL for tests: ${line}`),
@@ -88,6 +92,7 @@ export async function startPostgres(): Promise<TestPostgres> {
       return urlOf(name);
     },
     psql: server.psql,
+    pids: all,
     run,
     freeze: () => signal('SIGSTOP'),
     resume: () => signal('SIGCONT'),
