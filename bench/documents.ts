@@ -28,6 +28,7 @@ const TOPICS: Readonly<Record<string, { readonly title: string; readonly rows: r
     title: 'The edge: registrations, call limits, provisioning, TURN',
     rows: ['P28', 'P29', 'P30', 'P31'],
   },
+  cluster: { title: 'The cluster: log, web nodes, failover', rows: ['P32', 'P33', 'P34', 'P35', 'P36'] },
   history: { title: 'The call history', rows: ['P9', 'P10', 'P14'] },
   integration: {
     title: 'Webhooks, phonebook, connectors, simulator',
