@@ -31,6 +31,7 @@ import type { Config } from './config.ts';
 import { AddressCopy } from './contact-addresses.ts';
 import { StandbyCalls, drainCheck } from './drain.ts';
 import { serveMetrics } from './listen.ts';
+import { newerVersion } from './newer-version.ts';
 import { holderOf, whenReachable } from './server-site.ts';
 import { knownSite } from './site-id.ts';
 import { shareKey } from './site-key.ts';
@@ -63,22 +64,25 @@ export async function standBy(options: StandbyOptions): Promise<boolean> {
   stack.defer(() => siteLog.close());
   const holder = await holderOf(config.data);
   const waiting = { clock, say, signal };
-  const parts = (nodes: SiteNodes): Parts => ({ ...options, clock, log, say, siteLog, nodes, holder, url });
   try {
     const nodes = openPostgresSiteNodes(url);
     stack.defer(() => nodes.close());
-    const first = await whenReachable(waiting, () => takeAtStart(parts(nodes)));
+    const store = openPostgresStore(url, { log });
+    stack.defer(() => store.close());
+    const parts: Parts = { ...options, clock, log, say, siteLog, nodes, store, holder };
+    const first = await whenReachable(waiting, () => takeAtStart(parts));
     if (first) return true;
     await whenReachable(waiting, () => shareKey(nodes, config.data));
-    return await follow(parts(nodes), stack);
+    return await follow(parts, stack);
   } catch (error) {
     if (signal.aborted) return false;
     throw error;
   }
 }
 /** A site that was never begun is nobody's: the next start begins it. */
-async function takeAtStart({ config, holder, nodes, siteLog }: Parts): Promise<boolean> {
+async function takeAtStart({ config, holder, nodes, siteLog, store }: Parts): Promise<boolean> {
   if ((await siteLog.state()) === null) return true;
+  if ((await newerVersion(store)) !== null) return false;
   const own = (await nodes.list()).find((node) => node.name === config.node && node.holder.id === holder.id);
   return await take(siteLog, holder, own);
 }
@@ -92,11 +96,11 @@ interface Parts extends StandbyOptions {
   readonly say: (line: string) => void;
   readonly siteLog: SiteLog;
   readonly nodes: SiteNodes;
+  readonly store: Store;
   readonly holder: LogHolder;
-  readonly url: string;
 }
 async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolean> {
-  const { clock, config, log, nodes, say, signal, siteLog } = parts;
+  const { clock, config, log, nodes, say, signal, siteLog, store } = parts;
   const engineSite = await (parts.openEngineSite ?? openAsteriskSite)({ config, log, clock, say });
   const { exchange } = engineSite;
   // Calls of an engine whose node led the site before end by themselves; it takes no new ones.
@@ -104,8 +108,6 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
     log.warn({ error: messageOf(error) }, 'the engine of this node could not be told to take no new calls');
     return () => Promise.resolve();
   });
-  const store = openPostgresStore(parts.url, { log });
-  stack.defer(() => store.close());
   const files = new StandbyFiles({
     engine: exchange.engineConfig,
     log,
@@ -150,9 +152,13 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
   const site = await whenReachable(parts, () => knownSite(store));
   const bus = (await openBus({ config, log, site: site! }, stack))?.bus ?? null;
   let active: string | null = null;
+  let newer: string | null = null;
   const checks: readonly Check[] = [
     { name: 'engine', run: () => Promise.resolve({ ok: exchange.running(), detail: exchange.state() }) },
-    { name: 'configuration', run: () => Promise.resolve(files.finding()) },
+    {
+      name: 'configuration',
+      run: () => Promise.resolve(newer === null ? files.finding() : { ok: false, detail: newer }),
+    },
     { name: 'copy', needed: false, run: () => Promise.resolve(copy.finding()) },
     drainCheck(() => own),
     busCheck(bus),
@@ -167,8 +173,9 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
     url: nodeUrlOf(config),
     role: 'standby',
     engine: exchange.running() ? 'up' : 'down',
-    version: files.version,
-    problem: files.problem,
+    // A node without a version is no standby that could lead.
+    version: newer === null ? files.version : null,
+    problem: newer ?? files.problem,
     head: copy.head(),
     calls: calls.now,
   });
@@ -178,7 +185,10 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
       if (!(await nodes.report(report()))) throw nameTaken(config.node!);
       const all = await nodes.list();
       own = all.find((node) => node.name === config.node);
-      leads = await take(siteLog, parts.holder, own);
+      const found = await newerVersion(store);
+      if (found !== null && newer === null) say(`Standby that cannot lead: ${found}`);
+      newer = found;
+      leads = newer === null && (await take(siteLog, parts.holder, own));
       if (leads) break;
       await calls.count(own !== undefined && own.drain !== null);
       const now = all.find((node) => node.holds)?.url ?? null;

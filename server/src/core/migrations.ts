@@ -22,6 +22,22 @@ export const olderStore = (place: string): StartError =>
       'config -- apply site.yaml).',
   );
 
+/** Error where `done` has steps that this version of the feature does not know; null where it knows all. */
+export function newerStore(
+  where: string,
+  feature: string,
+  steps: readonly Pick<Step, 'id'>[],
+  done: readonly Pick<Step, 'id'>[],
+): StartError | null {
+  const unknown = done.map((row) => row.id).filter((id) => !steps.some((step) => step.id === id));
+  if (unknown.length === 0) return null;
+  return new StartError(
+    'store_newer',
+    `${where} was written by a newer version (${feature} has the unknown steps ${unknown.join(', ')}): start that version, or ` +
+      'restore a backup of before the update.',
+  );
+}
+
 /** Makes the table in which steps are noted. */
 export async function createMigrationTable(db: Kysely<unknown>): Promise<void> {
   await db.schema
@@ -55,14 +71,8 @@ export async function runMigrations(
     .where('feature', '=', feature)
     .execute();
   if (done.some((row) => isUnreleased(row.id))) throw olderStore(place);
-  const unknown = done.map((row) => row.id).filter((id) => !steps.some((step) => step.id === id));
-  if (unknown.length > 0) {
-    throw new StartError(
-      'store_newer',
-      `${place} was written by a newer version (${feature} has the unknown steps ${unknown.join(', ')}): start that version, or ` +
-        'restore a backup of before the update.',
-    );
-  }
+  const newer = newerStore(place, feature, steps, done);
+  if (newer !== null) throw newer;
   for (const step of steps.filter((step) => !done.some((row) => row.id === step.id))) {
     await store.transaction(async (trx) => {
       await step.up(trx);

@@ -2,7 +2,7 @@
 import { registerPhone } from './phone.ts';
 import type { Phone } from './phone.ts';
 import { startSite } from './site.ts';
-import type { Site } from './site.ts';
+import type { Site, SiteOptions } from './site.ts';
 import { until } from './until.ts';
 
 export interface TestNode {
@@ -28,8 +28,10 @@ export const startWebNode = (
   name: string,
   url: string,
   settings: Readonly<Record<string, string>> = {},
+  options: Pick<SiteOptions, 'main'> = {},
 ): Promise<Site> =>
   startSite({
+    ...options,
     env: {
       OFFHOOK_NODE: name,
       OFFHOOK_NODE_ROLE: 'web',
@@ -42,6 +44,7 @@ export const startWebNode = (
 export async function startNodes(
   urls: { readonly a: string; readonly b: string },
   settings: Readonly<Record<string, string>> = {},
+  options: Pick<SiteOptions, 'main'> = {},
 ): Promise<TestNodes> {
   await using stack = new AsyncDisposableStack();
   const env = (name: string, url: string) => ({
@@ -50,8 +53,8 @@ export async function startNodes(
     OFFHOOK_SITE_STORE: 'postgres',
     ...settings,
   });
-  const first = stack.use(await startSite({ env: env('a', urls.a) }));
-  const second = stack.use(await startSite({ env: env('b', urls.b), wait: 'answers' }));
+  const first = stack.use(await startSite({ ...options, env: env('a', urls.a) }));
+  const second = stack.use(await startSite({ ...options, env: env('b', urls.b), wait: 'answers' }));
   const passwords = new Map((await first.credentials()).map((one) => [one.extension, one.sip_password]));
   const nodeOf = (name: string, site: Site): TestNode => {
     const node: TestNode = {
