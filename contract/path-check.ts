@@ -1,9 +1,22 @@
 import { z } from 'zod';
 
 export const PathWay = z
-  .enum(['udp', 'tcp', 'tls', 'web', 'turn', 'browser', 'browser_turn'])
+  .enum([
+    'udp',
+    'udp_ipv6',
+    'tcp',
+    'tcp_ipv6',
+    'tls',
+    'tls_ipv6',
+    'web',
+    'web_ipv6',
+    'turn',
+    'turn_ipv6',
+    'browser',
+    'browser_turn',
+  ])
   .describe(
-    '`udp`, `tcp`, `tls`: SIP of desk phones, with their media; `web`: SIP over WebSocket through the web port, with ICE and encrypted media as a browser has them; `turn`: media through the TURN server. The service tries these against its own addresses. `browser` and `browser_turn` are tried by the console in the browser of an administrator, directly and through TURN.',
+    '`udp`, `tcp`, `tls`: SIP of desk phones, with their media; `web`: SIP over WebSocket through the web port, with ICE and encrypted media as a browser has them; `turn`: media through the TURN server; those with `_ipv6` the same over IPv6, where the site listens there. The service tries these against its own addresses. `browser` and `browser_turn` are tried by the console in the browser of an administrator, directly and through TURN.',
   );
 export type PathWay = z.infer<typeof PathWay>;
 export const BROWSER_WAYS = ['browser', 'browser_turn'] as const satisfies readonly PathWay[];

@@ -70,8 +70,8 @@ export async function p31(): Promise<Row> {
     logins.push(turn);
   }
   let next = 0;
-  const ways = await waysOf(site.instance);
-  if (ways.turn === null) throw new Error('the site has no TURN server');
+  const [ways] = (await waysOf(site.instance)).families;
+  if (ways?.turn == null) throw new Error('the site has no TURN server');
   const { sip: server, turn: relayAt } = ways;
   const open: Record<string, () => Promise<MediaWire>> = {
     direct: () => openWire(server.host),

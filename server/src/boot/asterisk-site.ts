@@ -135,7 +135,8 @@ export const openAsteriskSite: OpenEngineSite = async (options) => {
       try: (given) => diagnose(instance, { ...given, clock, signIn }),
       async pass({ host, web }) {
         const pass = await passOf(instance, { host, web, signIn });
-        return { pass, expires_at: clock.now() + PASS_SECONDS * 1000 };
+        const hosts = [...new Set(pass.families.map((one) => one.host))];
+        return { pass, hosts, expires_at: clock.now() + PASS_SECONDS * 1000 };
       },
     },
     webSipPort: () => (exchange.running() ? instance.http_port : null),

@@ -22,7 +22,7 @@ import type { Features } from './features.ts';
 import { addGauges, checksOf } from './health.ts';
 import type { Watched } from './health.ts';
 import { listenHttp, serveMetrics } from './listen.ts';
-import { ownOrigin } from './origins.ts';
+import { ownOrigins } from './origins.ts';
 import type { ActiveNode } from './node.ts';
 import { nodeCallRoutes } from './node-calls.ts';
 import { beginRenewal, listenSecure } from './secure-edge.ts';
@@ -161,7 +161,7 @@ export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
   const credentials = withCheckPhone(sessions.sip, checking);
   sipRelayRoutes(app, { port, credentials, log, metrics });
   const address = await listenHttp(host, config, stack);
-  pathChecks.begin(ownOrigin(address));
+  pathChecks.begin(ownOrigins(address));
   const secured = await listenSecure(host, parts, stack);
   await beginRenewal(parts, stack);
   await serveMetrics(config, health, log, stack);

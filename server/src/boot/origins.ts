@@ -1,4 +1,5 @@
 /** Addresses of the service as others reach it, and where the doctor leaves its results. */
+import { isIPv6 } from 'node:net';
 import path from 'node:path';
 import { bracketed } from '../core/networks.ts';
 import type { Address, Config } from './config.ts';
@@ -7,13 +8,20 @@ import type { Address, Config } from './config.ts';
 export const doctorFile = (data: string): string => path.join(data, 'doctor.json');
 
 const NEAR: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
-/** Origin of the plain port on this machine. */
-export const ownOrigin = ({ host, port }: Address): string =>
-  `http://${bracketed(NEAR[host] ?? host)}:${port}`;
-/** Origin for those who reach this machine as `host`: the public address of the settings, else the port by HTTPS, else the plain one. */
+/** Origins of the plain port on this machine, one for each family of addresses that it listens on. */
+export const ownOrigins = ({ host, port }: Address): readonly string[] => [
+  ...(host === '::' ? [`http://127.0.0.1:${port}`] : []),
+  `http://${bracketed(NEAR[host] ?? host)}:${port}`,
+];
+/**
+ * Origin for those who reach this machine as `host` over IPv4 or IPv6: the public address of the settings, else the port by HTTPS,
+ * else the plain one; null where that listens at an address of the other family alone.
+ */
 export const webOrigin =
   ({ publicUrl, listen, httpsListen }: Pick<Config, 'publicUrl' | 'listen' | 'httpsListen'>) =>
-  (host: string): string => {
+  (host: string, six: boolean): string | null => {
     const scheme = httpsListen === null ? 'http' : 'https';
-    return publicUrl || `${scheme}://${bracketed(host)}:${(httpsListen ?? listen).port}`;
+    const { host: bound, port } = httpsListen ?? listen;
+    if (publicUrl) return publicUrl;
+    return bound === '::' || isIPv6(bound) === six ? `${scheme}://${bracketed(host)}:${port}` : null;
   };

@@ -4,7 +4,7 @@ const V4_BITS = 32;
 const GROUPS = 8;
 
 /** Groups of an IPv6 address without its zone. */
-function groupsOf(ip: string): number[] {
+export function groupsOf(ip: string): number[] {
   const [head = '', tail = ''] = ip.split('%', 1)[0]!.split('::', 2) as [string?, string?];
   const front = head === '' ? [] : head.split(':');
   const back = tail === '' ? [] : tail.split(':');
@@ -39,10 +39,7 @@ export function networkOf(ip: string, v4: 8 | 16 | 24 | 32 = 24, v6 = 56): strin
 export function edgesOf(cidr: string): readonly [first: string, last: string] {
   const [address = '', size = ''] = cidr.split('/');
   const six = net.isIPv6(address);
-  // The URL parser writes an IPv4 address inside as groups too.
-  const parts = six
-    ? groupsOf(new URL(`http://[${address}]`).hostname.slice(1, -1))
-    : address.split('.').map(Number);
+  const parts = six ? groupsOf(plainHost(address)) : address.split('.').map(Number);
   const width = six ? 16 : 8;
   const edge = (last: boolean): string =>
     parts
@@ -68,5 +65,8 @@ export function addressIn(networks: readonly string[]): (ip: string) => boolean 
     return family !== 0 && list.check(plain, family === 6 ? 'ipv6' : 'ipv4');
   };
 }
+/** An IPv6 address as programs print it, also where it ends in an IPv4 address; any other host as it is. */
+export const plainHost = (host: string): string =>
+  net.isIPv6(host) ? new URL(`http://[${host}]`).hostname.slice(1, -1) : host;
 /** A host as URLs and SIP addresses write it: an IPv6 address in brackets. */
 export const bracketed = (host: string): string => (net.isIPv6(host) ? `[${host}]` : host);

@@ -7,11 +7,11 @@ export interface PathProbe {
   /** Number that it may call: it hears itself. */
   readonly number: string;
   /**
-   * Tries every way that the site has against its own addresses. `web`: origin of the service here. `found` receives each
+   * Tries every way that the site has against its own addresses. `web`: origins of the service here. `found` receives each
    * finding at once. Throws `engine_unavailable`.
    */
   try(options: {
-    readonly web: string;
+    readonly web: readonly string[];
     readonly found: (finding: PathFinding) => void;
     readonly signal: AbortSignal;
   }): Promise<void>;
@@ -21,6 +21,12 @@ export interface PathProbe {
    */
   pass(options: {
     readonly host: string | null;
-    readonly web: (host: string) => string;
-  }): Promise<{ readonly pass: Readonly<Record<string, unknown>>; readonly expires_at: number }>;
+    /** Origin of the service at a host over IPv4 or IPv6; null where it does not listen there. */
+    readonly web: (host: string, six: boolean) => string | null;
+  }): Promise<{
+    readonly pass: Readonly<Record<string, unknown>>;
+    /** Names and addresses of the site in the pass. */
+    readonly hosts: readonly string[];
+    readonly expires_at: number;
+  }>;
 }

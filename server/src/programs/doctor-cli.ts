@@ -6,7 +6,7 @@ import type { PathFinding } from '@offhook/contract/path-check.ts';
 import { loadInstance } from '../adapters/asterisk/process/instance-file.ts';
 import { findLiving } from '../adapters/asterisk/process/living.ts';
 import { SETTINGS } from '../boot/config.ts';
-import { doctorFile, ownOrigin, webOrigin } from '../boot/origins.ts';
+import { doctorFile, ownOrigins, webOrigin } from '../boot/origins.ts';
 import { siteKey, siteSecret } from '../boot/site-key.ts';
 import { systemClock } from '../core/clock.ts';
 import { messageOf } from '../core/errors.ts';
@@ -15,7 +15,9 @@ import { turnLogin } from '../features/sessions/turn.ts';
 
 /** Prints a line for each way; the exit code is 1 where one fails. */
 function report(ways: readonly PathFinding[]): number {
-  for (const { way, ok, detail } of ways) console.log(`${ok ? 'ok  ' : 'FAIL'} ${way.padEnd(5)} ${detail}`);
+  const width = Math.max(5, ...ways.map(({ way }) => way.length));
+  for (const { way, ok, detail } of ways)
+    console.log(`${ok ? 'ok  ' : 'FAIL'} ${way.padEnd(width)} ${detail}`);
   return ways.every(({ ok }) => ok) ? 0 : 1;
 }
 /** The settings of the service, which this command is run with too. */
@@ -40,8 +42,13 @@ async function main(): Promise<number> {
     options: { pass: { type: 'boolean' }, from: { type: 'string' } },
     allowPositionals: true,
   });
-  if (values.from !== undefined)
-    return report(await diagnoseFrom(readPass(await readFile(values.from, 'utf8')), systemClock));
+  if (values.from !== undefined) {
+    const pass = readPass(await readFile(values.from, 'utf8'));
+    const { findings, untried } = await diagnoseFrom(pass, systemClock);
+    const code = report(findings);
+    for (const why of untried) console.log(`Not tried: ${why}`);
+    return code;
+  }
   const data = SETTINGS.data.parse(process.env[SETTINGS.data.name] ?? SETTINGS.data.initial);
   const instance = data === undefined ? null : loadInstance(data);
   if (data === undefined || instance === null || findLiving(instance) === null) {
@@ -61,7 +68,7 @@ async function main(): Promise<number> {
   await diagnose(instance, {
     clock: systemClock,
     signIn,
-    web: ownOrigin(listening().listen),
+    web: ownOrigins(listening().listen),
     found: (finding) => ways.push(finding),
     signal: new AbortController().signal,
   });

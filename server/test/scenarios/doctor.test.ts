@@ -2,14 +2,16 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import os from 'node:os';
 import path from 'node:path';
-import { describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { PathCheckReply } from '@offhook/contract/path-check.ts';
 import { PollReply } from '@offhook/contract/stream.ts';
 import type { MediaWire } from '../../src/adapters/asterisk/phone/media.ts';
+import { issueCertificate } from '../../src/adapters/certificates/local-authority.ts';
 import { NoRelayPorts, openRelay } from '../../src/adapters/asterisk/turn/relay.ts';
 import { apply, ask } from '../support/config-steps.ts';
 import { freePort, freeRange } from '../support/ports.ts';
@@ -17,8 +19,21 @@ import { REPOSITORY } from '../support/sources.ts';
 import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
-describe('doctor', () => {
-  const site = useSite();
+describe('doctor', async () => {
+  // The usual certificate has the name of the site alone, by which nothing on its own machine calls it.
+  const own = await mkdtemp(path.join(os.tmpdir(), 'offhook-doctor-'));
+  const file = (name: string): string => path.join(own, name);
+  const pair = await issueCertificate(own, ['pbx.example.com'], Date.now());
+  await writeFile(file('key.pem'), pair.key, { mode: 0o600 });
+  await writeFile(file('certificate.pem'), pair.certificate);
+  after(() => rm(own, { recursive: true, force: true }));
+  const site = useSite({
+    env: {
+      OFFHOOK_TLS_CERTIFICATE: file('certificate.pem'),
+      OFFHOOK_TLS_KEY: file('key.pem'),
+      OFFHOOK_TLS_TRUSTED: file('ca.pem'),
+    },
+  });
   let tlsPort = 0;
   const doctor = (
     listen = new URL(site().base).host,
@@ -177,8 +192,7 @@ describe('doctor', () => {
     await writeFile(
       pass,
       JSON.stringify({
-        host,
-        web: site().base,
+        families: [{ six: false, host, web: site().base }],
         sip_port: port,
         tls_ports: [tlsPort],
         turn: null,

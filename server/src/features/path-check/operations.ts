@@ -12,8 +12,8 @@ export interface PathCheckParts {
   /** Password of the doctor's accounts at the engine. */
   readonly secret: string;
   readonly now: () => number;
-  /** Origin of the service for those who reach the site as `host`. */
-  readonly web: (host: string) => string;
+  /** Origin of the service for those who reach the site as `host` over IPv4 or IPv6; null for none. */
+  readonly web: (host: string, six: boolean) => string | null;
   /** A login at the TURN server as clients at `host` use it; null for none. */
   readonly relay: (
     host: string,
@@ -33,8 +33,8 @@ export function pathCheckOperations(parts: PathCheckParts): Served<typeof operat
       get: () => checks.state(),
       start: (actor) => checks.start(actor),
       async pass({ caller, ip }, { body }) {
-        const { pass, expires_at } = await probe().pass({ host: body.host ?? null, web });
-        await checks.record({ caller, ip }, 'path_check.pass', { host: String(pass['host']) });
+        const { pass, hosts, expires_at } = await probe().pass({ host: body.host ?? null, web });
+        await checks.record({ caller, ip }, 'path_check.pass', { host: hosts.join(' ') });
         return { success: true, pass, expires_at: rfc3339(expires_at) };
       },
       async phone({ caller, ip, request }) {

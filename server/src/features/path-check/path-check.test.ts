@@ -57,7 +57,11 @@ async function rig(t: { after(work: () => Promise<void>): void }) {
       }),
     pass: async ({ host, web }) => {
       if (host === null) throw new ServiceError('invalid_request', 'host: name or address of the site');
-      return { pass: { host, web: web(host), password: SECRET }, expires_at: 86_400_000 };
+      return {
+        pass: { host, web: web(host, false), password: SECRET },
+        hosts: [host, '2001:db8::2'],
+        expires_at: 86_400_000,
+      };
     },
   };
   const file = path.join(folder, 'doctor.json');
@@ -182,7 +186,7 @@ test('path check - a way that fails and works again is an event once each; resul
 
 test('path check - the service checks by itself every hour, while the engine is there', async (t) => {
   const { checks, clock, runs, engine } = await rig(t);
-  checks.begin('http://127.0.0.1:8080');
+  checks.begin(['http://127.0.0.1:8080']);
   await clock.advance(3_599_000);
   assert.equal(runs.length, 0);
   await clock.advance(1_000);
@@ -255,7 +259,7 @@ test('path check - a pass has its line in the trail without the password; a wron
   });
   assert.deepEqual(
     rows.map(({ action, detail }) => [action, detail]),
-    [['path_check.pass', { host: 'pbx.example.com' }]],
+    [['path_check.pass', { host: 'pbx.example.com 2001:db8::2' }]],
   );
 });
 

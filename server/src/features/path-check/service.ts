@@ -69,7 +69,7 @@ export class PathChecks {
   #rows: readonly Row[];
   #running: { readonly started: number; readonly found: PathFinding[] } | null = null;
   #failed: string | null = null;
-  #web: string | null = null;
+  #web: readonly string[] = [];
   #work: Promise<void> = Promise.resolve();
   /** Results are stored one after the other. */
   #storing: Promise<void> = Promise.resolve();
@@ -86,8 +86,8 @@ export class PathChecks {
     return new PathChecks(deps, rows);
   }
 
-  /** The service listens; from now on it checks by itself. `web`: its origin on this machine. */
-  begin(web: string): void {
+  /** The service listens; from now on it checks by itself. `web`: its origins on this machine. */
+  begin(web: readonly string[]): void {
     this.#web = web;
     if (this.#deps.probe === null) return;
     const every = async (): Promise<void> => {
@@ -192,7 +192,7 @@ export class PathChecks {
     this.#running = running;
     const { signal } = this.#stop;
     const work = async (): Promise<void> => {
-      await probe.try({ web: this.#web ?? '', found: (finding) => running.found.push(finding), signal });
+      await probe.try({ web: this.#web, found: (finding) => running.found.push(finding), signal });
       if (signal.aborted) return;
       await this.#store(running.found, this.#deps.clock.now());
       this.#failed = null;

@@ -113,11 +113,15 @@ export const nftCommand = (): readonly string[] => JSON.parse(process.env[NFT] ?
 /** Runs nftables in a namespace; `rules` are its standard input. Returns what it prints. */
 export const nftIn = (namespace: string, args: readonly string[], rules = ''): string =>
   run(['ip', 'netns', 'exec', namespace, ...nftCommand(), ...args], rules);
-/** Ports that the router of the home drops, e.g. `udp dport 5060`; an empty rule drops nothing. */
-export function blockAtHome(rule: string): void {
-  nftIn('home-gateway', ['flush', 'chain', 'ip', 'filter', 'blocked']);
+/** Ports that the router of the home drops, e.g. `udp dport 5060`, of IPv4 or IPv6 (`ip6`); an empty rule drops nothing. */
+export function blockAtHome(rule: string, family: 'ip' | 'ip6' = 'ip'): void {
+  nftIn('home-gateway', ['flush', 'chain', family, 'filter', 'blocked']);
   if (rule !== '')
-    nftIn('home-gateway', ['add', 'rule', 'ip', 'filter', 'blocked', ...rule.split(' '), 'drop']);
+    nftIn('home-gateway', ['add', 'rule', family, 'filter', 'blocked', ...rule.split(' '), 'drop']);
+}
+/** Whether the home has IPv6. */
+export function giveHomeIPv6(given: boolean): void {
+  ip(`-n home route ${given ? 'add' : 'del'} default via 2001:db8:20::1`);
 }
 /** Second address of the office, which its provider gives it later. */
 export const NEXT_ADDRESS = '203.0.113.11';
@@ -180,6 +184,9 @@ const RULES = {
 table ip filter {
   chain blocked { type filter hook forward priority -10; }
   chain through { type filter hook forward priority 0; policy drop; iifname "lan" accept; ct state established,related accept; }
+}
+table ip6 filter {
+  chain blocked { type filter hook forward priority -10; }
 }
 `,
 } as const;

@@ -1,8 +1,7 @@
 /** One way to the engine, proven by a phone that registers, has a call and hears itself. */
-import { lookup } from 'node:dns/promises';
 import type { PathFault, PathFinding, PathWay } from '@offhook/contract/path-check.ts';
 import { messageOf } from '../../../core/errors.ts';
-import { bracketed } from '../../../core/networks.ts';
+import { bracketed, plainHost } from '../../../core/networks.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { DOCTOR, DOCTOR_EXTEN, DOCTOR_WEB } from '../conf/call-contexts.ts';
 import { openMedia } from '../phone/media.ts';
@@ -26,6 +25,9 @@ const REGISTERED_SECONDS = 30;
 const HEARD = 10;
 const LOOK_MS = 20;
 export const at = ({ host, port }: Address): string => `${bracketed(host)}:${port}`;
+/** A name is shown with its address, of which it may have several. */
+const shownAt = ({ server, reached }: Pick<Line, 'server' | 'reached'>): string =>
+  at(server) + (server.host === reached ? '' : ` (${reached})`);
 
 type Values = Readonly<Record<string, string>>;
 /** A step that failed: its sentence, and the same by a code and its parts. */
@@ -74,7 +76,12 @@ export async function findingOf(way: PathWay, work: () => Promise<string>): Prom
 }
 
 export interface Line {
+  /** Name or address of the site, as phones have it. */
   readonly server: Address;
+  /** The address of that name. */
+  readonly reached: string;
+  /** Whether its certificate has to be for that name. */
+  readonly named: boolean;
   /** Own address of the signalling. */
   readonly near: string;
   readonly password: string;
@@ -165,18 +172,21 @@ function hostOf(uri: string): string {
   return place.startsWith('[') ? place.slice(1).split(']', 1)[0]! : place.split(':', 1)[0]!;
 }
 /** An address of the engine's answer at which it is not reached; null where each fits. */
-async function wrongAddress(answer: SipMessage, server: Address, heard: boolean): Promise<Blocked | null> {
-  const { address } = await lookup(server.host);
+function wrongAddress(
+  answer: SipMessage,
+  { server, reached: address }: Line,
+  heard: boolean,
+): Blocked | null {
   const reached = `it is reached at ${server.host}`;
   const values = (shown: string): Values => ({ shown, reached: server.host });
-  const media = /^c=IN IP[46] (\S+)/m.exec(answer.body)?.[1] ?? address;
+  const media = plainHost(/^c=IN IP[46] (\S+)/m.exec(answer.body)?.[1] ?? address);
   if (!heard && media !== address)
     return new Blocked(
       'wrong_media_address',
       values(media),
       `the engine gives ${media} as its address for media, but ${reached}: external_address or external_media_address of the network is wrong or missing`,
     );
-  const contact = hostOf(uriOf(header(answer, 'contact')));
+  const contact = plainHost(hostOf(uriOf(header(answer, 'contact'))));
   if (![address, server.host].includes(contact))
     return new Blocked(
       'wrong_sip_address',
@@ -186,9 +196,8 @@ async function wrongAddress(answer: SipMessage, server: Address, heard: boolean)
   return null;
 }
 /** The same for a browser, which takes its way from the engine's candidates. */
-async function wrongCandidates(answer: SipMessage, server: Address): Promise<Blocked | null> {
-  const { address } = await lookup(server.host);
-  const shown = candidatesOf(answer.body).map(({ host }) => host);
+function wrongCandidates(answer: SipMessage, { server, reached: address }: Line): Blocked | null {
+  const shown = candidatesOf(answer.body, address).map(({ host }) => plainHost(host));
   if (shown.includes(address)) return null;
   const list = shown.join(', ') || 'none';
   return new Blocked(
@@ -218,7 +227,7 @@ async function connect(
   { name, signalling, values }: Account,
   onRequest: (m: SipMessage) => void,
 ): Promise<SipTransport> {
-  const { server, near, password, clock } = line;
+  const { server, reached, named, near, password, clock } = line;
   const late =
     web === undefined
       ? new Blocked(
@@ -234,7 +243,7 @@ async function connect(
   return await within(
     (signal) =>
       openTransport({
-        server,
+        server: { host: reached, port: server.port, name: named ? server.host : null },
         username: name,
         password,
         ...(ca === undefined ? {} : { ca }),
@@ -277,7 +286,7 @@ async function proveSound(
   account: Account,
   { media, incoming, answer }: { media: Media; incoming: Incoming; answer: SipMessage | null },
 ): Promise<void> {
-  const { server, clock } = line;
+  const { clock } = line;
   const heard = await hears(media, clock, () => incoming.ended, account);
   // A browser finds its way by itself, as long as the engine gives it an address that leads there.
   const lost = !heard && 'stage' in media && media.stage === 'way' && line.rtp !== undefined;
@@ -285,15 +294,15 @@ async function proveSound(
     answer === null
       ? null
       : tried.web === undefined
-        ? await wrongAddress(answer, server, heard)
+        ? wrongAddress(answer, line, heard)
         : lost
-          ? await wrongCandidates(answer, server)
+          ? wrongCandidates(answer, line)
           : null;
   if (wrong !== null) throw wrong;
   if (!heard) throw silence(media, tried, line);
 }
-function accountOf({ server }: Line, { protocol, web }: Tried): Account {
-  const address = web ?? at(server);
+function accountOf(line: Line, { protocol, web }: Tried): Account {
+  const address = web ?? shownAt(line);
   return {
     name: web === undefined ? DOCTOR : DOCTOR_WEB,
     signalling: `SIP over ${protocol} at ${address}`,
@@ -361,27 +370,26 @@ export async function tryWay(line: Line, tried: Tried): Promise<string> {
     }
   }
 }
-/** A relay of the site's TURN server; `reached`: where it sends what is meant for the engine. */
+export interface RelayWanted extends Pick<Line, 'server' | 'reached'> {
+  readonly engineAt: (host: string, relay: string) => string;
+}
+/** A relay of the site's TURN server; `engineAt`: where it sends what is meant for the engine. */
 export async function openMediaRelay(
-  server: Address,
+  { server, reached, engineAt }: RelayWanted,
   login: { readonly username: string; readonly credential: string },
-  reached: (host: string, relay: string) => string,
 ): Promise<MediaWire> {
+  const address = shownAt({ server, reached });
   try {
-    const relay = await openRelay(server, login, STEP_MS);
-    return { ...relay, send: (data, port, host) => relay.send(data, port, reached(host, relay.host)) };
+    const relay = await openRelay({ host: reached, port: server.port }, login, STEP_MS);
+    return { ...relay, send: (data, port, host) => relay.send(data, port, engineAt(host, relay.host)) };
   } catch (error) {
     if (error instanceof NoRelayPorts)
       throw new Blocked(
         'no_relay_ports',
-        { address: at(server) },
-        `TURN at ${at(server)} has no port left for a relay: turn_relay_ports of the network are too few`,
+        { address },
+        `TURN at ${address} has no port left for a relay: turn_relay_ports of the network are too few`,
       );
     const reason = messageOf(error);
-    throw new Blocked(
-      'no_relay',
-      { address: at(server), reason },
-      `TURN at ${at(server)} gives no relay: ${reason}`,
-    );
+    throw new Blocked('no_relay', { address, reason }, `TURN at ${address} gives no relay: ${reason}`);
   }
 }

@@ -15,7 +15,8 @@ export async function tryWeb(origin: string, line: Line): Promise<string> {
   );
   const { ok, status } = await within(
     async (signal) => {
-      const answer = await fetch(new URL('/healthz', url), { signal });
+      // A connection that is kept would carry the next check, which may be over another family.
+      const answer = await fetch(new URL('/healthz', url), { signal, headers: { connection: 'close' } });
       await answer.body?.cancel();
       return answer;
     },

@@ -10,6 +10,10 @@ interface Address {
   readonly host: string;
   readonly port: number;
 }
+export interface StreamAddress extends Address {
+  /** Name that the certificate has to be for: any with null, the host where absent. */
+  readonly name?: string | null;
+}
 export interface Link {
   /** Name in the Via header. */
   readonly protocol: 'UDP' | 'TCP' | 'TLS' | 'WS' | 'WSS';
@@ -55,16 +59,23 @@ function split(data: Buffer): { readonly messages: readonly Buffer[]; readonly r
   }
 }
 /**
- * TLS with a `ca`, which must have issued the server's certificate for its address. Rejects with the reason otherwise, or when
+ * TLS with a `ca`, which must have issued the server's certificate for its name. Rejects with the reason otherwise, or when
  * `signal` is aborted before the connection is open.
  */
 export async function openStream(
-  server: Address,
+  server: StreamAddress,
   ca: string | undefined,
   receive: Receive,
   signal?: AbortSignal,
 ): Promise<Link> {
-  const socket = ca === undefined ? net.connect(server) : tls.connect({ ...server, ca });
+  const { host, port, name } = server;
+  const named =
+    name === null
+      ? { checkServerIdentity: () => undefined }
+      : name === undefined || net.isIP(name) !== 0
+        ? {}
+        : { servername: name };
+  const socket = ca === undefined ? net.connect(port, host) : tls.connect({ host, port, ca, ...named });
   try {
     await once(socket, ca === undefined ? 'connect' : 'secureConnect', signal && { signal });
   } catch (error) {

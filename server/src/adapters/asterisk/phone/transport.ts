@@ -11,7 +11,7 @@ import {
 } from './message.ts';
 import { openDatagrams, openStream, openWebSocket } from './link.ts';
 import { nearHost } from './media.ts';
-import type { Link } from './link.ts';
+import type { Link, StreamAddress } from './link.ts';
 import type { SipMessage } from './message.ts';
 
 /** After this long a request counts as unanswered. */
@@ -74,7 +74,7 @@ export const randomTag = (): string => randomBytes(8).toString('hex');
 
 // oxlint-disable-next-line max-lines-per-function -- one closure: transactions, repeats and digest share its maps
 export async function openTransport(options: {
-  server: { host: string; port: number };
+  server: StreamAddress;
   username: string;
   password: string;
   onRequest(m: SipMessage): void;

@@ -2,9 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import dgram from 'node:dgram';
 import { once } from 'node:events';
+import { isIP, isIPv6 } from 'node:net';
 import { crc32 } from 'node:zlib';
 import { messageOf } from '../../../core/errors.ts';
-import { newId, readStun, stunMessage } from '../turn/stun.ts';
+import { mixAddress, newId, readStun, stunMessage } from '../turn/stun.ts';
 import type { StunMessage } from '../turn/stun.ts';
 import { DtlsClient, newCertificate } from './dtls.ts';
 import { openMedia } from './media.ts';
@@ -55,15 +56,15 @@ const attributeOf = (sdp: string, name: string): string =>
     .split(/\r?\n/)
     .find((line) => line.startsWith(`a=${name}:`))
     ?.slice(name.length + 3) ?? '';
-/** Addresses by IPv4 and UDP at which the other side may be reached. */
-export function candidatesOf(sdp: string): Peer[] {
+/** Addresses of the family of `own`, by UDP, at which the other side may be reached. */
+export function candidatesOf(sdp: string, own: string): Peer[] {
   return sdp
     .split(/\r?\n/)
     .filter((line) => line.startsWith('a=candidate:'))
     .map((line) => line.split(' '))
     .filter(
       ([, component, protocol, , host = '']) =>
-        component === '1' && protocol?.toLowerCase() === 'udp' && /^[\d.]+$/.test(host),
+        component === '1' && protocol?.toLowerCase() === 'udp' && isIP(host) === isIP(own),
     )
     .map(([, , , , host = '', port]) => ({ host, port: Number(port) }))
     .slice(0, MOST_PEERS);
@@ -78,13 +79,15 @@ class Ice {
   readonly password = randomBytes(12).toString('hex');
   readonly #tie = randomBytes(8);
   readonly #asked = new Set<string>();
+  readonly #own: string;
   readonly #send: (data: Buffer, to: Peer) => void;
   readonly #chosen: (peer: Peer) => void;
   #theirs = { name: '', password: '' };
   #peers: Peer[] = [];
   #found = false;
 
-  constructor(send: (data: Buffer, to: Peer) => void, chosen: (peer: Peer) => void) {
+  constructor(own: string, send: (data: Buffer, to: Peer) => void, chosen: (peer: Peer) => void) {
+    this.#own = own;
     this.#send = send;
     this.#chosen = chosen;
   }
@@ -93,7 +96,7 @@ class Ice {
   }
   begin(sdp: string): void {
     this.#theirs = { name: attributeOf(sdp, 'ice-ufrag'), password: attributeOf(sdp, 'ice-pwd') };
-    this.#peers = candidatesOf(sdp);
+    this.#peers = candidatesOf(sdp, this.#own);
     this.ask();
   }
   /** Asks every address of the other side, until one has answered. */
@@ -133,20 +136,17 @@ class Ice {
   #answer({ id }: StunMessage, from: Peer): void {
     const known = this.#peers.some(({ host, port }) => host === from.host && port === from.port);
     if (!known && this.#peers.length < MOST_PEERS) this.#peers.push(from);
-    const mapped = Buffer.alloc(8);
-    mapped[1] = 1;
-    mapped.writeUInt16BE(from.port ^ 0x2112, 2);
-    const cookie = [0x21, 0x12, 0xa4, 0x42];
-    for (const [i, part] of from.host.split('.').entries()) mapped[4 + i] = Number(part) ^ cookie[i]!;
+    const mapped = mixAddress(from, id);
     this.#send(checked(BINDING_SUCCESS, id, [[MAPPED, mapped]], Buffer.from(this.password)), from);
   }
 }
+const familyOf = (host: string): string => (isIPv6(host) ? 'IP6' : 'IP4');
 const sdpOf = ({ host, port }: Peer, ice: Ice, fingerprint: string): string =>
   [
     'v=0',
-    `o=- ${port} 1 IN IP4 ${host}`,
+    `o=- ${port} 1 IN ${familyOf(host)} ${host}`,
     's=phone',
-    `c=IN IP4 ${host}`,
+    `c=IN ${familyOf(host)} ${host}`,
     't=0 0',
     `m=audio ${port} UDP/TLS/RTP/SAVPF 0`,
     'a=rtpmap:0 PCMU/8000',
@@ -164,7 +164,7 @@ const sdpOf = ({ host, port }: Peer, ice: Ice, fingerprint: string): string =>
 
 /** Opens the media of one call at a port of `host`, which may be behind a router. */
 export async function openWebMedia(host: string, now: number): Promise<WebMedia> {
-  const socket = dgram.createSocket('udp4');
+  const socket = dgram.createSocket(isIPv6(host) ? 'udp6' : 'udp4');
   socket.bind(0, host);
   await once(socket, 'listening');
   socket.on('error', () => {});
@@ -197,14 +197,14 @@ export async function openWebMedia(host: string, now: number): Promise<WebMedia>
     client.keys.then(
       ({ sending, receiving }) => {
         open = { out: new SrtpStream(sending), in: new SrtpStream(receiving), peer };
-        inner.connect(`c=IN IP4 ${peer.host}\r\nm=audio ${peer.port}\r\n`);
+        inner.connect(`c=IN ${familyOf(peer.host)} ${peer.host}\r\nm=audio ${peer.port}\r\n`);
       },
       (error: unknown) => (reason = messageOf(error)),
     );
     client.start();
     timers.push(setInterval(() => client.again(), 2 * REPEAT_MS));
   };
-  const ice = new Ice(send, agree);
+  const ice = new Ice(host, send, agree);
   socket.on('message', (data, { address, port: from }) => {
     const first = data[0] ?? 0;
     if (first < 4) return ice.receive(data, { host: address, port: from });

@@ -1,9 +1,10 @@
-/** One relay of a TURN server, as a phone asks for it (RFC 8656, over UDP, IPv4). */
+/** One relay of a TURN server, as a phone asks for it (RFC 8656, over UDP). */
 import { createHash } from 'node:crypto';
 import dgram from 'node:dgram';
 import { once } from 'node:events';
+import { isIPv6 } from 'node:net';
 import type { MediaWire } from '../phone/media.ts';
-import { mixedAddress, newId, readStun, stunMessage } from './stun.ts';
+import { mixAddress, mixedAddress, newId, readStun, stunMessage } from './stun.ts';
 import type { StunMessage } from './stun.ts';
 
 const ALLOCATE = 0x0003;
@@ -20,11 +21,14 @@ const LIFETIME = 0x000d;
 const REALM = 0x0014;
 const NONCE = 0x0015;
 const RELAYED = 0x0016;
+const FAMILY = 0x0017;
 const TRANSPORT = 0x0019;
 const UDP = Buffer.from([17, 0, 0, 0]);
-const COOKIE = Buffer.from([0x21, 0x12, 0xa4, 0x42]);
+const IPV6 = Buffer.from([2, 0, 0, 0]);
 const REPEAT_MS = 500;
 
+/** Error code of a server that has no relay address of the family. */
+const NO_FAMILY = 440;
 /** Error code of a server that has no relay port left. */
 const NO_PORTS = 508;
 /** Error code of a server that still knows another relay of this local port. */
@@ -33,12 +37,6 @@ const MISMATCH = 437;
 const MOST_TRIES = 3;
 
 type Attributes = readonly (readonly [number, Buffer])[];
-/** An address as it is on the wire, where all but its family is mixed with the cookie. */
-const mixed = (bytes: Buffer): Buffer => Buffer.from(bytes.map((byte, i) => byte ^ COOKIE[i % 4]!));
-function addressText(port: number, host: string): Buffer {
-  const head = Buffer.from([0, 1, (port >> 8) ^ 0x21, (port & 0xff) ^ 0x12]);
-  return Buffer.concat([head, mixed(Buffer.from(host.split('.').map(Number)))]);
-}
 const errorOf = ({ attributes }: StunMessage): number => {
   const value = attributes.get(ERROR_CODE);
   return value === undefined ? 0 : value[2]! * 100 + value[3]!;
@@ -76,7 +74,7 @@ async function openOnce(
   { username, credential }: TurnLogin,
   ms: number,
 ): Promise<MediaWire> {
-  const socket = dgram.createSocket('udp4');
+  const socket = dgram.createSocket(isIPv6(server.host) ? 'udp6' : 'udp4');
   socket.on('error', () => {});
   const waiting = new Map<string, (message: StunMessage) => void>();
   let take: (data: Buffer) => void = () => undefined;
@@ -88,8 +86,7 @@ async function openOnce(
   });
   const send = (data: Buffer): void => socket.send(data, server.port, server.host, () => {});
   let signing: { readonly attributes: Attributes; readonly key: Buffer } | null = null;
-  async function ask(type: number, attributes: Attributes): Promise<StunMessage> {
-    const id = newId();
+  async function ask(type: number, attributes: Attributes, id = newId()): Promise<StunMessage> {
     const data = stunMessage(type, id, [...attributes, ...(signing?.attributes ?? [])], signing?.key);
     const answer = Promise.withResolvers<StunMessage>();
     waiting.set(id.toString('hex'), answer.resolve);
@@ -127,7 +124,13 @@ async function openOnce(
         [NONCE, nonce],
       ],
     };
-    const given = await ask(ALLOCATE, [[TRANSPORT, UDP]]);
+    let given = await ask(ALLOCATE, [[TRANSPORT, UDP]]);
+    // Like a browser it wants an IPv4 address, which a machine with IPv6 alone does not have.
+    if (errorOf(given) === NO_FAMILY)
+      given = await ask(ALLOCATE, [
+        [TRANSPORT, UDP],
+        [FAMILY, IPV6],
+      ]);
     if (errorOf(given) === NO_PORTS) throw new NoRelayPorts();
     const relayed = mixedAddress(given.attributes.get(RELAYED) ?? Buffer.alloc(0), given.id);
     if (given.type !== (ALLOCATE | SUCCESS) || relayed === null)
@@ -136,14 +139,16 @@ async function openOnce(
     return {
       ...relayed,
       send(data, port, host) {
-        const peer = addressText(port, host);
+        const peer = { host, port };
         if (!permitted.has(host)) {
           permitted.add(host);
-          void ask(PERMIT, [[PEER, peer]]).catch(() => undefined);
+          const id = newId();
+          void ask(PERMIT, [[PEER, mixAddress(peer, id)]], id).catch(() => undefined);
         }
+        const id = newId();
         send(
-          stunMessage(SEND, newId(), [
-            [PEER, peer],
+          stunMessage(SEND, id, [
+            [PEER, mixAddress(peer, id)],
             [PAYLOAD, data],
           ]),
         );

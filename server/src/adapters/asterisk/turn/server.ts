@@ -28,11 +28,12 @@ interface Wanted extends WantedServer {
 }
 const PROBE_MS = 3_000;
 
-const valueOf = (text: string, key: string): string | undefined =>
+const valuesOf = (text: string, key: string): readonly string[] =>
   text
     .split('\n')
-    .find((line) => line.startsWith(`${key}=`))
-    ?.slice(key.length + 1);
+    .filter((line) => line.startsWith(`${key}=`))
+    .map((line) => line.slice(key.length + 1));
+const valueOf = (text: string, key: string): string | undefined => valuesOf(text, key)[0];
 /** Addresses at which the engine's media is reached. */
 export const ownAddresses = (): string[] =>
   Object.values(networkInterfaces())
@@ -40,6 +41,13 @@ export const ownAddresses = (): string[] =>
     .filter(({ internal, scopeid }) => !internal && !scopeid)
     .map(({ address }) => address)
     .sort();
+/** Every address at which the server of this file listens. */
+export function turnAddresses(text: string): readonly { readonly host: string; readonly port: number }[] {
+  const port = Number(valueOf(text, 'listening-port'));
+  if (Number.isNaN(port)) return [];
+  const listed = valuesOf(text, 'listening-ip');
+  return (listed.length > 0 ? listed : ownAddresses()).map((host) => ({ host, port }));
+}
 export function readWanted(text: string): Wanted | null {
   const port = valueOf(text, 'listening-port');
   if (port === undefined) return null;

@@ -2,6 +2,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import dgram from 'node:dgram';
 import { isIPv6 } from 'node:net';
+import { groupsOf, plainHost } from '../../../core/networks.ts';
 
 const COOKIE = 0x2112a442;
 const HEAD_BYTES = 20;
@@ -64,7 +65,21 @@ export function mixedAddress(value: Buffer, id: Buffer): { host: string; port: n
   if (value[1] === IPV4 && plain.length === 4) return { host: plain.join('.'), port };
   if (value[1] !== IPV6 || plain.length !== 16) return null;
   const groups = Array.from({ length: 8 }, (_, i) => ((plain[i * 2]! << 8) | plain[i * 2 + 1]!).toString(16));
-  return { host: new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1), port };
+  return { host: plainHost(groups.join(':')), port };
+}
+
+/** Value of an attribute that holds an address, mixed with the cookie and, of IPv6, with the id. */
+export function mixAddress({ host, port }: { host: string; port: number }, id: Buffer): Buffer {
+  const six = isIPv6(host);
+  const parts = six
+    ? groupsOf(host).flatMap((group) => [group >> 8, group & 0xff])
+    : host.split('.').map(Number);
+  const head = Buffer.alloc(8);
+  head[1] = six ? IPV6 : IPV4;
+  head.writeUInt16BE(port ^ (COOKIE >>> 16), 2);
+  head.writeUInt32BE(COOKIE, 4);
+  const key = Buffer.concat([head.subarray(4), id]);
+  return Buffer.concat([head.subarray(0, 4), Buffer.from(parts.map((part, i) => part ^ key[i]!))]);
 }
 
 export interface StunAnswer {
