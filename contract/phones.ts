@@ -68,6 +68,12 @@ export const HandOver = z.object({
 });
 export const AssignPhone = z.strictObject({
   mac: z.string().regex(/^[0-9a-f]{12}$/, 'not 12 hexadecimal digits'),
+  address: z
+    .union([z.ipv4(), z.ipv6()])
+    .optional()
+    .describe(
+      'Its `address` in `waiting`, as it was read: refused where another device has asked with its MAC address since.',
+    ),
 });
 export const NotifyPhone = z.strictObject({
   event: z.enum(['check', 'reboot']).describe('`check`: it fetches again; `reboot`: it starts anew.'),

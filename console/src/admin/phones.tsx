@@ -182,7 +182,7 @@ function WaitingRow({
   const client = useClient();
   const [chosen, setChosen] = useState('');
   const name = chosen === '' ? (names[0] ?? '') : chosen;
-  const assign = useChange((to: string) => client.phones.assign(to, { mac: one.mac }), {
+  const assign = useChange((to: string) => client.phones.assign(to, { mac: one.mac, address: one.address }), {
     renews: ['phones'],
     done: ({ phone }) => t('phone_assigned', { name: phone.name }),
   });

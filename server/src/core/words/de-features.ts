@@ -299,6 +299,8 @@ export const features: Readonly<Record<string, string>> = {
   'no phone {0} is applied': 'ein Telefon {0} ist nicht übernommen',
   'the phone {0} is bound to the device {1}; a new token allows another device':
     'das Telefon {0} ist das Gerät {1}; mit einem neuen Token kann es ein anderes sein',
+  'no phone with this MAC address waits at this network address: another device asked with it meanwhile':
+    'kein Telefon mit dieser MAC-Adresse wartet an dieser Netzadresse: inzwischen hat ein anderes Gerät damit gefragt',
   'no phone with this MAC address waits': 'kein Telefon mit dieser MAC-Adresse wartet',
   'there is nothing that this phone could be asked with':
     'es gibt nichts, womit dieses Telefon gefragt werden kann',

@@ -286,6 +286,8 @@ export const features: Readonly<Record<string, string>> = {
   'no phone {0} is applied': '{0} adlı uygulanmış telefon yok',
   'the phone {0} is bound to the device {1}; a new token allows another device':
     '{0} telefonu {1} cihazıdır; yeni bir belirteçle başka bir cihaz olabilir',
+  'no phone with this MAC address waits at this network address: another device asked with it meanwhile':
+    'bu ağ adresinde bu MAC adresiyle bekleyen telefon yok: bu arada başka bir cihaz onunla istekte bulundu',
   'no phone with this MAC address waits': 'bu MAC adresiyle bekleyen telefon yok',
   'there is nothing that this phone could be asked with': 'bu telefona gönderilebilecek bir istek yok',
   'too many requests for files that do not exist': 'var olmayan dosyalar için çok fazla istek',

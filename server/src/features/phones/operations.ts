@@ -16,7 +16,7 @@ export const phoneOperations = (phones: Phones): Served<typeof operations> => ({
     }),
     assign: async (actor, { params, body }) => ({
       success: true,
-      phone: await phones.assign(actor, params.name, body.mac),
+      phone: await phones.assign(actor, params.name, body),
     }),
     signOut: async (actor, { params }) => ({
       success: true,

@@ -231,20 +231,36 @@ test('phones - a phone at the common address waits until it is assigned, and get
     phones.page({}).waiting.map((w) => [w.mac, w.vendor, w.address, w.phone]),
     [[A, 'yealink', '10.0.0.5', null]],
   );
-  await assert.rejects(phones.assign(actor, 'desk', B), { code: 'not_found' });
-  await assert.rejects(phones.assign(actor, 'door', A), { code: 'name_taken' });
-  await phones.assign(actor, 'desk', A);
+  await assert.rejects(phones.assign(actor, 'desk', { mac: B }), { code: 'not_found' });
+  await assert.rejects(phones.assign(actor, 'door', { mac: A }), { code: 'name_taken' });
+  await phones.assign(actor, 'desk', { mac: A });
   assert.equal((await at('10.0.0.6')).status, 404, 'another address is another device');
   assert.equal((await at('10.0.0.5', A, yealink(B))).status, 404);
   const { status, text } = await at('10.0.0.5');
   assert.equal(status, 200);
   assert.ok(text.includes(`/provision/${TOKEN}/`), 'from now on it asks with its token');
   assert.equal((await at('10.0.0.5')).status, 404, 'once');
-  await phones.assign(actor, 'desk', A);
+  await phones.assign(actor, 'desk', { mac: A });
   await clock.advance(16 * 60_000);
   assert.equal((await at('10.0.0.5')).status, 404, 'an assignment ends');
   for (let i = 0; i < 400; i += 1) await at(`10.0.${i % 200}.9`, `001565${String(i).padStart(6, '0')}`);
   assert.equal(phones.page({}).waiting.length, 200);
+});
+test('phones - who asks with the MAC address of a waiting phone before the click does not become it', async (t) => {
+  const { get, phones } = await rig(t, ['10.0.0.0/8']);
+  const at = async (remoteAddress: string) =>
+    (await get(`/provision/${A}.cfg`, yealink(A), { remoteAddress })).status;
+  await at('10.0.0.5');
+  const [shown] = phones.page({}).waiting;
+  await at('10.0.0.66');
+  await assert.rejects(phones.assign(actor, 'desk', { mac: A, address: shown!.address }), {
+    code: 'not_found',
+  });
+  assert.equal(await at('10.0.0.66'), 404);
+  await at('10.0.0.5');
+  await phones.assign(actor, 'desk', { mac: A, address: shown!.address });
+  assert.equal(await at('10.0.0.66'), 404);
+  assert.equal(await at('10.0.0.5'), 200);
 });
 test('phones - a change is asked for until it is fetched; a new token is another device', async (t) => {
   const { get, phones, site, clock, notified } = await rig(t);

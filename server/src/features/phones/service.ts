@@ -204,7 +204,11 @@ export class Phones {
     return (vendor?.address ?? '{url}/').replace('{url}', url);
   }
   /** Lets a waiting phone be this one for its next fetch. Throws `not_found`, and `name_taken` for another device. */
-  async assign(actor: Actor, name: string, mac: string): Promise<PhoneState> {
+  async assign(
+    actor: Actor,
+    name: string,
+    { mac, address }: { readonly mac: string; readonly address?: string | undefined },
+  ): Promise<PhoneState> {
     const known = this.#known(name);
     const held = known.phone.mac ?? this.#paired(known.phone)?.mac ?? mac;
     if (held !== mac)
@@ -214,7 +218,11 @@ export class Phones {
       );
     if (!this.#waiting.has(mac)) throw new ServiceError('not_found', 'no phone with this MAC address waits');
     await this.#audit(actor, 'phone.assigned', name, { mac });
-    this.#waiting.assign(mac, name);
+    if (!this.#waiting.assign(mac, name, address))
+      throw new ServiceError(
+        'not_found',
+        'no phone with this MAC address waits at this network address: another device asked with it meanwhile',
+      );
     return this.#state(known);
   }
   /** Resolves once nobody is signed in at a shared phone. Throws what the engine throws. */

@@ -44,9 +44,13 @@ export class WaitingPhones {
     });
   }
   has = (mac: string): boolean => this.#waiting.has(mac);
-  assign(mac: string, phone: string): void {
+  /** `address`: where the person saw it, so that a device that asks with its MAC address meanwhile does not get the configuration. */
+  assign(mac: string, phone: string, address?: string): boolean {
     const one = this.#waiting.get(mac);
-    if (one !== undefined) Object.assign(one, { phone, until: this.#clock.now() + ASSIGNED_MS });
+    if (one === undefined || (address !== undefined && one.address !== address)) return false;
+    one.phone = phone;
+    one.until = this.#clock.now() + ASSIGNED_MS;
+    return true;
   }
   /** The phone that this request is assigned to: it comes from the address that was shown. */
   take(mac: string, { ip }: From): string | null {
