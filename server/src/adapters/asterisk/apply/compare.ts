@@ -11,13 +11,14 @@ const shown = (value: string): string =>
 /** Marks are meaningless to people. */
 const isMark = (value: string): boolean => /^[\w-]{43}$/.test(value);
 
-/** A hint that the engine derived from a pattern's, for a number that a phone watches. */
-function fromPattern(key: string, wanted: Objects): boolean {
-  const context = /^dialplan (.+),[0-9*#]+,hint$/.exec(key)?.[1];
-  return (
-    context !== undefined &&
-    [...wanted.keys()].some((other) => other.startsWith(`dialplan ${context},_`) && other.endsWith(',hint'))
-  );
+/** Contexts with a hint of a pattern, from which the engine derives one for each number that a phone watches. */
+function contextsWithPatterns(wanted: Objects): ReadonlySet<string> {
+  const contexts = new Set<string>();
+  for (const key of wanted.keys()) {
+    const context = /^dialplan (.+),_[^,]*,hint$/.exec(key)?.[1];
+    if (context !== undefined) contexts.add(context);
+  }
+  return contexts;
 }
 
 /** Every difference of these kinds; a value that is empty on either side means only that the object exists. */
@@ -37,10 +38,12 @@ export function compare(wanted: Objects, held: Objects, kinds: ReadonlySet<Kind>
           : `the engine has ${shown(got)} instead of ${shown(value)}`,
       );
   }
-  for (const key of held.keys())
-    if (fromPattern(key, wanted)) continue;
-    else if (kinds.has(kindOf(key)) && !wanted.has(key) && !OWN.test(key))
-      say(key, 'the engine has it, but it is in no file');
+  const more = [...held.keys()].filter((key) => kinds.has(kindOf(key)) && !wanted.has(key) && !OWN.test(key));
+  const derived = more.length === 0 ? new Set<string>() : contextsWithPatterns(wanted);
+  for (const key of more) {
+    const context = /^dialplan (.+),[0-9*#]+,hint$/.exec(key)?.[1];
+    if (context === undefined || !derived.has(context)) say(key, 'the engine has it, but it is in no file');
+  }
   return problems;
 }
 
