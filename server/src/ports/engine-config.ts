@@ -77,9 +77,15 @@ export interface EngineConfig {
   reload(names: readonly string[], signal?: AbortSignal): Promise<void>;
   /**
    * Reads back from the live engine what it loaded from the named files and compares it with the proof. Empty without
-   * differences.
+   * differences. With `changed`, for an engine that held the files before the last write: of thousands of phones only those
+   * that the write changed, and those beside them in the files, are read.
    */
-  verify(proof: Proof, names: readonly string[], signal?: AbortSignal): Promise<readonly EngineProblem[]>;
+  verify(
+    proof: Proof,
+    names: readonly string[],
+    signal?: AbortSignal,
+    depth?: 'all' | 'changed',
+  ): Promise<readonly EngineProblem[]>;
   /**
    * Hand-written files beside ours, sorted by name, e.g. `custom/queues.conf`, which is loaded with `queues.conf`. Never
    * written; proven together with the rest.

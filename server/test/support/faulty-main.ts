@@ -85,8 +85,8 @@ function faulty(real: EngineConfig, folder: string): EngineConfig {
       await real.reload(names, signal);
       await at('reloaded');
     },
-    async verify(proof, names, signal) {
-      const problems = await real.verify(proof, names, signal);
+    async verify(proof, names, signal, depth) {
+      const problems = await real.verify(proof, names, signal, depth);
       await at('verified');
       if (fault().lie !== true || lied) return problems;
       lied = true;

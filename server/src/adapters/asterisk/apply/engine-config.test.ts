@@ -7,7 +7,7 @@ import { NetworkConfig } from '@offhook/contract/config-objects.ts';
 import { systemClock } from '../../../core/clock.ts';
 import { ServiceError } from '../../../core/errors.ts';
 import { silent } from '../../../core/log.ts';
-import type { EngineConfig, EngineFiles, EngineProblem } from '../../../ports/engine-config.ts';
+import type { EngineConfig, EngineFiles, EngineProblem, Proof } from '../../../ports/engine-config.ts';
 import { FEATURE_CODES } from '../../../features/feature-codes/feature-codes.ts';
 import {
   company,
@@ -363,6 +363,46 @@ test('apply/engine-config - a proof that takes over what it knows of phones is t
   assert.deepEqual(wantedOf(after), wantedOf(await alone.prove(alone.render(changed))));
   const marks = (proof: unknown) => new Map(wantedOf(proof)).get('endpoint 1004');
   assert.notEqual(marks(before), marks(after));
+});
+
+test('apply/verify - of many phones those are read that a change concerns, and what the engine did not take is found', async () => {
+  const many = new AsteriskConfig({
+    instance: engine.instance,
+    settings: engine.settings,
+    program: () => engine.program,
+    clock: systemClock,
+    log: silent,
+    many: 3,
+  });
+  const objects = (problems: readonly EngineProblem[]) => problems.map((p) => p.object);
+  const extensions = site.extensions.map((e) =>
+    e.extension === '1002' ? { ...e, name: 'Another Name' } : e,
+  );
+  const next = many.render({ ...site, extensions: [...extensions, extension('1050')] });
+  const names = ['pjsip_endpoints.conf', 'pjsip_auths.conf', 'pjsip_aors.conf'];
+  const phonesOf = (files: EngineFiles) => new Map(names.map((name) => [name, files.get(name)!]));
+  const found = async (proof: Proof): Promise<(string | null)[]> =>
+    objects(await many.verify(proof, names, undefined, 'changed'));
+  const before = await many.prove(good);
+  const proof = await many.prove(next);
+  const devices = (number: string) => [number, `${number}-mobile`, `${number}-web`];
+  const concerned = new Set([
+    ...devices('1002').map((name) => `endpoint ${name}`),
+    ...devices('1050').flatMap((name) => [`endpoint ${name}`, `auth ${name}`, `aor ${name}`]),
+  ]);
+  try {
+    await many.write(phonesOf(next));
+    assert.deepEqual(new Set(await found(proof)), concerned);
+    await many.reload(names);
+    assert.deepEqual(await found(proof), []);
+    assert.deepEqual(await many.verify(proof, names), []);
+    await many.write(phonesOf(good));
+    assert.deepEqual(new Set(await found(before)), concerned);
+  } finally {
+    await many.write(good);
+    await many.reload(names);
+  }
+  assert.deepEqual(await many.verify(before, names), []);
 });
 
 test('apply/verify - an engine that is just starting is waited for, not found to hold nothing', async () => {

@@ -32,10 +32,10 @@ import type { TurnServer } from '../turn/server.ts';
 import { compare, withWords } from './compare.ts';
 import { handshakeProblem, hostsOf, securedTransports } from './handshake.ts';
 import { readProblems } from './log-words.ts';
-import { FILE_OF } from './meant.ts';
+import { FILE_OF, kindOf } from './meant.ts';
 import type { Kind, Objects } from './meant.ts';
-import { sectionsOf } from './phone-sections.ts';
-import { ALL_KINDS, Prover, namesOf, unknownApplications } from './prover.ts';
+import { PHONE_FILES, changedAndBeside } from './phone-sections.ts';
+import { ALL_KINDS, PHONES, Prover, namesOf, unknownApplications } from './prover.ts';
 import type { FullProof } from './prover.ts';
 import { readApplications, readBack } from './read-back.ts';
 import type { Asked } from './read-back.ts';
@@ -56,9 +56,11 @@ export interface EngineConfigOptions {
   readonly languages?: Pick<Languages, 'lacking' | 'prepare'>;
   /** Limit of a proof; 60 s. */
   readonly prove_ms?: number;
+  /** From this many endpoints on, they are read one by one; 6,000. */
+  readonly many?: number;
 }
 
-/** From this many endpoints on, each is read individually, because the engine's own list takes longer. */
+/** From this many endpoints on, those needed are read individually: the engine sorts its own list in quadratic time. */
 const MANY = 6_000;
 /** Wait for the words of the engine's log: interval and limit. */
 const LOG_MS = { every: 50, most: 1_000 } as const;
@@ -71,6 +73,15 @@ function kindsOf(names: readonly string[]): ReadonlySet<Kind> {
   // Shared and hand-written files are loaded with every file of their part.
   const sip = owners.has('pjsip_shared.conf') || names.includes('custom/pjsip.conf');
   return new Set([...ALL_KINDS].filter((kind) => owners.has(FILE_OF[kind]) || (sip && SIP.includes(kind))));
+}
+
+/** Without the objects of phones other than these. */
+function withoutOtherPhones(wanted: Objects, names: ReadonlySet<string>): Objects {
+  const isOther = (key: string): boolean => {
+    const name = key.slice(key.indexOf(' ') + 1);
+    return PHONES.has(kindOf(key)) && !(names.has(name) && wanted.has(`endpoint ${name}`));
+  };
+  return new Map([...wanted].filter(([key]) => !isOther(key)));
 }
 
 export class AsteriskConfig implements EngineConfig {
@@ -151,20 +162,26 @@ export class AsteriskConfig implements EngineConfig {
     proof: Proof,
     names: readonly string[],
     signal?: AbortSignal,
+    depth: 'all' | 'changed' = 'all',
   ): Promise<readonly EngineProblem[]> {
     const { wanted, meant } = proof as FullProof;
     const kinds = kindsOf(names);
     const turn = names.includes(TURN_FILE) ? ((await this.#options.turn?.take(signal)) ?? null) : null;
     if (turn !== null) return [{ object: 'network site', file: TURN_FILE, words: turn }];
     if (kinds.size === 0) return [];
-    const many = namesOf(wanted, 'endpoint').length > MANY;
+    const many = namesOf(wanted, 'endpoint').length > (this.#options.many ?? MANY);
+    const shared = names.includes('pjsip_shared.conf') || names.includes('custom/pjsip.conf');
+    const some = many && depth === 'changed' && !shared;
     const found = await this.#withEngine(signal, async (asked) => {
       const phones = kinds.has('endpoint') || kinds.has('auth') || kinds.has('aor');
-      const endpoints = phones ? await this.#changedEndpoints(names, many, wanted) : [];
+      const changed = phones ? await this.#changedEndpoints(names) : [];
+      const all = phones && (many || shared) && !some ? namesOf(wanted, 'endpoint') : [];
+      const endpoints = [...new Set([...all, ...changed])];
+      const expected = some ? withoutOtherPhones(wanted, new Set(endpoints)) : wanted;
       if (kinds.has('identify')) endpoints.push(...meant.identified);
       const held = await readBack(asked, { kinds, endpoints }, many);
       const steps = kinds.has('dialplan') ? unknownApplications(meant, await readApplications(asked)) : [];
-      return [...steps, ...compare(wanted, held, kinds)];
+      return [...steps, ...compare(expected, held, kinds)];
     });
     const owners = new Set(names.map(ownerOf));
     const own = meant.problems.filter((problem) => problem.file !== null && owners.has(problem.file));
@@ -262,16 +279,16 @@ export class AsteriskConfig implements EngineConfig {
       ami.close();
     }
   }
-  /** Endpoints whose settings are compared: those the last write changed or removed; where there are many, all. */
-  async #changedEndpoints(names: readonly string[], many: boolean, wanted: Objects): Promise<string[]> {
-    const name = FILE_OF.endpoint;
-    const [now, before] = await Promise.all([
-      readFileOf(this.#etc, name, false),
-      readFileOf(this.#etc, name, true),
-    ]);
-    const [a, b] = [sectionsOf(now ?? ''), sectionsOf(before ?? '')];
-    const changed = [...new Set([...a.keys(), ...b.keys()])].filter((n) => n !== '' && a.get(n) !== b.get(n));
-    const all = many || names.includes('pjsip_shared.conf') || names.includes('custom/pjsip.conf');
-    return all ? [...new Set([...namesOf(wanted, 'endpoint'), ...changed])] : changed;
+  /** Endpoints that the last write of these files changed or removed, and those beside them in the files. */
+  async #changedEndpoints(names: readonly string[]): Promise<ReadonlySet<string>> {
+    const found = new Set<string>();
+    for (const name of PHONE_FILES.filter((file) => names.includes(file))) {
+      const [now, before] = await Promise.all([
+        readFileOf(this.#etc, name, false),
+        readFileOf(this.#etc, name, true),
+      ]);
+      for (const changed of changedAndBeside(now ?? '', before ?? '')) found.add(changed);
+    }
+    return found;
   }
 }

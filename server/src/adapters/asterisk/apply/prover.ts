@@ -12,7 +12,7 @@ import { isSamePhone, phoneSections } from './phone-sections.ts';
 import type { PhoneSections } from './phone-sections.ts';
 import { readApplications, readBack } from './read-back.ts';
 import { DidNotBoot, startShadow } from './shadow.ts';
-import { slicesOf } from './slices.ts';
+import { slicesOf, withoutPhones } from './slices.ts';
 import type { Slice } from './slices.ts';
 
 export interface FullProof extends Proof {
@@ -32,7 +32,7 @@ export const ALL_KINDS: ReadonlySet<Kind> = new Set(Object.keys(FILE_OF) as Kind
 const PROVEN: ReadonlySet<Kind> = new Set(
   [...ALL_KINDS].filter((kind) => kind !== 'registration' && kind !== 'transport'),
 );
-const PHONES: ReadonlySet<Kind> = new Set(['endpoint', 'auth', 'aor']);
+export const PHONES: ReadonlySet<Kind> = new Set(['endpoint', 'auth', 'aor']);
 /** Throw-away engines at once. */
 const ENGINES = 2;
 
@@ -101,14 +101,8 @@ export class Prover {
     }
     return proof;
   }
-  /** Settings that one throw-away engine loaded from its slice, and problems in its log; `known` are marks of unchanged phones. */
-  async #bootSlice(
-    slice: Slice,
-    meant: Meant,
-    known: Objects,
-    program: AsteriskProgram,
-    signal: AbortSignal,
-  ) {
+  /** Settings that one throw-away engine loaded from its slice, and problems in its log. */
+  async #bootSlice(slice: Slice, meant: Meant, program: AsteriskProgram, signal: AbortSignal) {
     await using shadow = await startShadow(slice.files, meant.transports, {
       home: this.#options.home,
       program,
@@ -117,10 +111,7 @@ export class Prover {
     });
     const held = await readBack(
       shadow.asked,
-      {
-        kinds: slice.whole ? PROVEN : PHONES,
-        endpoints: slice.endpoints.filter((name) => !known.has(`endpoint ${name}`)),
-      },
+      { kinds: slice.whole ? PROVEN : PHONES, endpoints: slice.endpoints },
       false,
     );
     const applications = slice.whole ? await readApplications(shadow.asked) : null;
@@ -128,32 +119,46 @@ export class Prover {
     const steps = applications === null ? [] : unknownApplications(meant, applications);
     return { held, steps, problems };
   }
-  /** Known marks of the phones for which the newest proof shows no difference. */
-  #marksOf(names: readonly string[], phones: PhoneSections): Objects {
+  /**
+   * Phones whose text, and every text they depend on, an engine has loaded in the newest proof: their names and the marks of
+   * their objects. The engine makes each phone of its own sections alone, so they need no second proof.
+   */
+  #knownPhones(
+    names: readonly string[],
+    phones: PhoneSections,
+  ): { readonly names: ReadonlySet<string>; readonly marks: Objects } {
     const newest = [...this.#proofs.values()].at(-1);
-    const same = names.filter((name) => newest !== undefined && isSamePhone(name, newest.phones, phones));
-    return new Map(
-      same.flatMap((name) => {
-        const mark = newest!.wanted.get(`endpoint ${name}`) ?? '';
-        return mark === '' ? [] : [[`endpoint ${name}`, mark] as const];
-      }),
-    );
+    const marks = new Map<string, string>();
+    const known = new Set<string>();
+    for (const name of names) {
+      if (newest === undefined || !isSamePhone(name, newest.phones, phones)) continue;
+      const own = [...PHONES].map(
+        (kind) => [`${kind} ${name}`, newest.wanted.get(`${kind} ${name}`) ?? ''] as const,
+      );
+      if (own.some(([, mark]) => mark === '')) continue;
+      known.add(name);
+      for (const [key, mark] of own) marks.set(key, mark);
+    }
+    return { names: known, marks };
   }
   async #boot(files: EngineFiles, program: AsteriskProgram, signal: AbortSignal): Promise<FullProof> {
     const meant = readMeant(files);
     const phones = phoneSections(files);
     const names = namesOf(meant.objects, 'endpoint');
-    const known = this.#marksOf(names, phones);
+    const known = this.#knownPhones(names, phones);
+    const rest = withoutPhones(files, known.names);
+    const [own, endpoints] =
+      rest === null ? [files, names] : [rest, names.filter((name) => !known.names.has(name))];
     const failed = new AbortController();
     const over = AbortSignal.any([signal, failed.signal]);
-    const waiting = [...slicesOf(files, names)];
-    const held = new Map<string, string>();
+    const waiting = [...slicesOf(own, endpoints)];
+    const held = new Map<string, string>(rest === null ? [] : known.marks);
     const found: EngineProblem[] = [...meant.problems];
     const said = new Map<string, EngineProblem>();
     const work = async (): Promise<void> => {
       for (let slice = waiting.shift(); slice !== undefined; slice = waiting.shift()) {
-        const one = await this.#bootSlice(slice, meant, known, program, over);
-        for (const [key, value] of one.held) held.set(key, value || (known.get(key) ?? ''));
+        const one = await this.#bootSlice(slice, meant, program, over);
+        for (const [key, value] of one.held) held.set(key, value);
         found.push(...one.steps);
         for (const problem of one.problems) said.set(problem.words, problem);
       }

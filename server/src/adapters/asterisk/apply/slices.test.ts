@@ -4,7 +4,7 @@ import type { Instance } from '../conf/instance.ts';
 import { renderSite } from '../conf/render.ts';
 import { company, trunk } from '../../../../test/support/rendered-company.ts';
 import { readMeant } from './meant.ts';
-import { slicesOf } from './slices.ts';
+import { slicesOf, withoutPhones } from './slices.ts';
 
 const account = { user: 'u', secret: 'a-secret-of-24-letters-0' };
 const instance: Instance = {
@@ -67,6 +67,24 @@ test('apply/slices - every phone of a large set is in one slice with its three o
   }
 });
 
+test('apply/slices - a set without known phones has everything else as it was', () => {
+  const known = new Set(endpoints.filter((name) => name.startsWith('100')));
+  assert.ok(known.size > 1 && known.size < endpoints.length);
+  const rest = withoutPhones(files, known)!;
+  assert.deepEqual(
+    keys(rest),
+    keys(files).filter((key) => !known.has(key.slice(key.indexOf(' ') + 1))),
+  );
+  assert.deepEqual(readMeant(rest).problems, []);
+  for (const [name, text] of files)
+    if (!/^pjsip_(?:endpoints|auths|aors)\.conf$/.test(name)) assert.equal(rest.get(name), text, name);
+  const none = keys(withoutPhones(files, new Set(endpoints))!);
+  assert.deepEqual(
+    none.filter((key) => key.startsWith('endpoint ')),
+    ['endpoint hand', 'endpoint trunk-north'],
+  );
+});
+
 test('apply/slices - what cannot be cut between two sections is not cut', () => {
   const name = 'pjsip_endpoints.conf';
   const text = files.get(name)!;
@@ -77,7 +95,9 @@ test('apply/slices - what cannot be cut between two sections is not cut', () => 
     `${text.slice(0, last)}#include other.conf\n${text.slice(last)}`,
   ]) {
     assert.notEqual(wrong, text);
-    assert.equal(slicesOf(new Map([...files, [name, wrong]]), endpoints, { many: 5, each: 7 }).length, 1);
+    const uncut = new Map([...files, [name, wrong]]);
+    assert.equal(slicesOf(uncut, endpoints, { many: 5, each: 7 }).length, 1);
+    assert.equal(withoutPhones(uncut, new Set(['1004'])), null);
   }
 });
 

@@ -21,6 +21,39 @@ const PHONES = [FILE_OF.endpoint, FILE_OF.auth, FILE_OF.aor] as const;
 const ONCE = [FILE_OF.queue, FILE_OF.dialplan, FILE_OF.mailbox] as const;
 const CUSTOM = /^#tryinclude custom\/pjsip\.conf\n$/m;
 
+/** A file of phones: the text before its first section, and its sections, each with its name. */
+interface Cut {
+  readonly head: string;
+  readonly sections: readonly { readonly title: string; readonly text: string }[];
+}
+/** Null where the text cannot be split between two sections. */
+function cut(text: string): Cut | null {
+  // A block comment may span sections, and an include stands for text that is not here.
+  if (text.includes(';--')) return null;
+  const [head = '', ...parts] = text.replace(CUSTOM, '').split(/^(?=\[)/m);
+  const sections: { title: string; text: string }[] = [];
+  for (const part of parts) {
+    const title = /^\[([^\]\n]+)\]/.exec(part)?.[1];
+    if (title === undefined || part.includes('\n#')) return null;
+    sections.push({ title, text: part });
+  }
+  return { head, sections };
+}
+const joined = (head: string, sections: readonly string[], whole: boolean): string =>
+  `${head}${sections.join('')}${whole ? '\n#tryinclude custom/pjsip.conf\n' : ''}`;
+
+/** The files without the sections of these phones; null where their text cannot be split between two sections. */
+export function withoutPhones(files: EngineFiles, names: ReadonlySet<string>): EngineFiles | null {
+  const left = new Map(files);
+  for (const name of PHONES) {
+    const parts = cut(files.get(name) ?? '');
+    if (parts === null) return null;
+    const kept = parts.sections.filter(({ title }) => !names.has(title)).map(({ text }) => text);
+    left.set(name, joined(parts.head, kept, true));
+  }
+  return left;
+}
+
 /** The whole site as one slice where it is small, or contains text that cannot be split between two sections. */
 export function slicesOf(
   files: EngineFiles,
@@ -31,34 +64,27 @@ export function slicesOf(
   if (endpoints.length <= many) return uncut;
   const place = new Map<string, number>();
   const count = Math.ceil(endpoints.length / each);
-  const texts: Map<string, string[]> = new Map();
+  const texts = new Map<string, readonly (readonly string[])[]>();
+  const heads = new Map<string, string>();
   for (const name of PHONES) {
-    const text = files.get(name) ?? '';
-    // A block comment may span sections, and an include stands for text that is not here.
-    if (text.includes(';--')) return uncut;
-    const [head = '', ...sections] = text.replace(CUSTOM, '').split(/^(?=\[)/m);
-    if (sections.some((s) => s.includes('\n#'))) return uncut;
-    const parts = Array.from({ length: count }, () => [head]);
-    for (const section of sections) {
-      const title = /^\[([^\]\n]+)\]/.exec(section)?.[1];
-      if (title === undefined) return uncut;
+    const found = cut(files.get(name) ?? '');
+    if (found === null) return uncut;
+    const parts: string[][] = Array.from({ length: count }, () => []);
+    for (const { title, text } of found.sections) {
       let at = place.get(title);
       if (at === undefined) {
         at = Math.min(Math.floor(place.size / each), count - 1);
         place.set(title, at);
       }
-      parts[at]!.push(section);
+      parts[at]!.push(text);
     }
-    texts.set(
-      name,
-      parts.map((part) => part.join('')),
-    );
+    heads.set(name, found.head);
+    texts.set(name, parts);
   }
   return Array.from({ length: count }, (_, i) => {
     const whole = i === 0;
     const own = new Map(files);
-    for (const name of PHONES)
-      own.set(name, `${texts.get(name)![i]}${whole ? '\n#tryinclude custom/pjsip.conf\n' : ''}`);
+    for (const name of PHONES) own.set(name, joined(heads.get(name)!, texts.get(name)![i]!, whole));
     if (!whole) for (const name of ONCE) own.set(name, '[general]\n');
     return { files: own, endpoints: endpoints.filter((name) => (place.get(name) ?? 0) === i), whole };
   });

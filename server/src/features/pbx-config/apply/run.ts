@@ -252,9 +252,9 @@ export class ApplyRun {
       this.#note({ engine_touched_ms: this.#now.engine_touched_ms + ms });
     }
   }
-  async #check(proof: Proof, names: readonly string[]): Promise<void> {
+  async #check(proof: Proof, names: readonly string[], depth: 'all' | 'changed'): Promise<void> {
     const problems = await patiently(this.#deps, this.#deps.patience.verify_ms, this.#closing, (signal) =>
-      this.#deps.engine.verify(proof, names, signal),
+      this.#deps.engine.verify(proof, names, signal, depth),
     );
     if (problems.length > 0) throw new NotAsMeant('The engine does not hold what was meant.', problems);
   }
@@ -275,7 +275,7 @@ export class ApplyRun {
     this.#note({ reloaded: live });
     await this.#touch(live);
     await this.#enter('verifying');
-    await this.#check(proof, live);
+    await this.#check(proof, live, this.#wanted.overwrite_drift ? 'all' : 'changed');
   }
   #wordsOf(error: unknown): string {
     if (error instanceof NotAsMeant) this.#noteProblems(error.problems);
@@ -296,7 +296,8 @@ export class ApplyRun {
   async #backInEngine(files: EngineFiles, names: readonly string[]): Promise<void> {
     await this.#touch(names);
     const proof = await proofOfDisk(this.#deps.engine, files.keys());
-    await this.#check(proof, names);
+    // What a refused reload left in the engine is unknown.
+    await this.#check(proof, names, 'all');
   }
   async #rollBack(cause: unknown, files: EngineFiles): Promise<ConfigApply> {
     const { engine, objects, log } = this.#deps;
