@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { connect } from '@nats-io/transport-node';
-import type { NatsConnection } from '@nats-io/transport-node';
+import type { ConnectionOptions, NatsConnection } from '@nats-io/transport-node';
 import { SETTINGS } from '../../src/boot/config.ts';
 import { makeNatsServer } from '../../src/boot/nats-server.ts';
 import { freePort } from './ports.ts';
@@ -21,11 +21,11 @@ export interface TestNats extends AsyncDisposable {
   freeze(): void;
   resume(): void;
   kill(): Promise<void>;
-  /** Starts it again on its data. */
-  start(): Promise<void>;
+  /** Starts it again on its data, with these lines of a configuration file instead of the former ones where they are given. */
+  start(lines?: string): Promise<void>;
 }
-/** `config`: lines of a configuration file, for what the command line cannot say. */
-export async function startNats(config = ''): Promise<TestNats> {
+/** `config`: lines of a configuration file, for what the command line cannot say; `access`: how a test's own program connects then. */
+export async function startNats(config = '', access: ConnectionOptions = {}): Promise<TestNats> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-nats-'));
   const { command, url } = await makeNatsServer({
     cache: SETTINGS.cache.parse(process.env['OFFHOOK_CACHE'] ?? SETTINGS.cache.initial)!,
@@ -34,17 +34,18 @@ export async function startNats(config = ''): Promise<TestNats> {
     progress: (line) => console.error(`NATS for tests: ${line}`),
   });
   const configFile = path.join(folder, 'nats.conf');
-  await writeFile(configFile, config);
   let child: ChildProcess;
   const open = async () => {
     const connection = await connect({
       servers: url.replace('nats://', ''),
       timeout: 2_000,
       reconnect: false,
+      ...access,
     });
     return Object.assign(connection, { [Symbol.asyncDispose]: () => connection.close() });
   };
-  async function start(): Promise<void> {
+  async function start(lines?: string): Promise<void> {
+    if (lines !== undefined) await writeFile(configFile, lines);
     const [file = '', ...args] = command;
     let said = '';
     child = spawn(file, [...args, '--config', configFile], { stdio: ['ignore', 'ignore', 'pipe'] });
@@ -63,7 +64,7 @@ export async function startNats(config = ''): Promise<TestNats> {
     child.kill('SIGKILL');
     await closed;
   }
-  await start();
+  await start(config);
   return {
     url,
     get pid() {

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { connect as connectSocket } from 'node:net';
+import { connect as connectSocket, isIP } from 'node:net';
 import { once } from 'node:events';
 import { connect } from '@nats-io/transport-node';
-import type { ConnectionOptions, NatsConnection } from '@nats-io/transport-node';
+import type { ConnectionOptions, NatsConnection, TlsOptions } from '@nats-io/transport-node';
 import { Backoff } from '../../core/backoff.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
@@ -28,19 +28,27 @@ function serversOf(urls: string): readonly Server[] {
     const own = user === '' ? {} : password === '' ? { token: user } : { user, pass };
     const host = hostname.replace(/^\[|\]$/g, '');
     const at = Number(port || PORT);
-    const tls = protocol === 'tls:' ? { tls: {} } : {};
+    // Of a server by its number the library checks no name but "localhost"; what stands here goes to Node's TLS as it is.
+    const checked: TlsOptions & { host: string; servername?: string } = {
+      host,
+      ...(isIP(host) === 0 && { servername: host }),
+    };
+    const tls = protocol === 'tls:' ? { tls: checked } : {};
     return { host, port: at, options: { servers: `${hostname}:${at}`, ...own, ...tls } };
   });
 }
-/** Rejects where no server of NATS answers: the library leaves a socket open for each attempt at a machine that hangs. */
-async function assertSpeaks({ host, port }: Server, stop: AbortSignal): Promise<void> {
+/** Rejects where no server of NATS answers as asked: the library leaves a socket open for each attempt at a machine that hangs. */
+async function assertSpeaks({ host, port, options }: Server, stop: AbortSignal): Promise<void> {
   const socket = connectSocket({ host, port });
   // The first byte decides; an error after it changes nothing.
   socket.on('error', () => undefined);
   const late = AbortSignal.timeout(CONNECT_MS);
   try {
     const [first] = (await once(socket, 'data', { signal: AbortSignal.any([stop, late]) })) as [Buffer];
-    if (!first.toString('latin1').startsWith('INFO ')) throw new Error('another program answers there');
+    const info = first.toString('latin1');
+    if (!info.startsWith('INFO ')) throw new Error('another program answers there');
+    if (options.tls == null && info.includes('"tls_required":true'))
+      throw new Error('the server demands TLS: its address begins with tls://');
   } catch (error) {
     if (late.aborted) throw new Error(`no answer in ${CONNECT_MS / 1000} s`, { cause: error });
     throw error;
