@@ -115,6 +115,18 @@ test('pbx operations - expire by the time of the facts, and are bounded', () => 
   );
 });
 
+test('pbx operations - one whose events all came is still found by its id, and no longer looked at', () => {
+  const { scene, expect, hold, by } = setUp();
+  const { state } = scene.model as never as { state: { expecting: ReadonlyMap<string, unknown> } };
+  expect('op-1', [{ type: 'call.held', leg: chan('1') }]);
+  expect('op-2', [{ type: 'call.retrieved', leg: chan('1') }]);
+  assert.deepEqual(by(hold(true)), ['op-1']);
+  assert.deepEqual([...state.expecting.keys()], ['op-2']);
+  assert.deepEqual(by(hold(false)), ['op-2']);
+  assert.equal(state.expecting.size, 0);
+  assert.deepEqual([...scene.view.ledTo('op-1')], ['call.held']);
+});
+
 test('pbx operations - a leg is recorded until the last of its recordings ended', () => {
   const { scene } = setUp();
   const recording = (on: boolean) =>

@@ -11,18 +11,24 @@ const MOST = 1_000;
 export function operationSent(s: State, event: OperationEvent): void {
   for (const [id, open] of s.operations) {
     if (open.until >= event.at && s.operations.size < MOST) break;
-    s.operations.delete(id);
+    forget(s, id);
   }
   const left = event.expects.map((expected) => ({ event: expected, times: expected.times ?? 1 }));
-  s.operations.set(event.operation_id, { until: event.until, left, led: new Set() });
+  const open = { until: event.until, left, led: new Set<EventType>() };
+  s.operations.set(event.operation_id, open);
+  if (left.length > 0) s.expecting.set(event.operation_id, open);
+}
+function forget(s: State, id: string): void {
+  s.operations.delete(id);
+  s.expecting.delete(id);
 }
 
 /**
  * Sets `caused_by` on the events of one fact; agent events of the same fact get the same id. O(operations
- * under way).
+ * that wait for an event).
  */
 export function attribute(s: State, out: DomainEvent[]): void {
-  if (s.operations.size === 0) return;
+  if (s.expecting.size === 0) return;
   let by: string | null = null;
   for (const [i, event] of out.entries()) {
     const id: string | null = takeExpected(s, event) ?? (event.type.startsWith('agent.') ? by : null);
@@ -34,9 +40,9 @@ export function attribute(s: State, out: DomainEvent[]): void {
 
 /** Matches the newest operation that expects the event; an older one may still wait for a similar one. */
 function takeExpected(s: State, event: DomainEvent): string | null {
-  for (const [id, open] of [...s.operations].reverse()) {
+  for (const [id, open] of [...s.expecting].reverse()) {
     if (event.at > open.until) {
-      s.operations.delete(id);
+      forget(s, id);
       continue;
     }
     const at = open.left.findIndex((expected) => fits(s, expected.event, event));
@@ -44,6 +50,7 @@ function takeExpected(s: State, event: DomainEvent): string | null {
     if (found === undefined) continue;
     found.times -= 1;
     if (found.times === 0) open.left.splice(at, 1);
+    if (open.left.length === 0) s.expecting.delete(id);
     open.led.add(event.type);
     return id;
   }

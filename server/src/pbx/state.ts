@@ -320,8 +320,10 @@ export interface State {
   said: Map<string, Said> | null;
   /** By leg. */
   readonly publishedVisits: Map<string, PublishedVisit>;
-  /** Operations that still expect events, oldest first. */
+  /** Operations whose events may still come, oldest first. */
   readonly operations: Map<string, OpenOperation>;
+  /** Those of them with an event that has not come, oldest first. */
+  readonly expecting: Map<string, OpenOperation>;
 }
 
 const noSite = (): SiteIndex => ({
@@ -382,6 +384,7 @@ export const emptyState = (): State => ({
   said: null,
   publishedVisits: new Map(),
   operations: new Map(),
+  expecting: new Map(),
 });
 
 /** One step: time of the fact, how it was observed, and its events. */
