@@ -38,7 +38,7 @@ export abstract class Client extends Reader {
   heardAt = 0;
   movedAt = 0;
   waiting = 0;
-  /** Its tick within the heartbeat interval, so that heartbeats are spread evenly. */
+  /** Its part of the heartbeat interval, so that heartbeats are spread evenly. */
   slot = 0;
 
   constructor(framing: Framing, caller: Caller, ip: string | null) {

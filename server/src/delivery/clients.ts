@@ -14,7 +14,10 @@ import { hear } from '../rights/hearing.ts';
 import type { Heard } from '../rights/hearing.ts';
 
 /** Ticks in one heartbeat interval. */
-export const TICKS = 15;
+const TICKS = 15;
+/** Parts of a tick, each with its clients: all at once would hold the event loop for as long as all their writes take. */
+const PARTS = 10;
+const SHORTEST_PART_MS = 10;
 const HURRY_MS = 1_000;
 /** Ticks without a sign of the client after which it counts as gone. */
 const DEAD = 2 * TICKS;
@@ -36,7 +39,11 @@ export class Clients {
   readonly #byPerson = new Map<number, Set<Client>>();
   readonly #leaving = new Map<() => void, NodeJS.Timeout>();
   #now = 0;
-  #slots = 0;
+  readonly #parts: number;
+  #part = 0;
+  /** By their part of a heartbeat interval. */
+  readonly #slots: readonly Set<Client>[];
+  #added = 0;
   #known = new Map<number, Person>();
   #knownAt = -1;
   readonly #timer: NodeJS.Timeout;
@@ -45,7 +52,10 @@ export class Clients {
   constructor(options: ClientsOptions) {
     const { credentials, directory, heartbeatMs } = options;
     this.#options = options;
-    this.#timer = setInterval(() => this.#tick(), heartbeatMs / TICKS);
+    const tickMs = heartbeatMs / TICKS;
+    this.#parts = Math.min(PARTS, Math.max(1, Math.floor(tickMs / SHORTEST_PART_MS)));
+    this.#slots = Array.from({ length: TICKS * this.#parts }, () => new Set());
+    this.#timer = setInterval(() => this.#tick(), tickMs / this.#parts);
     this.#timer.unref();
     const ofSession = (id: number) => (caller: Caller) => caller.key === null && caller.session_id === id;
     this.#stops = [
@@ -96,7 +106,8 @@ export class Clients {
     client.heardAt = this.#now;
     client.basis = this.#basisOf(client.caller);
     client.movedAt = this.#now;
-    client.slot = (this.#slots += 1) % TICKS;
+    client.slot = (this.#added += 1) % this.#slots.length;
+    this.#slots[client.slot]!.add(client);
     this.#clients.add(client);
     const own = this.#byPerson.get(client.caller.person_id);
     if (own === undefined) this.#byPerson.set(client.caller.person_id, new Set([client]));
@@ -105,6 +116,7 @@ export class Clients {
   remove(client: Client): void {
     this.#options.hub.leave(client);
     this.#clients.delete(client);
+    this.#slots[client.slot]!.delete(client);
     const own = this.#byPerson.get(client.caller.person_id);
     own?.delete(client);
     if (own?.size === 0) this.#byPerson.delete(client.caller.person_id);
@@ -192,20 +204,25 @@ export class Clients {
       client.end(CLOSE_CODES.not_authenticated, 'the session has lapsed');
     } else client.caller = { ...client.caller, expires_at: until };
   }
+  /** Looks at each client once in a tick, and sends its heartbeat once in an interval. */
   #tick(): void {
-    this.#now += 1;
+    if (this.#part === 0) this.#now += 1;
     const at = this.#options.clock.now();
     const time = rfc3339(at);
-    for (const client of this.#clients) {
-      const { unsent } = client;
-      if (unsent === 0 || unsent < client.waiting) client.movedAt = this.#now;
-      client.waiting = unsent;
-      if (this.#now - client.movedAt > DEAD) client.tooSlow();
-      else if (client.talks && this.#now - client.heardAt > DEAD) client.vanish();
-      else if (at >= client.caller.expires_at) void this.#lapse(client);
-      else if (client.slot === this.#now % TICKS && !client.full)
-        client.heartbeat(this.#options.hub.safeCursorOf(client), time);
+    for (let tick = 0; tick < TICKS; tick += 1) {
+      const isDue = tick === this.#now % TICKS;
+      for (const client of this.#slots[tick * this.#parts + this.#part]!) this.#look(client, isDue, at, time);
     }
+    this.#part = (this.#part + 1) % this.#parts;
+  }
+  #look(client: Client, isDue: boolean, at: number, time: string): void {
+    const { unsent } = client;
+    if (unsent === 0 || unsent < client.waiting) client.movedAt = this.#now;
+    client.waiting = unsent;
+    if (this.#now - client.movedAt > DEAD) client.tooSlow();
+    else if (client.talks && this.#now - client.heardAt > DEAD) client.vanish();
+    else if (at >= client.caller.expires_at) void this.#lapse(client);
+    else if (isDue && !client.full) client.heartbeat(this.#options.hub.safeCursorOf(client), time);
   }
 }
 /** Why a topic is not accessible. */

@@ -85,6 +85,13 @@ export const WEBSOCKET: Framing = {
     serverFrame(0x1, Buffer.from(`{"op":"snapshot","topic":"${topic}","cursor":${cursor},"data":${json}}`)),
 };
 const PING = serverFrame(0x9, Buffer.alloc(0));
+/** The newest heartbeat: clients that have everything get the same at the same time. */
+let beat = { scanned: -1, time: '', bytes: PING };
+function heartbeatOf(scanned: number, time: string): Buffer {
+  if (beat.scanned !== scanned || beat.time !== time)
+    beat = { scanned, time, bytes: Buffer.concat([frameOf({ op: 'heartbeat', scanned, time }), PING]) };
+  return beat.bytes;
+}
 
 /** One WebSocket of the stream, from its handshake to its close. */
 export class Connection extends Client {
@@ -160,7 +167,7 @@ export class Connection extends Client {
     this.send(frameOf(frame));
   }
   heartbeat(scanned: number, time: string): void {
-    this.send(Buffer.concat([frameOf({ op: 'heartbeat', scanned, time }), PING]));
+    this.send(heartbeatOf(scanned, time));
   }
   tooSlow(): void {
     this.end(CLOSE_CODES.too_slow, 'too slow; resume with the last seq');

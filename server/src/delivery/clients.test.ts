@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemClock as clock } from '../core/clock.ts';
+import type { Directory } from '../ports/directory.ts';
+import type { Caller } from '../ports/http.ts';
+import type { Credentials } from '../ports/stream.ts';
+import { Client } from './client.ts';
+import { Clients } from './clients.ts';
+import { WEBSOCKET } from './connection.ts';
+import type { Hub } from './hub.ts';
+
+const nothing = () => () => {};
+const caller = {
+  person_id: 1,
+  key: null,
+  level: 'agent',
+  extension: '',
+  expires_at: Infinity,
+} as never as Caller;
+
+/** Counts its heartbeats. */
+class Quiet extends Client {
+  readonly #beaten: (time: string) => void;
+  unsent = 0;
+  talks = false;
+  full = false;
+  constructor(beaten: () => void) {
+    super(WEBSOCKET, caller, null);
+    this.#beaten = beaten;
+  }
+  heartbeat(_scanned: number, time: string): void {
+    this.#beaten(time);
+  }
+  send(): void {}
+  rightsChanged(): void {}
+  end(): void {}
+  restart(): void {}
+  vanish(): void {}
+  tooSlow(): void {}
+  missed(): void {}
+  caughtUp(): void {}
+}
+
+test('delivery/clients - heartbeats of many clients are spread over the interval, one for each in it', async () => {
+  const clients = new Clients({
+    hub: { safeCursorOf: () => 1, leave: () => {} } as never as Hub,
+    directory: { onChange: nothing, queuesOf: () => [] } as never as Directory,
+    credentials: { onSessionEnded: nothing, onKeyEnded: nothing } as never as Credentials,
+    clock,
+    heartbeatMs: 1_500,
+    perPerson: 1_000,
+  });
+  const many = 300;
+  const beats = new Map<number, number>();
+  const all = Promise.withResolvers<void>();
+  let inTurn = 0;
+  let most = 0;
+  const beaten = (i: number): void => {
+    if (inTurn === 0) queueMicrotask(() => (inTurn = 0));
+    most = Math.max(most, (inTurn += 1));
+    beats.set(i, (beats.get(i) ?? 0) + 1);
+    if (beats.size === many) all.resolve();
+  };
+  for (let i = 0; i < many; i += 1) clients.add(new Quiet(() => beaten(i)));
+  // The timer of the clients alone lets the process end.
+  const alive = setInterval(() => {}, 1_000);
+  try {
+    await all.promise;
+  } finally {
+    clearInterval(alive);
+    clients.close();
+  }
+  assert.deepEqual(new Set(beats.values()), new Set([1]));
+  assert.equal(most, 2, 'heartbeats in one turn of the event loop');
+});
