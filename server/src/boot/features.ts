@@ -30,6 +30,7 @@ import { Presence } from '../features/presence/service.ts';
 import { ExternalAddress } from '../features/reachability/service.ts';
 import { TrunkServerLookup } from '../features/reachability/trunk-servers.ts';
 import { findServers } from '../adapters/resolver/trunk-servers.ts';
+import { followsServers } from './trunk-lookup.ts';
 import { remainsOf } from '../features/privacy/remains.ts';
 import { Privacy } from '../features/privacy/service.ts';
 import { createQueues } from '../features/queues/service.ts';
@@ -315,6 +316,7 @@ export async function createConfigFeatures(
   stack.use(externalAddress);
   const trunkServers = await TrunkServerLookup.open({
     trunks: () => directory.config().trunks,
+    follows: followsServers(config),
     find: findServers(config.dnsServers),
     up: () => exchange.running(),
     renew: (comment) => applies.renew(comment),

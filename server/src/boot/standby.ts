@@ -36,6 +36,7 @@ import { holderOf, whenReachable } from './server-site.ts';
 import { knownSite } from './site-id.ts';
 import { shareKey } from './site-key.ts';
 import { openFolder } from './stores.ts';
+import { serversNow } from './trunk-lookup.ts';
 
 /** Interval between questions for the lease, and between reports of this node. */
 const ASK_MS = 1_000;
@@ -113,7 +114,9 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
     log,
     async read() {
       const objects = await openObjects(store);
-      return { version: objects.version, site: toSite(toPbxConfig(objects.applied()), FEATURE_CODES) };
+      const known = toPbxConfig(objects.applied());
+      const servers = await serversNow(known.trunks, config, signal);
+      return { version: objects.version, site: toSite(known, FEATURE_CODES, { address: null, servers }) };
     },
     newest: async () =>
       (

@@ -53,7 +53,7 @@ export interface SiteTrunk extends Omit<ConfigBody<'trunk'>, 'username' | 'passw
   readonly endpoint: string;
   /** Credentials for its challenges; null where it sends none. */
   readonly login: { readonly username: string; readonly password: string } | null;
-  /** Servers found by SRV, in the order in which they are tried; none where `host` is the only one. */
+  /** Servers found in DNS, in the order in which they are tried; none where `host` is the only one. */
   readonly servers: readonly TrunkServer[];
 }
 /** Change of a number: digits removed from its beginning, then others prepended. */

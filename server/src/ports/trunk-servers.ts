@@ -1,4 +1,4 @@
-/** The servers of a trunk whose host is a domain with SRV records. */
+/** The servers of a trunk whose host is a domain with SRV records, or, behind the SIP proxy, a name. */
 import type { SiteTrunk } from './site.ts';
 
 /** Further servers of one trunk are left out. */
@@ -14,6 +14,6 @@ export interface TrunkServer {
 export type TrunkServers = ReadonlyMap<string, readonly TrunkServer[]>;
 /** Asks once; throws with one sentence where no usable server is known. */
 export type FindServers = (
-  trunk: Pick<SiteTrunk, 'host' | 'port' | 'transport'>,
+  trunk: Pick<SiteTrunk, 'host' | 'port' | 'transport' | 'srv'>,
   signal: AbortSignal,
 ) => Promise<readonly TrunkServer[]>;

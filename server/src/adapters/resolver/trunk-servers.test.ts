@@ -5,10 +5,14 @@ import type { FakeRecords } from '../../../test/support/fake-dns.ts';
 import { findServers } from './trunk-servers.ts';
 
 const DOMAIN = 'carrier.example.com';
-async function asked(records: FakeRecords, transport: 'udp' | 'tcp' | 'tls' = 'udp'): Promise<string[]> {
+async function asked(
+  records: FakeRecords,
+  transport: 'udp' | 'tcp' | 'tls' = 'udp',
+  srv = true,
+): Promise<string[]> {
   await using dns = await startFakeDns(records);
   const found = await findServers([dns.address])(
-    { host: DOMAIN, port: 5060, transport },
+    { host: DOMAIN, port: 5060, transport, srv },
     AbortSignal.timeout(20_000),
   );
   return found.map(({ host, port, addresses }) => `${host}:${port} ${addresses.join(' ')}`);
@@ -35,6 +39,13 @@ test('trunk servers - in order of priority, then of weight, each by the service 
   assert.deepEqual(await asked({ a: A, srv: { [`_sips._tcp.${DOMAIN}`]: records } }, 'tls'), wanted);
 });
 
+test('trunk servers - a trunk that is not to follow SRV records has the addresses of its host', async () => {
+  const records: FakeRecords = {
+    srv: { [`_sip._udp.${DOMAIN}`]: [[0, 0, 5070, 'one.example.com']] },
+    a: { ...A, [DOMAIN]: ['192.0.2.7'] },
+  };
+  assert.deepEqual(await asked(records, 'udp', false), [`${DOMAIN}:5060 192.0.2.7`]);
+});
 test('trunk servers - without SRV records it is the domain itself, and a server without an address is left out', async () => {
   assert.deepEqual(await asked({ a: { [DOMAIN]: ['192.0.2.7'] } }), [`${DOMAIN}:5060 192.0.2.7`]);
   const srv = {

@@ -1,4 +1,4 @@
-/** Servers of a trunk by SRV records (RFC 3263, RFC 2782). */
+/** Servers of a trunk by SRV records (RFC 3263, RFC 2782), or the addresses of its host where it has none. */
 import { Resolver } from 'node:dns/promises';
 import { messageOf } from '../../core/errors.ts';
 import { addressIn } from '../../core/networks.ts';
@@ -20,7 +20,7 @@ const isAbsence = (error: unknown): boolean => ABSENT.includes((error as NodeJS.
 /** `servers`: addresses of the DNS servers that are asked, those of the machine where there are none. */
 export const findServers =
   (servers: readonly string[]): FindServers =>
-  async ({ host, port, transport }, signal) => {
+  async ({ host, port, srv, transport }, signal) => {
     signal.throwIfAborted();
     const resolver = new Resolver({ timeout: PATIENCE_MS, tries: 2 });
     if (servers.length > 0) resolver.setServers(servers);
@@ -28,10 +28,13 @@ export const findServers =
     signal.addEventListener('abort', cancel, { once: true });
     try {
       const name = `${SERVICE[transport]}.${host}`;
-      const records = await resolver.resolveSrv(name).catch((error: unknown) => {
-        if (isAbsence(error)) return [{ name: host, port, priority: 0, weight: 0 }];
-        throw new Error(`${name}: ${messageOf(error)}`, { cause: error });
-      });
+      const itself = [{ name: host, port, priority: 0, weight: 0 }];
+      const records = !srv
+        ? itself
+        : await resolver.resolveSrv(name).catch((error: unknown) => {
+            if (isAbsence(error)) return itself;
+            throw new Error(`${name}: ${messageOf(error)}`, { cause: error });
+          });
       const offered = records
         .filter((one) => HOST.test(one.name) && one.port > 0)
         // A fixed order of equal weights: a random one would be a change of the configuration at each look.

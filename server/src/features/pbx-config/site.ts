@@ -50,7 +50,7 @@ export function toSite(
   const off = new Set(config.people.filter((p) => !p.person.active).map((p) => p.person.extension));
   const trunks = config.trunks
     .filter((t) => t.enabled)
-    .map((t) => (t.srv ? { ...t, servers: found.servers.get(t.name) ?? [] } : t));
+    .map((t) => ({ ...t, servers: found.servers.get(t.name) ?? [] }));
   const enabled = new Set(trunks.map((t) => t.name));
   const leads = (to: Destination): boolean =>
     to.kind === 'extension' ? !off.has(to.key) : to.kind !== 'trunk' || enabled.has(to.key);

@@ -33,6 +33,7 @@ async function follow(how: { readonly kept?: string } = {}) {
     (lookup.found([state.trunk]).get('north') ?? []).map(({ host }) => host).join(' ');
   const lookup = await TrunkServerLookup.open({
     trunks: () => [state.trunk],
+    follows: ({ srv }) => srv,
     up: () => true,
     find: () => {
       state.asked += 1;

@@ -1,4 +1,4 @@
-/** Follows the SRV records of trunks and brings other servers to the engine. */
+/** Follows the records of trunks in DNS and brings other servers to the engine. */
 import { isIPv4 } from 'node:net';
 import type { ConfigApply } from '@offhook/contract/config-applies.ts';
 import { Backoff } from '../../core/backoff.ts';
@@ -10,10 +10,12 @@ import type { Finding } from '../../ports/engine-site.ts';
 import type { SiteTrunk } from '../../ports/site.ts';
 import type { FindServers, TrunkServer, TrunkServers } from '../../ports/trunk-servers.ts';
 
-type Followed = Pick<SiteTrunk, 'name' | 'title' | 'host' | 'port' | 'transport'>;
+type Followed = Pick<SiteTrunk, 'name' | 'title' | 'host' | 'port' | 'transport' | 'srv'>;
 export interface TrunkServersDeps {
   /** Applied trunks, in any order. */
-  readonly trunks: () => readonly (Followed & { readonly enabled: boolean; readonly srv: boolean })[];
+  readonly trunks: () => readonly (Followed & { readonly enabled: boolean })[];
+  /** Whether the engine needs the servers of this trunk. */
+  readonly follows: (trunk: Followed) => boolean;
   readonly find: FindServers;
   /** True while an engine runs that can be given other servers. */
   readonly up: () => boolean;
@@ -40,7 +42,8 @@ interface Damper {
   changedAt: number;
   heldUntil: number;
 }
-const questionOf = ({ host, port, transport }: Followed): string => `${transport} ${host}:${port}`;
+const questionOf = ({ host, port, srv, transport }: Followed): string =>
+  `${srv ? '' : 'address '}${transport} ${host}:${port}`;
 const textOf = (servers: readonly TrunkServer[] = []): string =>
   servers.map(({ host, port, addresses }) => `${host}:${port} ${addresses.join(' ')}`).join(', ');
 const briefOf = (servers: readonly TrunkServer[]): string =>
@@ -111,7 +114,7 @@ export class TrunkServerLookup implements AsyncDisposable {
   }
 
   #followed(): readonly Followed[] {
-    return this.#deps.trunks().filter(({ enabled, srv }) => enabled && srv);
+    return this.#deps.trunks().filter((trunk) => trunk.enabled && this.#deps.follows(trunk));
   }
   async #run(): Promise<void> {
     const { clock } = this.#deps;
@@ -170,7 +173,7 @@ export class TrunkServerLookup implements AsyncDisposable {
     this.#known = new Map([...former, ...changed.map(([{ name }, known]) => [name, known] as const)]);
     const words = changed.map(([{ title }, { servers }]) => `${title}: ${briefOf(servers)}`).join('; ');
     try {
-      const { detail, state } = await renew(`servers of trunks by SRV: ${words}`.slice(0, 200));
+      const { detail, state } = await renew(`servers of trunks by DNS: ${words}`.slice(0, 200));
       if (state !== 'applied') throw new Error(detail ?? state);
     } catch (error) {
       this.#known = former;

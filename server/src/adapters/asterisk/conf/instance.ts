@@ -39,8 +39,8 @@ export interface InstanceSettings {
   readonly sip: { readonly host: string; readonly port: number };
   /** IPv6 address at which SIP listens too, at the same ports. */
   readonly sip_ipv6?: string | undefined;
-  /** True where desk phones reach the engine through a SIP proxy. */
-  readonly sip_proxy?: boolean;
+  /** Address of the SIP proxy through which desk phones and trunks reach the engine. */
+  readonly sip_proxy?: { readonly host: string; readonly port: number } | undefined;
   readonly rtp: { readonly from: number; readonly to: number };
   /** Host of the HTTP server, where browsers also reach media; the SIP host where absent. */
   readonly web_host?: string;

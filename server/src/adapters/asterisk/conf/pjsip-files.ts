@@ -131,7 +131,7 @@ const transports = (settings: InstanceSettings, network: SiteNetwork): ConfText 
 type = global
 user_agent = Offhook
 default_realm = offhook
-endpoint_identifier_order = ip,auth_username,username
+endpoint_identifier_order = ip,request_uri,auth_username,username
 ; A scanner that answers no challenge is counted from its second request within the period.
 unidentified_request_count = 1
 unidentified_request_period = 60
@@ -179,7 +179,7 @@ ${phoneFeatures}
 [sip](!,phone)
 allow = ulaw,alaw,g722,opus
 ${
-  settings.sip_proxy === true
+  settings.sip_proxy !== undefined
     ? conf`; Rewritten, it would be the address of the proxy for every phone.
 rewrite_contact = no
 `

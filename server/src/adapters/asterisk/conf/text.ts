@@ -136,6 +136,9 @@ export function word<T extends string>(value: T, what: string, words: readonly T
   return value as string as ConfText;
 }
 
+/** An address as part of a regular expression. */
+export const literal = (address: ConfText): ConfText => address.replaceAll('.', '[.]') as ConfText;
+
 /** Configuration text: the fixed parts stand in this source, every value in it is checked text. */
 export const conf = (fixed: TemplateStringsArray, ...values: readonly ConfText[]): ConfText =>
   String.raw(
@@ -143,5 +146,5 @@ export const conf = (fixed: TemplateStringsArray, ...values: readonly ConfText[]
     ...values,
   ) as ConfText;
 /** Checked text joined; joining cannot make it unsafe because no separator here is more than layout. */
-export const joined = (parts: readonly ConfText[], separator: '\n' | '' | '&' | ',' | '-'): ConfText =>
+export const joined = (parts: readonly ConfText[], separator: '\n' | '' | '&' | ',' | '-' | '|'): ConfText =>
   parts.join(separator) as ConfText;

@@ -1,14 +1,27 @@
 /** Trunks as the engine's objects: who they are, how they are known and where they are reached. */
-import { isIPv6 } from 'node:net';
+import { isIP, isIPv6 } from 'node:net';
 import type { Site, SiteNetwork, SiteTrunk } from '../../../ports/site.ts';
 import type { InstanceSettings } from './instance.ts';
 import { encryption, mediaAt, sixth, tlsTransport } from './secure-media.ts';
-import { conf, foreignSecret, host, joined, language, loginName, objectName, whole, word } from './text.ts';
+import {
+  conf,
+  foreignSecret,
+  host,
+  joined,
+  language,
+  literal,
+  loginName,
+  objectName,
+  whole,
+  word,
+} from './text.ts';
 import type { ConfText } from './text.ts';
 import { MOST_SERVERS } from '../../../ports/trunk-servers.ts';
 
 const CODECS = ['ulaw', 'alaw', 'g722', 'opus'] as const;
 const nothing = conf``;
+/** Parameter of the request line in which the SIP proxy names the address from which a request came. */
+export const SOURCE = conf`offhook-source`;
 export const endpointOf = (t: SiteTrunk): ConfText => objectName(t.endpoint, `trunk ${t.name}: endpoint`);
 /** Where calls from this trunk arrive. Only its own routes are there: nothing of the house can be reached but what they name. */
 export const arrivals = (t: SiteTrunk): ConfText => conf`from-${endpointOf(t)}`;
@@ -59,6 +72,45 @@ export function serversOf(t: SiteTrunk): readonly [Server, ...Server[]] {
     })),
   ];
 }
+/** The SIP proxy has one address, of IPv4, and no TLS towards trunks. */
+export const isProxied = (
+  t: Pick<SiteTrunk, 'transport' | 'host'>,
+  { sip_proxy }: Pick<InstanceSettings, 'sip_proxy'>,
+): boolean => sip_proxy !== undefined && t.transport !== 'tls' && !isIPv6(t.host) && !isIPv6(sip_proxy.host);
+/**
+ * Parts of a trunk whose calls pass the SIP proxy. The proxy writes the address from which a request came into its request line,
+ * where nobody else can write; the engine believes the request line of this trunk only from the proxy and from the trunk's own servers.
+ */
+function proxied(
+  t: SiteTrunk,
+  proxy: NonNullable<InstanceSettings['sip_proxy']>,
+  known: readonly ConfText[],
+): { readonly endpoint: ConfText; readonly route: ConfText; readonly identify: ConfText } {
+  const name = endpointOf(t);
+  const address = host(proxy.host, 'the SIP proxy: host');
+  const route = conf`outbound_proxy = sip:${address}:${whole(proxy.port, 'the SIP proxy: port', 1, 65535)}\\;lr
+`;
+  const permit = [address, ...known].map(
+    (one) => conf`permit = ${one}
+`,
+  );
+  const pattern = joined(known.map(literal), '|');
+  return {
+    endpoint: conf`${route}identify_by = ip,request_uri
+deny = 0.0.0.0/0
+deny = ::/0
+${joined(permit, '')}`,
+    route,
+    identify:
+      known.length === 0
+        ? nothing
+        : conf`[proxied-${name}]
+type = identify
+endpoint = ${name}
+match_request_uri = /^sip:([^@]*@)?[^@\\;?]*\\;${SOURCE}=(${pattern})$/
+`,
+  };
+}
 /** A server that does not answer is noticed before callers have waited for it more than a few times. */
 const checks = (t: SiteTrunk): ConfText => (t.srv ? conf`10` : conf`20`);
 
@@ -67,7 +119,19 @@ function trunk(t: SiteTrunk, network: SiteNetwork, settings: InstanceSettings): 
   const what = `trunk ${t.name}`;
   const address = host(t.host, `${what}: host`);
   const protocol = word(t.transport, `${what}: transport`, ['udp', 'tcp', 'tls'] as const);
-  const first = t.transport === 'tls' ? tlsTransport(network) : conf`transport-${protocol}`;
+  const known = t.servers.flatMap((server) => server.addresses.map((one) => host(one, `${what}: address`)));
+  const proxy = isProxied(t, settings) ? settings.sip_proxy : undefined;
+  const way =
+    proxy === undefined
+      ? { endpoint: nothing, route: nothing, identify: nothing }
+      : proxied(t, proxy, known.length === 0 && isIP(t.host) !== 0 ? [address] : known);
+  // The engine reaches the proxy by UDP, which reaches the trunk by the transport of its address.
+  const first =
+    t.transport === 'tls'
+      ? tlsTransport(network)
+      : proxy === undefined
+        ? conf`transport-${protocol}`
+        : conf`transport-udp`;
   const six = isIPv6(t.host);
   const transport = six && settings.sip_ipv6 !== undefined ? sixth(first) : first;
   const uri = ({ at }: Server): ConfText =>
@@ -75,7 +139,6 @@ function trunk(t: SiteTrunk, network: SiteNetwork, settings: InstanceSettings): 
   const servers = serversOf(t);
   const codecs = t.codecs.map((codec) => word(codec, `${what}: codec`, CODECS));
   const user = t.login === null ? null : loginName(t.login.username, `${what}: user name`);
-  const known = t.servers.flatMap((server) => server.addresses.map((one) => host(one, `${what}: address`)));
   const login =
     t.login === null
       ? nothing
@@ -101,7 +164,7 @@ outbound_auth = ${name}
 retry_interval = 30
 forbidden_retry_interval = 300
 max_retries = 100000
-`,
+${way.route}`,
       );
   const addresses = servers.map(
     (server) => conf`[${server.name}]
@@ -109,7 +172,7 @@ type = aor
 contact = sip:${uri(server)}
 qualify_frequency = ${checks(t)}
 qualify_timeout = 3.0
-`,
+${way.route}`,
   );
   return conf`
 [${name}](trunk)
@@ -130,17 +193,17 @@ ${
       : conf`language = ${language(t.language, `${what}: language`)}
 `
   }from_domain = ${address}
-${
-  six
-    ? conf`rtp_ipv6 = yes
+${way.endpoint}${
+    six
+      ? conf`rtp_ipv6 = yes
 `
-    : nothing
-}allow = ${joined(codecs, ',')}
+      : nothing
+  }allow = ${joined(codecs, ',')}
 ${mediaAt(t.media_address, settings, what)}${encryption(t.srtp)}${joined(addresses, '')}[${name}]
 type = identify
 endpoint = ${name}
 match = ${joined(known.length === 0 ? [address] : known, ',')}
-${login}${joined(registration, '')}`;
+${way.identify}${login}${joined(registration, '')}`;
 }
 export const trunkObjects = (
   { trunks, network, settings: { language: spoken } }: Pick<Site, 'trunks' | 'network' | 'settings'>,

@@ -1,5 +1,6 @@
 /** The configuration of Kamailio as the SIP proxy in front of the engine nodes of a site, and its list of nodes. */
 import { isIPv6 } from 'node:net';
+import { SOURCE } from '../conf/trunk-files.ts';
 import { conf, filePath, host, joined, whole } from '../conf/text.ts';
 import type { ConfText } from '../conf/text.ts';
 
@@ -33,15 +34,20 @@ export function nodesFile(nodes: readonly SipAddress[], leader: SipAddress | nul
  * request from outside goes to the leading node or, in a dialog, to the node that its route names, and nowhere else. A node that
  * does not lead may end its calls and send OPTIONS to its phones; the proxy refuses its new requests.
  */
-const ROUTES = conf`
+const ENTRY = conf`
 request_route {
   $avp(class) = $(si{s.md5}{s.substr,0,4});
   $avp(node) = 0;
   $avp(signed) = 0;
+  $avp(begins) = 0;
+  $avp(source) = $si;
   if (ds_is_from_list("1", "0")) $avp(node) = 1;
   if ($avp(node) == 0) {
-    if ($ml > 16384 || $sht(refused=>$avp(class)) > 20 || !pike_check_req()) exit;
+    if ($ml > 16384) exit;
+    # So that nobody can silence a trunk by requests that bear its address.
+    if ($sht(trunks=>$si) == 0 && ($sht(refused=>$avp(class)) > 20 || !pike_check_req())) exit;
     if (!sanity_check("1511", "7")) exit;
+    if ($rU =~ "[@?]") exit;
   }
   if (!mf_process_maxfwd_header("16")) {
     sl_send_reply("483", "Too Many Hops");
@@ -52,6 +58,7 @@ request_route {
     exit;
   }
   if (is_present_hf("Authorization") || is_present_hf("Proxy-Authorization")) $avp(signed) = 1;
+  if (is_method("INVITE") && !has_totag()) $avp(begins) = 1;
   if ($avp(node) == 0) {
     force_rport();
     if (!is_method("REGISTER")) add_contact_alias();
@@ -77,7 +84,16 @@ request_route {
     add_path_received();
   } else record_route();
   if (!ds_select_dst("2", "4")) route(NO_NODE);
+  route(NAME_SOURCE);
   route(ON);
+}
+`;
+const ways = (own: ConfText): ConfText => conf`
+# The engine knows a trunk by this parameter. The line is written anew, so that nothing of the request can be taken for it.
+route[NAME_SOURCE] {
+  $var(at) = $rd + ":" + $rp + ";${SOURCE}=" + $avp(source);
+  if ($rU == $null) $ru = "sip:" + $var(at);
+  else $ru = "sip:" + $rU + "@" + $var(at);
 }
 route[DIALOG] {
   if (!loose_route()) {
@@ -85,13 +101,16 @@ route[DIALOG] {
     else if (!is_method("ACK")) sl_send_reply("404", "Not Here");
     exit;
   }
-  if ($avp(node) == 1) handle_ruri_alias();
-  else {
+  if ($avp(node) == 1) {
+    # A carrier's own proxies come before the address from which its last request came.
+    if ($du == $null) handle_ruri_alias();
+  } else {
     if ($du == $null) $du = $ru;
     if (!ds_is_from_list("1", "0", "$du")) {
       if (!is_method("ACK")) sl_send_reply("403", "Forbidden");
       exit;
     }
+    route(NAME_SOURCE);
   }
   if (is_method("INVITE|SUBSCRIBE")) record_route();
   route(ON);
@@ -104,11 +123,22 @@ route[FROM_NODE] {
     exit;
   }
   if (!is_method("OPTIONS") && !ds_is_from_list("2", "0")) {
+    # When a trunk of it registers again, so that it does soon after its node begins to lead.
+    append_to_reply("Retry-After: 5\\r\\n");
     sl_send_reply("503", "Not Leading");
     exit;
   }
-  record_route();
+  if (is_method("REGISTER")) route(REGISTER_TRUNK);
+  else record_route();
   route(ON);
+}
+# The carrier calls the trunk at this proxy, whichever node leads.
+route[REGISTER_TRUNK] {
+  $var(tcp) = "";
+  if ($(ru{uri.transport}) == "tcp") $var(tcp) = ";transport=tcp";
+  $var(user) = $(ct{nameaddr.uri}{uri.user});
+  remove_hf("Contact");
+  append_hf("Contact: <sip:$var(user)@${own}$var(tcp)>\\r\\n");
 }
 route[ON] {
   if (!t_relay()) sl_reply_error();
@@ -120,8 +150,12 @@ route[NO_NODE] {
   exit;
 }
 onreply_route[BACK] {
-  if ($avp(node) == 1) add_contact_alias();
-  else if ($avp(signed) == 1 && ($rs == 401 || $rs == 403) && !($hdr(WWW-Authenticate) =~ "stale=true"))
+  if ($avp(node) == 1) {
+    if (!is_method("REGISTER")) add_contact_alias();
+  } else if ($avp(signed) == 0) {
+    # Only a trunk is let in without a password.
+    if ($avp(begins) == 1 && $rs < 300) $sht(trunks=>$avp(source)) = 1;
+  } else if (($rs == 401 || $rs == 403) && !($hdr(WWW-Authenticate) =~ "stale=true"))
     $sht(refused=>$avp(class)) = $sht(refused=>$avp(class)) + 1;
 }
 `;
@@ -167,5 +201,8 @@ modparam("pike", "sampling_time_unit", 2)
 modparam("pike", "reqs_density_per_unit", 400)
 # Refused credentials within five minutes, by one of 65,536 classes of addresses, so that forged ones do not fill the memory.
 modparam("htable", "htable", "refused=>size=12;autoexpire=300;initval=0;")
+# Addresses of trunks, for a day after their last call.
+modparam("htable", "htable", "trunks=>size=8;autoexpire=86400;initval=0;")
 
-${ROUTES}`;
+${ENTRY}
+${ways(at(listen))}`;
