@@ -206,7 +206,7 @@ describe('sip proxy trunks', () => {
     assert.deepEqual(await contactsOf(byAccount), [`sip:${ACCOUNT}@${proxy.sip.host}:${proxy.sip.port}`]);
   });
   test('sip proxy trunks - a stranger is taken for no trunk, whatever it writes', async () => {
-    const socket = dgram.createSocket('udp4').bind(0, OUTSIDE);
+    await using socket = dgram.createSocket('udp4').bind(0, OUTSIDE);
     await once(socket, 'listening');
     const answers = new Map<string, string>();
     socket.on('message', (data) => {
@@ -258,7 +258,6 @@ describe('sip proxy trunks', () => {
       'past the proxy',
     );
     assert.equal(phone.seen, before);
-    socket.close();
   });
   test('sip proxy trunks - who guesses passwords is not answered any more, a trunk always', async () => {
     const guess = async (host: string): Promise<string> =>
@@ -293,7 +292,7 @@ async function optionsAnswered(
   to: { readonly host: string; readonly port: number },
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<boolean> {
-  const socket = dgram.createSocket('udp4').bind(port, host);
+  await using socket = dgram.createSocket('udp4').bind(port, host);
   await once(socket, 'listening');
   const lines = [
     `OPTIONS sip:${to.host}:${to.port} SIP/2.0`,
@@ -307,6 +306,5 @@ async function optionsAnswered(
   ];
   socket.send(`${lines.join('\r\n')}\r\n\r\n`, to.port, to.host);
   const answer = await once(socket, 'message', { signal: AbortSignal.timeout(2_000) }).catch(() => null);
-  socket.close();
   return answer !== null;
 }

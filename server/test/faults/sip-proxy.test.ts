@@ -13,7 +13,6 @@ import type { TestNode, TestNodes } from '../support/nodes.ts';
 import { registerPhone } from '../support/phone.ts';
 import type { Phone } from '../support/phone.ts';
 import { startPostgres } from '../support/postgres.ts';
-import type { TestPostgres } from '../support/postgres.ts';
 import { sipProxyFor } from '../support/sip-proxy.ts';
 import type { TestSipProxy } from '../support/sip-proxy.ts';
 import { until } from '../support/until.ts';
@@ -22,7 +21,8 @@ import { until } from '../support/until.ts';
 const CALLABLE_MS = 15_000;
 
 describe('sip proxy', () => {
-  let server: TestPostgres;
+  /** Everything that is open, phones first: they say goodbye through the proxy, also where a test has failed. */
+  const stack = new AsyncDisposableStack();
   let url = '';
   let nodes: TestNodes;
   let proxy: TestSipProxy;
@@ -30,25 +30,22 @@ describe('sip proxy', () => {
   let called: Phone;
   let byTcp: Phone;
   before(async () => {
-    server = await startPostgres();
+    const server = stack.use(await startPostgres());
     url = await server.createDatabase();
-    proxy = await sipProxyFor(() => [nodes.a.site, nodes.b.site]);
-    nodes = await startNodes(
-      { a: url, b: url },
-      { OFFHOOK_SIP_PROXY: `${proxy.sip.host}:${proxy.sip.port}` },
+    proxy = stack.use(await sipProxyFor(() => [nodes.a.site, nodes.b.site]));
+    nodes = stack.use(
+      await startNodes({ a: url, b: url }, { OFFHOOK_SIP_PROXY: `${proxy.sip.host}:${proxy.sip.port}` }),
     );
     await proxy.start();
     caller = await phone('1007');
     called = await phone('1008');
     byTcp = await phone('1006', true);
   });
-  after(async () => {
-    await proxy?.[Symbol.asyncDispose]();
-    await nodes?.[Symbol.asyncDispose]();
-    await server?.[Symbol.asyncDispose]();
-  });
-  const phone = (extension: string, tcp = false): Promise<Phone> =>
-    registerPhone({ server: proxy.sip, extension, password: nodes.passwords.get(extension)!, tcp });
+  after(() => stack.disposeAsync());
+  const phone = async (extension: string, tcp = false): Promise<Phone> =>
+    stack.use(
+      await registerPhone({ server: proxy.sip, extension, password: nodes.passwords.get(extension)!, tcp }),
+    );
   const call = async (from: Phone, to: Phone): Promise<void> => {
     const outgoing = await from.invite(to.extension);
     const incoming = await to.incoming(outgoing);
@@ -149,11 +146,11 @@ describe('sip proxy', () => {
     await call(called, caller);
   });
   test('sip proxy - a stranger reaches no third party, and what is no sound request gets no answer', async () => {
-    const target = dgram.createSocket('udp4').bind(0, '127.0.0.1');
+    await using target = dgram.createSocket('udp4').bind(0, '127.0.0.1');
     await once(target, 'listening');
     let leaked = 0;
     target.on('message', () => (leaked += 1));
-    const stranger = dgram.createSocket('udp4').bind(0, '127.0.0.1');
+    await using stranger = dgram.createSocket('udp4').bind(0, '127.0.0.1');
     await once(stranger, 'listening');
     const answers: string[] = [];
     stranger.on('message', (data) => void answers.push(data.toString().split('\r\n')[0]!));
@@ -205,8 +202,6 @@ describe('sip proxy', () => {
     stranger.send(Buffer.from([0, 1, 2, 3]), proxy.sip.port, proxy.sip.host);
     assert.equal(answers.length, seen);
     assert.equal(leaked, 0);
-    target.close();
-    stranger.close();
     await call(caller, called);
   });
   test('sip proxy - an address with too many refused passwords gets no answer any more', async () => {

@@ -231,6 +231,7 @@ async function openPhone(
     ...(own === undefined ? {} : { at: own }),
   });
   let registered = false;
+  let gone = false;
   const registration: Dialog = {
     callId: randomTag(),
     local: `${address};tag=${randomTag()}`,
@@ -286,6 +287,8 @@ async function openPhone(
         { seen: () => ({ caller: of?.state, status: of?.status }) },
       ),
     async [Symbol.asyncDispose]() {
+      if (gone) return;
+      gone = true;
       // A dead engine answers no BYE.
       await within(GOODBYE_MS, Promise.allSettled([...calls.values()].map((call) => call.hangup())));
       for (const call of calls.values()) call.close();
