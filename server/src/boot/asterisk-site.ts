@@ -42,7 +42,7 @@ const CONSOLE_MS = 20_000;
 /** Opens the engine's place in the data folder and starts nothing. */
 export type OpenEngineSite = (options: EngineSiteOptions) => Promise<EngineSite>;
 
-const givenFiles = ({ tlsCertificate: certificate, tlsKey: key }: Config) =>
+export const givenFiles = ({ tlsCertificate: certificate, tlsKey: key }: Config) =>
   certificate === null || key === null ? null : { certificate, key };
 /** Null where the settings name no ACME server. */
 function acmeOf({ config, clock, log }: EngineSiteOptions, folder: string): AcmeRenewal | null {

@@ -262,6 +262,19 @@ export const SETTINGS = {
       return nodes.length <= 16 && nodes.every((one) => one !== null) ? nodes : undefined;
     },
   }),
+  sipTlsPort: setting({
+    name: 'OFFHOOK_SIP_TLS_PORT',
+    expects: '1 to 65535, or empty',
+    initial: '',
+    about:
+      'For `npm run sip-proxy` alone: port at which it takes desk phones by TLS, with the certificate of `OFFHOOK_TLS_CERTIFICATE`; empty: none.',
+    parse: (text): number | null | undefined =>
+      text === ''
+        ? null
+        : /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535
+          ? Number(text)
+          : undefined,
+  }),
   dnsServers: setting({
     name: 'OFFHOOK_DNS_SERVERS',
     expects: 'addresses with or without a port, separated by commas, or empty',

@@ -1,4 +1,6 @@
 /** The SIP proxy of a site: Kamailio in front of its engine nodes, pointed at the one whose `/readyz` is 200. */
+import path from 'node:path';
+import { CertificateKeeper } from '../adapters/certificates/keeper.ts';
 import { SipProxy } from '../adapters/asterisk/sip-proxy/server.ts';
 import type { ProxyCounts } from '../adapters/asterisk/sip-proxy/server.ts';
 import { obtainPackages } from '../adapters/asterisk/provision/packages.ts';
@@ -9,6 +11,7 @@ import type { Check } from '../http/health.ts';
 import { createMetrics } from '../http/metrics.ts';
 import { ConfigError, SETTINGS } from './config.ts';
 import type { Config, ProxiedNode } from './config.ts';
+import { givenFiles } from './asterisk-site.ts';
 import { serveMetrics } from './listen.ts';
 import { openFolder } from './stores.ts';
 
@@ -63,14 +66,26 @@ export async function runSipProxy(
   const { log } = openFolder(config, stack);
   const clock = systemClock;
   const say = (line: string): void => print(`  ${line}\n`);
+  const certificates =
+    config.sipTlsPort === null
+      ? null
+      : new CertificateKeeper({
+          folder: path.join(config.data, 'tls'),
+          own: givenFiles(config),
+          trusted: null,
+          clock,
+          log,
+        });
+  await certificates?.ensure([sipListen.host]);
   const proxy = new SipProxy({
     data: config.data,
     listen: sipListen,
     nodes: sipProxyNodes.map(({ sip }) => sip),
+    tls: certificates === null ? null : { port: config.sipTlsPort!, ...certificates.files },
     packages: (stop) =>
       obtainPackages({
         cache,
-        packages: ['kamailio'],
+        packages: certificates === null ? ['kamailio'] : ['kamailio', 'kamailio-tls-modules'],
         mirrors: debianMirrors ?? undefined,
         security: debianSecurity ?? undefined,
         progress: say,
@@ -81,6 +96,7 @@ export async function runSipProxy(
   });
   await proxy.begin(signal);
   stack.defer(() => (signal.reason === 'SIGUSR2' ? proxy.release() : proxy.stop()));
+  void certificates?.watch(() => proxy.renew(), signal).catch(() => undefined);
   let leader: ProxiedNode | null = null;
   let counts: ProxyCounts = { requests: 0, replies: 0, dropped: 0 };
   const checks: readonly Check[] = [

@@ -29,7 +29,10 @@ export interface TestSipProxy extends AsyncDisposable {
   kill(signal: NodeJS.Signals): Promise<void>;
 }
 /** Starts nothing before `start`, so that nodes can be told its address first. */
-export async function sipProxyFor(nodes: () => readonly Pick<Site, 'sip' | 'base'>[]): Promise<TestSipProxy> {
+export async function sipProxyFor(
+  nodes: () => readonly Pick<Site, 'sip' | 'base'>[],
+  settings: Readonly<Record<string, string>> = {},
+): Promise<TestSipProxy> {
   const data = await mkdtemp(siteFolderPrefix());
   const sip = { host: HOST, port: await freePort() };
   const metricsPort = await freePort();
@@ -67,6 +70,7 @@ export async function sipProxyFor(nodes: () => readonly Pick<Site, 'sip' | 'base
           OFFHOOK_SIP_PROXY_NODES: nodes()
             .map((node) => `${node.sip.host}:${node.sip.port}=${node.base}`)
             .join(','),
+          ...settings,
         },
         stdio: ['ignore', 'pipe', 'pipe'],
       });

@@ -16,6 +16,26 @@ export interface ProxyFolders {
   /** Unix socket for its commands. */
   readonly control: string;
 }
+/** Where phones by TLS are taken, and the file of `tlsConf`. */
+export interface ProxyTls {
+  readonly port: number;
+  readonly config: string;
+}
+/** The certificate; the program reads it and these lines anew without a restart. */
+export const tlsConf = ({
+  certificate,
+  key,
+}: {
+  readonly certificate: string;
+  readonly key: string;
+}): ConfText => conf`
+[server:default]
+method = TLSv1.2+
+verify_certificate = no
+require_certificate = no
+private_key = ${filePath(key, 'the key')}
+certificate = ${filePath(certificate, 'the certificate')}
+`;
 const at = ({ host: name, port }: SipAddress): ConfText => {
   const text = host(name, 'a SIP address');
   const shown = isIPv6(name) ? conf`[${text}]` : text;
@@ -34,7 +54,7 @@ export function nodesFile(nodes: readonly SipAddress[], leader: SipAddress | nul
  * request from outside goes to the leading node or, in a dialog, to the node that its route names, and nowhere else. A node that
  * does not lead may end its calls and send OPTIONS to its phones; the proxy refuses its new requests.
  */
-const ENTRY = conf`
+const entry = (own: ConfText): ConfText => conf`
 request_route {
   $avp(class) = $(si{s.md5}{s.substr,0,4});
   $avp(node) = 0;
@@ -81,7 +101,10 @@ request_route {
     # The registrar refuses a Path (420) where the phone does not claim to know it, and phones do not.
     remove_hf("Supported");
     append_hf("Supported: path\\r\\n");
-    add_path_received();
+    # Written by hand: a node reaches this proxy by UDP, also for phones that came by another transport.
+    $var(by) = "";
+    if ($proto != "udp") $var(by) = "%3Btransport%3D" + $proto;
+    append_hf("Path: <sip:${own};lr;received=sip:$siz:$sp$var(by)>\\r\\n");
   } else record_route();
   if (!ds_select_dst("2", "4")) route(NO_NODE);
   route(NAME_SOURCE);
@@ -160,7 +183,23 @@ onreply_route[BACK] {
 }
 `;
 
-export const proxyConf = (listen: SipAddress, { modules, nodes, control }: ProxyFolders): ConfText => conf`
+export function proxyConf(
+  listen: SipAddress,
+  { modules, nodes, control }: ProxyFolders,
+  tls: ProxyTls | null = null,
+): ConfText {
+  const secured =
+    tls === null
+      ? { listen: conf``, module: conf`` }
+      : {
+          listen: conf`enable_tls=yes
+listen=tls:${at({ ...listen, port: tls.port })}
+`,
+          module: conf`loadmodule "tls.so"
+modparam("tls", "config", "${filePath(tls.config, 'the TLS configuration')}")
+`,
+        };
+  return conf`
 #!KAMAILIO
 debug=0
 log_stderror=yes
@@ -174,7 +213,7 @@ server_signature=no
 auto_aliases=no
 listen=udp:${at(listen)}
 listen=tcp:${at(listen)}
-mpath="${filePath(modules, 'the folder of modules')}"
+${secured.listen}mpath="${filePath(modules, 'the folder of modules')}"
 loadmodule "kex.so"
 loadmodule "tm.so"
 loadmodule "sl.so"
@@ -190,7 +229,7 @@ loadmodule "pike.so"
 loadmodule "htable.so"
 loadmodule "dispatcher.so"
 loadmodule "ctl.so"
-modparam("ctl", "binrpc", "unix:${filePath(control, 'the control socket')}")
+${secured.module}modparam("ctl", "binrpc", "unix:${filePath(control, 'the control socket')}")
 modparam("ctl", "mode", 0600)
 modparam("path", "use_received", 1)
 modparam("tm", "fr_timer", 5000)
@@ -204,5 +243,6 @@ modparam("htable", "htable", "refused=>size=12;autoexpire=300;initval=0;")
 # Addresses of trunks, for a day after their last call.
 modparam("htable", "htable", "trunks=>size=8;autoexpire=86400;initval=0;")
 
-${ENTRY}
+${entry(at(listen))}
 ${ways(at(listen))}`;
+}

@@ -14,7 +14,7 @@ import type { WantedServer } from '../process/kept-server.ts';
 import { chooseRunDir, makeRunDir } from '../process/run-dir.ts';
 import type { UnpackedPackages } from '../provision/packages.ts';
 import { askSip } from '../sip-probe.ts';
-import { nodesFile, proxyConf } from './config.ts';
+import { nodesFile, proxyConf, tlsConf } from './config.ts';
 import type { SipAddress } from './config.ts';
 
 const COMMAND_MS = 3_000;
@@ -32,6 +32,8 @@ export interface SipProxyOptions {
   readonly data: string;
   readonly listen: SipAddress;
   readonly nodes: readonly SipAddress[];
+  /** Phones by TLS are taken at this port with these files; null for none. */
+  readonly tls: { readonly port: number; readonly certificate: string; readonly key: string } | null;
   readonly packages: (signal?: AbortSignal) => Promise<UnpackedPackages>;
   readonly clock: Clock;
   readonly log: Log;
@@ -92,16 +94,19 @@ export class SipProxy {
   }
   /** Writes its files and keeps it running, until `stop` or `release`. Rejects where they cannot be written. */
   async begin(signal: AbortSignal): Promise<void> {
-    const { data, listen } = this.#options;
+    const { data, listen, tls } = this.#options;
     const folder = path.join(data, 'sip-proxy');
     makeFolder(folder);
     makeRunDir(this.#runDir);
     const { root, triplet } = await this.#packages(signal);
-    const text = proxyConf(listen, {
+    const tlsFile = path.join(folder, 'tls.cfg');
+    if (tls !== null) await replaceFile(tlsFile, tlsConf(tls));
+    const folders = {
       modules: `${path.join(root, 'usr', 'lib', triplet, 'kamailio', 'modules')}/`,
       nodes: this.#nodesFile,
       control: this.#control,
-    });
+    };
+    const text = proxyConf(listen, folders, tls === null ? null : { port: tls.port, config: tlsFile });
     // A node that led before leads until another one is known to.
     if ((await textOf(this.#nodesFile)) === null)
       await replaceFile(this.#nodesFile, nodesFile(this.#options.nodes, null));
@@ -125,6 +130,10 @@ export class SipProxy {
     await this.#command('dispatcher.reload');
     this.#told = now;
     return true;
+  }
+  /** Shows the files of the certificate as they are now; connections that are up go on with the former one. */
+  async renew(): Promise<void> {
+    if (this.finding().ok) await this.#command('tls.reload');
   }
   async counts(): Promise<ProxyCounts> {
     const text = await this.#command('stats.fetch', ...Object.values(COUNTERS));
