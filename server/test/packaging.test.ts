@@ -81,8 +81,8 @@ test('packaging - the cluster has two engine nodes and three web nodes, in compo
       proxy.sipProxyNodes.map(({ sip, url }) => `${at(sip)} ${url}`),
       engineConfigs.map(({ sipListen, listen }) => `${at(sipListen)} http://${at(listen)}`),
     );
-    for (const { sipProxy, sharedFiles } of engineConfigs)
-      assert.deepEqual([at(sipProxy!), sharedFiles !== null], [at(proxy.sipListen), true]);
+    for (const { sipProxies, sharedFiles } of engineConfigs)
+      assert.deepEqual([sipProxies.map(at), sharedFiles !== null], [[at(proxy.sipListen)], true]);
   }
 });
 test('packaging - the load balancer asks /readyz of each web node', () => {

@@ -238,13 +238,16 @@ export const SETTINGS = {
       'IPv6 address at which SIP listens beside the IPv4 address of `OFFHOOK_SIP_LISTEN`, at the same ports; empty for none.',
     parse: (text) => (text === '' ? null : net.isIPv6(text) && !text.includes('%') ? text : undefined),
   }),
-  sipProxy: setting({
+  sipProxies: setting({
     name: 'OFFHOOK_SIP_PROXY',
-    expects: 'host:port, the host as an address, or empty',
+    expects: 'host:port, the host as an address, up to four separated by commas, or empty',
     initial: '',
     about:
-      'Where the SIP proxy of `npm run sip-proxy` listens: desk phones register there and reach the node that leads (docs/nodes.md); empty: they reach the engine itself.',
-    parse: (text): Address | undefined | null => (text === '' ? null : numbered(text)),
+      'Where the SIP proxy of `npm run sip-proxy` listens: desk phones register there and reach the node that leads (docs/nodes.md), trunks leave through the first; empty: they reach the engine itself.',
+    parse: (text): readonly Address[] | undefined => {
+      const all = listed(text).map(numbered);
+      return all.length <= 4 && all.every((one) => one !== undefined) ? all : undefined;
+    },
   }),
   sipProxyNodes: setting({
     name: 'OFFHOOK_SIP_PROXY_NODES',

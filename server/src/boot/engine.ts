@@ -15,11 +15,11 @@ export interface EngineParts extends SiteParts, SiteFeatures {}
 export type EngineSide = Awaited<ReturnType<typeof createEngineSide>>;
 
 /** Loopback, proxies, and the networks of the setting; `own` are those of this machine's interfaces. */
-const sparedNetworks = ({ sipNeverBlock, sipProxy, trustProxy }: Config): readonly string[] => [
+const sparedNetworks = ({ sipNeverBlock, sipProxies, trustProxy }: Config): readonly string[] => [
   '127.0.0.1',
   '::1',
   // Every phone behind the proxy has the proxy's address.
-  ...(sipProxy === null ? [] : [sipProxy.host]),
+  ...sipProxies.map(({ host }) => host),
   ...trustProxy,
   ...sipNeverBlock.flatMap((entry) =>
     entry === 'own'

@@ -92,7 +92,7 @@ export class AsteriskExchange implements Exchange {
     const settings: InstanceSettings = {
       sip: config.sipListen,
       sip_ipv6: config.sipListenIpv6 ?? undefined,
-      sip_proxy: config.sipProxy ?? undefined,
+      sip_proxies: config.sipProxies,
       web_host: config.listen.host,
       rtp: config.rtpPorts,
       zone: config.siteZone,

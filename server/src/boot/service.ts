@@ -236,7 +236,7 @@ export async function startService(
     },
   });
   stack.defer(() => node?.close());
-  if (config.sipProxy !== null && parts.nodes !== null) {
+  if (config.sipProxies.length > 0 && parts.nodes !== null) {
     const { clock, engineSite, nodes } = parts;
     const addresses = new AddressKeeper({
       nodes,

@@ -130,7 +130,8 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
     running: () => exchange.running(),
   });
   const copy = new CopyFollower({ siteLog, open: copyFileOf(parts, store), log });
-  const addresses = config.sipProxy === null ? null : new AddressCopy({ nodes, engineSite, clock, log });
+  const addresses =
+    config.sipProxies.length === 0 ? null : new AddressCopy({ nodes, engineSite, clock, log });
   const followAddresses = async (): Promise<void> =>
     await addresses
       ?.follow(signal)

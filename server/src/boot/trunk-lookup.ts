@@ -9,13 +9,13 @@ import type { Config } from './config.ts';
 type Named = Pick<SiteTrunk, 'name' | 'host' | 'port' | 'transport' | 'srv'>;
 /** Behind the SIP proxy the engine knows a trunk by the address that the proxy names, so it needs the addresses of each host. */
 export const followsServers =
-  ({ sipProxy }: Pick<Config, 'sipProxy'>) =>
+  ({ sipProxies }: Pick<Config, 'sipProxies'>) =>
   (trunk: Named): boolean =>
-    trunk.srv || (isIP(trunk.host) === 0 && isProxied(trunk, { sip_proxy: sipProxy ?? undefined }));
+    trunk.srv || (isIP(trunk.host) === 0 && isProxied(trunk, { sip_proxies: sipProxies }));
 /** One look at all of them; those that are not found are left out. */
 export async function serversNow(
   trunks: readonly Named[],
-  config: Pick<Config, 'sipProxy' | 'dnsServers'>,
+  config: Pick<Config, 'sipProxies' | 'dnsServers'>,
   signal: AbortSignal,
 ): Promise<TrunkServers> {
   const find = findServers(config.dnsServers);

@@ -108,6 +108,8 @@ export interface PhoneOptions {
   readonly srtp?: boolean;
   /** Own address; any port of loopback by default. With `ca` or `tcp` the system chooses that of the signalling. */
   readonly at?: { readonly host: string; readonly port: number };
+  /** Longest wait for an answer to a REGISTER, ms. */
+  readonly patience_ms?: number;
 }
 
 /** Registers a desk phone. Disposal ends its calls and removes the registration. */
@@ -188,6 +190,7 @@ async function openPhone(
     ca,
     tcp = false,
     srtp = false,
+    patience_ms,
   }: PhoneOptions,
   closed?: () => Promise<void>,
 ): Promise<Phone> {
@@ -240,8 +243,10 @@ async function openPhone(
     cseq: 0,
   };
   const setRegistration = async (seconds: number): Promise<void> => {
-    const final = await transport.send(registration, 'REGISTER', { headers: [['expires', String(seconds)]] })
-      .response;
+    const final = await transport.send(registration, 'REGISTER', {
+      headers: [['expires', String(seconds)]],
+      ...(patience_ms === undefined ? {} : { patience_ms }),
+    }).response;
     if (statusOf(final) !== 200) throw new Error(`REGISTER of ${username} was answered with ${final.start}`);
     registered = seconds > 0;
   };

@@ -27,6 +27,8 @@ export interface TestSipProxy extends AsyncDisposable {
   /** Starts the program, again after `kill`. */
   start(): Promise<void>;
   kill(signal: NodeJS.Signals): Promise<void>;
+  /** Kills the program and all processes of Kamailio, as the end of their machine does. */
+  die(): Promise<void>;
 }
 /** Starts nothing before `start`, so that nodes can be told its address first. */
 export async function sipProxyFor(
@@ -39,6 +41,10 @@ export async function sipProxyFor(
   const metrics = `http://${HOST}:${metricsPort}`;
   const lines: string[] = [];
   let child: ChildProcess | null = null;
+  const killKamailio = (): void => {
+    const marks = ['-f', path.join(data, 'sip-proxy', 'kamailio.cfg')];
+    for (const one of strayOf({ note: '', pidFile: '', marks })) signalTo(one, 'SIGKILL');
+  };
   const proxy: TestSipProxy = {
     sip,
     metrics,
@@ -85,11 +91,14 @@ export async function sipProxyFor(
       await ended;
       child = null;
     },
+    async die() {
+      await proxy.kill('SIGKILL');
+      killKamailio();
+    },
     async [Symbol.asyncDispose]() {
       await proxy.kill('SIGTERM');
       // A test that failed after it killed the program leaves Kamailio to the next one, which never comes.
-      const marks = ['-f', path.join(data, 'sip-proxy', 'kamailio.cfg')];
-      for (const one of strayOf({ note: '', pidFile: '', marks })) signalTo(one, 'SIGKILL');
+      killKamailio();
       await rm(data, { recursive: true, force: true, maxRetries: 5 });
     },
   };

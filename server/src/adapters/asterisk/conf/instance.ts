@@ -39,8 +39,8 @@ export interface InstanceSettings {
   readonly sip: { readonly host: string; readonly port: number };
   /** IPv6 address at which SIP listens too, at the same ports. */
   readonly sip_ipv6?: string | undefined;
-  /** Address of the SIP proxy through which desk phones and trunks reach the engine. */
-  readonly sip_proxy?: { readonly host: string; readonly port: number } | undefined;
+  /** Addresses of the SIP proxies through which desk phones and trunks reach the engine; it reaches trunks through the first. */
+  readonly sip_proxies?: readonly { readonly host: string; readonly port: number }[];
   readonly rtp: { readonly from: number; readonly to: number };
   /** Host of the HTTP server, where browsers also reach media; the SIP host where absent. */
   readonly web_host?: string;

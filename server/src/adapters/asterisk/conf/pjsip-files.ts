@@ -179,7 +179,7 @@ ${phoneFeatures}
 [sip](!,phone)
 allow = ulaw,alaw,g722,opus
 ${
-  settings.sip_proxy !== undefined
+  (settings.sip_proxies ?? []).length > 0
     ? conf`; Rewritten, it would be the address of the proxy for every phone.
 rewrite_contact = no
 `

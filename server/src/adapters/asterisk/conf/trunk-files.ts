@@ -75,22 +75,24 @@ export function serversOf(t: SiteTrunk): readonly [Server, ...Server[]] {
 /** The SIP proxy has one address, of IPv4, and no TLS towards trunks. */
 export const isProxied = (
   t: Pick<SiteTrunk, 'transport' | 'host'>,
-  { sip_proxy }: Pick<InstanceSettings, 'sip_proxy'>,
-): boolean => sip_proxy !== undefined && t.transport !== 'tls' && !isIPv6(t.host) && !isIPv6(sip_proxy.host);
+  { sip_proxies = [] }: Pick<InstanceSettings, 'sip_proxies'>,
+): boolean =>
+  sip_proxies.length > 0 && t.transport !== 'tls' && ![t, ...sip_proxies].some((one) => isIPv6(one.host));
 /**
  * Parts of a trunk whose calls pass the SIP proxy. The proxy writes the address from which a request came into its request line,
  * where nobody else can write; the engine believes the request line of this trunk only from the proxy and from the trunk's own servers.
  */
 function proxied(
   t: SiteTrunk,
-  proxy: NonNullable<InstanceSettings['sip_proxy']>,
+  proxies: NonNullable<InstanceSettings['sip_proxies']>,
   known: readonly ConfText[],
 ): { readonly endpoint: ConfText; readonly route: ConfText; readonly identify: ConfText } {
   const name = endpointOf(t);
-  const address = host(proxy.host, 'the SIP proxy: host');
-  const route = conf`outbound_proxy = sip:${address}:${whole(proxy.port, 'the SIP proxy: port', 1, 65535)}\\;lr
+  const addresses = proxies.map((one) => host(one.host, 'the SIP proxy: host'));
+  const port = whole(proxies[0]!.port, 'the SIP proxy: port', 1, 65535);
+  const route = conf`outbound_proxy = sip:${addresses[0]!}:${port}\\;lr
 `;
-  const permit = [address, ...known].map(
+  const permit = [...addresses, ...known].map(
     (one) => conf`permit = ${one}
 `,
   );
@@ -120,16 +122,16 @@ function trunk(t: SiteTrunk, network: SiteNetwork, settings: InstanceSettings): 
   const address = host(t.host, `${what}: host`);
   const protocol = word(t.transport, `${what}: transport`, ['udp', 'tcp', 'tls'] as const);
   const known = t.servers.flatMap((server) => server.addresses.map((one) => host(one, `${what}: address`)));
-  const proxy = isProxied(t, settings) ? settings.sip_proxy : undefined;
+  const proxies = isProxied(t, settings) ? settings.sip_proxies : undefined;
   const way =
-    proxy === undefined
+    proxies === undefined
       ? { endpoint: nothing, route: nothing, identify: nothing }
-      : proxied(t, proxy, known.length === 0 && isIP(t.host) !== 0 ? [address] : known);
+      : proxied(t, proxies, known.length === 0 && isIP(t.host) !== 0 ? [address] : known);
   // The engine reaches the proxy by UDP, which reaches the trunk by the transport of its address.
   const first =
     t.transport === 'tls'
       ? tlsTransport(network)
-      : proxy === undefined
+      : proxies === undefined
         ? conf`transport-${protocol}`
         : conf`transport-udp`;
   const six = isIPv6(t.host);
