@@ -2,16 +2,21 @@
 import assert from 'node:assert/strict';
 import dgram from 'node:dgram';
 import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { openPostgresSiteNodes } from '../../src/adapters/postgres/site-nodes.ts';
 import { switchTo } from '../../src/boot/nodes.ts';
 import { systemClock } from '../../src/core/clock.ts';
+import { issueCertificate } from '../../src/adapters/certificates/local-authority.ts';
 import { askSip } from '../../src/adapters/asterisk/sip-probe.ts';
 import { startNodes } from '../support/nodes.ts';
 import type { TestNode, TestNodes } from '../support/nodes.ts';
 import { registerPhone } from '../support/phone.ts';
-import type { Phone } from '../support/phone.ts';
+import type { Phone, PhoneOptions } from '../support/phone.ts';
+import { freePort } from '../support/ports.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { sipProxyFor } from '../support/sip-proxy.ts';
 import type { TestSipProxy } from '../support/sip-proxy.ts';
@@ -29,22 +34,45 @@ describe('sip proxy', () => {
   let caller: Phone;
   let called: Phone;
   let byTcp: Phone;
+  let byTls: Phone;
   before(async () => {
     const server = stack.use(await startPostgres());
     url = await server.createDatabase();
-    proxy = stack.use(await sipProxyFor(() => [nodes.a.site, nodes.b.site]));
+    const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-sip-proxy-'));
+    stack.defer(() => rm(folder, { recursive: true, force: true }));
+    const pair = await issueCertificate(folder, ['127.0.0.1'], Date.now());
+    const [certificate, key] = [path.join(folder, 'certificate.pem'), path.join(folder, 'key.pem')];
+    await writeFile(certificate, pair.certificate);
+    await writeFile(key, pair.key);
+    const tlsPort = await freePort();
+    proxy = stack.use(
+      await sipProxyFor(() => [nodes.a.site, nodes.b.site], {
+        OFFHOOK_SIP_TLS_PORT: String(tlsPort),
+        OFFHOOK_TLS_CERTIFICATE: certificate,
+        OFFHOOK_TLS_KEY: key,
+      }),
+    );
     nodes = stack.use(
       await startNodes({ a: url, b: url }, { OFFHOOK_SIP_PROXY: `${proxy.sip.host}:${proxy.sip.port}` }),
     );
     await proxy.start();
     caller = await phone('1007');
     called = await phone('1008');
-    byTcp = await phone('1006', true);
+    byTcp = await phone('1006', { tcp: true });
+    byTls = await phone('1005', {
+      ca: await readFile(path.join(folder, 'ca.pem'), 'utf8'),
+      server: { host: proxy.sip.host, port: tlsPort },
+    });
   });
   after(() => stack.disposeAsync());
-  const phone = async (extension: string, tcp = false): Promise<Phone> =>
+  const phone = async (extension: string, options: Partial<PhoneOptions> = {}): Promise<Phone> =>
     stack.use(
-      await registerPhone({ server: proxy.sip, extension, password: nodes.passwords.get(extension)!, tcp }),
+      await registerPhone({
+        server: proxy.sip,
+        extension,
+        password: nodes.passwords.get(extension)!,
+        ...options,
+      }),
     );
   const call = async (from: Phone, to: Phone): Promise<void> => {
     const outgoing = await from.invite(to.extension);
@@ -87,6 +115,8 @@ describe('sip proxy', () => {
     await call(caller, called);
     const ms = performance.now() - led;
     await call(caller, byTcp);
+    await call(byTls, caller);
+    await call(caller, byTls);
     t.diagnostic(`${what}: a call ${Math.round(ms)} ms after the node was ready`);
     assert.ok(ms < CALLABLE_MS, `${Math.round(ms)} ms`);
     assert.match(await node.site.engineCli('pjsip show contacts'), /1008\/sip:1008@/);
@@ -94,11 +124,11 @@ describe('sip proxy', () => {
 
   test('sip proxy - phones register and call through it, and the standby knows them', async (t) => {
     await callsAt(nodes.a, t, 'at first');
-    await knows(nodes.b, ['1006', '1007', '1008']);
+    await knows(nodes.b, ['1005', '1006', '1007', '1008']);
     await byTcp.unregister();
-    await knows(nodes.b, ['1007', '1008']);
+    await knows(nodes.b, ['1005', '1007', '1008']);
     await byTcp.register();
-    await knows(nodes.b, ['1006', '1007', '1008']);
+    await knows(nodes.b, ['1005', '1006', '1007', '1008']);
   });
   test('sip proxy - the leading node is killed: phones that do nothing are called at the next one', async (t) => {
     const { a, b } = nodes;
@@ -108,7 +138,7 @@ describe('sip proxy', () => {
     await callsAt(b, t, 'killed');
     await a.site.start('answers');
     await a.standsBy();
-    await knows(a, ['1006', '1007', '1008']);
+    await knows(a, ['1005', '1006', '1007', '1008']);
   });
   test('sip proxy - a switch: phones follow it, and the standby begins no call', async (t) => {
     const { a, b } = nodes;
@@ -120,15 +150,16 @@ describe('sip proxy', () => {
     }
     await callsAt(a, t, 'switched');
     await b.standsBy();
-    await knows(b, ['1006', '1007', '1008']);
+    await knows(b, ['1005', '1006', '1007', '1008']);
     const before = called.seen;
     await b.site.engineCli('channel originate PJSIP/1008 application Wait 5');
     await until('the call of the standby to be refused', async () =>
       (await b.site.engineCli('core show channels count')).includes('0 active calls'),
     );
     assert.equal(called.seen, before);
-    // A phone by TCP would have to connect again after the next test.
+    // Phones by TCP and TLS would have to connect again after the next test.
     await byTcp[Symbol.asyncDispose]();
+    await byTls[Symbol.asyncDispose]();
   });
   test('sip proxy - Kamailio is killed: it is started again, without a word of the phones', async () => {
     const { pid } = proxy;
