@@ -35,6 +35,10 @@ test('conf/engine - boots without a warning, and shows every endpoint, queue and
   );
 });
 
+test('conf/engine - only full queues of SIP itself make it refuse SIP, not those of contacts and device states', async () => {
+  assert.match(await engine.cli('pjsip show settings'), /^ taskprocessor_overload_trigger +: pjsip_only$/m);
+});
+
 test('conf/engine - every name is read back as it was written', async () => {
   for (const [i, name] of NAMES.entries()) {
     const extension = String(1001 + i);

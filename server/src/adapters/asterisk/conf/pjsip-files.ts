@@ -137,6 +137,8 @@ unidentified_request_count = 1
 unidentified_request_period = 60
 keep_alive_interval = 90
 max_initial_qualify_time = 3
+; A full queue of contacts or device states, as when many browsers vanish at once, must not refuse the calls of all phones with 503.
+taskprocessor_overload_trigger = pjsip_only
 
 ${listening(settings, network, sip.host, false)}${
     sip_ipv6 === undefined ? nothing : listening(settings, network, sip_ipv6, true)
