@@ -1,6 +1,7 @@
 /** A phone that registers once, by SIP over TLS or over a secure WebSocket, from an address of its own network. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import tls from 'node:tls';
 import { digestAnswer } from '../server/src/adapters/asterisk/phone/digest.ts';
 import {
@@ -54,14 +55,25 @@ function unstream(data: Buffer): { readonly text: string; readonly rest: Buffer 
   return data.length < end ? null : { text: data.toString('utf8', 0, end), rest: data.subarray(end) };
 }
 
+/** Pauses of a phone that was asked to wait or whose connection was closed, as a phone's own: each twice the one before. */
+const PAUSE = { first_ms: 500, most_ms: 8_000 } as const;
+
 export interface Registered extends Pick<RegisteringPhone, 'over'> {
-  /** From the start of the connection to the answer. */
+  /** From the start of the first connection to the answer, with all pauses. */
   readonly ms: number;
+  /** How often it asked anew, after 503 or over another connection. */
+  readonly again: number;
   readonly cut: () => void;
 }
-/** Connects and registers. */
-export async function register(o: RegisteringPhone): Promise<Registered> {
-  const began = performance.now();
+/** The server closed a connection, or none came about. */
+class Cut extends Error {}
+interface Connection {
+  readonly here: string;
+  /** Sends a request and returns its answer. */
+  readonly ask: (text: Buffer, cseq: string) => Promise<SipMessage>;
+  readonly cut: () => void;
+}
+async function connect(o: RegisteringPhone): Promise<Connection> {
   const { host, port, ca, from: localAddress } = o;
   // The types of TLS lack what `net` takes and TLS passes on.
   const options: tls.ConnectionOptions & { localAddress: string } = { host, port, ca, localAddress };
@@ -75,8 +87,12 @@ export async function register(o: RegisteringPhone): Promise<Registered> {
   });
   const ended = Promise.withResolvers<never>();
   ended.promise.catch(() => undefined);
-  socket.on('error', ended.reject);
-  socket.on('close', () => ended.reject(new Error(`${o.username}: the connection was closed`)));
+  socket.on('error', (error: NodeJS.ErrnoException) =>
+    ended.reject(
+      error.code === 'ECONNRESET' || error.code === 'ECONNREFUSED' ? new Cut(error.message) : error,
+    ),
+  );
+  socket.on('close', () => ended.reject(new Cut('the connection was closed')));
   async function next(read: (data: Buffer) => { text: string; rest: Buffer } | null): Promise<string> {
     for (;;) {
       const found = read(data);
@@ -105,12 +121,32 @@ export async function register(o: RegisteringPhone): Promise<Registered> {
         .replace(/(\r\n){3,}$/, BLANK),
     );
     const answer = await next(unstream);
+    if (answer.startsWith('HTTP/1.1 503 ')) throw new Cut('HTTP 503');
     if (!answer.startsWith('HTTP/1.1 101 ')) throw new Error(`${o.username}: ${answer.split('\r\n', 1)[0]}`);
   }
-  const here = web ? `${randomTag()}.invalid` : `${socket.localAddress}:${socket.localPort}`;
-  const address = `<sip:${o.username}@${o.host}>`;
+  return {
+    here: web ? `${randomTag()}.invalid` : `${socket.localAddress}:${socket.localPort}`,
+    async ask(request, cseq) {
+      socket.write(web ? frameOf(request.toString()) : request);
+      for (;;) {
+        const message = parseMessage(Buffer.from(await next(web ? unframe : unstream)));
+        if (message !== undefined && header(message, 'cseq') === cseq) return message;
+      }
+    },
+    cut: () => void socket.destroy(),
+  };
+}
+/** Connects and registers; after 503 or a closed connection it waits and asks again, as RFC 3261 (21.5.4) wants, for a minute. */
+export async function register(o: RegisteringPhone): Promise<Registered> {
+  const began = performance.now();
+  const deadline = began + LATE_MS;
+  const { username, password } = o;
+  const web = o.over === 'wss';
+  const address = `<sip:${username}@${o.host}>`;
   const [callId, tag, uri] = [randomTag(), randomTag(), `sip:${o.host}`];
-  async function ask(cseq: number, proof: string | null): Promise<SipMessage> {
+  let cseq = 0;
+  function ask({ here, ask: send }: Connection, proof: string | null): Promise<SipMessage> {
+    cseq++;
     const text = formatMessage({
       start: `REGISTER ${uri} SIP/2.0`,
       headers: [
@@ -120,21 +156,43 @@ export async function register(o: RegisteringPhone): Promise<Registered> {
         ['to', address],
         ['call-id', callId],
         ['cseq', `${cseq} REGISTER`],
-        ['contact', `<sip:${o.username}@${here};transport=${web ? 'ws' : 'tls'}>`],
+        ['contact', `<sip:${username}@${here};transport=${web ? 'ws' : 'tls'}>`],
         ['expires', '600'],
         ...(proof === null ? [] : ([['authorization', proof]] as const)),
       ],
       body: '',
-    }).toString();
-    socket.write(web ? frameOf(text) : text);
-    for (;;) {
-      const message = parseMessage(Buffer.from(await next(web ? unframe : unstream)));
-      if (message !== undefined && header(message, 'cseq') === `${cseq} REGISTER`) return message;
-    }
+    });
+    return send(text, `${cseq} REGISTER`);
   }
-  const challenge = header(await ask(1, null), 'www-authenticate');
-  const { username, password } = o;
-  const final = await ask(2, digestAnswer(challenge, { method: 'REGISTER', uri, username, password }));
-  if (statusOf(final) !== 200) throw new Error(`${username}: ${final.start}`);
-  return { over: o.over, ms: performance.now() - began, cut: () => void socket.destroy() };
+  /** The last answer: 503, or what the server says to the right password. */
+  async function attempt(connection: Connection): Promise<SipMessage> {
+    const first = await ask(connection, null);
+    if (statusOf(first) !== 401) return first;
+    const challenge = header(first, 'www-authenticate');
+    return ask(connection, digestAnswer(challenge, { method: 'REGISTER', uri, username, password }));
+  }
+  let connection: Connection | null = null;
+  for (let again = 0; ; again++) {
+    let wait = Math.min(PAUSE.first_ms * 2 ** again, PAUSE.most_ms);
+    let reason = '';
+    try {
+      connection ??= await connect(o);
+      const answer = await attempt(connection);
+      const { cut } = connection;
+      if (statusOf(answer) === 200) return { over: o.over, ms: performance.now() - began, again, cut };
+      reason = answer.start;
+      if (statusOf(answer) !== 503) throw new Error(`${username}: ${reason}`);
+      wait = Math.max(wait, Number.parseInt(header(answer, 'retry-after'), 10) * 1_000 || 0);
+    } catch (error) {
+      connection?.cut();
+      connection = null;
+      if (!(error instanceof Cut)) throw error;
+      reason = error.message;
+    }
+    if (performance.now() + wait > deadline) {
+      connection?.cut();
+      throw new Error(`${username}: not registered in ${LATE_MS / 1_000} s: ${reason}`);
+    }
+    await sleep(wait);
+  }
 }
