@@ -282,7 +282,8 @@ export const SETTINGS = {
     name: 'OFFHOOK_DNS_SERVERS',
     expects: 'addresses with or without a port, separated by commas, or empty',
     initial: '',
-    about: 'DNS servers that are asked for the records of trunks; empty for those of this machine.',
+    about:
+      'DNS servers that are asked for the records of trunks, and by the engine for names of their hosts; empty for those of this machine.',
     parse: (text): readonly string[] | undefined => {
       const list = listed(text);
       const fits = (one: string): boolean => net.isIP(one) !== 0 || net.isIP(address(one)?.host ?? '') !== 0;

@@ -96,6 +96,7 @@ export class AsteriskExchange implements Exchange {
       web_host: config.listen.host,
       rtp: config.rtpPorts,
       zone: config.siteZone,
+      dns_servers: config.dnsServers,
       own_addresses: ownAddresses(),
       tls_files: options.certificates.files,
       turn_secret: siteSecret(options.siteKey, 'turn'),

@@ -60,7 +60,9 @@ export async function startFakeDns(records: FakeRecords): Promise<FakeDns> {
         : type === TYPE.a
           ? (now.a?.[name] ?? []).map((address) => record(type, Buffer.from(address.split('.').map(Number))))
           : [];
-    const code = now.fault === 'refuse' ? 2 : answers.length === 0 ? 3 : 0;
+    // A name that has records of another type exists.
+    const known = now.srv?.[name] !== undefined || now.a?.[name] !== undefined;
+    const code = now.fault === 'refuse' ? 2 : known ? 0 : 3;
     const header = Buffer.concat([
       data.subarray(0, 2),
       Buffer.from([0x81, 0x80 | code]),

@@ -36,3 +36,9 @@ test('asterisk/apply - what an engine says of its configuration during a reload 
   ] as const)
     assert.equal(problemOfLine(line(source, words), 'live')?.words, words);
 });
+
+test('asterisk/apply - a throw-away engine that looks up no name of a trunk is no problem', () => {
+  const words =
+    "Error 320047 'No answer record in the DNS response (PJLIB_UTIL_EDNSNOANSWERREC)' sending OPTIONS request to endpoint trunk-carrier";
+  assert.equal(problemOfLine(line('res_pjsip.c:2000', words), 'shadow'), null);
+});

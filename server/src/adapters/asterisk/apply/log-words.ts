@@ -11,12 +11,12 @@ const STANDING: readonly RegExp[] = [
   /' is not fully reloadable/,
 ];
 /**
- * Messages of a throw-away engine only: without a socket it has no address for a registration. A real fault of a registration
- * is logged in an earlier line.
+ * Messages of a throw-away engine only: without a socket it has no address for a registration, and it looks up no name of a
+ * trunk. A real fault of a registration is logged in an earlier line.
  */
 const SHADOW: readonly RegExp[] = [
   /^Could not create an object of type 'registration' with id/,
-  /\(PJSIP_EUNSUPTRANSPORT\)' sending OPTIONS request to endpoint/,
+  /\((?:PJSIP_EUNSUPTRANSPORT|PJLIB_UTIL_EDNSNOANSWERREC)\)' sending OPTIONS request to endpoint/,
 ];
 /** Source files whose messages in a live engine concern only its configuration. */
 const READERS: ReadonlySet<string> = new Set([

@@ -45,6 +45,8 @@ export interface InstanceSettings {
   /** Host of the HTTP server, where browsers also reach media; the SIP host where absent. */
   readonly web_host?: string;
   readonly zone: string;
+  /** DNS servers that names of trunks are looked up at, with or without a port; those of the machine where there are none. */
+  readonly dns_servers?: readonly string[];
   /** Addresses of this machine, to which media may be bound. */
   readonly own_addresses?: readonly string[];
   /** Files of the certificate; SIP over TLS cannot be rendered without. */

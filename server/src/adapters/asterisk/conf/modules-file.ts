@@ -1,4 +1,6 @@
-import { conf, joined, slug } from './text.ts';
+import { isIP } from 'node:net';
+import type { InstanceSettings } from './instance.ts';
+import { conf, host, joined, slug, whole } from './text.ts';
 import type { ConfText } from './text.ts';
 
 /**
@@ -153,7 +155,22 @@ ${joined(
   '',
 )}`;
 
-export const modulesConf: ConfText = conf`
+export const modulesConf = ({ dns_servers = [] }: InstanceSettings): ConfText => conf`
 [modules]
 autoload = no
-${joined(Object.entries(MODULES).map(section), '')}`;
+${joined(Object.entries(MODULES).map(section), '')}${dns_servers.length === 0 ? conf`` : section(['names', ['res_resolver_unbound']])}`;
+
+function nameServer(server: string): ConfText {
+  const bare = isIP(server) !== 0;
+  const cut = server.lastIndexOf(':');
+  const at = bare ? server : server.slice(0, cut).replace('[', '').replace(']', '');
+  const port = bare ? 53 : Number(server.slice(cut + 1));
+  return conf`nameserver = ${host(at, 'a DNS server')}@${whole(port, 'its port', 1, 65535)}
+`;
+}
+/** Read only where the module of names is loaded. */
+export const resolverConf = ({ dns_servers = [] }: InstanceSettings): ConfText => conf`
+[general]
+; Empty, because it would also ask the servers of the machine, in any order.
+resolv =
+${joined(dns_servers.map(nameServer), '')}`;

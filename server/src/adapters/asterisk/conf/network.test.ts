@@ -131,3 +131,13 @@ test('network - addresses that nobody else can reach are refused', () => {
     assert.equal(NetworkConfig.safeParse({ local_nets: [net] }).success, false, net);
   assert.equal(NetworkConfig.safeParse({ rtp_ports: { from: 20_000, to: 20_002 } }).success, false);
 });
+test('network - the engine asks the given DNS servers and no others, or those of the machine', () => {
+  const files = (dns_servers: readonly string[]) => renderCompany(company(), { ...SETTINGS, dns_servers });
+  const given = files(['192.0.2.53', '127.0.0.1:5353', '[2001:db8::53]:54']);
+  assert.match(given.get('modules.conf')!, /^load = res_resolver_unbound\.so$/m);
+  assert.match(
+    given.get('resolver_unbound.conf')!,
+    /^resolv =\nnameserver = 192\.0\.2\.53@53\nnameserver = 127\.0\.0\.1@5353\nnameserver = 2001:db8::53@54$/m,
+  );
+  assert.doesNotMatch(files([]).get('modules.conf')!, /unbound/);
+});

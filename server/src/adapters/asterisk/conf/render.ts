@@ -5,7 +5,7 @@ import { extensionsConf } from './dialplan-file.ts';
 import { featuresConf } from './call-contexts.ts';
 import * as engine from './engine-files.ts';
 import { httpConf, managerConf } from './manager-files.ts';
-import { modulesConf } from './modules-file.ts';
+import { modulesConf, resolverConf } from './modules-file.ts';
 import { pjsipFiles, rtpConf, sorceryConf } from './pjsip-files.ts';
 import { checkFlow } from './check-flow.ts';
 import { dialledPatterns } from '../../../routing/plan.ts';
@@ -122,7 +122,8 @@ export function renderSite(
   const files: Record<string, ConfText> = {
     ...engine.bareFiles,
     'asterisk.conf': engine.asteriskConf(instance, program),
-    'modules.conf': modulesConf,
+    'modules.conf': modulesConf(settings),
+    'resolver_unbound.conf': resolverConf(settings),
     'logger.conf': engine.loggerConf,
     'cel.conf': engine.celConf,
     'cel_custom.conf': engine.celCustomConf,
