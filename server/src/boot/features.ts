@@ -29,6 +29,7 @@ import { PathChecks } from '../features/path-check/service.ts';
 import { Presence } from '../features/presence/service.ts';
 import { ExternalAddress } from '../features/reachability/service.ts';
 import { TrunkServerLookup } from '../features/reachability/trunk-servers.ts';
+import { proveServer } from '../adapters/resolver/trunk-certificate.ts';
 import { findServers } from '../adapters/resolver/trunk-servers.ts';
 import { followsServers } from './trunk-lookup.ts';
 import { remainsOf } from '../features/privacy/remains.ts';
@@ -318,6 +319,7 @@ export async function createConfigFeatures(
     trunks: () => directory.config().trunks,
     follows: followsServers(config),
     find: findServers(config.dnsServers),
+    prove: proveServer(engineSite.certificates?.files.trusted ?? null),
     up: () => exchange.running(),
     renew: (comment) => applies.renew(comment),
     clock,

@@ -17,3 +17,9 @@ export type FindServers = (
   trunk: Pick<SiteTrunk, 'host' | 'port' | 'transport' | 'srv'>,
   signal: AbortSignal,
 ) => Promise<readonly TrunkServer[]>;
+/** `vouched`: whether the server is one of the domain; null where it could not be reached. `fault` is one sentence, or null. */
+export interface ServerProof {
+  readonly vouched: boolean | null;
+  readonly fault: string | null;
+}
+export type ProveServer = (domain: string, server: TrunkServer, signal: AbortSignal) => Promise<ServerProof>;

@@ -9,9 +9,10 @@ import { issueCertificate } from '../../src/adapters/certificates/local-authorit
 import { findLiving } from '../../src/adapters/asterisk/process/living.ts';
 import { putObjects } from '../../src/features/pbx-config/put.ts';
 import { eventsOf } from '../support/call-steps.ts';
+import { apply, ask, newest } from '../support/config-steps.ts';
 import { prepareDemo } from '../support/company.ts';
 import { startFakeDns } from '../support/fake-dns.ts';
-import type { FakeDns } from '../support/fake-dns.ts';
+import type { FakeDns, FakeRecords } from '../support/fake-dns.ts';
 import { freePort } from '../support/ports.ts';
 import { PASSWORD, company } from '../support/rendered-company.ts';
 import { startTestEngine } from '../support/throwaway-engine.ts';
@@ -28,8 +29,9 @@ const nameOf = (host: string): string => `sip-${host.at(-1)}.${DOMAIN}`;
 interface Carrier {
   readonly engine: TestEngine;
   readonly server: string;
-  /** Shows a certificate for this name from its next start on. */
-  certified(name: string): Promise<void>;
+  readonly port: number;
+  /** Shows a certificate for these names from its next start on. */
+  certified(...names: string[]): Promise<void>;
   /** Calls that the carrier has. */
   calls(): Promise<number>;
   signal(name: 'SIGSTOP' | 'SIGCONT'): void;
@@ -41,9 +43,10 @@ async function startCarrier(host: string, folder: string): Promise<Carrier> {
   const files = engine.settings.tls_files!;
   return {
     engine,
+    port,
     server: `${nameOf(host)}:${port}`,
-    async certified(name) {
-      const issued = await issueCertificate(folder, [name], Date.now());
+    async certified(...names) {
+      const issued = await issueCertificate(folder, names, Date.now());
       await mkdir(path.dirname(files.certificate), { recursive: true });
       await writeFile(files.certificate, issued.certificate);
       await writeFile(files.key, issued.key, { mode: 0o600 });
@@ -68,15 +71,14 @@ describe('srv tls', () => {
       carriers.push(carrier);
       await carrier.certified(nameOf(host));
     }
-    dns = await startFakeDns({
-      srv: {
-        [`_sips._tcp.${DOMAIN}`]: carriers.map(({ server }, i) => {
-          const [name = '', port] = server.split(':');
-          return [i, 0, Number(port), name];
-        }),
-      },
-      a: Object.fromEntries(HOSTS.map((host) => [nameOf(host), [host]])),
-    });
+    dns = await startFakeDns(records(...HOSTS.map(nameOf)));
+  });
+  /** The records of both servers, under these names. */
+  const records = (...names: string[]): FakeRecords => ({
+    srv: {
+      [`_sips._tcp.${DOMAIN}`]: names.map((name, i) => [i, 0, carriers[i]!.port, name]),
+    },
+    a: Object.fromEntries(names.map((name, i) => [name, [HOSTS[i]!]])),
   });
   after(async () => {
     await dns?.[Symbol.asyncDispose]();
@@ -151,6 +153,47 @@ describe('srv tls', () => {
     }
     await site().engineCli('pjsip qualify trunk-carrier');
     await heard(`trunk.up ${first().server} ${second().server}`);
+  });
+  const check = async (): Promise<string> => {
+    const { token } = await site().person('1001');
+    const reply = await fetch(`${site().base}/readyz`, { headers: { authorization: `Bearer ${token}` } });
+    const { checks, details } = (await reply.json()) as Record<string, Record<string, string>>;
+    return `${checks!['trunk_servers']} ${details!['trunk_servers']}`;
+  };
+  /** Any apply makes the service look at once instead of within half a minute. */
+  async function looksAgain(max_calls: number, line: string): Promise<void> {
+    await ask(site(), 'PATCH', '/trunks/carrier', { max_calls });
+    assert.equal((await apply(site())).state, 'applied');
+    let last = '';
+    await until(`the check ${line}`, async () => (last = await check()) === line, { seen: () => ({ last }) });
+  }
+  const OTHER = 'sip.other.example.net';
+
+  test('srv tls - a server with the certificate of another name is named, and calls go by the second', async () => {
+    await first().certified(OTHER);
+    await looksAgain(
+      20,
+      `failing Carrier: ${first().server}: its certificate is for ${OTHER}, not for ${nameOf(HOSTS[0])}; in use: ${first().server}, ${second().server}`,
+    );
+    await heard(`trunk.up -${first().server} ${second().server}`);
+    await callBy(second());
+  });
+
+  test('srv tls - a server outside of the domain is used only if its certificate has the domain, too', async () => {
+    dns.become(records(OTHER, nameOf(HOSTS[1])));
+    await looksAgain(
+      21,
+      `failing Carrier: ${OTHER}:${first().port}: its certificate is for ${OTHER}, not for ${DOMAIN}; in use: ${second().server}`,
+    );
+    await heard(`trunk.up ${second().server}`);
+    await until('the end of the apply with the servers', async () =>
+      ['applied', 'rolled_back'].includes((await newest(site())).state),
+    );
+    await callBy(second());
+    await first().certified(OTHER, DOMAIN);
+    await looksAgain(22, `ok Carrier: ${OTHER}:${first().port}, ${second().server}`);
+    await heard(`trunk.up ${second().server} ${OTHER}:${first().port}`);
+    await callBy(first());
   });
   async function callBySecondOnly(): Promise<void> {
     await using desk = await site().phone('1007');

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { ConfigApply } from '@offhook/contract/config-applies.ts';
 import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
 import { silent } from '../../core/log.ts';
-import type { TrunkServer } from '../../ports/trunk-servers.ts';
+import type { ServerProof, TrunkServer } from '../../ports/trunk-servers.ts';
 import { TrunkServerLookup } from './trunk-servers.ts';
 
 const trunk = (host = 'carrier.example.com', enabled = true) => ({
@@ -11,7 +11,7 @@ const trunk = (host = 'carrier.example.com', enabled = true) => ({
   title: 'North',
   host,
   port: 5060,
-  transport: 'udp' as const,
+  transport: 'udp' as 'udp' | 'tls',
   srv: true,
   enabled,
 });
@@ -28,6 +28,8 @@ async function follow(how: { readonly kept?: string } = {}) {
     kept: how.kept ?? null,
     fails: false,
     asked: 0,
+    proofs: {} as Record<string, ServerProof>,
+    proven: 0,
   };
   const servers = (lookup: TrunkServerLookup): string =>
     (lookup.found([state.trunk]).get('north') ?? []).map(({ host }) => host).join(' ');
@@ -38,6 +40,10 @@ async function follow(how: { readonly kept?: string } = {}) {
     find: () => {
       state.asked += 1;
       return state.records instanceof Error ? Promise.reject(state.records) : Promise.resolve(state.records);
+    },
+    prove: (_domain, { host }) => {
+      state.proven += 1;
+      return Promise.resolve(state.proofs[host] ?? { vouched: true, fault: null });
     },
     renew: () => {
       applied.push(servers(lookup));
@@ -135,4 +141,37 @@ test('trunk servers - those of another domain are never used, and a restart know
     kept: '[["north",{"asked":"udp carrier.example.com:5060","servers":[{"host":1}]}]]',
   });
   assert.deepEqual(broken.applied, ['one two']);
+});
+
+test('trunk servers - one that the domain does not vouch for is left out and named, also with a fault of its name', async () => {
+  await using site = await follow();
+  site.state.trunk = { ...trunk(), transport: 'tls' };
+  site.state.proofs = { two: { vouched: false, fault: 'two: its certificate is for x, not for the domain' } };
+  await site.follow();
+  assert.deepEqual([site.servers(), site.applied.at(-1)], ['one', 'one']);
+  assert.deepEqual(site.finding(), {
+    ok: false,
+    detail: 'North: two: its certificate is for x, not for the domain; in use: one:5060',
+  });
+  await site.clock.advance(60_000);
+  site.state.proofs = { one: { vouched: true, fault: 'one: its certificate is for y, not for one' } };
+  await site.follow();
+  assert.deepEqual([site.servers(), site.finding().ok], ['one two', false], 'the engine checks its name');
+  site.state.proofs = {};
+  await site.follow();
+  assert.deepEqual(site.finding(), { ok: true, detail: 'North: one:5060, two:5060' });
+});
+
+test('trunk servers - one that was vouched for stays while it cannot be reached; a new one does not come', async () => {
+  await using site = await follow();
+  site.state.trunk = { ...trunk(), transport: 'tls' };
+  await site.follow();
+  const away: ServerProof = { vouched: null, fault: 'not reached' };
+  site.state.proofs = { one: away, three: away };
+  site.state.records = at('one', 'two', 'three');
+  await site.follow();
+  assert.equal(site.servers(), 'one two');
+  const { proven } = site.state;
+  await site.clock.advance(30_000);
+  assert.equal(site.state.proven - proven, 2, 'a faultless certificate is not looked at again at once');
 });

@@ -8,7 +8,13 @@ import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Finding } from '../../ports/engine-site.ts';
 import type { SiteTrunk } from '../../ports/site.ts';
-import type { FindServers, TrunkServer, TrunkServers } from '../../ports/trunk-servers.ts';
+import type {
+  FindServers,
+  ProveServer,
+  ServerProof,
+  TrunkServer,
+  TrunkServers,
+} from '../../ports/trunk-servers.ts';
 
 type Followed = Pick<SiteTrunk, 'name' | 'title' | 'host' | 'port' | 'transport' | 'srv'>;
 export interface TrunkServersDeps {
@@ -17,6 +23,8 @@ export interface TrunkServersDeps {
   /** Whether the engine needs the servers of this trunk. */
   readonly follows: (trunk: Followed) => boolean;
   readonly find: FindServers;
+  /** Looks at the certificate of a server that is reached by TLS. */
+  readonly prove: ProveServer;
   /** True while an engine runs that can be given other servers. */
   readonly up: () => boolean;
   /** Applies the present version again, rendered with `found()`. Throws where none can begin now. */
@@ -31,6 +39,8 @@ const EVERY_MS = 30_000;
 /** Shortest time from one change of a trunk to its next; it doubles with each until an hour passed without one. */
 const HOLD = { first_ms: 30_000, most_ms: 1_800_000 } as const;
 const CALM_MS = 3_600_000;
+/** A faultless certificate is looked at again after this time. */
+const PROOF_MS = 300_000;
 
 interface Known {
   /** What was asked for; servers of another question are not used. */
@@ -66,6 +76,9 @@ export class TrunkServerLookup implements AsyncDisposable {
   readonly #log: Log;
   readonly #stop = new AbortController();
   readonly #faults = new Map<string, string>();
+  /** Faults of certificates, by trunk, and the last faultless proofs. */
+  readonly #certificates = new Map<string, string>();
+  readonly #proofs = new Map<string, { readonly proof: ServerProof; readonly until: number }>();
   readonly #dampers = new Map<string, Damper>();
   #known: Map<string, Known>;
   #wake: () => void = () => undefined;
@@ -90,6 +103,7 @@ export class TrunkServerLookup implements AsyncDisposable {
   }
   /** Looks at once, e.g. because a trunk was changed or the engine came back. */
   follow(): void {
+    this.#proofs.clear();
     this.#wake();
   }
   begin(): void {
@@ -102,17 +116,20 @@ export class TrunkServerLookup implements AsyncDisposable {
     const words = followed.map((trunk) => {
       const servers = found.get(trunk.name);
       const used = servers === undefined ? `${trunk.host}:${trunk.port}` : briefOf(servers);
-      const fault = this.#faults.get(trunk.name);
+      const fault = this.#faultOf(trunk);
       const title = trunk.title.replace(/\s+/g, ' ');
       return fault === undefined ? `${title}: ${used}` : `${title}: ${fault}; in use: ${used}`;
     });
-    return { ok: followed.every(({ name }) => !this.#faults.has(name)), detail: words.join('; ') };
+    return { ok: followed.every((trunk) => this.#faultOf(trunk) === undefined), detail: words.join('; ') };
   }
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
     await this.#running;
   }
 
+  #faultOf({ name }: Followed): string | undefined {
+    return this.#faults.get(name) ?? this.#certificates.get(name);
+  }
   #followed(): readonly Followed[] {
     return this.#deps.trunks().filter((trunk) => trunk.enabled && this.#deps.follows(trunk));
   }
@@ -131,7 +148,7 @@ export class TrunkServerLookup implements AsyncDisposable {
   }
   #forget(followed: readonly Followed[]): void {
     const names = new Set(followed.map(({ name }) => name));
-    for (const all of [this.#known, this.#faults, this.#dampers])
+    for (const all of [this.#known, this.#faults, this.#certificates, this.#dampers])
       for (const name of all.keys()) if (!names.has(name)) all.delete(name);
   }
   async #look(followed: readonly Followed[]): Promise<void> {
@@ -140,7 +157,7 @@ export class TrunkServerLookup implements AsyncDisposable {
     await Promise.all(
       followed.map(async (trunk) => {
         try {
-          const servers = await find(trunk, this.#stop.signal);
+          const servers = await this.#proven(trunk, await find(trunk, this.#stop.signal));
           const asked = questionOf(trunk);
           const before = this.#known.get(trunk.name);
           if (before?.asked === asked && textOf(before.servers) === textOf(servers)) this.#calm(trunk);
@@ -151,6 +168,34 @@ export class TrunkServerLookup implements AsyncDisposable {
       }),
     );
     if (changed.length > 0 && !this.#stop.signal.aborted) await this.#change(changed);
+  }
+  /** The servers that the domain vouches for; one that cannot be reached now stays if it was among them. */
+  async #proven(trunk: Followed, found: readonly TrunkServer[]): Promise<readonly TrunkServer[]> {
+    if (trunk.transport !== 'tls') return found;
+    const { name, title, host } = trunk;
+    const known = this.#known.get(name);
+    const before = known?.asked === questionOf(trunk) ? known.servers : [];
+    const proofs = await Promise.all(found.map((server) => this.#prove(host, server)));
+    const fault = proofs.flatMap((proof) => proof.fault ?? []).join('; ');
+    if (fault !== '' && this.#certificates.get(name) !== fault)
+      this.#log.warn({ trunk: title, detail: fault }, 'certificates of a trunk');
+    if (fault === '') this.#certificates.delete(name);
+    else this.#certificates.set(name, fault);
+    const vouched = found.filter(
+      (server, i) => proofs[i]!.vouched ?? before.some((one) => textOf([one]) === textOf([server])),
+    );
+    if (vouched.length === 0) throw new Error(fault);
+    return vouched;
+  }
+  async #prove(domain: string, server: TrunkServer): Promise<ServerProof> {
+    const { clock, prove } = this.#deps;
+    const key = `${domain} ${textOf([server])}`;
+    for (const [old, { until }] of this.#proofs) if (until <= clock.now()) this.#proofs.delete(old);
+    const last = this.#proofs.get(key);
+    if (last !== undefined) return last.proof;
+    const proof = await prove(domain, server, this.#stop.signal);
+    if (proof.fault === null) this.#proofs.set(key, { proof, until: clock.now() + PROOF_MS });
+    return proof;
   }
   #calm({ name }: Followed): void {
     this.#faults.delete(name);
