@@ -4,10 +4,13 @@ import type { Page } from 'playwright-core';
 import { putObjects } from '../../server/src/features/pbx-config/put.ts';
 import { prepareDemo } from '../../server/test/support/company.ts';
 import { farAddress, lend } from '../../server/test/support/far-address.ts';
+import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import { adminPage } from './people-steps.ts';
-import { assertAccessible, assertAccessibleInBoth, assertNoTrouble, buildFirst } from './rig.ts';
+import { assertAccessible, assertAccessibleInBoth, assertNoTrouble, buildFirst, fits } from './rig.ts';
 
+/** Whether everything in this is as wide as it. */
+const FOLDED = 'one => one.scrollWidth <= one.clientWidth';
 const TITLE = 'Söhne & Öz';
 const NORTH = await farAddress('127.0.0.2');
 const LOCKED = await farAddress('127.0.0.3');
@@ -43,6 +46,12 @@ describe('console trunks', () => {
     await row(page, 'Trunks', TITLE).getByText('Registration failed', { exact: true }).waitFor();
     await row(page, 'Trunks', 'Spare').getByText('Switched off', { exact: true }).waitFor();
     await assertAccessibleInBoth(page);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await fits(page);
+    await until(
+      'no table of the states has a part beside its card',
+      async () => (await page.getByRole('group', { name: 'Trunks' }).evaluate(FOLDED)) === true,
+    );
     const away = await lend(NORTH);
     await ask();
     await north.getByText('Not reachable', { exact: true }).waitFor();
@@ -52,15 +61,23 @@ describe('console trunks', () => {
     assertNoTrouble(page);
   });
 
-  for (const [language, table, rejected, checked] of [
-    ['en', 'Trunks', 'Registration failed', / registration failed, since \S/],
-    ['de', 'Amtsleitungen', 'Registrierung fehlgeschlagen', / Registrierung fehlgeschlagen, seit \S/],
-    ['tr', 'Dış hatlar', 'Kayıt başarısız', / kayıt başarısız, başlangıç \S/],
+  for (const [language, table, rejected, checked, partly] of [
+    ['en', 'Trunks', 'Registration failed', / registration failed, since \S/, /^The service works, but /],
+    [
+      'de',
+      'Amtsleitungen',
+      'Registrierung fehlgeschlagen',
+      / Registrierung fehlgeschlagen, seit \S/,
+      /^Der Dienst läuft, aber /,
+    ],
+    ['tr', 'Dış hatlar', 'Kayıt başarısız', / kayıt başarısız, başlangıç \S/, /^Hizmet çalışıyor, ancak /],
   ] as const)
     test(`health - state and reason have words in ${language}, in the table and in the check`, async () => {
       const page = await adminAt('/admin/health', { language });
       await row(page, table, TITLE).getByText(rejected, { exact: true }).waitFor();
       await page.getByText(checked).waitFor();
+      // Calls go on, but not everything works.
+      await page.getByRole('status').getByText(partly).waitFor();
       await assertAccessible(page);
       assertNoTrouble(page);
     });

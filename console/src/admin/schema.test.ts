@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KINDS } from '@offhook/contract/config-objects.ts';
+import de from '../../locales/de/fields.json' with { type: 'json' };
 import en from '../../locales/en/fields.json' with { type: 'json' };
+import tr from '../../locales/tr/fields.json' with { type: 'json' };
 import { LAYOUTS } from './layout.ts';
 import { formOf, initialOf, mistakesOf, newOf, rebased } from './schema.ts';
 import type { Field, Shape } from './schema.ts';
@@ -32,6 +34,39 @@ test('admin schema - every field of every kind is once in its form, with a label
     for (const [group] of LAYOUTS[kind].groups) if (!has(`g_${group}`)) missing.push(group);
   }
   assert.deepEqual(missing, []);
+});
+test('admin schema - a hint that several kinds share is true of each of them', () => {
+  const kinds = new Map<string, Set<string>>();
+  for (const kind of KINDS)
+    for (const { name } of formOf(kind).flatMap((f) => [f, ...inner(f.shape)]))
+      if (has(`h_${name}`) && !has(`h_${kind}_${name}`))
+        kinds.set(name, (kinds.get(name) ?? new Set()).add(kind));
+  const shared = [...kinds]
+    .filter(([, of]) => of.size > 1)
+    .map(([name, of]) => `${name}: ${[...of].join(' ')}`);
+  // A new one is read with each of its kinds before it is added here.
+  assert.deepEqual(shared, [
+    'sip_password: extension phone',
+    'recording: extension queue ring_group',
+    'location: extension network',
+    'media_address: extension trunk',
+    'name: queue ring_group menu time_condition holidays conference parking_lot music_class prompt trunk inbound_route outbound_route call_limit phone phone_layout',
+    'number: queue ring_group conference',
+    'title: queue ring_group menu time_condition conference mailbox parking_lot music_class prompt trunk inbound_route outbound_route call_limit service phone phone_layout',
+    'key: queue menu',
+    'pin: conference mailbox',
+  ]);
+});
+test('admin schema - a class of calls has the same word in every form, not that of a device', () => {
+  const classes = KINDS.flatMap((kind) => formOf(kind)).flatMap(({ name, shape }) =>
+    (shape.is === 'choice' || shape.is === 'choices') && shape.options.includes('premium') ? [name] : [],
+  );
+  assert.deepEqual(new Set(classes), new Set(['class', 'classes', 'call_permission']));
+  for (const words of [en, de, tr]) {
+    const word = (key: string): string | undefined => (words as Readonly<Record<string, string>>)[key];
+    const said = classes.map((name) => word(`o_${name}_mobile`) ?? word('o_mobile'));
+    assert.equal(new Set(said).size, 1, said.join(', '));
+  }
 });
 test('admin schema - a field follows its schema: references, destinations, sounds, bounds, secrets, initial value', () => {
   const queue = new Map(formOf('queue').map((f) => [f.name, f]));

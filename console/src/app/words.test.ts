@@ -4,8 +4,14 @@ import path from 'node:path';
 import { test } from 'node:test';
 
 const LOCALES = path.join(import.meta.dirname, '../../locales');
-const wordsOf = async (language: string, file: string) =>
-  JSON.parse(await readFile(path.join(LOCALES, language, file), 'utf8')) as Readonly<Record<string, string>>;
+const wordsOf = async (language: string, file: string) => {
+  const text = await readFile(path.join(LOCALES, language, file), 'utf8');
+  const words = JSON.parse(text) as Readonly<Record<string, string>>;
+  // Of a key that is there twice only the last text would be seen.
+  const lines = text.match(/^ {2}"[^"]+":/gm) ?? [];
+  assert.equal(lines.length, Object.keys(words).length, `${language}/${file} has a key twice`);
+  return words;
+};
 /** Names of the values in a text. */
 const valuesIn = (text: string): string[] => [...new Set(text.match(/\{\{\w+\}\}/g))].toSorted();
 const base = (key: string): string => key.replace(/_(zero|one|two|few|many|other)$/, '');

@@ -118,6 +118,10 @@ const FORMS: readonly (readonly [form: RegExp, text: (values: readonly string[])
   [/^(?:none|no ACME server) is used$/, () => t('not_used')],
   [/^not known yet$/, () => t('not_known')],
   [/^no trunk has SRV records$/, () => t('no_srv')],
+  [
+    /^no outbound route of class emergency for (.+)$/,
+    ([numbers = '']) => t('no_emergency_route', { numbers }),
+  ],
   [/^no write was lost in the last day$/, () => t('no_write_lost')],
   [/^not run yet: npm run doctor$/, () => t('ways_unchecked')],
   [/^the first order is under way$/, () => t('order_first')],
@@ -171,7 +175,11 @@ function detailText(detail: string): string {
   }
   const [, requests, addresses] = /^(\d+) in the last minute from (\d+)$/.exec(detail) ?? [];
   if (requests !== undefined)
-    return t('refusals', { n: formatNumber(Number(requests)), m: formatNumber(Number(addresses)) });
+    return t('refusals', {
+      count: Number(addresses),
+      n: formatNumber(Number(requests)),
+      m: formatNumber(Number(addresses)),
+    });
   if (detail === 'no answer in 2 s') return t('no_answer');
   if (detail === 'call records and journal agree') return t('records_agree');
   const differ =
@@ -184,6 +192,7 @@ function detailText(detail: string): string {
       .join(' · ');
   return reasonText(detail.replace(/^\w+: /, ''));
 }
+const COLORS = { ok: 'green', warn: 'yellow', alert: 'red' } as const;
 function Checks(): ReactNode {
   const ready = useQuery({
     queryKey: ['health', 'ready'],
@@ -194,17 +203,23 @@ function Checks(): ReactNode {
   if (ready.isPending) return <Loading />;
   if (ready.isError) return <Failure error={ready.error} onRetry={() => void ready.refetch()} />;
   const { status, checks, details } = ready.data;
-  const ok = status === 'ready';
+  // The service is ready while a check fails that calls do not need.
+  const [tone, title] =
+    status !== 'ready'
+      ? (['alert', 'not_ready'] as const)
+      : Object.values(checks).every((state) => state === 'ok')
+        ? (['ok', 'ready'] as const)
+        : (['warn', 'ready_partly'] as const);
   return (
     <>
       <Alert
         role="status"
         mb="md"
-        color={ok ? 'green' : 'red'}
+        color={COLORS[tone]}
         variant="light"
-        icon={ok ? <CircleCheck size={20} aria-hidden /> : <CircleAlert size={20} aria-hidden />}
-        title={t(ok ? 'ready' : 'not_ready')}
-        styles={{ title: { color: ok ? 'var(--offhook-ok)' : 'var(--offhook-alert)' } }}
+        icon={tone === 'ok' ? <CircleCheck size={20} aria-hidden /> : <CircleAlert size={20} aria-hidden />}
+        title={t(title)}
+        styles={{ title: { color: `var(--offhook-${tone})` } }}
       />
       <Section title={t('checks')}>
         <Rows caption={t('checks')} minWidth={420} folds columns={[t('check'), t('state'), t('detail')]}>
