@@ -108,6 +108,12 @@ describe('console alerts', () => {
       .waitFor();
     const late = await pageOf('1004');
     await alert(late, 'Emergency call to 112').waitFor();
+    // The last button of a page on a small screen can be scrolled above the alerts.
+    await admin.setViewportSize({ width: 390, height: 844 });
+    await admin.goto(`${site().base}/admin/config/phones`);
+    await alert(admin, 'Emergency call to 112').waitFor();
+    await admin.getByRole('button', { name: /^Set up: Apple/ }).click();
+    await admin.getByRole('dialog').getByLabel('Team id').waitFor();
     assert.deepEqual(
       await Promise.all([alert(named, 'Emergency').count(), alert(late, 'Call limit').count()]),
       [0, 0],

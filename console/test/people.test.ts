@@ -26,15 +26,10 @@ import {
   hasValue,
   isChecked,
   fits,
+  nothingBeside,
 } from './rig.ts';
 
 const HTML = '<img src=x onerror=alert(1)>';
-/** Names of tables whose end one would have to scroll to. */
-const BESIDE = `[...document.querySelectorAll('table')].map((one) => one.closest('[tabindex]'))
-  .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.ariaLabel)`;
-/** A new size of the window is laid out a moment later. */
-const nothingBeside = (page: Page): Promise<unknown> =>
-  until('no table has a part beside its card', async () => `${String(await page.evaluate(BESIDE))}` === '');
 /** Placeholders of the page that are wider than their fields. */
 const CUT = `[...document.querySelectorAll('input')].flatMap((field) => {
   const style = getComputedStyle(field);
@@ -599,6 +594,15 @@ describe('console people', () => {
         const english = await page.getByRole('cell', { name: ENGLISH_DETAIL }).allTextContents();
         assert.deepEqual(english, []);
       }
+      if (path === '/account' || path === '/admin/config/phones') await nothingBeside(page);
+      if (path === '/admin/settings') {
+        await page
+          .getByRole('group', { name: 'Kim nereyi arayabilir' })
+          .getByText('Yurt içi', { exact: true })
+          .first()
+          .waitFor();
+        await nothingBeside(page);
+      }
       assertNoTrouble(page);
     }
     for (const width of [1280, 390])
@@ -607,6 +611,12 @@ describe('console people', () => {
         await page.getByPlaceholder(/Name/).waitFor();
         assert.deepEqual(await page.evaluate(CUT), [], path);
       }
+    // On a phone the figures of a row are below its title, where no heading names them.
+    const limits = await adminAt('/admin/config/call-limits', { size });
+    await limits
+      .getByText(/^Classes: 2 · /)
+      .first()
+      .waitFor();
     const agent = await openConsole(site(), browser(), { path: '/admin/people' });
     await signIn(site(), agent, '1006');
     await agent.getByRole('heading', { level: 1, name: 'You do not have access to this page' }).waitFor();

@@ -6,7 +6,7 @@ import { provisionedPhone } from '../../server/test/support/provisioned-phone.ts
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import { adminPage } from './people-steps.ts';
-import { assertAccessible, assertNoTrouble, buildFirst } from './rig.ts';
+import { assertAccessible, assertNoTrouble, buildFirst, fits, nothingBeside } from './rig.ts';
 
 describe('phones', () => {
   before(buildFirst);
@@ -24,6 +24,10 @@ describe('phones', () => {
     await page.getByText('Never fetched').waitFor();
     await page.getByRole('button', { name: 'Assign: 00:15:65:aa:bb:cc' }).click();
     await page.getByRole('cell', { name: 'Assigned to desk until its next fetch' }).waitFor();
+    await assertAccessible(page);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await fits(page);
+    await nothingBeside(page);
     await assertAccessible(page);
     assert.equal(await waiting.fetch(), 200);
     await waiting.register();

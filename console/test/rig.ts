@@ -193,6 +193,21 @@ export async function fits(page: Page, where = page.url()): Promise<void> {
   );
 }
 
+/** Names of tables, other than lists of objects, whose end one would have to scroll to, and texts that run over the next cell. */
+const BESIDE = `[...document.querySelectorAll('[role=group]')].filter((one) => one.querySelector('table')).flatMap((one) => [
+  ...(one.scrollWidth > one.clientWidth ? [one.ariaLabel] : []),
+  ...[...one.querySelectorAll('td')].filter((cell) => cell.scrollWidth > cell.clientWidth + 1).map((cell) => cell.textContent),
+])`;
+/** A new size of the window is laid out a moment later. */
+export const nothingBeside = (page: Page): Promise<unknown> => {
+  let seen: unknown;
+  return until(
+    'no table has a part beside its card',
+    async () => `${String((seen = await page.evaluate(BESIDE)))}` === '',
+    { seen: () => ({ seen }) },
+  );
+};
+
 /** The watch over the focus is on in this page, and says so where it is taken. */
 export const focusIsWatched = async (page: Page): Promise<void> => {
   assert.equal(await page.evaluate('window.focusIsWatched'), true);

@@ -4,13 +4,17 @@ import type { Page } from 'playwright-core';
 import { putObjects } from '../../server/src/features/pbx-config/put.ts';
 import { prepareDemo } from '../../server/test/support/company.ts';
 import { farAddress, lend } from '../../server/test/support/far-address.ts';
-import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import { adminPage } from './people-steps.ts';
-import { assertAccessible, assertAccessibleInBoth, assertNoTrouble, buildFirst, fits } from './rig.ts';
+import {
+  assertAccessible,
+  assertAccessibleInBoth,
+  assertNoTrouble,
+  buildFirst,
+  fits,
+  nothingBeside,
+} from './rig.ts';
 
-/** Whether everything in this is as wide as it. */
-const FOLDED = 'one => one.scrollWidth <= one.clientWidth';
 const TITLE = 'Söhne & Öz';
 const NORTH = await farAddress('127.0.0.2');
 const LOCKED = await farAddress('127.0.0.3');
@@ -48,10 +52,7 @@ describe('console trunks', () => {
     await assertAccessibleInBoth(page);
     await page.setViewportSize({ width: 390, height: 844 });
     await fits(page);
-    await until(
-      'no table of the states has a part beside its card',
-      async () => (await page.getByRole('group', { name: 'Trunks' }).evaluate(FOLDED)) === true,
-    );
+    await nothingBeside(page);
     const away = await lend(NORTH);
     await ask();
     await north.getByText('Not reachable', { exact: true }).waitFor();

@@ -6,6 +6,7 @@ import { Monitor, Smartphone } from 'lucide-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { formatDateTime } from '../app/format.ts';
 import { useOnce } from '../app/once.ts';
+import { Rows } from '../app/page-parts.tsx';
 import { Failure } from '../app/states.tsx';
 import { ZoneNote } from '../app/zone.tsx';
 import { wordsOf } from '../app/words.ts';
@@ -47,73 +48,59 @@ export function DeviceTable({ devices, end, renews }: DeviceTableProps): ReactNo
     <>
       {change.isError && <Failure error={change.error} />}
       <ZoneNote />
-      <Table.ScrollContainer
+      <Rows
+        caption={t('devices')}
         minWidth={560}
-        type="native"
-        tabIndex={0}
-        role="group"
-        aria-label={t('devices')}
-        pos="relative"
+        folds
+        columns={[t('device'), t('signed_in'), t('last_used'), '']}
       >
-        <Table verticalSpacing="xs" aria-label={t('devices')}>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>{t('device')}</Table.Th>
-              <Table.Th>{t('signed_in')}</Table.Th>
-              <Table.Th>{t('last_used')}</Table.Th>
-              <Table.Td />
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {devices.map((device) => {
-              const Icon = /android|ios|iphone|mobile/i.test(device.platform ?? '') ? Smartphone : Monitor;
-              const name = device.device_name ?? t('unknown_device');
-              return (
-                <Table.Tr key={device.id}>
-                  <Table.Td maw={280}>
-                    <Group gap="xs" wrap="nowrap">
-                      <Icon size={18} aria-hidden />
-                      <div style={{ minWidth: 0 }}>
-                        <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
-                          {name}
-                        </Text>
-                        {(device.platform !== null || device.address !== null) && (
-                          <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-                            {[device.platform, device.address].filter((part) => part !== null).join(', ')}
-                          </Text>
-                        )}
-                        {device.current && (
-                          <Badge variant="dot" tt="none">
-                            {t('this_device')}
-                          </Badge>
-                        )}
-                      </div>
-                    </Group>
-                  </Table.Td>
-                  <Table.Td>{formatDateTime(device.created_at)}</Table.Td>
-                  <Table.Td>{formatDateTime(device.last_used_at)}</Table.Td>
-                  <Table.Td ta="right">
-                    {!device.current && (
-                      <Button
-                        size="xs"
-                        variant="default"
-                        aria-label={`${t('end')}: ${name}, ${formatDateTime(device.created_at)}`}
-                        loading={ending === device.id}
-                        onClick={() => {
-                          setEnding(device.id);
-                          change.mutate(device.id);
-                        }}
-                      >
-                        {t('end')}
-                      </Button>
+        {devices.map((device) => {
+          const Icon = /android|ios|iphone|mobile/i.test(device.platform ?? '') ? Smartphone : Monitor;
+          const name = device.device_name ?? t('unknown_device');
+          return (
+            <Table.Tr key={device.id}>
+              <Table.Td maw={280}>
+                <Group gap="xs" wrap="nowrap">
+                  <Icon size={18} aria-hidden />
+                  <div style={{ minWidth: 0 }}>
+                    <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
+                      {name}
+                    </Text>
+                    {(device.platform !== null || device.address !== null) && (
+                      <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+                        {[device.platform, device.address].filter((part) => part !== null).join(', ')}
+                      </Text>
                     )}
-                  </Table.Td>
-                </Table.Tr>
-              );
-            })}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+                    {device.current && (
+                      <Badge variant="dot" tt="none">
+                        {t('this_device')}
+                      </Badge>
+                    )}
+                  </div>
+                </Group>
+              </Table.Td>
+              <Table.Td>{formatDateTime(device.created_at)}</Table.Td>
+              <Table.Td data-label={t('last_used')}>{formatDateTime(device.last_used_at)}</Table.Td>
+              <Table.Td ta="right">
+                {!device.current && (
+                  <Button
+                    size="xs"
+                    variant="default"
+                    aria-label={`${t('end')}: ${name}, ${formatDateTime(device.created_at)}`}
+                    loading={ending === device.id}
+                    onClick={() => {
+                      setEnding(device.id);
+                      change.mutate(device.id);
+                    }}
+                  >
+                    {t('end')}
+                  </Button>
+                )}
+              </Table.Td>
+            </Table.Tr>
+          );
+        })}
+      </Rows>
     </>
   );
 }

@@ -40,6 +40,16 @@ const cell = (kind: ConfigKind, column: string, object: AnyObject): string => {
     return formatNumber(value.length);
   return valueText(kind, column, value);
 };
+/** The other columns of a row, below its title; a figure has no meaning without the heading of its column, and booleans have none here. */
+const restOf = (kind: ConfigKind, columns: readonly string[], row: AnyObject): string =>
+  columns
+    .flatMap((column) => {
+      const value = row.object[column];
+      const text = cell(kind, column, row);
+      if (value === null || value === undefined || typeof value === 'boolean' || text === '') return [];
+      return /^[\d.,\s]+$/.test(text) ? [`${fieldLabel(kind, column)}: ${text}`] : [text];
+    })
+    .join(' · ');
 const compared = (a: string, b: string): number => a.localeCompare(b, undefined, { numeric: true });
 
 export function ObjectsList({ kind }: { readonly kind: ConfigKind }): ReactNode {
@@ -243,15 +253,7 @@ function Rows({ kind, rows, total, sort, onSort, onEnd }: RowsProps): ReactNode 
                     <td key={column} className={i < WITH_COLUMN ? undefined : styles.late}>
                       <span className={styles.cell}>{cell(kind, column, row)}</span>
                       {i === WITH_COLUMN - 1 && (
-                        <span className={styles.rest}>
-                          {columns
-                            .slice(WITH_COLUMN)
-                            // Booleans are meaningless without the heading of their column.
-                            .filter((other) => typeof row.object[other] !== 'boolean')
-                            .map((other) => cell(kind, other, row))
-                            .filter((text) => text !== '')
-                            .join(' · ')}
-                        </span>
+                        <span className={styles.rest}>{restOf(kind, columns.slice(WITH_COLUMN), row)}</span>
                       )}
                     </td>
                   ),

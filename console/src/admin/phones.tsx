@@ -56,6 +56,7 @@ export function Phones(): ReactNode {
           <Rows
             caption={t('phone_devices')}
             minWidth={760}
+            folds
             columns={[t('phone_phone'), t('phone_mac'), t('phone_fetched'), t('phone_state'), '']}
           >
             {phones.map((phone) => (
@@ -67,7 +68,7 @@ export function Phones(): ReactNode {
                   </Text>
                 </Table.Td>
                 <Table.Td>{phone.mac === null ? '–' : spelled(phone.mac)}</Table.Td>
-                <Table.Td>
+                <Table.Td data-label={t('phone_fetched')}>
                   <Ago time={phone.fetched?.at ?? null} never="–" />
                   <Text size="xs" c="dimmed" maw={260} truncate title={phone.fetched?.user_agent ?? ''}>
                     {phone.fetched === null ? '' : `${phone.fetched.address} · ${phone.fetched.user_agent}`}
@@ -159,7 +160,8 @@ function Waiting({
       <Rows
         caption={t('phone_waiting')}
         minWidth={680}
-        columns={[t('phone_mac'), t('phone_network'), t('phone_seen'), t('phone_assign_to')]}
+        folds
+        columns={[t('phone_mac'), t('phone_seen'), t('phone_network'), t('phone_assign_to')]}
       >
         {waiting.map((one) => (
           <WaitingRow
@@ -195,13 +197,13 @@ function WaitingRow({
         </Text>
       </Table.Td>
       <Table.Td>
+        <Ago time={one.last_at} never="–" />
+      </Table.Td>
+      <Table.Td>
         {one.address}
         <Text size="xs" c="dimmed" maw={260} truncate title={one.user_agent}>
           {one.user_agent}
         </Text>
-      </Table.Td>
-      <Table.Td>
-        <Ago time={one.last_at} never="–" />
       </Table.Td>
       <Table.Td>
         {one.phone !== null ? (

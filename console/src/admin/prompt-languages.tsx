@@ -30,6 +30,7 @@ export function PromptLanguages(): ReactNode {
         <Rows
           caption={t('languages_title')}
           minWidth={640}
+          folds
           columns={[t('languages_language'), t('languages_prompts'), t('languages_missing'), '']}
         >
           {languages.map((one) => (

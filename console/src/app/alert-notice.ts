@@ -22,6 +22,9 @@ const close = (id: string): void =>
     JSON.stringify([...closedOnes().filter((one) => one !== id), id].slice(-MOST_CLOSED)),
   );
 
+/** Class of a notice that is open until a person closes it; the page makes room for it. */
+const STAYS = 'offhook-stays';
+
 interface Notice {
   /** The same for what is shown once. */
   readonly id: string;
@@ -62,7 +65,7 @@ export async function showAlert(event: Alert, past: boolean): Promise<void> {
   // A limit that is spent again is news.
   const key = `${notice.id} ${event.type === 'call.refused' ? event.data.refused_at : ''}`;
   if (past && closedOnes().includes(key)) return;
-  notifications.show({ ...notice, autoClose: false, onClose: () => close(key) });
+  notifications.show({ ...notice, className: STAYS, autoClose: false, onClose: () => close(key) });
   if (
     !past &&
     document.hidden &&

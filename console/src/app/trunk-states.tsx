@@ -44,6 +44,7 @@ export function TrunkStates(): ReactNode {
       <Rows
         caption={t('trunks')}
         minWidth={560}
+        folds
         columns={[t('name'), t('state'), t('since'), t('round_trip'), t('calls')]}
       >
         {trunks.map((trunk) => (
@@ -60,15 +61,15 @@ export function TrunkStates(): ReactNode {
                     </Text>
                   ))}
             </Table.Td>
-            <Table.Td>
+            <Table.Td data-label={t('since')}>
               <Ago time={trunk.since} never="–" />
             </Table.Td>
-            <Table.Td>
+            <Table.Td data-label={t('round_trip')}>
               {trunk.round_trip_ms === null
                 ? '–'
                 : t('ms', { n: formatNumber(Math.max(1, Math.round(trunk.round_trip_ms))) })}
             </Table.Td>
-            <Table.Td>
+            <Table.Td data-label={t('calls')}>
               {trunk.max_calls === null
                 ? formatNumber(trunk.calls)
                 : `${formatNumber(trunk.calls)} / ${formatNumber(trunk.max_calls)}`}

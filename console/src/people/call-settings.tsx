@@ -44,6 +44,7 @@ function Allowed({
     <Rows
       caption={t('allowed')}
       minWidth={640}
+      folds
       columns={[t('level'), ...DESTINATIONS.map((d) => t(`destination_${d}`))]}
     >
       {LEVELS.map((level) => (
@@ -57,6 +58,11 @@ function Allowed({
               <Table.Td key={destination}>
                 <Checkbox
                   aria-label={`${levelName(level)}: ${t(`destination_${destination}`)}`}
+                  label={
+                    <Text span inherit hiddenFrom="sm">
+                      {t(`destination_${destination}`)}
+                    </Text>
+                  }
                   checked={has}
                   onChange={() =>
                     onChange({
