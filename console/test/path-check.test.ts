@@ -85,7 +85,7 @@ describe('path check page', () => {
       'From the service itself',
       'Check now',
       'Fails',
-      'gives no relay: no answer',
+      'gives no relay: no answer within 5 s.',
       'Open the TURN port',
     ],
     [
@@ -93,7 +93,7 @@ describe('path check page', () => {
       'Vom Dienst selbst aus',
       'Jetzt prüfen',
       'Geht nicht',
-      'gibt keine Vermittlung',
+      'gibt keine Vermittlung: keine Antwort in 5 s.',
       'Öffnen Sie den TURN-Port',
     ],
     [
@@ -101,7 +101,7 @@ describe('path check page', () => {
       'Hizmetin kendisinden',
       'Şimdi denetle',
       'Çalışmıyor',
-      'aktarım vermiyor',
+      'aktarım vermiyor: 5 saniye içinde yanıt yok.',
       'TURN bağlantı noktasını',
     ],
   ] as const)

@@ -31,6 +31,11 @@ function usePaths() {
     refetchInterval: ({ state }) => (state.data?.running ? FOLLOW_MS : false),
   });
 }
+/** A reason of a fixed form; any other is as the service or the other side wrote it. */
+function said(reason: string): string {
+  const seconds = /^no answer in (\d+) s$/.exec(reason)?.[1];
+  return seconds === undefined ? reason : t('late', { n: formatNumber(Number(seconds)) });
+}
 /** Result of a way in the language of the reader; a fault without a translation stays as the service wrote it. */
 function Result({ ok, fault, values, detail, since }: PathResult): ReactNode {
   if (ok) return <Text size="sm">{t('fine')}</Text>;
@@ -38,7 +43,7 @@ function Result({ ok, fault, values, detail, since }: PathResult): ReactNode {
   return (
     <Stack gap={2}>
       <Text size="sm" fw={500}>
-        {t.has(what) ? t(what, values) : detail}
+        {t.has(what) ? t(what, { ...values, reason: said(values['reason'] ?? '') }) : detail}
       </Text>
       {t.has(remedy) && <Text size="sm">{t(remedy)}</Text>}
       <Text size="xs" c="dimmed">
