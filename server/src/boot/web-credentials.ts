@@ -60,7 +60,8 @@ export class WebCredentials implements Authenticator, Credentials, RemoteTickets
     const key = hash('sha256', token, 'base64url');
     const kept = this.#kept.get(key);
     const now = performance.now();
-    if (kept !== undefined && now - kept.at < FRESH_MS) return this.#current(kept);
+    // Who sets up the second factor is let in at once.
+    if (kept !== undefined && !kept.lacks && now - kept.at < FRESH_MS) return this.#current(kept);
     let answer: CallerAnswer;
     try {
       answer = await this.#ask({ op: 'authenticate', token });
@@ -109,9 +110,11 @@ export class WebCredentials implements Authenticator, Credentials, RemoteTickets
     for (;;) {
       const before = this.#displays;
       const answer = (await this.#deps.ask(call)) as CallerAnswer;
-      const id = answer.caller?.key?.id;
-      if (id === undefined || call.op !== 'authenticate' || before.get(id) === this.#displays.get(id))
-        return answer;
+      const key = answer.caller?.key;
+      if (key === null || key === undefined) return answer;
+      // One that is not read yet would look changed at the next look, which would end its streams.
+      if (key.board !== undefined && !before.has(key.id)) await this.#readDisplay(key.id);
+      if (call.op !== 'authenticate' || before.get(key.id) === this.#displays.get(key.id)) return answer;
     }
   }
   /** The caller with the rights that this node knows; it may be a moment behind, and then its streams follow. */
@@ -157,17 +160,9 @@ export class WebCredentials implements Authenticator, Credentials, RemoteTickets
     }
   }
   async #lookKeys(held: ReadonlySet<Key>): Promise<void> {
-    const rows = await this.#deps.db
-      .selectFrom('api_keys as k')
-      .leftJoin('boards as b', 'b.id', 'k.board')
-      .select(['k.id', 'k.scopes', 'k.queues', 'k.extensions', 'k.expires_at', 'k.board', 'b.version'])
-      .execute();
-    const { version } = this.#deps.directory;
+    const rows = await this.#keys().execute();
     const before = this.#displays;
-    // A display key reaches the queues of its board and their agents.
-    this.#displays = new Map(
-      rows.flatMap((row) => (row.board === null ? [] : [[row.id, JSON.stringify([row, version])] as const])),
-    );
+    this.#displays = new Map(this.#shownBy(rows));
     const byId = new Map(rows.map((row) => [row.id, row]));
     const ended = new Set<number>();
     for (const key of held) {
@@ -181,6 +176,24 @@ export class WebCredentials implements Authenticator, Credentials, RemoteTickets
       this.#forget(({ key }) => key?.id === id);
       for (const listener of this.#keyEnded) listener(id);
     }
+  }
+  #keys() {
+    return this.#deps.db
+      .selectFrom('api_keys as k')
+      .leftJoin('boards as b', 'b.id', 'k.board')
+      .select(['k.id', 'k.scopes', 'k.queues', 'k.extensions', 'k.expires_at', 'k.board', 'b.version']);
+  }
+  /** A display key reaches the queues of its board and their agents. */
+  #shownBy(rows: readonly { readonly id: number; readonly board: number | null }[]) {
+    const { version } = this.#deps.directory;
+    return rows.flatMap((row) =>
+      row.board === null ? [] : [[row.id, JSON.stringify([row, version])] as const],
+    );
+  }
+  /** Others are left as they were, so that the next look finds what changed. */
+  async #readDisplay(id: number): Promise<void> {
+    const rows = await this.#keys().where('k.id', '=', id).execute();
+    this.#displays = new Map([...this.#displays, ...this.#shownBy(rows)]);
   }
   #forget(of: (caller: Caller) => boolean): void {
     for (const [token, { caller }] of this.#kept) if (of(caller)) this.#kept.delete(token);

@@ -124,7 +124,8 @@ export class Admission {
       );
     }
     if (level !== 'public') checkAccess(caller, { level, scope });
-    if (level !== 'public' && setup !== true) this.#app.admitted(caller);
+    // A WebSocket is public only for those who bring a ticket instead.
+    if ((level !== 'public' || request.upgrade !== null) && setup !== true) this.#app.admitted(caller);
     if (confirm === true) this.#app.confirmed(caller);
     request.caller = caller.cookie === credential.cookie ? caller : { ...caller, cookie: credential.cookie };
   }
