@@ -31,4 +31,5 @@ export const CHECK_NAMES = [
   'copy',
   'bus',
   'event_stream',
+  'shared_files',
 ] as const;

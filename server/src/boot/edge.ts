@@ -26,6 +26,7 @@ import { ownOrigins } from './origins.ts';
 import type { ActiveNode } from './node.ts';
 import { nodeCallRoutes } from './node-calls.ts';
 import { beginRenewal, listenSecure } from './secure-edge.ts';
+import { sharedFilesCheck } from './shared-files.ts';
 import { siteSecret } from './site-key.ts';
 
 const READY_POLL_MS = 50;
@@ -106,6 +107,7 @@ export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
     ...checksOf(watched),
     busCheck(parts.bus),
     feedCheck(parts.feed),
+    sharedFilesCheck(config),
     ...(parts.activeNode?.checks() ?? []),
   ];
   parts.activeNode?.gauges(metrics);

@@ -1,9 +1,12 @@
 /** The files of a site that every engine node must reach: links of the data folder into one that all of them have. */
 import fs from 'node:fs';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { messageOf } from '../core/errors.ts';
 import { makeFolder } from '../core/folders.ts';
+import type { Check } from '../http/health.ts';
 import { ConfigError } from './config.ts';
+import type { Config } from './config.ts';
 
 /** Folders of the data folder. What the engine alone writes, such as its call records and voicemail, stays where it is. */
 export const SHARED = ['recordings', 'exports', 'privacy', 'sounds'] as const;
@@ -37,4 +40,48 @@ function link(own: string, target: string): void {
     fs.rmdirSync(own);
   }
   fs.symlinkSync(target, own);
+}
+
+/** How long a finding of the check is used, in ms: health may be asked each second. */
+const FRESH_MS = 5_000;
+
+/** Throws where the folder does not answer as it has to. */
+async function probe(shared: string, node: string): Promise<void> {
+  const found = new Set(await readdir(shared));
+  const missing = SHARED.filter((name) => !found.has(name));
+  // An empty mount point can be written too.
+  if (missing.length > 0) throw new Error(`it has no ${missing.join(', ')}: is it mounted?`);
+  const [file, text] = [path.join(shared, `.alive-${node}`), `${node} ${Date.now()}\n`];
+  await writeFile(file, text, { mode: 0o600 });
+  if ((await readFile(file, 'utf8')) !== text) throw new Error('what was written there reads otherwise');
+}
+/** Whether this node can list, write and read the shared folder. Calls that are not recorded go on without it. */
+export function sharedFilesCheck(
+  { node, sharedFiles: shared }: Pick<Config, 'node' | 'sharedFiles'>,
+  now: () => number = () => performance.now(),
+): Check {
+  type Finding = Awaited<ReturnType<Check['run']>>;
+  let last: { readonly at: number; readonly finding: Finding } | null = null;
+  let running: Promise<Finding> | null = null;
+  async function look(folder: string): Promise<Finding> {
+    let finding = { ok: true, detail: `${folder} answers` };
+    try {
+      await probe(folder, node ?? 'only');
+    } catch (error) {
+      finding = { ok: false, detail: `${folder}: ${messageOf(error)}` };
+    }
+    last = { at: now(), finding };
+    return finding;
+  }
+  return {
+    name: 'shared_files',
+    needed: false,
+    async run() {
+      if (shared === null) return { ok: true, detail: 'none are used' };
+      // A folder that hangs holds one question at most.
+      if (running === null && last !== null && now() - last.at < FRESH_MS) return last.finding;
+      running ??= look(shared).finally(() => (running = null));
+      return await running;
+    },
+  };
 }

@@ -32,6 +32,7 @@ import { AddressCopy } from './contact-addresses.ts';
 import { StandbyCalls, drainCheck } from './drain.ts';
 import { serveMetrics } from './listen.ts';
 import { newerVersion } from './newer-version.ts';
+import { sharedFilesCheck } from './shared-files.ts';
 import { holderOf, whenReachable } from './server-site.ts';
 import { knownSite } from './site-id.ts';
 import { shareKey } from './site-key.ts';
@@ -118,14 +119,7 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
       const servers = await serversNow(known.trunks, config, signal);
       return { version: objects.version, site: toSite(known, FEATURE_CODES, { address: null, servers }) };
     },
-    newest: async () =>
-      (
-        await store
-          .db<{ config_versions: { version: number } }>()
-          .selectFrom('config_versions')
-          .select((e) => e.fn.max('version').as('version'))
-          .executeTakeFirst()
-      )?.version ?? 0,
+    newest: () => newestVersion(store),
     restart: () => exchange.restartWhenConvenient(),
     running: () => exchange.running(),
   });
@@ -166,6 +160,7 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
     { name: 'copy', needed: false, run: () => Promise.resolve(copy.finding()) },
     drainCheck(() => own),
     busCheck(bus),
+    sharedFilesCheck(config),
   ];
   const standby = { engineUp: () => exchange.running(), checks, active: () => active };
   const listener = await listenAsStandby(config.listen, standby);
@@ -219,6 +214,15 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
   say('This node takes the site.');
   return true;
 }
+/** Version of the configuration that was applied last; 0 for none. */
+export const newestVersion = async (store: Pick<Store, 'db'>): Promise<number> =>
+  (
+    await store
+      .db<{ config_versions: { version: number } }>()
+      .selectFrom('config_versions')
+      .select((e) => e.fn.max('version').as('version'))
+      .executeTakeFirst()
+  )?.version ?? 0;
 async function serveOwnMetrics(
   {
     config,
