@@ -47,7 +47,7 @@ test('packaging - compose files: each setting is one, the service takes their va
     for (const [name, { environment = {}, volumes: mounted = [] }] of Object.entries(services)) {
       for (const one of mounted)
         assert.ok(one.split(':')[0]! in volumes, `${names.join('/')} ${name} ${one}`);
-      if (name === 'database' || name === 'load-balancer') continue;
+      if (['database', 'nats', 'load-balancer'].includes(name)) continue;
       readConfig({ OFFHOOK_DATA: '/data', ...settingsOf(environment) });
       checked += Object.keys(environment).length;
     }
@@ -72,6 +72,8 @@ test('packaging - the cluster has two engine nodes and three web nodes, in compo
     const at = (one: { readonly host: string; readonly port: number }): string => `${one.host}:${one.port}`;
     assert.equal(new Set(configs.map(({ listen }) => at(listen))).size, 5);
     assert.equal(new Set(configs.map(({ databaseUrl }) => databaseUrl)).size, 1);
+    const buses = configs.map(({ nats }) => nats?.split('@').at(-1));
+    assert.deepEqual([new Set(buses).size, typeof buses[0]], [1, 'string']);
     const proxy = readConfig({
       OFFHOOK_DATA: '/data',
       ...all.find((env) => 'OFFHOOK_SIP_PROXY_NODES' in env),

@@ -30,8 +30,9 @@ export function nodeLines(nodes: readonly SeenNode[]): string[] {
   return nodes.map((node) => {
     const seen = `seen ${node.seconds.toFixed(0)} s ago`;
     const problem = node.problem === null ? '' : `  ${node.problem}`;
+    const bus = node.bus === null ? '' : `  NATS ${node.bus ? 'connected' : 'away'}`;
     const behind = node.behind === null ? '' : `  ${node.behind} events behind`;
-    return `${node.name}  ${roleOf(node)}  engine ${node.engine}  version ${node.version ?? 'none'}${behind}  ${seen}  ${node.url}  ${node.holder.location}${problem}`;
+    return `${node.name}  ${roleOf(node)}  engine ${node.engine}  version ${node.version ?? 'none'}${behind}${bus}  ${seen}  ${node.url}  ${node.holder.location}${problem}`;
   });
 }
 /** Has the active node pass the site to `name`; resolves once that one leads it. Throws `NodesError` and `ServiceError`. */

@@ -98,6 +98,7 @@ function createNode(parts: Features, { end, pass }: Pick<ActiveNodeDeps, 'end' |
       problem: null,
       head: journal.head,
       calls: live.live ? live.calls().length : null,
+      bus: parts.bus === null ? null : parts.bus.state().up,
     }),
     clock,
     log,

@@ -177,6 +177,7 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
     problem: newer ?? files.problem,
     head: copy.head(),
     calls: calls.now,
+    bus: bus === null ? null : bus.state().up,
   });
   let away = false;
   for (;;) {

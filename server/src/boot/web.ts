@@ -222,6 +222,7 @@ async function serve(base: Base, stack: AsyncDisposableStack, end: (why: string)
       url: nodeUrlOf({ ...config, listen: address }),
       role: 'web',
       engine: 'none',
+      bus: bus === null ? null : bus.state().up,
       version: people.version(),
       problem: null,
       head: journal.head,

@@ -19,6 +19,8 @@ export interface NodeReport {
   readonly head: number | null;
   /** Calls at its engine; null where that is not known or was not asked for. */
   readonly calls: number | null;
+  /** Whether NATS answers it; null where it uses none. */
+  readonly bus: boolean | null;
 }
 export interface SeenNode extends NodeReport {
   /** Seconds since its last report, by the clock of the record. */

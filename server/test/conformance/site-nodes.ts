@@ -17,6 +17,7 @@ const reportOf = (name: string, more: Partial<NodeReport> = {}): NodeReport => (
   version: 3,
   problem: null,
   head: 0,
+  bus: null,
   calls: null,
   ...more,
 });
@@ -41,7 +42,10 @@ export function siteNodesConformance(adapter: string, open: () => Promise<NodesP
       'site nodes - each report replaces the one before; the holder of the log is marked',
       withNodes(async (nodes, other, log) => {
         await log.begin({ epoch: 'e', began: 1, head: 9, check: firstCheck('e') });
-        const [a, b] = [reportOf('a'), reportOf('b', { role: 'web', engine: 'none', head: 7 })];
+        const [a, b] = [
+          reportOf('a', { bus: true }),
+          reportOf('b', { role: 'web', engine: 'none', head: 7 }),
+        ];
         assert.equal(await nodes.report(b), true);
         assert.equal(await other.report(a), true);
         const failing = { ...a, engine: 'down', version: null, problem: 'no engine', head: null } as const;

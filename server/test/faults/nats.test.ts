@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { openPostgresSiteNodes } from '../../src/adapters/postgres/site-nodes.ts';
+import { nodeLines } from '../../src/boot/nodes.ts';
 import { signIn } from '../support/api.ts';
 import type { Person } from '../support/api.ts';
 import { startNats } from '../support/nats.ts';
@@ -70,6 +72,15 @@ describe('nats', () => {
         seen: () => ({ tail: web.tail() }),
       });
   };
+  /** What the lines of the nodes say of NATS. */
+  const status = async (): Promise<string[]> => {
+    const known = openPostgresSiteNodes(url);
+    try {
+      return nodeLines(await known.list()).map((line) => line.replace(/^(\w+) .* NATS (\w+) .*$/, '$1 $2'));
+    } finally {
+      await known.close();
+    }
+  };
   const change = async (n: number): Promise<number> => {
     const [verb, body] = n % 2 === 0 ? ['pause', '{"reason":"training"}'] : ['unpause', '{}'];
     const response = await fetch(`${web.base}/api/v1/agents/1003/${verb}`, {
@@ -92,6 +103,10 @@ describe('nats', () => {
     assert.ok((await gauge(web, 'offhook_bus_heard')) >= listened + 10);
     assert.equal(await gauge(web, 'offhook_bus_up'), 1);
     assert.equal((await nodes.b.readyz())?.checks['bus'], 'ok');
+    assert.deepEqual(
+      await status(),
+      ['a', 'b', 'w1'].map((name) => `${name} connected`),
+    );
   });
   test('nats - killed, frozen and back under calls: every stream has every event once, in order', async (t) => {
     await using one = await nodes.a.phone('1007');
@@ -122,6 +137,7 @@ describe('nats', () => {
         );
       assert.equal((await get(web, '/readyz')).status, 200);
       assert.equal(await gauge(web, 'offhook_bus_up'), 0);
+      await until('the status to name it', async () => (await status()).includes('w1 away'));
       await until('changes meanwhile', () => changes > before + 3);
       await begins();
       await isUsed();

@@ -10,6 +10,7 @@ create table if not exists offhook_nodes (
 alter table offhook_nodes add column if not exists head bigint;
 alter table offhook_nodes add column if not exists calls integer;
 alter table offhook_nodes add column if not exists drain timestamptz;
+alter table offhook_nodes add column if not exists bus boolean;
 create table if not exists offhook_cluster (one integer primary key check (one = 1), wish text, key bytea);
 create table if not exists offhook_contact_addresses (
   endpoint text not null, uri text not null, path text not null, until bigint not null, mark bigint not null,
@@ -18,10 +19,10 @@ create table if not exists offhook_contact_addresses (
 create sequence if not exists offhook_contact_mark;
 create index if not exists offhook_contact_addresses_mark on offhook_contact_addresses (mark);
 insert into offhook_cluster (one) values (1) on conflict do nothing;`;
-const REPORT = `insert into offhook_nodes (name, holder, location, url, role, engine, version, problem, head, calls, seen)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now())
+const REPORT = `insert into offhook_nodes (name, holder, location, url, role, engine, version, problem, head, calls, bus, seen)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now())
   on conflict (name) do update set holder = excluded.holder, location = excluded.location, url = excluded.url, role = excluded.role,
-    engine = excluded.engine, version = excluded.version, problem = excluded.problem, head = excluded.head, calls = excluded.calls, seen = excluded.seen,
+    engine = excluded.engine, version = excluded.version, problem = excluded.problem, head = excluded.head, calls = excluded.calls, bus = excluded.bus, seen = excluded.seen,
     drain = case when offhook_nodes.holder = excluded.holder then offhook_nodes.drain end
   where offhook_nodes.holder = excluded.holder or offhook_nodes.seen < now() - interval '1 minute'`;
 
@@ -49,8 +50,20 @@ type Row = Omit<NodeReport, 'holder'> & {
 export function openPostgresSiteNodes(url: string): SiteNodes {
   const session = new OneSession(url, SCHEMA);
   return {
-    async report({ name, holder, url: own, role, engine, version, problem, head, calls }) {
-      const values = [name, holder.id, holder.location, own, role, engine, version, problem, head, calls];
+    async report({ name, holder, url: own, role, engine, version, problem, head, calls, bus }) {
+      const values = [
+        name,
+        holder.id,
+        holder.location,
+        own,
+        role,
+        engine,
+        version,
+        problem,
+        head,
+        calls,
+        bus,
+      ];
       return (await session.ask(REPORT, values)).count === 1;
     },
     async list() {
@@ -58,7 +71,7 @@ export function openPostgresSiteNodes(url: string): SiteNodes {
         `delete from offhook_nodes where seen < now() - case role when 'web' then interval '1 day' else interval '30 days' end`,
       );
       const { rows } = await session.ask<Row>(
-        `select n.name, n.holder, n.location, n.url, n.role, n.engine, n.version, n.problem, n.head, n.calls,
+        `select n.name, n.holder, n.location, n.url, n.role, n.engine, n.version, n.problem, n.head, n.calls, n.bus,
             extract(epoch from n.drain - now())::float8 as drain,
             extract(epoch from now() - n.seen)::float8 as seconds, coalesce(n.holder = l.holder, false) as holds,
             case when n.head is not null then greatest(0, l.head - n.head) end as behind
