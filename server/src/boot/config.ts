@@ -652,11 +652,9 @@ function webFaults(given: (name: string) => string): readonly string[] {
   const name = 'OFFHOOK_NODE_ROLE=web';
   return [
     ...(given('OFFHOOK_NODE') === '' ? [`${name} needs OFFHOOK_NODE`] : []),
-    ...['OFFHOOK_HTTPS_LISTEN', 'OFFHOOK_ACME_HTTP_LISTEN']
+    ...['OFFHOOK_TLS_CERTIFICATE', 'OFFHOOK_TLS_KEY', 'OFFHOOK_ACME_DIRECTORY', 'OFFHOOK_ACME_HTTP_LISTEN']
       .filter((other) => given(other) !== '')
-      .map(
-        (other) => `${name}: a web node listens by HTTP only, behind a load balancer; leave ${other} empty`,
-      ),
+      .map((other) => `${name}: a web node shows the certificate of the leading node; leave ${other} empty`),
   ];
 }
 /** Reads the environment. An unknown `OFFHOOK_` name is rejected because it is usually a typing error. */

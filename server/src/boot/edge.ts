@@ -25,7 +25,7 @@ import { listenHttp, serveMetrics } from './listen.ts';
 import { ownOrigins } from './origins.ts';
 import type { ActiveNode } from './node.ts';
 import { nodeCallRoutes } from './node-calls.ts';
-import { beginRenewal, listenSecure } from './secure-edge.ts';
+import { beginRenewal, listenSecure, sharedPair } from './secure-edge.ts';
 import { sharedFilesCheck } from './shared-files.ts';
 import { siteSecret } from './site-key.ts';
 
@@ -152,6 +152,8 @@ export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
       lacksFactor,
       use: (caller) => useOf(parts, caller),
       keyRights: (id) => apiKeys.rights(id),
+      pair: () => sharedPair(parts),
+      sealingKey: Buffer.from(siteSecret(sipKey, 'certificate'), 'base64url'),
       journal,
     });
   const port = (): number | null => engineSite.webSipPort();

@@ -8,6 +8,7 @@ import type { PathChecks } from '../features/path-check/service.ts';
 import type { PhonebookSourceService } from '../features/phonebook/sync/service.ts';
 import type { CallControlFeature } from '../features/calls/feature.ts';
 import type { History } from '../features/history/feature.ts';
+import { certificateCheck } from './certificate-check.ts';
 import type { Config } from './config.ts';
 import { exposures } from './exposure.ts';
 import type { ExternalAddress } from '../features/reachability/service.ts';
@@ -40,10 +41,6 @@ export const DISK_FLOOR_BYTES = 64 * 1024 * 1024;
  * Age from which the check of the engine's packages fails, because Debian fixes faults within days; the service stays ready.
  */
 export const PACKAGES_OLD_MS = 30 * 86_400_000;
-
-/** Days before the end of the certificate from which its check fails: a renewal should have come. */
-const CERTIFICATE_DAYS = 20;
-const oneLine = (name: string): string => name.replaceAll('\n', ', ');
 
 export interface Watched {
   readonly directory: Pick<ReturnType<typeof createDirectory>, 'config'>;
@@ -123,18 +120,7 @@ function engineChecks({
         return Promise.resolve({ ok, detail });
       },
     },
-    {
-      name: 'certificate',
-      needed: false,
-      run: async () => {
-        const { used, fault } = exchange.certificate();
-        if (used === null && fault === null) return { ok: true, detail: 'none is used' };
-        const days = used === null ? 0 : Math.floor((used.valid_to - clock.now()) / 86_400_000);
-        const now = used === null ? 'none is used' : `${days} days left, issued by ${oneLine(used.issuer)}`;
-        const detail = fault === null ? now : `${fault.code}: ${fault.detail}; in use: ${now}`;
-        return { ok: fault === null && days >= CERTIFICATE_DAYS, detail };
-      },
-    },
+    certificateCheck(() => exchange.certificate(), clock),
     { name: 'ldap', needed: false, run: () => Promise.resolve(ldap.finding()) },
     { name: 'external_address', needed: false, run: () => Promise.resolve(externalAddress.finding()) },
     { name: 'trunk_servers', needed: false, run: () => Promise.resolve(trunkServers.finding()) },

@@ -3,8 +3,10 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { checkJson } from '../core/json-check.ts';
 import { ServiceError } from '../core/errors.ts';
+import { seal } from '../core/seal.ts';
 import type { Stream } from '../delivery/stream.ts';
 import { PROOF_HEADER, proven } from '../http/node-proof.ts';
+import type { TlsPair } from '../http/secure.ts';
 import type { App, Authenticator, Caller } from '../ports/http.ts';
 import type { Commands } from '../ports/operations.ts';
 import type { Credentials } from '../ports/stream.ts';
@@ -25,12 +27,19 @@ export type NodeCall =
       readonly data: unknown;
       readonly key: string | undefined;
     }
+  /** `has`: hash of the certificate that the asking node shows; empty for none. */
+  | { readonly op: 'certificate'; readonly has: string }
   | { readonly op: 'view'; readonly wanted: Parameters<Stream['view']>[0] };
 export interface CallerAnswer {
   readonly caller: Caller | null;
   /** True for a person who must set up a second factor first. */
   readonly lacks: boolean;
 }
+export interface CertificateAnswer {
+  /** The pair as JSON, encrypted for the nodes of the site, in base64; null where the asking node has it. */
+  readonly sealed: string | null;
+}
+export const certificateHash = (pem: string): string => hash('sha256', pem, 'base64url');
 /** What a proof of a call is made for. */
 export const partsOfCall = (payload: string): string[] => ['call', hash('sha256', payload, 'base64url')];
 
@@ -43,6 +52,10 @@ export interface NodeCallsDeps {
   readonly use: Credentials['use'];
   /** Current rights of an API key; null for one that was revoked or expired. */
   readonly keyRights: (id: number) => Caller['key'];
+  /** The certificate of this node. */
+  readonly pair: () => Promise<TlsPair>;
+  /** Encrypts it for the other nodes. */
+  readonly sealingKey: Buffer;
   readonly journal: { readonly epoch: string };
   readonly seq: () => number;
 }
@@ -71,6 +84,12 @@ export function nodeCallRoutes(app: App, deps: NodeCallsDeps): void {
         if ((await use(caller)) === null) throw new ServiceError('not_authenticated', 'sign in first');
         const result = await commands.run({ caller: callerNow(caller), ip }, action, data, key);
         return { result, seq: seq() };
+      }
+      case 'certificate': {
+        const pair = await deps.pair();
+        const same = certificateHash(pair.certificate) === call.has;
+        const sealed = same ? null : seal(deps.sealingKey, Buffer.from(JSON.stringify(pair)));
+        return { sealed: sealed?.toString('base64') ?? null } satisfies CertificateAnswer;
       }
       case 'view':
         return { epoch: journal.epoch, ...(await stream.view(call.wanted)) };

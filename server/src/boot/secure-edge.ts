@@ -34,6 +34,20 @@ async function pairOf(files: CertificateFiles): Promise<TlsPair> {
   return { certificate, key };
 }
 
+/** The certificate of this node for web nodes, made where no program of this node needed one yet. */
+export async function sharedPair({
+  config,
+  engineSite,
+}: {
+  readonly config: Config;
+  readonly engineSite: Pick<EngineSite, 'certificates'>;
+}): Promise<TlsPair> {
+  const { certificates } = engineSite;
+  if (certificates === null) throw new Error('this node has no certificate');
+  await certificates.ensure(hostsOf(config), 'http');
+  return await pairOf(certificates.files);
+}
+
 const renewalEvent = (change: RenewalChange, now: number): DomainEvent => {
   const names = [...change.names];
   const frame = { subject: 'certificate', at: now, observed: 'live' } as const;

@@ -20,6 +20,7 @@ import { healthOperations } from '../http/health.ts';
 import type { Check } from '../http/health.ts';
 import { createHost } from '../http/host.ts';
 import { createMetrics } from '../http/metrics.ts';
+import type { TlsPair } from '../http/secure.ts';
 import { addOperations } from '../http/operations.ts';
 import { openFollowed } from '../journal/attach.ts';
 import { openJournal } from '../journal/journal.ts';
@@ -31,7 +32,9 @@ import type { Commands } from '../ports/operations.ts';
 import type { SiteLog } from '../ports/site-log.ts';
 import type { SiteNodes } from '../ports/site-nodes.ts';
 import type { Store } from '../ports/store.ts';
+import { urlOf } from './banner.ts';
 import { busCheck, busGauges, openBus } from './bus.ts';
+import { certificateCheck } from './certificate-check.ts';
 import { VERSION } from './config.ts';
 import type { Address, Config } from './config.ts';
 import { addConsole, listenHttp, serveMetrics } from './listen.ts';
@@ -40,8 +43,9 @@ import { holderOf, whenReachable } from './server-site.ts';
 import { shownNodes } from './node.ts';
 import { knownSite } from './site-id.ts';
 import { shareKey, siteKey, siteSecret } from './site-key.ts';
-import { copyFileOf, nodeUrlOf } from './standby.ts';
+import { copyFileOf, newestVersion, nodeUrlOf } from './standby.ts';
 import { openFolder } from './stores.ts';
+import { WebCertificate, listenByCertificate } from './web-certificate.ts';
 import { WebCredentials, tablesOf } from './web-credentials.ts';
 import { CUT_OFF_MS, UNREADY_MS, WebWatch } from './web-watch.ts';
 
@@ -131,19 +135,11 @@ async function followDirectory(store: Store) {
     heldSince: (extension) => objects.heldSince(extension),
     knownSince: (person) => objects.knownSince(person),
   });
-  const newest = async (): Promise<number> =>
-    (
-      await store
-        .db<{ config_versions: { version: number } }>()
-        .selectFrom('config_versions')
-        .select((e) => e.fn.max('version').as('version'))
-        .executeTakeFirst()
-    )?.version ?? 0;
   return {
     directory,
     version: () => objects.version,
     async reload() {
-      if ((await newest()) === objects.version) return;
+      if ((await newestVersion(store)) === objects.version) return;
       objects = await openObjects(store);
       directory.reload();
     },
@@ -222,11 +218,11 @@ async function serve(base: Base, stack: AsyncDisposableStack, end: (why: string)
       url: nodeUrlOf({ ...config, listen: address }),
       role: 'web',
       engine: 'none',
-      bus: bus === null ? null : bus.state().up,
       version: people.version(),
       problem: null,
       head: journal.head,
       calls: null,
+      bus: bus === null ? null : bus.state().up,
     }),
     leader,
     reload: () => people.reload(),
@@ -239,8 +235,16 @@ async function serve(base: Base, stack: AsyncDisposableStack, end: (why: string)
   });
   stack.defer(() => watch.close());
   await whenReachable(waiting, () => watch.begin());
-  const edge = { ...base, metrics, stream: opened, credentials, leader, secret, replica, watch, bus };
-  address = await listen(edge, stack);
+  const certificate = new WebCertificate({
+    leader,
+    key: Buffer.from(siteSecret(await siteKey(config.data), 'certificate'), 'base64url'),
+    data: config.data,
+    clock: systemClock,
+    log,
+  });
+  const followed = { metrics, stream: opened, credentials, leader, secret, replica, watch, bus };
+  const listening = await listen({ ...base, ...followed, certificate }, stack);
+  address = listening.address;
   const stop = new AbortController();
   const retention = keepRetention({
     journal,
@@ -254,11 +258,12 @@ async function serve(base: Base, stack: AsyncDisposableStack, end: (why: string)
     stop.abort();
     return retention;
   });
-  say(`Listening at ${nodeUrlOf({ ...config, listen: address })} as a web node.`);
+  const at = [nodeUrlOf({ ...config, listen: address }), ...listening.secured];
+  say(`Listening at ${at.join(' and ')} as a web node.`);
   return address;
 }
 
-function checksOf({ bus, replica, leader, watch }: EdgeParts): readonly Check[] {
+function checksOf({ bus, certificate, replica, leader, watch }: EdgeParts): readonly Check[] {
   return [
     {
       name: 'store',
@@ -274,6 +279,7 @@ function checksOf({ bus, replica, leader, watch }: EdgeParts): readonly Check[] 
     busCheck(bus, () =>
       replica.hears() ? null : 'the leading node is not heard, so the log is read every 50 ms',
     ),
+    certificateCheck(() => certificate.state(), systemClock),
     {
       name: 'nodes',
       // Streams go on without it, so a load balancer must not take every web node out at once.
@@ -292,6 +298,7 @@ interface EdgeParts extends Base {
   readonly replica: Replica;
   readonly watch: WebWatch;
   readonly bus: Bus | null;
+  readonly certificate: WebCertificate;
 }
 const DOCUMENTS: ReadonlySet<string> = new Set(['/api/v1/openapi.json', '/api/v1/asyncapi.json']);
 
@@ -306,7 +313,14 @@ const commandsOf = (leader: Leader, reached: (seq: number) => Promise<void>): Co
     return result;
   },
 });
-async function listen(parts: EdgeParts, stack: AsyncDisposableStack): Promise<Address> {
+const firstPair = ({ certificate, say, signal }: EdgeParts): Promise<TlsPair> =>
+  certificate.first(signal, () => say('Waiting for the certificate of the leading node.'));
+
+/** `secured`: the address by HTTPS, or none. */
+async function listen(
+  parts: EdgeParts,
+  stack: AsyncDisposableStack,
+): Promise<{ readonly address: Address; readonly secured: readonly string[] }> {
   const { bus, config, credentials, leader, log, metrics, replica, stream, watch } = parts;
   const reached = (seq: number): Promise<void> => replica.reach(seq, OWN_WRITE_MS).catch(() => undefined);
   const forward: Forward = createForward({
@@ -358,7 +372,10 @@ async function listen(parts: EdgeParts, stack: AsyncDisposableStack): Promise<Ad
     'Requests that it gave no answer to.',
     () => forward.counts.failed,
   );
+  // A load balancer that sees this node ready may send clients by HTTPS.
+  const pair = config.httpsListen === null ? null : await firstPair(parts);
   const address = await listenHttp(host, config, stack);
+  const secured = await listenByCertificate(host, { ...parts, pair }, stack);
   await serveMetrics(config, health, log, stack);
-  return address;
+  return { address, secured: secured === null ? [] : [urlOf(address, secured)] };
 }

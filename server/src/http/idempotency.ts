@@ -1,8 +1,9 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { createHmac, hkdfSync } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createIndex, createTable } from '../core/schema.ts';
 import { ServiceError } from '../core/errors.ts';
+import { seal, unseal } from '../core/seal.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { App } from '../ports/http.ts';
 import type { Migration, Store } from '../ports/store.ts';
@@ -157,21 +158,6 @@ export async function createIdempotencyStore(
       }
     },
   };
-}
-function seal(key: Buffer, body: Buffer): Buffer {
-  const nonce = randomBytes(12);
-  const cipher = createCipheriv('aes-256-gcm', key, nonce);
-  return Buffer.concat([nonce, cipher.update(body), cipher.final(), cipher.getAuthTag()]);
-}
-/** Null if it was encrypted with another key, as after a restore without the site's key. */
-function unseal(key: Buffer, sealed: Buffer): Buffer | null {
-  const cipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, 12));
-  cipher.setAuthTag(sealed.subarray(-16));
-  try {
-    return Buffer.concat([cipher.update(sealed.subarray(12, -16)), cipher.final()]);
-  } catch {
-    return null;
-  }
 }
 
 /** An attempt that is under way. */
