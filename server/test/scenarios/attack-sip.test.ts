@@ -1,6 +1,6 @@
 /** Attacks over SIP on a whole site, and the reports of health, metrics and the audit trail. */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, test } from 'node:test';
 import { registerPhone } from '../support/phone.ts';
@@ -236,6 +236,15 @@ describe('attacks over SIP', () => {
 
   test('attacks over SIP - health is red and names SIP while it hangs and the engine’s manager answers', async () => {
     const { username, password } = await sipOf('1010');
+    // As the engine is without this setting of ours: any full queue makes it refuse SIP.
+    const shared = path.join(site().dataDir, 'engine', 'etc', 'pjsip.conf');
+    const text = await readFile(shared, 'utf8');
+    assert.match(text, /^taskprocessor_overload_trigger = pjsip_only$/m);
+    await writeFile(shared, text.replace(' = pjsip_only', ' = global'));
+    await site().engineCli('module reload res_pjsip.so');
+    await until('the setting in the engine', async () =>
+      (await site().engineCli('pjsip show settings')).match(/^ taskprocessor_overload_trigger +: global$/m),
+    );
     // Not loaded by the rendered configuration: its only queue takes every message, and never drains at a number with
     // music.
     assert.match(await site().engineCli('module load res_pjsip_messaging.so'), /Loaded/);
