@@ -8,7 +8,7 @@ import { prepareDemo } from '../support/company.ts';
 import { apply, ask } from '../support/config-steps.ts';
 import { startFakeDns } from '../support/fake-dns.ts';
 import type { FakeDns, FakeRecords } from '../support/fake-dns.ts';
-import { farAddress, lend } from '../support/far-address.ts';
+import { farAddress, silence } from '../support/far-address.ts';
 import { openFarSide } from '../support/phone.ts';
 import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
@@ -80,7 +80,7 @@ describe('srv trunks', () => {
       await there.ended();
     }
     await using two = await far(SECOND);
-    const away = await lend(FIRST);
+    const away = silence(FIRST);
     await site().engineCli('pjsip qualify trunk-carrier');
     await heard(`trunk.up -${textOf(FIRST)} ${textOf(SECOND)}`);
     const next = await desk.invite('0301234');
@@ -89,7 +89,7 @@ describe('srv trunks', () => {
     await next.answered();
     await next.hangup();
     await taken.ended();
-    await away.giveBack();
+    away.speak();
     await site().engineCli('pjsip qualify trunk-carrier');
     await heard(`trunk.up ${textOf(FIRST)} ${textOf(SECOND)}`);
   });

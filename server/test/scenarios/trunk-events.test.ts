@@ -5,7 +5,7 @@ import { TrunkChange, TrunksReply } from '@offhook/contract/trunks.ts';
 import { putObjects } from '../../src/features/pbx-config/put.ts';
 import { eventsOf } from '../support/call-steps.ts';
 import { prepareDemo } from '../support/company.ts';
-import { farAddress, lend } from '../support/far-address.ts';
+import { farAddress, silence } from '../support/far-address.ts';
 import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
@@ -88,7 +88,7 @@ describe('trunk events', () => {
   test('down and up - a far side that dies and comes back is two events, with check and metric', async () => {
     await known();
     const before = published('north').length;
-    const away = await lend(NORTH);
+    const away = silence(NORTH);
     await asked('trunk-north', 'Unavail');
     await until('the event of the end', () => published('north').length === before + 1);
     assert.equal(last('north'), 'trunk.down unreachable no_answer');
@@ -96,7 +96,7 @@ describe('trunk events', () => {
     const figures = await (await admin('/metrics')).text();
     assert.match(figures, /^offhook_trunk_up\{trunk="north"\} 0$/m);
     assert.match(figures, /^offhook_extensions\{reachability="offline"\} \d+$/m);
-    await away.giveBack();
+    away.speak();
     await asked('trunk-north', 'Avail');
     await until('the event of the return', () => published('north').length === before + 2);
     assert.equal(last('north'), 'trunk.up reachable -');
@@ -107,7 +107,7 @@ describe('trunk events', () => {
     await known();
     const before = { north: published('north').length, locked: published('locked') };
     await site().kill('SIGKILL');
-    const away = await lend(NORTH);
+    const away = silence(NORTH);
     await asked('trunk-north', 'Unavail');
     await site().start();
     await until('the missed event', () => published('north').length > before.north);
@@ -119,6 +119,6 @@ describe('trunk events', () => {
     assert.equal((await shows('north')).since, since);
     assert.equal(published('north').length, before.north + 1, 'nothing new, no event');
     assert.deepEqual(published('locked'), before.locked);
-    await away.giveBack();
+    away.speak();
   });
 });

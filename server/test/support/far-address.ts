@@ -18,10 +18,16 @@ const ANSWERS: Readonly<Record<string, string>> = {
   OPTIONS: 'SIP/2.0 200 OK',
   REGISTER: 'SIP/2.0 403 Forbidden',
 };
-const held = new Map<FarAddress, dgram.Socket>();
+interface Holder {
+  readonly socket: dgram.Socket;
+  /** Answers kept back; null while they are sent. */
+  kept: (() => void)[] | null;
+}
+const held = new Map<FarAddress, Holder>();
 
 async function hold(address: FarAddress): Promise<void> {
   const socket = dgram.createSocket('udp4');
+  const holder: Holder = { socket, kept: null };
   socket.on('message', (data, from) => {
     const request = parseMessage(data);
     if (!request) return;
@@ -29,12 +35,15 @@ async function hold(address: FarAddress): Promise<void> {
     if (start === undefined) return;
     const headers = ['from', 'to', 'call-id', 'cseq'].map((name) => [name, header(request, name)] as const);
     const via = headersNamed(request, 'via').map((value) => ['via', value] as const);
-    socket.send(formatMessage({ start, headers: [...via, ...headers], body: '' }), from.port, from.address);
+    const answer = (): void =>
+      socket.send(formatMessage({ start, headers: [...via, ...headers], body: '' }), from.port, from.address);
+    if (holder.kept === null) answer();
+    else holder.kept.push(answer);
   });
   socket.bind(address.port, address.host);
   await once(socket, 'listening');
   socket.unref();
-  held.set(address, socket);
+  held.set(address, holder);
 }
 
 /**
@@ -48,11 +57,29 @@ export async function farAddress(host: string): Promise<FarAddress> {
   return address;
 }
 
+function holderOf(address: FarAddress): Holder {
+  const holder = held.get(address);
+  if (!holder)
+    throw new Error(`nobody answers OPTIONS at ${address.host}:${address.port}, or a far side is open there`);
+  return holder;
+}
+/**
+ * The far side is silent, as a dead one is, until `speak`, which also answers what was asked meanwhile: an OPTIONS that is still
+ * open would end the new reachability again.
+ */
+export function silence(address: FarAddress): { speak: () => void } {
+  const holder = holderOf(address);
+  holder.kept = [];
+  return {
+    speak() {
+      for (const answer of holder.kept ?? []) answer();
+      holder.kept = null;
+    },
+  };
+}
 /** Lends the address to a far side, which calls `giveBack` after it closed its socket. */
 export async function lend(address: FarAddress): Promise<{ giveBack: () => Promise<void> }> {
-  const socket = held.get(address);
-  if (!socket)
-    throw new Error(`nobody answers OPTIONS at ${address.host}:${address.port}, or a far side is open there`);
+  const { socket } = holderOf(address);
   held.delete(address);
   socket.close();
   await once(socket, 'close');

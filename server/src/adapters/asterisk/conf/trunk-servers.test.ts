@@ -1,9 +1,7 @@
 /** A trunk with several servers, on a real engine: which one carries a call, and how long a dead one is waited for. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import dgram from 'node:dgram';
 import { after, before, test } from 'node:test';
-import { farAddress, lend } from '../../../../test/support/far-address.ts';
+import { farAddress, silence } from '../../../../test/support/far-address.ts';
 import type { FarAddress } from '../../../../test/support/far-address.ts';
 import { openFarSide, registerPhone } from '../../../../test/support/phone.ts';
 import type { Phone } from '../../../../test/support/phone.ts';
@@ -84,12 +82,7 @@ test('conf/trunk servers - a first server that died since its last OPTIONS costs
   await using from = await desk();
   await using two = await far(second!);
   await using stack = new AsyncDisposableStack();
-  const away = await lend(first!);
-  stack.defer(() => away.giveBack());
-  // A dead server is silent; this machine would refuse what is sent to a closed port.
-  const silent = dgram.createSocket('udp4').bind(first!.port, first!.host);
-  stack.defer(() => new Promise<void>((closed) => void silent.close(closed)));
-  await once(silent, 'listening');
+  stack.defer(silence(first!).speak);
   let began = performance.now();
   const call = await from.invite('030123');
   (await two.incoming(call)).reject(486);
