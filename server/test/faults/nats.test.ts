@@ -11,18 +11,10 @@ import { startNodes, startWebNode } from '../support/nodes.ts';
 import type { TestNodes } from '../support/nodes.ts';
 import { startPostgres } from '../support/postgres.ts';
 import type { TestPostgres } from '../support/postgres.ts';
-import {
-  EventSourceFollower,
-  PollFollower,
-  SocketFollower,
-  assertFollowed,
-  rowsOf,
-} from '../support/server-faults.ts';
+import { assertFollowed, followersOf, rowsOf } from '../support/server-faults.ts';
 import type { Follower } from '../support/server-faults.ts';
 import type { Site } from '../support/site.ts';
 import { until } from '../support/until.ts';
-
-const TOPICS = ['presence', 'agents', 'queues', 'calls'];
 
 describe('nats', () => {
   let server: TestPostgres;
@@ -40,9 +32,7 @@ describe('nats', () => {
     web = await startWebNode('w1', url, settings);
     const { password } = (await nodes.a.site.credentials()).find((one) => one.extension === '1001')!;
     boss = await signIn(web.base, '1001', password);
-    followers = [SocketFollower, EventSourceFollower, PollFollower].map(
-      (By) => new By(web, boss, TOPICS, TOPICS),
-    );
+    followers = followersOf(web, boss);
     for (const one of followers) await one.begin();
     await (await nodes.a.site.person('1003')).agent('login');
   });

@@ -19,13 +19,7 @@ import type { TestNode, TestNodes } from '../support/nodes.ts';
 import type { Phone } from '../support/phone.ts';
 import { startPostgres } from '../support/postgres.ts';
 import type { TestPostgres } from '../support/postgres.ts';
-import {
-  EventSourceFollower,
-  PollFollower,
-  SocketFollower,
-  assertFollowed,
-  rowsOf,
-} from '../support/server-faults.ts';
+import { assertFollowed, followersOf, rowsOf } from '../support/server-faults.ts';
 import type { Follower } from '../support/server-faults.ts';
 import { stalledMs } from '../support/pressure.ts';
 import { openSse } from '../support/sse-client.ts';
@@ -69,7 +63,6 @@ describe('nodes', () => {
     const { a, b } = nodes;
     const password = (await a.site.credentials()).find((one) => one.extension === '1001')!.password;
     boss = await signIn(a.site.base, '1001', password!);
-    const topics = ['presence', 'agents', 'queues', 'calls'];
     // A load balancer in small: every connection asks the next node, and a standby refuses it.
     let turn = 0;
     const either = {
@@ -77,9 +70,7 @@ describe('nodes', () => {
         return [a, b][turn++ % 2]!.site.base;
       },
     };
-    followers = [SocketFollower, EventSourceFollower, PollFollower].map(
-      (By) => new By(either, boss, topics, topics),
-    );
+    followers = followersOf(either, boss);
     for (const one of followers) {
       turn = 0;
       await one.begin();

@@ -11,18 +11,11 @@ import { startNodes, startWebNode } from '../support/nodes.ts';
 import type { TestNode, TestNodes } from '../support/nodes.ts';
 import { startPostgres } from '../support/postgres.ts';
 import type { TestPostgres } from '../support/postgres.ts';
-import {
-  EventSourceFollower,
-  PollFollower,
-  SocketFollower,
-  assertFollowed,
-  rowsOf,
-} from '../support/server-faults.ts';
+import { assertFollowed, followersOf, rowsOf } from '../support/server-faults.ts';
 import type { Follower } from '../support/server-faults.ts';
 import type { Site } from '../support/site.ts';
 import { until } from '../support/until.ts';
 
-const TOPICS = ['presence', 'agents', 'queues', 'calls'];
 const main = new URL('../support/newer-main.ts', import.meta.url).pathname;
 const NEWER = { TEST_NEWER: '1' };
 
@@ -43,9 +36,7 @@ describe('two versions', () => {
     const { password } = (await nodes.a.site.credentials()).find((one) => one.extension === '1001')!;
     const boss = await signIn(web.base, '1001', password);
     token = boss.token;
-    followers = [SocketFollower, EventSourceFollower, PollFollower].map(
-      (By) => new By(web, boss, TOPICS, TOPICS),
-    );
+    followers = followersOf(web, boss);
     for (const one of followers) await one.begin();
   });
   after(async () => {

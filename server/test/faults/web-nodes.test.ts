@@ -17,22 +17,13 @@ import { startNodes, startWebNode } from '../support/nodes.ts';
 import type { TestNodes } from '../support/nodes.ts';
 import { startPostgres } from '../support/postgres.ts';
 import type { TestPostgres } from '../support/postgres.ts';
-import {
-  EventSourceFollower,
-  PollFollower,
-  SocketFollower,
-  assertFollowed,
-  heard,
-  rowsOf,
-} from '../support/server-faults.ts';
+import { assertFollowed, followersOf, heard, rowsOf } from '../support/server-faults.ts';
 import type { Follower } from '../support/server-faults.ts';
 import type { Site } from '../support/site.ts';
 import { openSse } from '../support/sse-client.ts';
 import { until } from '../support/until.ts';
 import { openWsPhone } from '../support/ws-phone.ts';
 import { openWs } from '../support/ws-client.ts';
-
-const TOPICS = ['presence', 'agents', 'queues', 'calls'];
 
 describe('web nodes', () => {
   let server: TestPostgres;
@@ -57,9 +48,7 @@ describe('web nodes', () => {
     web = await startWebNode('w1', url);
     const password = (await nodes.a.site.credentials()).find((one) => one.extension === '1001')!.password;
     boss = await signIn(web.base, '1001', password!);
-    followers = [SocketFollower, EventSourceFollower, PollFollower].map(
-      (By) => new By(web, boss, TOPICS, TOPICS),
-    );
+    followers = followersOf(web, boss);
     for (const one of followers) await one.begin();
   });
   after(async () => {
@@ -378,9 +367,7 @@ describe('web nodes', () => {
         return bases[turn++ % bases.length]!;
       },
     };
-    const hopping = [SocketFollower, EventSourceFollower, PollFollower].map(
-      (By) => new By(any, boss, TOPICS, TOPICS),
-    );
+    const hopping = followersOf(any, boss);
     for (const one of hopping) await one.begin();
     let over = false;
     const load = (async () => {

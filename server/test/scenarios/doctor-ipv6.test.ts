@@ -1,97 +1,23 @@
 /** The doctor at a site with IPv6 beside IPv4: each way over both, from the site and from a home whose router drops ports. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
-import path from 'node:path';
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { PathCheckReply } from '@offhook/contract/path-check.ts';
 import { apply, ask } from '../support/config-steps.ts';
-import { extensions, prepareCompany } from '../support/company.ts';
-import { freePort, freeRange } from '../support/ports.ts';
-import { REPOSITORY } from '../support/sources.ts';
-import {
-  ADDRESSES,
-  ADDRESSES_V6,
-  blockAtHome,
-  giveHomeIPv6,
-  inNet,
-  isInside,
-  noNets,
-  runInNets,
-} from '../support/nets/nets.ts';
+import { doctorPorts, useDoctor } from '../support/doctor-rig.ts';
+import { ADDRESSES, ADDRESSES_V6, giveHomeIPv6, isInside, noNets, runInNets } from '../support/nets/nets.ts';
 import { until } from '../support/until.ts';
-import { useSite } from '../support/use-site.ts';
 
-const DOCTOR = path.join(REPOSITORY, 'server/src/programs/doctor-cli.ts');
 const SITE = ADDRESSES.officeGateway;
 const SITE_V6 = ADDRESSES_V6.office;
 const WRONG = '2001:db8:10::99';
 
 if (isInside) {
-  const [tlsPort, turnPort, httpsPort] = [await freePort(), await freePort(), await freePort()];
-  const relayPorts = await freeRange(40);
-  const HTTPS = `[::]:${httpsPort}`;
+  const ports = await doctorPorts();
   describe('doctor ipv6', () => {
-    const site = useSite(() => ({
-      host: ADDRESSES.office,
-      env: { OFFHOOK_SIP_LISTEN_IPV6: SITE_V6, OFFHOOK_HTTPS_LISTEN: HTTPS },
-      prepare: prepareCompany({
-        people: extensions(2001, 2002),
-        objects: {
-          network: [
-            {
-              name: 'site',
-              external_address: SITE,
-              ice_hosts: [{ local: ADDRESSES.office, external: SITE, keep_local: true }],
-              local_nets: ['192.168.10.0/24', '127.0.0.0/8'],
-              tls_port: tlsPort,
-              turn_port: turnPort,
-              turn_relay_ports: { from: relayPorts, to: relayPorts + 39 },
-            },
-          ],
-        },
-      }),
-    }));
-    const run = (
-      command: readonly string[],
-      env: NodeJS.ProcessEnv = {},
-    ): Promise<{ code: number; text: string }> =>
-      new Promise((done) => {
-        const [program = '', ...args] = command;
-        execFile(
-          program,
-          args,
-          { env: { ...process.env, ...env }, timeout: 120_000 },
-          (error, stdout, stderr) => done({ code: Number(error?.code ?? 0), text: stdout + stderr }),
-        );
-      });
-    const passFile = () => path.join(site().dataDir, 'pass.json');
-    async function printPass(...host: readonly string[]): Promise<{ readonly rtp: string }> {
-      const { code, text } = await run([process.execPath, DOCTOR, '--pass', ...host], {
-        OFFHOOK_DATA: site().dataDir,
-        OFFHOOK_LISTEN: new URL(site().base).host,
-        OFFHOOK_HTTPS_LISTEN: HTTPS,
-      });
-      assert.equal(code, 0, text);
-      await writeFile(passFile(), text, { mode: 0o600 });
-      return JSON.parse(text) as { rtp: string };
-    }
-    let rtp = '';
-    const atHome = () => run(inNet('home', process.execPath, DOCTOR, '--from', passFile()));
-    /** Lines of the ways that fail while the router of the home drops what the rule matches of IPv6. */
-    async function failing(rule: string): Promise<readonly string[]> {
-      blockAtHome(rule, 'ip6');
-      try {
-        const { code, text } = await atHome();
-        const failed = text.split('\n').filter((line) => line.startsWith('FAIL'));
-        assert.equal(code, failed.length === 0 ? 0 : 1, text);
-        return failed;
-      } finally {
-        blockAtHome('', 'ip6');
-      }
-    }
-    before(async () => {
-      ({ rtp } = await printPass());
+    const { site, printPass, atHome, failing, rtp } = useDoctor(ports, {
+      https: '[::]',
+      env: { OFFHOOK_SIP_LISTEN_IPV6: SITE_V6 },
+      rules: 'ip6',
     });
 
     test('doctor ipv6 - proves every way over both from a home, and names the family', async () => {
@@ -100,10 +26,10 @@ if (isInside) {
       const ways = (suffix: string, shown: string, home: string): string =>
         [
           `web${suffix}`.padEnd(9) +
-            ` registered over wss://${shown}:${httpsPort}/ws, called and heard itself encrypted from ${home}`,
+            ` registered over wss://${shown}:${ports.https}/ws, called and heard itself encrypted from ${home}`,
           ...['udp', 'tcp', 'tls'].map((way) => `${way}${suffix}`.padEnd(9) + ` ${heard(home)}`),
           `turn${suffix}`.padEnd(9) +
-            ` registered, called and heard itself through TURN at ${shown}:${turnPort}`,
+            ` registered, called and heard itself through TURN at ${shown}:${ports.turn}`,
         ]
           .map((line) => `ok   ${line}\n`)
           .join('');
@@ -139,18 +65,18 @@ if (isInside) {
       assert.deepEqual(await failing(`tcp dport ${port}`), [
         `FAIL tcp_ipv6  SIP over TCP at ${at}:${port} takes no connection: the port is blocked or wrong`,
       ]);
-      assert.deepEqual(await failing(`tcp dport ${tlsPort}`), [
-        `FAIL tls_ipv6  SIP over TLS at ${at}:${tlsPort} takes no connection: the port is blocked or wrong`,
+      assert.deepEqual(await failing(`tcp dport ${ports.tls}`), [
+        `FAIL tls_ipv6  SIP over TLS at ${at}:${ports.tls} takes no connection: the port is blocked or wrong`,
       ]);
-      assert.deepEqual(await failing(`udp dport ${turnPort}`), [
-        `FAIL turn_ipv6 TURN at ${at}:${turnPort} gives no relay: no answer in 5 s`,
+      assert.deepEqual(await failing(`udp dport ${ports.turn}`), [
+        `FAIL turn_ipv6 TURN at ${at}:${ports.turn} gives no relay: no answer in 5 s`,
       ]);
-      assert.deepEqual(await failing(`tcp dport ${httpsPort}`), [
-        `FAIL web_ipv6  the service at https://${at}:${httpsPort} does not answer: TCP port ${httpsPort} is blocked or wrong`,
+      assert.deepEqual(await failing(`tcp dport ${ports.https}`), [
+        `FAIL web_ipv6  the service at https://${at}:${ports.https} does not answer: TCP port ${ports.https} is blocked or wrong`,
       ]);
-      const silent = `no media comes back from ${ADDRESSES_V6.home}: UDP ports ${rtp} of ${SITE_V6} are blocked`;
+      const silent = `no media comes back from ${ADDRESSES_V6.home}: UDP ports ${rtp()} of ${SITE_V6} are blocked`;
       assert.deepEqual(
-        await failing(`udp dport ${rtp}`),
+        await failing(`udp dport ${rtp()}`),
         ['web_ipv6 ', 'udp_ipv6 ', 'tcp_ipv6 ', 'tls_ipv6 '].map((way) => `FAIL ${way} ${silent}`),
       );
     });

@@ -215,6 +215,13 @@ export class PollFollower extends Follower {
   }
 }
 
+const ALL_TOPICS = ['presence', 'agents', 'queues', 'calls'];
+/** A client of each way to follow the events of a site. */
+export const followersOf = (site: Pick<Site, 'base'>, person: Person): readonly Follower[] =>
+  [SocketFollower, EventSourceFollower, PollFollower].map(
+    (By) => new By(site, person, ALL_TOPICS, ALL_TOPICS),
+  );
+
 /** Pauses and readies agents through all failures: each change is asked for under one key until it is confirmed. */
 class Changes extends Worker {
   unanswered = 0;
