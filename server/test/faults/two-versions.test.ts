@@ -57,6 +57,17 @@ describe('two versions', () => {
   };
   /** A call between phones of this node, and a pause through the web node. */
   async function works(node: TestNode): Promise<void> {
+    let seen: unknown;
+    await until(
+      `the web node to reach ${node.name} as the leading one`,
+      async () => {
+        const headers = { authorization: `Bearer ${token}` };
+        const response = await fetch(`${web.base}/api/v1/nodes`, { headers });
+        const { nodes = [] } = (seen = await response.json()) as { nodes?: { name: string; role: string }[] };
+        return nodes.find(({ role }) => role === 'leads')?.name === node.name;
+      },
+      { seen: () => ({ seen }) },
+    );
     await using one = await node.phone('1007');
     await using two = await node.phone('1008');
     const outgoing = await one.invite('1008');
