@@ -520,15 +520,15 @@ export interface CallVerbs {
 /** Verb for people's own call settings. It resolves and throws as those of `Engine`. */
 export interface FeatureVerbs {
   /**
-   * Writes the changes and their time last, so that an interrupted change is recognised by its older time. The stored state
-   * follows as `extension.features`.
+   * Writes the changes and their time last, so that an interrupted change is recognised by its older time. Resolves with what is
+   * stored then, which follows as `extension.features`.
    */
   keepFeatures(
     extension: string,
     changes: Partial<Omit<ExtensionFeatures, 'changed_at'>>,
     changed_at: number,
     options?: CommandOptions,
-  ): Promise<void>;
+  ): Promise<ExtensionFeatures>;
 }
 /** Verb for desk phones. It resolves and throws as those of `Engine`. */
 export interface PhoneVerbs {

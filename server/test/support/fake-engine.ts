@@ -294,7 +294,8 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
       await Promise.resolve();
       const behaviour = decideFeatures();
       if (typeof behaviour === 'object') throw new ServiceError('engine_refused', behaviour.refuse);
-      if (behaviour === 'silent') return;
+      const stored = { ...(kept.get(extension) ?? FEATURES_OFF), ...changes, changed_at };
+      if (behaviour === 'silent') return stored;
       if (behaviour === 'half') {
         // The link drops before the time was written.
         kept.set(extension, { ...(kept.get(extension) ?? FEATURES_OFF), ...changes });
@@ -302,7 +303,7 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
         throw gone();
       }
       if (behaviour !== 'cut') keeps(extension, { ...changes, changed_at });
-      if (behaviour === 'ok') return;
+      if (behaviour === 'ok') return stored;
       linkDown();
       throw gone();
     },

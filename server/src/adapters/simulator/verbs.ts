@@ -12,6 +12,7 @@ import type {
   PushVerbs,
   QueueVerbs,
 } from '../../ports/engine.ts';
+import { FEATURES_OFF } from '../../ports/engine.ts';
 import type { World } from './world.ts';
 
 /** Runs a command, unless the link is down or a fault is set for it. */
@@ -53,8 +54,10 @@ export const commandVerbs = (
       world.members.remove(name, iface);
       world.lines.withdrawOffers(name, iface);
     }, options),
-  keepFeatures: (extension, changes, changed_at, options) =>
-    command(() => world.members.keep(extension, { ...changes, changed_at }), options),
+  keepFeatures: async (extension, changes, changed_at, options) => {
+    await command(() => world.members.keep(extension, { ...changes, changed_at }), options);
+    return world.members.features.get(extension) ?? FEATURES_OFF;
+  },
   // Phones of the simulator show no names, so its store is always as it should be.
   storedCustomers: () => Promise.resolve(),
   keepCustomers: () => Promise.resolve(),

@@ -10,7 +10,7 @@ import type { Intents } from './intents.ts';
 import type { Lanes } from '../../commands/lanes.ts';
 import { FORWARDS, checkForward } from './rules.ts';
 import type { RuleDeps } from './rules.ts';
-import { holds } from './view.ts';
+import { holds, isSame, valuesOf } from './view.ts';
 import type { FeatureChanges } from './view.ts';
 
 export interface ReconcilerDeps extends RuleDeps {
@@ -32,11 +32,6 @@ export interface Reconciler {
   close(): void;
 }
 const RETRY = { first_ms: 500, most_ms: 15_000 } as const;
-
-function valuesOf(features: ExtensionFeatures): Required<FeatureChanges> {
-  const { dnd, forward, forward_busy, forward_no_answer, ring_seconds, devices } = features;
-  return { dnd, forward, forward_busy, forward_no_answer, ring_seconds, devices };
-}
 
 /**
  * Whoever changed it last is right: a phone while we were away, or we when the engine lost what it had not written yet. A change
@@ -68,7 +63,7 @@ export function reconciler(deps: ReconcilerDeps): Reconciler {
     }
     if (ours === undefined) return;
     // Where only the time was lost, so may be the lamp that goes with the values.
-    if (theirs.changed_at === ours.changed_at && holds(theirs, valuesOf(ours))) return;
+    if (isSame(theirs, ours)) return;
     const now = await write(extension, valuesOf(ours), nextTime(extension));
     log.info({ extension }, 'call settings were restored in the engine');
     intents.adopt(extension, now);
@@ -126,7 +121,4 @@ export function reconciler(deps: ReconcilerDeps): Reconciler {
   };
 }
 const differs = (ours: ExtensionFeatures | undefined, theirs: ExtensionFeatures | undefined): boolean =>
-  ours === undefined ||
-  theirs === undefined ||
-  ours.changed_at !== theirs.changed_at ||
-  !holds(theirs, valuesOf(ours));
+  ours === undefined || theirs === undefined || !isSame(theirs, ours);

@@ -9,6 +9,7 @@ import { createVirtualClock } from '../../adapters/memory/virtual-clock.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { silent } from '../../core/log.ts';
 import type { AuditEntry } from '../../ports/audit.ts';
+import { FEATURES_OFF } from '../../ports/engine.ts';
 import type { ExtensionFeatures } from '../../ports/engine.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { Store } from '../../ports/store.ts';
@@ -309,6 +310,23 @@ test('self-service - a code between reading and writing is no loss', async (t) =
   await r.settle();
   assert.deepEqual([r.kept().dnd, r.kept().forward_busy], [true, '1006']);
   assert.deepEqual([r.shown().dnd_enabled, r.shown().cf_busy_number], [true, '1006']);
+});
+
+test('self-service - a code that was read before the change was written does not confirm it', async (t) => {
+  const r = await rig(t);
+  const written = { ...FEATURES_OFF, dnd: true, forward: '1006' };
+  Object.assign(r.pbx.engine, {
+    keepFeatures(extension: string, _changes: unknown, changed_at: number) {
+      r.pbx.keeps(extension, { dnd: true, changed_at: changed_at + 1_000 });
+      const stored = { ...written, changed_at };
+      setImmediate(() => r.pbx.keeps(extension, stored));
+      return Promise.resolve(stored);
+    },
+  });
+  await r.set({ call_forward_number: '1006' });
+  assert.deepEqual([r.shown().dnd_enabled, r.shown().call_forward_number], [true, '1006']);
+  await r.settle();
+  assert.equal(r.kept().forward, '1006');
 });
 
 test('self-service - who gets a number that somebody had before begins with nothing', async (t) => {

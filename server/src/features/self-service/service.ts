@@ -21,7 +21,7 @@ import { createIntents } from './intents.ts';
 import { reconciler } from './reconcile.ts';
 import type { RuleDeps } from './rules.ts';
 import { createFeatureStore } from './store.ts';
-import { changesOf, featuresOf } from './view.ts';
+import { changesOf, featuresOf, isSame } from './view.ts';
 import type { FeatureChanges } from './view.ts';
 
 export interface SelfServiceDeps extends RuleDeps {
@@ -82,10 +82,13 @@ export async function createSelfService(deps: SelfServiceDeps): Promise<SelfServ
     changes: FeatureChanges,
     time: number,
   ): Promise<ExtensionFeatures> => {
-    await engine.keepFeatures(extension, changes, time);
+    const stored = await engine.keepFeatures(extension, changes, time);
     const shown = (): ExtensionFeatures => live.features.get(extension) ?? FEATURES_OFF;
-    const ms = CONFIRM_MS;
-    await live.until(() => shown().changed_at >= time, { ms, waitingFor: `the features of ${extension}` });
+    // A phone's own change may bear a later time and have been read before this one was written.
+    const before = shown();
+    const isShown = (): boolean =>
+      isSame(shown(), stored) || (!isSame(shown(), before) && shown().changed_at >= stored.changed_at);
+    await live.until(isShown, { ms: CONFIRM_MS, waitingFor: `the features of ${extension}` });
     return shown();
   };
   const follower = reconciler({ ...deps, intents, lanes, write, nextTime });

@@ -43,3 +43,10 @@ export function changesOf(change: FeaturesChange): FeatureChanges {
 }
 export const holds = (f: ExtensionFeatures, changes: FeatureChanges): boolean =>
   Object.entries(changes).every(([key, value]) => f[key as keyof FeatureChanges] === value);
+export function valuesOf(features: ExtensionFeatures): Required<FeatureChanges> {
+  const { dnd, forward, forward_busy, forward_no_answer, ring_seconds, devices } = features;
+  return { dnd, forward, forward_busy, forward_no_answer, ring_seconds, devices };
+}
+/** True where also the time is the same. */
+export const isSame = (a: ExtensionFeatures, b: ExtensionFeatures): boolean =>
+  a.changed_at === b.changed_at && holds(a, valuesOf(b));

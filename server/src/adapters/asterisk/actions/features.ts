@@ -82,8 +82,9 @@ export const featureActions = (
         await must('Setvar', { Variable: `DEVICE_STATE(${dndState(who)})`, Value }, options);
       }
       await put({ Family, Key: KEYS.changed_at, Val: time }, options);
-      const now = await asked(readFeatures(actions(), who, signal));
-      report(who, now.get(who) ?? FEATURES_OFF);
+      const stored = (await asked(readFeatures(actions(), who, signal))).get(who) ?? FEATURES_OFF;
+      report(who, stored);
+      return stored;
     },
   };
 };
