@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import https from 'node:https';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -13,7 +12,7 @@ import { startPostgres } from '../support/postgres.ts';
 import type { TestPostgres } from '../support/postgres.ts';
 import { startSite } from '../support/site.ts';
 import type { Site } from '../support/site.ts';
-import { askSecurely, shownAt } from '../support/tls-client.ts';
+import { askSecurely, keptConnection, shownAt, signInSecurely } from '../support/tls-client.ts';
 import { until } from '../support/until.ts';
 import { openWs } from '../support/ws-client.ts';
 
@@ -71,19 +70,7 @@ describe('web nodes, https', () => {
   test('web https - sign-in, cookies, phone and stream are secure by the address of the request', async () => {
     assert.equal(await shown(), given);
     const { password } = (await leader.credentials()).find((one) => one.extension === '1001')!;
-    const reply = await askSecurely(port, '/api/auth/login', {
-      method: 'POST',
-      ca,
-      json: { username: '1001', password },
-      headers: { origin: `https://127.0.0.1:${port}` },
-    });
-    assert.equal(reply.status, 200, reply.body);
-    const login = JSON.parse(reply.body) as { token: string; sip: { ws_url: string } };
-    assert.equal(login.sip.ws_url, `wss://127.0.0.1:${port}/ws`);
-    const cookies = reply.headers['set-cookie'] ?? [];
-    assert.ok(cookies.length > 0);
-    for (const cookie of cookies) assert.match(cookie, /^__Host-.*; Secure$/);
-    token = login.token;
+    token = await signInSecurely(port, ca, { username: '1001', password });
     const page = await askSecurely(port, '/', { ca });
     assert.equal(page.status, 200);
     const checks = await askSecurely(port, '/readyz', { ca, headers: { authorization: `Bearer ${token}` } });
@@ -99,31 +86,20 @@ describe('web nodes, https', () => {
     await using stream = await openWs({ port, ca, token });
     stream.send({ op: 'subscribe', id: 1, topics: ['agents'] });
     await stream.next('subscribed');
-    const agent = new https.Agent({ keepAlive: true, maxSockets: 1 });
-    let opened = 0;
-    const connect = agent.createConnection.bind(agent);
-    agent.createConnection = (...args) => {
-      opened += 1;
-      return connect(...args);
-    };
-    const asked = async () => (await askSecurely(port, '/healthz', { ca, agent })).status;
-    try {
-      assert.equal(await asked(), 200);
-      const renewed = await give();
-      await until(
-        'the renewed certificate',
-        async () => (await asked()) === 200 && (await shown()) === renewed,
-        {
-          ms: RENEWED_MS,
-          every: 500,
-          seen: () => ({ tail: web.tail() }),
-        },
-      );
-      given = renewed;
-      assert.equal(opened, 1, 'the connection stayed');
-    } finally {
-      agent.destroy();
-    }
+    using kept = keptConnection(port, ca);
+    assert.equal(await kept.asked('/healthz'), 200);
+    const renewed = await give();
+    await until(
+      'the renewed certificate',
+      async () => (await kept.asked('/healthz')) === 200 && (await shown()) === renewed,
+      {
+        ms: RENEWED_MS,
+        every: 500,
+        seen: () => ({ tail: web.tail() }),
+      },
+    );
+    given = renewed;
+    assert.equal(kept.opened(), 1, 'the connection stayed');
     const pause = await askSecurely(port, '/api/v1/agents/1003/pause', {
       method: 'POST',
       ca,

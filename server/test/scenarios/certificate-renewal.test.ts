@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { X509Certificate } from 'node:crypto';
-import https from 'node:https';
 import os from 'node:os';
 import path from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -10,7 +9,7 @@ import { issueCertificate } from '../../src/adapters/certificates/local-authorit
 import { SECRET, extensions, prepareCompany } from '../support/company.ts';
 import { registerPhone } from '../support/phone.ts';
 import { freePort, freeRange } from '../support/ports.ts';
-import { askSecurely, shownAt } from '../support/tls-client.ts';
+import { askSecurely, keptConnection, shownAt, signInSecurely } from '../support/tls-client.ts';
 import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 import { openWs } from '../support/ws-client.ts';
@@ -72,20 +71,9 @@ describe('certificate renewal', async () => {
 
   test('https - the phone of the login reply, cookies and the stream are secure by the address of the request', async () => {
     const password = (await site().credentials()).find((one) => one.extension === '1001')!.password;
-    const reply = await askSecurely(httpsPort, '/api/auth/login', {
-      method: 'POST',
-      ca,
-      json: { username: '1001', password },
-      headers: { origin: `https://127.0.0.1:${httpsPort}` },
-    });
-    assert.equal(reply.status, 200, reply.body);
-    const login = JSON.parse(reply.body) as { token: string; sip: { ws_url: string } };
-    assert.equal(login.sip.ws_url, `wss://127.0.0.1:${httpsPort}/ws`);
-    const cookies = reply.headers['set-cookie'] ?? [];
-    assert.ok(cookies.length > 0);
-    for (const cookie of cookies) assert.match(cookie, /^__Host-.*; Secure$/);
+    const token = await signInSecurely(httpsPort, ca, { username: '1001', password });
     await assert.rejects(askSecurely(httpsPort, '/healthz', {}), 'an unknown authority is refused');
-    await using stream = await openWs({ port: httpsPort, ca, token: login.token });
+    await using stream = await openWs({ port: httpsPort, ca, token });
     assert.equal((await stream.next('hello')).op, 'hello');
     assert.equal((await fetch(`${site().base}/healthz`)).status, 200, 'the HTTP port stays');
   });
@@ -103,56 +91,45 @@ describe('certificate renewal', async () => {
     const { token } = await site().person('1001');
     await using stream = await openWs({ port: httpsPort, ca, token });
     await stream.next('hello');
-    const agent = new https.Agent({ keepAlive: true, maxSockets: 1 });
-    let opened = 0;
-    const connect = agent.createConnection.bind(agent);
-    agent.createConnection = (...args) => {
-      opened += 1;
-      return connect(...args);
-    };
-    const asked = async () => (await askSecurely(httpsPort, '/healthz', { ca, agent })).status;
-    try {
-      const calls = await Promise.all(
-        Array.from({ length: CALLS }, async (_, i) => {
-          const out = await phones[2 * i]!.invite(PEOPLE[2 * i + 1]!);
-          const incoming = await phones[2 * i + 1]!.incoming(out);
-          await incoming.answer();
-          await out.answered();
-          out.play('tone');
-          incoming.play('tone');
-          await Promise.all([out.hears(20), incoming.hears(20)]);
-          return { out, incoming };
-        }),
-      );
-      assert.equal(await asked(), 200);
-      const before = opened;
-      const next = await give();
-      let last: Record<string, string> = {};
-      await until(
-        'every listener to show the renewed certificate',
-        async () => {
-          // The service closes a connection that is idle for long.
-          assert.equal(await asked(), 200);
-          return Object.values((last = await shown())).every((serial) => serial === next);
-        },
-        { ms: WATCHED_MS, every: 500, seen: () => last },
-      );
-      for (const { out, incoming } of calls) {
-        assert.deepEqual([out.state, incoming.state], ['up', 'up']);
+    using kept = keptConnection(httpsPort, ca);
+    const calls = await Promise.all(
+      Array.from({ length: CALLS }, async (_, i) => {
+        const out = await phones[2 * i]!.invite(PEOPLE[2 * i + 1]!);
+        const incoming = await phones[2 * i + 1]!.incoming(out);
+        await incoming.answer();
+        await out.answered();
+        out.play('tone');
+        incoming.play('tone');
         await Promise.all([out.hears(20), incoming.hears(20)]);
-        assert.equal(out.media.decrypted, out.media.received);
-      }
-      assert.equal(stream.close, null, 'the stream stays on its connection');
-      assert.equal(await asked(), 200);
-      assert.equal(opened, before, 'and so does the HTTPS connection');
-      await Promise.all(
-        calls.map(async ({ out, incoming }) => {
-          await out.hangup();
-          await incoming.ended();
-        }),
-      );
-    } finally {
-      agent.destroy();
+        return { out, incoming };
+      }),
+    );
+    assert.equal(await kept.asked('/healthz'), 200);
+    const before = kept.opened();
+    const next = await give();
+    let last: Record<string, string> = {};
+    await until(
+      'every listener to show the renewed certificate',
+      async () => {
+        // The service closes a connection that is idle for long.
+        assert.equal(await kept.asked('/healthz'), 200);
+        return Object.values((last = await shown())).every((serial) => serial === next);
+      },
+      { ms: WATCHED_MS, every: 500, seen: () => last },
+    );
+    for (const { out, incoming } of calls) {
+      assert.deepEqual([out.state, incoming.state], ['up', 'up']);
+      await Promise.all([out.hears(20), incoming.hears(20)]);
+      assert.equal(out.media.decrypted, out.media.received);
     }
+    assert.equal(stream.close, null, 'the stream stays on its connection');
+    assert.equal(await kept.asked('/healthz'), 200);
+    assert.equal(kept.opened(), before, 'and so does the HTTPS connection');
+    await Promise.all(
+      calls.map(async ({ out, incoming }) => {
+        await out.hangup();
+        await incoming.ended();
+      }),
+    );
   });
 });

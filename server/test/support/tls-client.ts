@@ -1,4 +1,5 @@
 /** A TLS client for tests: what a listener shows, and requests by HTTPS. */
+import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import https from 'node:https';
@@ -44,4 +45,40 @@ export async function askSecurely(
   let text = '';
   for await (const chunk of response) text += String(chunk);
   return { status: response.statusCode ?? 0, headers: response.headers, body: text };
+}
+/** Signs in by HTTPS as a page does; phone and cookies are secure by the address of the request. Returns the token. */
+export async function signInSecurely(
+  port: number,
+  ca: string,
+  person: { readonly username: string; readonly password: string },
+): Promise<string> {
+  const origin = `127.0.0.1:${port}`;
+  const reply = await askSecurely(port, '/api/auth/login', {
+    method: 'POST',
+    ca,
+    json: person,
+    headers: { origin: `https://${origin}` },
+  });
+  assert.equal(reply.status, 200, reply.body);
+  const login = JSON.parse(reply.body) as { token: string; sip: { ws_url: string } };
+  assert.equal(login.sip.ws_url, `wss://${origin}/ws`);
+  const cookies = reply.headers['set-cookie'] ?? [];
+  assert.ok(cookies.length > 0);
+  for (const cookie of cookies) assert.match(cookie, /^__Host-.*; Secure$/);
+  return login.token;
+}
+/** Requests by one connection that is kept; `opened` counts those that were needed. */
+export function keptConnection(port: number, ca: string) {
+  const agent = new https.Agent({ keepAlive: true, maxSockets: 1 });
+  let opened = 0;
+  const connect = agent.createConnection.bind(agent);
+  agent.createConnection = (...args) => {
+    opened += 1;
+    return connect(...args);
+  };
+  return {
+    asked: async (path: string) => (await askSecurely(port, path, { ca, agent })).status,
+    opened: () => opened,
+    [Symbol.dispose]: () => agent.destroy(),
+  };
 }
