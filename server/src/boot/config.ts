@@ -271,12 +271,11 @@ export const SETTINGS = {
     initial: '',
     about:
       'For `npm run sip-proxy` alone: port at which it takes desk phones by TLS, with the certificate of `OFFHOOK_TLS_CERTIFICATE`; empty: none.',
-    parse: (text): number | null | undefined =>
-      text === ''
-        ? null
-        : /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535
-          ? Number(text)
-          : undefined,
+    parse(text): number | null | undefined {
+      if (text === '') return null;
+      const port = Number(/^\d{1,5}$/.exec(text)?.[0]);
+      return port >= 1 && port <= 65_535 ? port : undefined;
+    },
   }),
   dnsServers: setting({
     name: 'OFFHOOK_DNS_SERVERS',
