@@ -61,7 +61,7 @@ const PAUSE = { first_ms: 500, most_ms: 8_000 } as const;
 export interface Registered extends Pick<RegisteringPhone, 'over'> {
   /** From the start of the first connection to the answer, with all pauses. */
   readonly ms: number;
-  /** How often it asked anew, after 503 or over another connection. */
+  /** Number of repeats, after a 503 or over a new connection. */
   readonly again: number;
   readonly cut: () => void;
 }
