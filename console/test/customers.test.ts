@@ -119,7 +119,7 @@ describe('customers', () => {
     await page.getByRole('button', { name: 'Edit' }).click();
     await form.getByRole('textbox', { name: 'Note' }).fill('pays late');
     await form.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('pays late').waitFor();
+    await page.getByRole('region', { name: 'About' }).getByText('pays late').waitFor();
     const [other] = (await client.phonebook.list()).customers;
     assert.deepEqual([other?.note, other?.company], ['pays late', 'Holding']);
     await close(page);

@@ -11,6 +11,7 @@ import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-cor
 import type { z } from 'zod';
 import type { Sip } from '@offhook/contract/session.ts';
 import { findChromium } from './chromium.ts';
+import { awaitOneMatch } from './one-match.ts';
 import { reportPages, watchPages } from './page-log.ts';
 import { PATIENCE_MS, until } from './until.ts';
 
@@ -227,6 +228,7 @@ export async function startBrowser(by: readonly string[] = []): Promise<Browser>
       const context = await browser.newContext(options);
       context.setDefaultTimeout(PATIENCE_MS);
       watchPages(context);
+      context.on('page', (page) => awaitOneMatch(page.locator('html')));
       return context;
     };
     const context = await newContext({ permissions: ['microphone'] });

@@ -1,0 +1,64 @@
+/** Actions of Playwright's locators that wait until exactly one element matches. */
+import type { Locator } from 'playwright-core';
+import { PATIENCE_MS, until } from './until.ts';
+
+const ACTIONS = [
+  'waitFor',
+  'click',
+  'dblclick',
+  'fill',
+  'press',
+  'pressSequentially',
+  'selectOption',
+  'check',
+  'uncheck',
+  'focus',
+  'evaluate',
+  'getAttribute',
+  'innerText',
+  'textContent',
+  'inputValue',
+  'isChecked',
+  'isDisabled',
+  'dragTo',
+  'setInputFiles',
+] as const;
+const SEVERAL = 'strict mode violation';
+
+type Action = (this: Locator, ...args: readonly unknown[]) => Promise<unknown>;
+/** Milliseconds: the action's own limit, where its options have one. */
+const limitOf = (args: readonly unknown[]): number =>
+  (args.at(-1) as { timeout?: number } | undefined)?.timeout ?? PATIENCE_MS;
+const done = new WeakSet<object>();
+
+/**
+ * Playwright waits where no element matches, and fails at once where two do. For a moment two often do: a text in a dialog that
+ * closes and on the page just drawn beneath it. Two that stay fail the test after the limit, with Playwright's list of them.
+ */
+export function awaitOneMatch(locator: Locator): void {
+  const prototype = Object.getPrototypeOf(locator) as Record<(typeof ACTIONS)[number], Action>;
+  if (done.has(prototype)) return;
+  done.add(prototype);
+  for (const name of ACTIONS) {
+    const own = prototype[name];
+    prototype[name] = async function act(this: Locator, ...args) {
+      let several = '';
+      // What the action returns or throws ends the wait; only "several" goes on.
+      const end = await until(
+        `one match for ${name} of ${String(this)}`,
+        () =>
+          own.apply(this, args).then(
+            (value) => ({ value }),
+            (error: Error) => {
+              if (!error.message.includes(SEVERAL)) return { error };
+              several = error.message;
+              return null;
+            },
+          ),
+        { ms: limitOf(args), seen: () => ({ several }) },
+      );
+      if ('error' in end) throw end.error;
+      return end.value;
+    };
+  }
+}
