@@ -15,6 +15,18 @@ import { useSite } from '../support/use-site.ts';
 import { openWs } from '../support/ws-client.ts';
 
 const PROGRAM = path.join(REPOSITORY, 'server/src/programs/migrate.ts');
+/** Code of a program that kills itself at its n-th line, and not once another process has read that, which may be too late. */
+const dyingAt = (line: number): string => `
+  let lines = 0;
+  for (const stream of [process.stdout, process.stderr]) {
+    const write = stream.write.bind(stream);
+    stream.write = (chunk, ...more) => {
+      const written = write(chunk, ...more);
+      lines += String(chunk).split('\\n').length - 1;
+      if (lines >= ${line}) process.kill(process.pid, 'SIGKILL');
+      return written;
+    };
+  }`;
 
 describe('site move', () => {
   let server: TestPostgres;
@@ -26,9 +38,11 @@ describe('site move', () => {
   const site = useSite();
   after(() => server[Symbol.asyncDispose]());
 
-  /** Runs `npm run migrate`; killed at the line whose number is given. */
-  async function migrate(args: readonly string[], killAt = Infinity) {
-    const child = spawn(process.execPath, [PROGRAM, ...args], {
+  /** Runs `npm run migrate`; it kills itself once it has written as many lines as are given. */
+  async function migrate(args: readonly string[], killAt?: number) {
+    const dies =
+      killAt === undefined ? [] : [`--import=data:text/javascript,${encodeURIComponent(dyingAt(killAt))}`];
+    const child = spawn(process.execPath, [...dies, PROGRAM, ...args], {
       env: {
         PATH: process.env['PATH'],
         OFFHOOK_DATA: site().dataDir,
@@ -41,7 +55,6 @@ describe('site move', () => {
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (chunk: Buffer) => {
         said += chunk.toString();
-        if (said.split('\n').length > killAt) child.kill('SIGKILL');
       });
     const [code] = (await once(child, 'close')) as [number | null];
     return { code, said };

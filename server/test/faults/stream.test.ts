@@ -21,25 +21,38 @@ const headersOf = (person: Person) => ({
   authorization: `Bearer ${person.token}`,
   'content-type': 'application/json',
 });
+interface Flood {
+  /** Changes that were confirmed. */
+  readonly changes: number;
+  stop(): Promise<void>;
+}
 /** Pauses and readies agents as fast as replies come, through all failures of the service, until stopped. */
-function flood(site: Site, supervisor: Person, extensions: readonly string[]): () => Promise<void> {
+function flood(site: Site, supervisor: Person, extensions: readonly string[]): Flood {
   let stopped = false;
+  let changes = 0;
   const run = async (extension: string): Promise<void> => {
     for (let n = 0; !stopped; n += 1) {
       const action = n % 2 === 0 ? 'pause' : 'unpause';
       try {
         const body = action === 'pause' ? '{"reason":"training"}' : '{}';
         const url = `${site.base}/api/v1/agents/${extension}/${action}`;
-        await (await fetch(url, { method: 'POST', headers: headersOf(supervisor), body })).arrayBuffer();
+        const response = await fetch(url, { method: 'POST', headers: headersOf(supervisor), body });
+        await response.arrayBuffer();
+        if (response.ok) changes += 1;
       } catch {
         await wait(20);
       }
     }
   };
   const all = Promise.all(extensions.map(run));
-  return async () => {
-    stopped = true;
-    await all;
+  return {
+    get changes() {
+      return changes;
+    },
+    async stop() {
+      stopped = true;
+      await all;
+    },
   };
 }
 /** Seq of every row after `after` for these names. */
@@ -141,7 +154,7 @@ describe('stream faults', () => {
     const followers = await Promise.all(
       [...cases, ...cases].map(([who, topics, names]) => follower(site(), who, topics, names)),
     );
-    const stop = flood(site(), boss, agents);
+    const flooding = flood(site(), boss, agents);
     const polled: number[] = [];
     let cursor = (await poll(zoe, 'topics=presence')).cursor;
     const pollFrom = cursor;
@@ -159,7 +172,7 @@ describe('stream faults', () => {
       }
       await hearsEnough(site(), followers);
     } finally {
-      await stop();
+      await flooding.stop();
     }
     const head = headOf(site());
     await Promise.all(followers.map((one) => one.connect()));
@@ -176,10 +189,13 @@ describe('stream faults', () => {
   test('stream faults - a snapshot and the events after it are the state of every later snapshot', async () => {
     const boss = await site().person('1002');
     const port = portOf(site());
-    const stop = flood(site(), boss, agents);
+    const flooding = flood(site(), boss, agents);
     const clients: WsClient[] = [];
     try {
       for (let i = 0; i < 25; i += 1) {
+        // On a slow machine a change takes longer than the next client.
+        const { changes } = flooding;
+        await until('another change', () => flooding.changes > changes, { every: 1 });
         await wait(Math.random() * 40);
         const client = await openWs({ port, token: boss.token });
         client.send({ op: 'subscribe', id: 1, topics: ['presence', 'agents'], snapshot: true });
@@ -189,7 +205,7 @@ describe('stream faults', () => {
         clients.map((client) => until('both snapshots', () => snapshotsOf(client).length === 2)),
       );
     } finally {
-      await stop();
+      await flooding.stop();
     }
     // A delayed snapshot may be later than one requested after it.
     clients.sort((a, b) => snapshotsOf(a)[0]!.cursor - snapshotsOf(b)[0]!.cursor);
@@ -423,9 +439,9 @@ describe('stream faults', () => {
     );
     await using watched = await openWs({ port: portOf(site()), token: boss.token });
     watched.send({ op: 'subscribe', id: 1, topics: ['agents'] });
-    await using flooding = new AsyncDisposableStack();
-    const stop = flood(site(), boss, agents);
-    flooding.defer(stop);
+    await using stack = new AsyncDisposableStack();
+    const flooding = flood(site(), boss, agents);
+    stack.defer(() => flooding.stop());
     await wait(150);
     const began = performance.now();
     await site().kill('SIGTERM');
@@ -436,7 +452,7 @@ describe('stream faults', () => {
     await site().start();
     await Promise.all(followers.map((one) => one.connect()));
     await hearsEnough(site(), followers);
-    await stop();
+    await flooding.stop();
     const head = headOf(site());
     await Promise.all(followers.map((one) => one.connect()));
     assertHeard(site(), followers, head);
