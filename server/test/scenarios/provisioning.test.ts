@@ -7,8 +7,6 @@ import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
 const MAC = '001565aabbcc';
-/** From the answer of an apply until the phone has what was applied. */
-const ON_THE_PHONE_MS = 5_000;
 
 describe('provisioning', () => {
   const site = useSite();
@@ -67,15 +65,11 @@ describe('provisioning', () => {
 
     await ask(site(), 'PUT', '/phone-layouts/front', layout('Colleague'));
     assert.equal((await apply(site())).state, 'applied');
-    await until('the changed label on the phone', () => phone.keys().get('1008') === 'Colleague', {
-      ms: ON_THE_PHONE_MS,
-    });
+    await until('the changed label on the phone', () => phone.keys().get('1008') === 'Colleague');
     assert.deepEqual(phone.events, ['check-sync;reboot=false']);
     await until('the fetch to be shown', async () => (await state()).phone.up_to_date);
 
     assert.equal((await apply(site(), {}, `/versions/${version}/restore`)).state, 'applied');
-    await until('the former label on the phone', () => phone.keys().get('1008') === 'Olha', {
-      ms: ON_THE_PHONE_MS,
-    });
+    await until('the former label on the phone', () => phone.keys().get('1008') === 'Olha');
   });
 });

@@ -19,15 +19,15 @@ const north = await farAddress('127.0.0.2');
 
 describe('ring ends', () => {
   let customer: Phone;
+  /** Longer than the steps of an agent within a ring, and than a caller stays after one: another ring would be taken for the next call. */
+  const LONG = 60;
   const queue = (number: string, agents: string[], ring_seconds: number) => ({
     number,
     agents,
     strategy: 'ringall' as const,
     ring_seconds,
-    retry_seconds: 1,
+    retry_seconds: LONG,
   });
-  /** Longer than the steps of an agent within a ring. */
-  const LONG = 60;
   const stage = useStage(
     {
       people: extensions(2001, 2012),
