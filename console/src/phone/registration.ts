@@ -1,6 +1,6 @@
 /** SIP registration over a socket that may be dead without an error. */
 import { Registerer, RegistererState, RequestPendingError } from 'sip.js';
-import type { UserAgent } from 'sip.js';
+import type { RegistererRegisterOptions, UserAgent } from 'sip.js';
 
 /** The password was changed, or the extension was deleted: a retry cannot succeed. */
 export class RegistrationRefused extends Error {}
@@ -16,9 +16,18 @@ const EXPIRES_SECONDS = 120;
 const ANSWER_MS = 4_000;
 const ignored = (): void => undefined;
 
+/** SIP.js refreshes by a timer that ignores the promise: the refresh may meet a renewal that has no answer yet. */
+class OwnRegisterer extends Registerer {
+  override register(options?: RegistererRegisterOptions): ReturnType<Registerer['register']> {
+    const sent = super.register(options);
+    sent.catch(ignored);
+    return sent;
+  }
+}
+
 export function createRegistration(agent: UserAgent, onLost: () => void): Registration {
   const begin = (): Registerer => {
-    const fresh = new Registerer(agent, { expires: EXPIRES_SECONDS });
+    const fresh = new OwnRegisterer(agent, { expires: EXPIRES_SECONDS });
     fresh.stateChange.addListener((state) => {
       if (fresh === registerer && state === RegistererState.Unregistered) onLost();
     });
