@@ -17,6 +17,12 @@ test('build-service - programs are ASCII and can be imported', async (t) => {
   // A character beyond ASCII doubles the memory that the text of its file takes.
   for (const name of names)
     assert.doesNotMatch(await readFile(path.join(folder, name), 'latin1'), /[^\0-\u007f]/, name);
-  const imported = run('-e', `import(${JSON.stringify(path.join(folder, 'service.js'))})`);
+  const imported = run(
+    '-e',
+    `import(${JSON.stringify(path.join(folder, 'service.js'))}).then(() => console.log(process.moduleLoadList.join()))`,
+  );
   assert.equal(imported.status, 0, imported.stderr);
+  assert.match(imported.stdout, /NativeModule http\b/);
+  // The client of `fetch` takes memory that no idle service needs.
+  assert.doesNotMatch(imported.stdout, /undici/);
 });

@@ -4,6 +4,7 @@
  * folder of an argument gets the programs of test sites. Paths inside the programs stay those of the sources.
  */
 import { spawnSync } from 'node:child_process';
+import http from 'node:http';
 import { readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -21,6 +22,18 @@ const escaped = (text: string): string =>
     .map((i) => `\\u${text.charCodeAt(i).toString(16).padStart(4, '0')}`)
     .join('');
 
+/**
+ * `node:http` without its classes of the browser: an `import` of it reads every member, and those load the client of `fetch`,
+ * 14 MB that the service never uses.
+ */
+const HTTP = '\0http';
+const HTTP_MEMBERS = Object.entries(Object.getOwnPropertyDescriptors(http))
+  .filter(([, member]) => member.get === undefined)
+  .map(([name]) => name);
+const httpModule = `const http = process.getBuiltinModule('node:http');
+export const { ${HTTP_MEMBERS.join(', ')} } = http;
+export default http;`;
+
 async function write(dir: string, programs: readonly string[]): Promise<void> {
   await build({
     cwd: ROOT,
@@ -33,8 +46,16 @@ async function write(dir: string, programs: readonly string[]): Promise<void> {
       entryFileNames: '[name].js',
       chunkFileNames: '[name].js',
       cleanDir: true,
+      comments: false,
     },
     plugins: [
+      {
+        name: 'http',
+        // What a `require` returns reads its members when they are used.
+        resolveId: (id, _importer, { kind }) =>
+          id === 'node:http' && kind === 'import-statement' ? HTTP : null,
+        load: (id) => (id === HTTP ? httpModule : null),
+      },
       {
         name: 'place',
         transform: (code, file) =>
@@ -69,8 +90,13 @@ async function writeService(): Promise<void> {
   } finally {
     await rm(fresh, { recursive: true, force: true });
   }
-  // A first process compiles, so that the one that stays does not keep the compiler's memory.
-  spawnSync(process.execPath, ['-e', `import(${JSON.stringify(path.join(DIST, 'service.js'))})`]);
+  // A first process compiles, so that the one that stays does not keep the compiler's memory; with the flag of `npm start`,
+  // without which compiled code is another one to V8.
+  spawnSync(process.execPath, [
+    '--expose-gc',
+    '-e',
+    `import(${JSON.stringify(path.join(DIST, 'service.js'))})`,
+  ]);
   process.stderr.write(
     `offhook: the service is built (${((performance.now() - began) / 1000).toFixed(1)} s)\n`,
   );
