@@ -1,18 +1,14 @@
 /** The authority of a site without a certificate of its own: created once, it issues what phones trust after they got `ca.pem`. */
-// The library needs this polyfill to be loaded before it.
-import 'reflect-metadata';
 import { X509Certificate, createPrivateKey, randomBytes, webcrypto } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import path from 'node:path';
-import * as x509 from '@peculiar/x509';
 import { certificatesOf } from '../../core/pem.ts';
 import { replaceFile } from '../../core/files.ts';
+import { loadX509 } from '../../core/x509.ts';
+import type { CertificateKeys } from '../../core/x509.ts';
 
-x509.cryptoProvider.set(webcrypto as never);
-/** Keys as the library declares them; Node.js declares more uses of a key. */
-type Keys = Parameters<typeof x509.X509CertificateGenerator.createSelfSigned>[0]['keys'];
-type Key = Keys['privateKey'];
+type Key = CertificateKeys['privateKey'];
 export const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const DAY_MS = 86_400_000;
 /** Phones refuse certificates of servers that hold longer. */
@@ -24,8 +20,8 @@ export const AUTHORITY_FILE = 'ca.pem';
 const AUTHORITY_KEY = 'ca.key';
 
 const serial = (): string => `01${randomBytes(15).toString('hex')}`;
-export const newKeys = async (): Promise<Keys> =>
-  (await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])) as unknown as Keys;
+export const newKeys = async (): Promise<CertificateKeys> =>
+  (await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])) as unknown as CertificateKeys;
 export async function pemOfKey(key: Key): Promise<string> {
   const pkcs8 = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', key as webcrypto.CryptoKey));
   const text = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' }).export({
@@ -40,6 +36,7 @@ interface Authority {
   readonly key: Key;
 }
 async function createAuthority(folder: string, now: number): Promise<Authority> {
+  const x509 = await loadX509();
   const keys = await newKeys();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serial(),
@@ -86,6 +83,7 @@ export async function issueCertificate(
   now: number,
 ): Promise<{ readonly certificate: string; readonly key: string }> {
   const authority = await openAuthority(folder, now);
+  const x509 = await loadX509();
   const keys = await newKeys();
   const issuer = new x509.X509Certificate(authority.pem);
   const names = hosts.map((host) => ({

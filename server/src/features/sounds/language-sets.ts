@@ -11,7 +11,6 @@ import { Queue } from '../../core/queue.ts';
 import { say } from '../../core/said.ts';
 import type { Audit } from '../../ports/audit.ts';
 import type { Actor } from '../../ports/operations.ts';
-import { archivedFiles } from './archive.ts';
 import { createConverter } from './converter.ts';
 import { openSoundFolder } from './folder.ts';
 import type { SoundFolder, Upload } from './folder.ts';
@@ -189,6 +188,8 @@ async function unpack(
 ): Promise<{ readonly prompts: Prompt[]; readonly ignored: number }> {
   const prompts = new Map<string, Prompt>();
   let files = 0;
+  // Loaded with the first archive, together with its readers.
+  const { archivedFiles } = await import('./archive.ts');
   for await (const { name: named, bytes } of archivedFiles(archive)) {
     files += 1;
     const name = promptOf(named, language);

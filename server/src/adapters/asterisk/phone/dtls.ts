@@ -2,8 +2,6 @@
  * The client's side of DTLS 1.2 (RFC 6347) as far as the media keys of a call need it (RFC 5764): one suite and curve, both sides
  * prove a certificate that their SDP names by its fingerprint. It carries no data (docs/adr/0033).
  */
-// The library of certificates needs this polyfill to be loaded before it.
-import 'reflect-metadata';
 import {
   KeyObject,
   X509Certificate,
@@ -17,7 +15,8 @@ import {
   verify,
   webcrypto,
 } from 'node:crypto';
-import * as x509 from '@peculiar/x509';
+import { loadX509 } from '../../../core/x509.ts';
+import type { CertificateKeys } from '../../../core/x509.ts';
 
 const VERSION = 0xfefd;
 /** TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, the same with RSA. */
@@ -87,7 +86,7 @@ const fingerprintOf = (der: Buffer): string =>
     .toUpperCase()
     .replaceAll(/(..)(?=.)/g, '$1:');
 export async function newCertificate(now: number): Promise<OwnCertificate> {
-  x509.cryptoProvider.set(webcrypto as never);
+  const x509 = await loadX509();
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
@@ -96,7 +95,7 @@ export async function newCertificate(now: number): Promise<OwnCertificate> {
     notBefore: new Date(now - 86_400_000),
     notAfter: new Date(now + 86_400_000),
     signingAlgorithm: algorithm,
-    keys: keys as unknown as Parameters<typeof x509.X509CertificateGenerator.createSelfSigned>[0]['keys'],
+    keys: keys as unknown as CertificateKeys,
   });
   const der = Buffer.from(certificate.rawData);
   return { der, key: KeyObject.from(keys.privateKey), fingerprint: fingerprintOf(der) };

@@ -1,10 +1,8 @@
 /** Answers of this service to challenges that are under way. */
-// The library of certificates needs this polyfill to be loaded before it.
-import 'reflect-metadata';
 import { createHash } from 'node:crypto';
 import tls from 'node:tls';
 import type { SecureContext } from 'node:tls';
-import * as x509 from '@peculiar/x509';
+import { loadX509 } from '../../../core/x509.ts';
 import { ALGORITHM, newKeys, pemOfKey } from '../local-authority.ts';
 import type { ChallengeKind } from './client.ts';
 
@@ -15,6 +13,7 @@ const HOUR_MS = 3_600_000;
 
 /** The certificate that proves a name by TLS-ALPN-01 (RFC 8737). */
 async function proof(name: string, keyAuthorization: string, now: number): Promise<SecureContext> {
+  const x509 = await loadX509();
   const keys = await newKeys();
   const digest = createHash('sha256').update(keyAuthorization).digest();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({

@@ -1,15 +1,13 @@
 /** Gets a certificate by ACME and renews it at two thirds of its life; a failure leaves the one before. */
-// The library of certificates needs this polyfill to be loaded before it.
-import 'reflect-metadata';
 import { createHash, createPrivateKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import tls from 'node:tls';
-import * as x509 from '@peculiar/x509';
 import { Backoff } from '../../../core/backoff.ts';
 import { messageOf } from '../../../core/errors.ts';
 import { replaceFile, textOf } from '../../../core/files.ts';
+import { loadX509 } from '../../../core/x509.ts';
 import type { Log } from '../../../core/log.ts';
 import type { Renewal, RenewalChange, RenewalState } from '../../../ports/certificates.ts';
 import type { Clock } from '../../../ports/clock.ts';
@@ -132,6 +130,7 @@ export class AcmeRenewal implements Renewal {
     const { clock, directory, email, folder, kind, names, trusted } = this.#options;
     const files = acmeFiles(folder);
     await mkdir(folder, { recursive: true, mode: 0o700 });
+    const x509 = await loadX509();
     const keys = await newKeys();
     const csr = await x509.Pkcs10CertificateRequestGenerator.create({
       signingAlgorithm: ALGORITHM,

@@ -19,7 +19,6 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { Actor } from '../../../ports/operations.ts';
 import type { Store } from '../../../ports/store.ts';
 import type { LineSources } from '../sources.ts';
-import { readCardDav } from './carddav.ts';
 import { checkLdap, readLdap } from './ldap.ts';
 import type { SourceConfig, SourcePart } from './reader.ts';
 import { createSourceStore } from './store.ts';
@@ -209,6 +208,8 @@ export class PhonebookSourceService {
     const send = this.#transport.send.bind(this.#transport);
     const { guard } = this.#options;
     const { ldap } = config;
+    // Loaded with the first address book, together with its readers of XML and cards.
+    const { readCardDav } = await import('./carddav.ts');
     const parts: AsyncGenerator<SourcePart, string | null> =
       ldap === null
         ? readCardDav(config, { cursor, tags }, { send, signal: stop.broken })
