@@ -182,7 +182,7 @@ export class Counter {
     return all;
   }
 
-  /** Counts still running at `now`; only of one queue and its agents if given. */
+  /** Counts still running at `now`; only those of one queue itself if given. */
   running(now: number, queue?: string): Running {
     const byName = new Map<string, Count[]>();
     for (const one of countedBy(this.#board, now, queue)) {

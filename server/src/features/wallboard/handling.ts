@@ -20,8 +20,8 @@ const NEWEST = 20;
 /** Longest time counted between two events of an agent, so that a single event never counts without bound. */
 const LONGEST_SLICE_MS = 31 * 86_400_000;
 
-/** Counts the agent's time up to `at` by its state since the last count. */
-function countTime(extension: string, agent: BoardAgent, at: number, out: Count[]): void {
+/** Counts the agent's time up to `at` by its state since the last count; `only`: that of this queue alone. */
+function countTime(extension: string, agent: BoardAgent, at: number, out: Count[], only?: string): void {
   const since = Math.max(agent.counted_to, at - LONGEST_SLICE_MS);
   if (at <= agent.counted_to) return;
   agent.counted_to = at;
@@ -34,9 +34,10 @@ function countTime(extension: string, agent: BoardAgent, at: number, out: Count[
     const ms = to - from;
     let available = false;
     for (const [queue, paused] of queues) {
+      available ||= free && !paused;
+      if (only !== undefined && queue !== only) continue;
       const add: Count['add'] = { staffed_ms: ms };
       if (free && !paused) add.available_ms = ms;
-      available ||= free && !paused;
       out.push({ of: 'queue', name: queue, slot, add });
     }
     const add: Count['add'] = {};
@@ -45,9 +46,10 @@ function countTime(extension: string, agent: BoardAgent, at: number, out: Count[
     if (available) add.available_ms = ms;
     if (handling !== null) {
       add.busy_ms = ms;
-      out.push({ of: 'queue', name: handling.queue, slot, add: { busy_ms: ms } });
+      if (only === undefined || handling.queue === only)
+        out.push({ of: 'queue', name: handling.queue, slot, add: { busy_ms: ms } });
     }
-    out.push({ of: 'agent', name: extension, slot, add });
+    if (only === undefined) out.push({ of: 'agent', name: extension, slot, add });
     from = to;
   }
 }
@@ -73,24 +75,26 @@ function countTo(
   agent: BoardAgent,
   at: number,
   out: Count[],
+  only?: string,
 ): { readonly queue: string; readonly seconds: number } | null {
   const { handling } = agent;
   let over = null;
   if (handling?.wrap_up && handling.wrap_up.deadline <= at) {
     const end = Math.max(handling.wrap_up.since, handling.wrap_up.deadline);
-    countTime(extension, agent, end, out);
+    countTime(extension, agent, end, out, only);
     over = { queue: handling.queue, seconds: finish(extension, agent, handling, end, out) };
   }
-  countTime(extension, agent, at, out);
+  countTime(extension, agent, at, out, only);
   return over;
 }
 
-/** Counts that agents (of one queue, if given) would add at `at`; the board stays unchanged. O(these agents). */
+/** Counts that agents would add at `at`, to one queue alone if it is given; the board stays unchanged. */
 export function countedBy({ agents, agentsOf }: Board, at: number, queue?: string): Count[] {
   const out: Count[] = [];
   for (const extension of queue === undefined ? agents.keys() : (agentsOf.get(queue) ?? []))
-    countTo(extension, { ...agents.get(extension)! }, at, out);
-  return out;
+    countTo(extension, { ...agents.get(extension)! }, at, out, queue);
+  // The end of a wrap-up counts for its own queue and for the agent.
+  return queue === undefined ? out : out.filter((one) => one.of === 'queue' && one.name === queue);
 }
 
 function noteHandling(board: Board, queue: string, seconds: number): void {

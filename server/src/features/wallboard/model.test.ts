@@ -107,7 +107,15 @@ test('wallboard reducer - calls of the model at random, with lost and doubled fr
         const { handling } = agent;
         assert.ok(handling === null || handling.wrap_up !== null, `${extension} talks for ever`);
       }
-      for (const one of countedBy(board, sim.at + 3_600_000)) take(table.at(one.of, one.name, one.slot), one);
+      const running = countedBy(board, sim.at + 3_600_000);
+      for (const { name } of SITE.queues) {
+        const [own, all] = [new SumTable(), new SumTable()];
+        for (const one of countedBy(board, sim.at + 3_600_000, name))
+          take(own.at(one.of, one.name, one.slot), one);
+        for (const one of running) if (one.name === name) take(all.at(one.of, one.name, one.slot), one);
+        assert.deepEqual(total(own, 'queue', name), total(all, 'queue', name), 'as among all queues');
+      }
+      for (const one of running) take(table.at(one.of, one.name, one.slot), one);
       const of = (type: DomainEvent['type'], name: string, reason?: string): number =>
         published.filter(({ type: t, data }) => {
           const { queue: q, reason: r } = data as { queue?: string; reason?: string };
