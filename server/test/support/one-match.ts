@@ -25,7 +25,7 @@ const ACTIONS = [
 ] as const;
 const SEVERAL = 'strict mode violation';
 
-type Action = (this: Locator, ...args: readonly unknown[]) => Promise<unknown>;
+type Action = (this: Locator, ...args: unknown[]) => Promise<unknown>;
 /** Milliseconds: the action's own limit, where its options have one. */
 const limitOf = (args: readonly unknown[]): number =>
   (args.at(-1) as { timeout?: number } | undefined)?.timeout ?? PATIENCE_MS;
