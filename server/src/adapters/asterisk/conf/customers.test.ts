@@ -57,7 +57,7 @@ before(async () => {
         inboundRoute({ name: 'two', number: '2', to: to('extension', '1002') }),
         inboundRoute({ name: 'queue', number: '3', to: to('queue', 'support') }),
         inboundRoute({ name: 'group', number: '4', to: to('ring_group', 'desk') }),
-        inboundRoute({ name: 'owner', number: '6', owner_seconds: 5, to: to('extension', '1001') }),
+        inboundRoute({ name: 'owner', number: '6', owner_seconds: 10, to: to('extension', '1001') }),
         inboundRoute({ name: 'transit', number: '5', to: { kind: 'trunk', key: 'west' } }),
       ],
       outbound_routes: [outboundRoute({ name: 'all', patterns: ['0.'], trunks: [{ trunk: 'west' }] })],

@@ -33,7 +33,8 @@ before(async () => {
             { extension: '1004', static: true, penalty: 3 },
             { extension: '1005', static: true, penalty: 1 },
           ],
-          ring_seconds: 2,
+          // Long enough for the agent who answers the second ring.
+          ring_seconds: 10,
           retry_seconds: 2,
           weight: 7,
           ring_in_use: true,

@@ -23,6 +23,8 @@ import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
 
 const sound = (built_in: string) => ({ built_in });
 const busy = { kind: 'hang_up', reason: 'busy' } as const;
+/** Seconds that are longer than the steps of a phone on a slow machine: within a ring, and before the next key of a menu. */
+const [RING, KEY] = [30, 6];
 const site = company({
   feature_codes: FEATURE_CODES,
   ring_groups: [
@@ -30,7 +32,7 @@ const site = company({
       name: 'front',
       number: '620',
       members: ['1002', '1003'],
-      ring_seconds: 5,
+      ring_seconds: RING,
       otherwise: { kind: 'mailbox', key: '4000' },
     }),
     ringGroup({
@@ -38,10 +40,10 @@ const site = company({
       number: '621',
       strategy: 'in_order',
       members: ['1010', '1002', '1003'],
-      ring_seconds: 5,
+      ring_seconds: RING,
       otherwise: busy,
     }),
-    ringGroup({ name: 'plain', number: '622', members: ['1002', '1003'], ring_seconds: 5 }),
+    ringGroup({ name: 'plain', number: '622', members: ['1002', '1003'], ring_seconds: RING }),
   ],
   menus: [
     menu({
@@ -56,6 +58,14 @@ const site = company({
         { key: '#', to: { kind: 'conference', key: 'open' } },
       ],
       dial_extensions: true,
+      timeout_seconds: KEY,
+      attempts: 2,
+      otherwise: busy,
+    }),
+    menu({
+      name: 'brief',
+      number: '802',
+      greeting: sound('hello-world'),
       timeout_seconds: 1,
       attempts: 2,
       otherwise: { kind: 'hang_up', play: sound('vm-goodbye') },
@@ -240,7 +250,7 @@ test('conf/flow - a menu leads by its keys, takes an extension, and says what it
   await heard('demo-echotest');
   await wrong.hangup();
 
-  const silent = await caller.invite('800');
+  const silent = await caller.invite('802');
   await silent.ended();
   await engine.hears('1001', 'vm-goodbye');
 

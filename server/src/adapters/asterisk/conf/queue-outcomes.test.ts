@@ -114,6 +114,8 @@ test('conf/queue-outcomes - who hangs up leaves no reason, and who is withdrawn 
   const given_up = await caller.invite('521');
   await given_up.answered();
   await given_up.hangup();
+  // The queue has one place, and the engine ends a call after its answer to the BYE.
+  await engine.idle();
   const call = await caller.invite('521');
   await call.answered();
   const channel = /(PJSIP\/1001-\S+)/
