@@ -16,7 +16,7 @@ import { NoRelayPorts, openRelay } from '../../src/adapters/asterisk/turn/relay.
 import { apply, ask } from '../support/config-steps.ts';
 import { freePort, freeRange } from '../support/ports.ts';
 import { REPOSITORY } from '../support/sources.ts';
-import { until } from '../support/until.ts';
+import { PATIENCE_MS, until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
 describe('doctor', async () => {
@@ -149,7 +149,7 @@ describe('doctor', async () => {
     const port = Number(/:(\d+)\?/.exec(turn.urls[0]!)![1]);
     const relays: MediaWire[] = [];
     for (;;) {
-      const relay = await openRelay({ host: '127.0.0.1', port }, turn, 5_000).catch(
+      const relay = await openRelay({ host: '127.0.0.1', port }, turn, PATIENCE_MS).catch(
         (error: unknown) => error,
       );
       if (relay instanceof NoRelayPorts) break;
