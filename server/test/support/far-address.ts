@@ -22,15 +22,18 @@ interface Holder {
   readonly socket: dgram.Socket;
   /** Answers kept back; null while they are sent. */
   kept: (() => void)[] | null;
+  /** Call-ID of each call that was tried. */
+  readonly calls: Set<string>;
 }
 const held = new Map<FarAddress, Holder>();
 
 async function hold(address: FarAddress): Promise<void> {
   const socket = dgram.createSocket('udp4');
-  const holder: Holder = { socket, kept: null };
+  const holder: Holder = { socket, kept: null, calls: new Set() };
   socket.on('message', (data, from) => {
     const request = parseMessage(data);
     if (!request) return;
+    if (methodOf(request) === 'INVITE') holder.calls.add(header(request, 'call-id'));
     const start = ANSWERS[methodOf(request)];
     if (start === undefined) return;
     const headers = ['from', 'to', 'call-id', 'cseq'].map((name) => [name, header(request, name)] as const);
@@ -65,12 +68,13 @@ function holderOf(address: FarAddress): Holder {
 }
 /**
  * The far side is silent, as a dead one is, until `speak`, which also answers what was asked meanwhile: an OPTIONS that is still
- * open would end the new reachability again.
+ * open would end the new reachability again. `calls`: how many it was sent so far.
  */
-export function silence(address: FarAddress): { speak: () => void } {
+export function silence(address: FarAddress): { speak: () => void; calls: () => number } {
   const holder = holderOf(address);
   holder.kept = [];
   return {
+    calls: () => holder.calls.size,
     speak() {
       for (const answer of holder.kept ?? []) answer();
       holder.kept = null;
