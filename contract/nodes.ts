@@ -28,6 +28,9 @@ export const SiteNode = z
       .number()
       .nullable()
       .describe('Seconds until it passes the site on with the calls that are left; null without a drain.'),
+    bus: z
+      .enum(['connected', 'away', 'none'])
+      .describe('Whether NATS answers it; `none` where it uses none.'),
     seen_seconds: z.number().describe('Seconds since its last report.'),
     url: z.string().describe('Where clients reach the node itself.'),
   })

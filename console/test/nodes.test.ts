@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { startNodes, startWebNode } from '../../server/test/support/nodes.ts';
 import type { TestNodes } from '../../server/test/support/nodes.ts';
+import { startNats } from '../../server/test/support/nats.ts';
+import type { TestNats } from '../../server/test/support/nats.ts';
 import type { Site } from '../../server/test/support/site.ts';
 import { startPostgres } from '../../server/test/support/postgres.ts';
 import type { TestPostgres } from '../../server/test/support/postgres.ts';
@@ -14,17 +16,21 @@ const LONG = { timeout: 60_000 };
 describe('console nodes', () => {
   let server: TestPostgres;
   let nodes: TestNodes;
+  let nats: TestNats;
   let web: Site;
   before(async () => {
     await buildFirst();
     server = await startPostgres();
     const url = await server.createDatabase();
-    nodes = await startNodes({ a: url, b: url });
-    web = await startWebNode('w1', url);
+    nats = await startNats();
+    const settings = { OFFHOOK_NATS: nats.url };
+    nodes = await startNodes({ a: url, b: url }, settings);
+    web = await startWebNode('w1', url, settings);
   });
   after(async () => {
     await web?.[Symbol.asyncDispose]();
     await nodes?.[Symbol.asyncDispose]();
+    await nats?.[Symbol.asyncDispose]();
     await server?.[Symbol.asyncDispose]();
   });
   const browser = useBrowser();
@@ -50,6 +56,8 @@ describe('console nodes', () => {
     };
     await row('a').getByText('Leads', { exact: true }).waitFor(LONG);
     await row('w1').getByText('Web node', { exact: true }).waitFor();
+    for (const name of ['a', 'b', 'w1'])
+      await row(name).getByText('Connected', { exact: true }).waitFor(LONG);
     await assertAccessibleInBoth(page);
     assert.equal(await row('a').getByRole('button', { name: 'Let it lead: a' }).count(), 0);
 
@@ -64,6 +72,9 @@ describe('console nodes', () => {
     assert.equal(await row('b').getByRole('button', { name: 'Let it lead: b' }).count(), 0);
     await click('End drain', 'b');
     await row('b').getByText('Stands by', { exact: true }).waitFor(LONG);
+
+    await nats.kill();
+    for (const name of ['a', 'b', 'w1']) await row(name).getByText('Away', { exact: true }).waitFor(LONG);
 
     const trail = (await page.evaluate(
       `fetch('/api/v1/audit?limit=50').then((answer) => answer.json())`,

@@ -79,6 +79,7 @@ export function SiteNodes(): ReactNode {
   });
   if (read.data === undefined || read.data.nodes.length === 0) return null;
   const { lease, nodes } = read.data;
+  const hasBus = nodes.some(({ bus }) => bus !== 'none');
   const held =
     lease === null
       ? ''
@@ -94,6 +95,7 @@ export function SiteNodes(): ReactNode {
           t('node_engine'),
           t('node_version'),
           t('node_behind'),
+          ...(hasBus ? [t('node_bus')] : []),
           t('calls'),
           '',
         ]}
@@ -127,6 +129,15 @@ export function SiteNodes(): ReactNode {
             </Table.Td>
             <Table.Td>{figure(node.version)}</Table.Td>
             <Table.Td>{figure(node.behind)}</Table.Td>
+            {hasBus && (
+              <Table.Td>
+                {node.bus === 'none' ? (
+                  '–'
+                ) : (
+                  <Mark ok={node.bus === 'connected'} yes={t('node_bus_connected')} no={t('node_bus_away')} />
+                )}
+              </Table.Td>
+            )}
             <Table.Td>{figure(node.calls)}</Table.Td>
             <Table.Td>
               <Actions node={node} />

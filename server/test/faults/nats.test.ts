@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import type { SiteNodesReply } from '@offhook/contract/nodes.ts';
 import { openPostgresSiteNodes } from '../../src/adapters/postgres/site-nodes.ts';
 import { nodeLines } from '../../src/boot/nodes.ts';
 import { signIn } from '../support/api.ts';
@@ -62,11 +64,15 @@ describe('nats', () => {
         seen: () => ({ tail: web.tail() }),
       });
   };
-  /** What the lines of the nodes say of NATS. */
-  const status = async (): Promise<string[]> => {
+  /** What the lines of the nodes and the API say of NATS; the two are read one after the other. */
+  const status = async (): Promise<{ readonly lines: string[]; readonly api: string[] }> => {
     const known = openPostgresSiteNodes(url);
     try {
-      return nodeLines(await known.list()).map((line) => line.replace(/^(\w+) .* NATS (\w+) .*$/, '$1 $2'));
+      const listed = (await (await get(web, '/api/v1/nodes')).json()) as SiteNodesReply;
+      return {
+        lines: nodeLines(await known.list()).map((line) => line.replace(/^(\w+) .* NATS (\w+) .*$/, '$1 $2')),
+        api: listed.nodes.map(({ bus: state, name }) => `${name} ${state}`),
+      };
     } finally {
       await known.close();
     }
@@ -97,12 +103,14 @@ describe('nats', () => {
     );
     assert.equal(await gauge(web, 'offhook_bus_up'), 1);
     await until('the bus at the standby', async () => (await nodes.b.readyz())?.checks['bus'] === 'ok');
-    let last: readonly string[] = [];
-    const connected = ['a', 'b', 'w1'].map((name) => `${name} connected`).join();
+    let last: unknown;
+    const all = ['a', 'b', 'w1'].map((name) => `${name} connected`);
     // Each node reports once a second.
-    await until('every node to report it', async () => (last = await status()).join() === connected, {
-      seen: () => ({ last }),
-    });
+    await until(
+      'every node to report it',
+      async () => isDeepStrictEqual((last = await status()), { lines: all, api: all }),
+      { seen: () => ({ last }) },
+    );
   });
   test('nats - killed, frozen and back under calls: every stream has every event once, in order', async (t) => {
     await using one = await nodes.a.phone('1007');
@@ -133,7 +141,10 @@ describe('nats', () => {
         );
       assert.equal((await get(web, '/readyz')).status, 200);
       assert.equal(await gauge(web, 'offhook_bus_up'), 0);
-      await until('the status to name it', async () => (await status()).includes('w1 away'));
+      await until('the status to name it', async () => {
+        const { lines, api } = await status();
+        return lines.includes('w1 away') && api.includes('w1 away');
+      });
       await until('changes meanwhile', () => changes > before + 3);
       await begins();
       await isUsed();

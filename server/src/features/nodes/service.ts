@@ -24,6 +24,7 @@ const shown = (node: SeenNode): SiteNode => ({
   calls: node.calls,
   drain: node.drain === null ? 'no' : isDrained(node) ? 'drained' : 'draining',
   drain_seconds: node.drain === null ? null : Math.max(0, Math.round(node.drain)),
+  bus: node.bus === null ? 'none' : node.bus ? 'connected' : 'away',
   seen_seconds: Math.round(node.seconds),
   url: node.url,
 });
