@@ -270,7 +270,7 @@ export const SETTINGS = {
     expects: '1 to 65535, or empty',
     initial: '',
     about:
-      'For `npm run sip-proxy` alone: port at which it takes desk phones by TLS, with the certificate of `OFFHOOK_TLS_CERTIFICATE`; empty: none.',
+      'Port at which `npm run sip-proxy` takes desk phones by TLS, with the certificate of its own `OFFHOOK_TLS_CERTIFICATE`; at an engine node: where phones with TLS that it provisions register; empty: none.',
     parse(text): number | null | undefined {
       if (text === '') return null;
       const port = Number(/^\d{1,5}$/.exec(text)?.[0]);

@@ -24,9 +24,15 @@ function codeOf({ feature_codes }: PbxConfig, wanted: string): string {
 /** The applied configuration as desk phones need it; made once for each. */
 function phoneSites(
   directory: Pick<StoredDirectory, 'config'>,
-  { sipListen, siteZone }: Pick<Config, 'sipListen' | 'siteZone'>,
+  {
+    sipListen,
+    sipProxies,
+    sipTlsPort,
+    siteZone,
+  }: Pick<Config, 'sipListen' | 'sipProxies' | 'sipTlsPort' | 'siteZone'>,
   clock: Clock,
 ): () => PhoneSite {
+  const secureProxies = sipTlsPort === null ? [] : sipProxies.map(({ host }) => ({ host, port: sipTlsPort }));
   let made: { readonly config: PbxConfig; readonly site: PhoneSite } | undefined;
   return () => {
     const config = directory.config();
@@ -44,7 +50,12 @@ function phoneSites(
     const site: PhoneSite = {
       phones: config.phones,
       layout: (name) => layouts.get(name),
-      port: (transport) => (transport === 'tls' ? config.network.tls_port : null) ?? sipListen.port,
+      servers(transport) {
+        const { tls_port } = config.network;
+        const own = { host: null, port: (transport === 'tls' ? tls_port : null) ?? sipListen.port };
+        const [first, ...more] = transport === 'tls' ? secureProxies : sipProxies;
+        return first === undefined ? [own] : [first, ...more];
+      },
       sharedEndpoint: ({ id }) => sharedEndpoint(id),
       endpoint: (extension) => people.get(extension)?.endpoint ?? null,
       person(extension) {

@@ -2,10 +2,13 @@
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import { after, before, describe, test } from 'node:test';
+import { HandOver, PhonesReply } from '@offhook/contract/phones.ts';
 import { SECRET, prepareCompany } from '../support/company.ts';
+import { apply, ask } from '../support/config-steps.ts';
 import { registerPhone } from '../support/phone.ts';
 import type { Phone } from '../support/phone.ts';
 import { freePort } from '../support/ports.ts';
+import { provisionedPhone } from '../support/provisioned-phone.ts';
 import { sipProxyFor } from '../support/sip-proxy.ts';
 import type { TestSipProxy } from '../support/sip-proxy.ts';
 import { startSite } from '../support/site.ts';
@@ -67,11 +70,13 @@ describe('sip proxy pair', () => {
     site = stack.use(
       await startSite({
         env: { OFFHOOK_SIP_PROXY: both },
-        prepare: prepareCompany({ people: ['2001', '2002'] }),
+        prepare: prepareCompany({ people: ['2001', '2002', '2003'] }),
       }),
     );
     await first.start();
     await second.start();
+    await ask(site, 'POST', '/phones', { name: 'desk', vendor: 'yealink', extensions: ['2003'] });
+    assert.equal((await apply(site)).state, 'applied');
   });
   after(() => stack.disposeAsync());
   const open = ({ sip }: TestSipProxy, extension: string, port = 0): Promise<Phone> =>
@@ -93,6 +98,23 @@ describe('sip proxy pair', () => {
     assert.equal(outgoing.endedBy, 'them');
   }
 
+  test('sip proxy pair - a phone that we provision registers at the first proxy and has the second as its backup', async () => {
+    const { address } = HandOver.parse(await ask(site, 'POST', '/../phones/desk/hand-over'));
+    await using phone = await provisionedPhone(address, '001565aabbcc');
+    assert.equal(await phone.fetch(), 200);
+    assert.deepEqual(
+      [1, 2].map((n) => ({
+        host: phone.settings.get(`account.1.sip_server.${n}.address`),
+        port: Number(phone.settings.get(`account.1.sip_server.${n}.port`)),
+      })),
+      [first.sip, second.sip],
+    );
+    await phone.register();
+    await until('the registration to be shown', async () => {
+      const { phones } = PhonesReply.parse(await ask(site, 'GET', '/../phones'));
+      return phones[0]!.registered === true && phones[0]!.up_to_date;
+    });
+  });
   test('sip proxy pair - phones at both call each other; one dies, and its phone goes on by the other', async (t) => {
     // A desk phone keeps its port, so its address at the engine stays one.
     const port = await freePort();

@@ -51,7 +51,7 @@ async function rig(t: TestContext, plain: readonly string[] = []) {
       site: (): PhoneSite => ({
         phones: site.phones,
         layout: () => undefined,
-        port: () => 5060,
+        servers: () => [{ host: null, port: 5060 }],
         endpoint: (extension) => extension,
         sharedEndpoint: ({ id }) => `desk_${id}`,
         person: () => ({ name: site.name, password: 'p-a-s-s', srtp: 'off' }),

@@ -19,7 +19,8 @@ import type { Actor } from '../../ports/operations.ts';
 import type { Fetch, Pairing, PhoneStore } from './store.ts';
 import { renderTemplate } from './template.ts';
 import type { Values } from './template.ts';
-import { valuesOf, versionOf } from './values.ts';
+import type { PhoneServer } from './values.ts';
+import { serverValues, valuesOf, versionOf } from './values.ts';
 import type { SiteValues } from './values.ts';
 import type { Vendor } from './vendors.ts';
 import { WaitingPhones } from './waiting.ts';
@@ -33,8 +34,8 @@ export interface Phone extends ConfigBody<'phone'> {
 export interface PhoneSite extends SiteValues {
   readonly phones: readonly Phone[];
   readonly layout: (name: string) => ConfigBody<'phone_layout'> | undefined;
-  /** Port of SIP at this transport. */
-  readonly port: (transport: Phone['transport']) => number;
+  /** Where phones of this transport register: the first one, and those for when it does not answer. */
+  readonly servers: (transport: Phone['transport']) => readonly [PhoneServer, ...PhoneServer[]];
   /** The engine's name of a shared phone. */
   readonly sharedEndpoint: (phone: Phone) => string;
   /** The engine's name of the desk phones of an extension; null for none. */
@@ -261,7 +262,7 @@ export class Phones {
       const version = (): string | null =>
         vendor === undefined
           ? null
-          : (made ??= versionOf(this.#values(site, phone, vendor), site.port(phone.transport)));
+          : (made ??= versionOf(this.#values(site, phone, vendor), site.servers(phone.transport)));
       return { phone, vendor, version };
     });
     this.#byToken = new Map(all.map((one) => [hashOf(one.phone.token), one]));
@@ -356,8 +357,8 @@ export class Phones {
       url: `${ask.origin}${folder}`,
       path: `${host}${folder}`,
       secure: protocol === 'https:',
-      server: hostname,
-      port: String(site.port(phone.transport)),
+      ldap_server: hostname,
+      ...serverValues(site.servers(phone.transport), hostname),
     });
     const at_ms = clock.now();
     const fetch = {

@@ -82,7 +82,9 @@ test('phones - the templates of every vendor are filled with hostile names, and 
         path: 'pbx/p/t',
         secure: true,
         server: 'pbx',
+        ldap_server: 'pbx',
         port: '5060',
+        backup: false,
       };
       const text = renderTemplate(template, { ...values, ...address });
       assert.match(text, /secret-1001/, vendor.name);

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 import type { Values, Variables } from './template.ts';
 import type { Vendor } from './vendors.ts';
+import { bracketed } from '../../core/networks.ts';
 import { zoneOffset } from '../../core/zone.ts';
 
 const KEY: Variables = {
@@ -30,6 +31,10 @@ export const VARIABLES: Variables = {
   token: 'text',
   server: 'text',
   port: 'text',
+  /** Whether there is a second server, for when the first one does not answer, and which. */
+  backup: 'flag',
+  backup_server: 'text',
+  backup_port: 'text',
   /** `udp`, `tcp` or `tls`, and the vendor's own word for it. */
   protocol: 'text',
   transport: 'text',
@@ -38,6 +43,7 @@ export const VARIABLES: Variables = {
   offset: 'text',
   /** Whether the phonebook is read by LDAP; where `secure` is set, by LDAPS. */
   ldap: 'flag',
+  ldap_server: 'text',
   ldap_port: 'text',
   ldap_base: 'text',
   /** Dialled before an extension to pick up its call; empty where that is switched off. */
@@ -71,9 +77,9 @@ export interface SiteValues {
   readonly ldap: { readonly port: number; readonly base: string } | null;
   readonly pickup: string;
 }
-export interface PhoneAddress {
-  readonly url: string;
-  readonly server: string;
+/** A SIP server; a host of null is the one that the phone fetched from. */
+export interface PhoneServer {
+  readonly host: string | null;
   readonly port: number;
 }
 
@@ -145,10 +151,24 @@ export function valuesOf(
     pages,
   };
 }
+/** Servers as a phone is given them that fetched from `hostname`. */
+export function serverValues(
+  [first, second]: readonly [PhoneServer, ...PhoneServer[]],
+  hostname: string,
+): Values {
+  const hostOf = ({ host }: PhoneServer): string => (host === null ? hostname : bracketed(host));
+  return {
+    server: hostOf(first),
+    port: String(first.port),
+    backup: second !== undefined,
+    backup_server: second === undefined ? '' : hostOf(second),
+    backup_port: String(second?.port ?? ''),
+  };
+}
 /** Changes with everything that the phone is given, but not with the address at which it asks. */
-export const versionOf = (values: Values, port: number): string =>
+export const versionOf = (values: Values, servers: readonly [PhoneServer, ...PhoneServer[]]): string =>
   createHash('sha256')
-    .update(JSON.stringify([values, port]))
+    .update(JSON.stringify([values, servers[0].host === null ? servers[0].port : servers]))
     .digest('hex')
     .slice(0, 12);
 
