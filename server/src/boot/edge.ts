@@ -14,6 +14,7 @@ import { sipRelayRoutes } from '../http/sip-relay.ts';
 import type { Feature } from '../ports/feature.ts';
 import type { Authenticator, Caller } from '../ports/http.ts';
 import { readyText, urlOf } from './banner.ts';
+import { blockedNetworksRoute } from './blocked-at-proxy.ts';
 import { busCheck, busGauges, feedCheck, feedGauge } from './bus.ts';
 import { VERSION } from './config.ts';
 import type { Address } from './config.ts';
@@ -159,6 +160,7 @@ export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
   const port = (): number | null => engineSite.webSipPort();
   const checking = {
     account: engineSite.paths?.account ?? '',
+  blockedNetworksRoute(app, config, () => parts.blocks.list().networks);
     secret: siteSecret(sipKey, 'doctor'),
     now: () => clock.now(),
   };

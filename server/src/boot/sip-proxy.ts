@@ -12,6 +12,7 @@ import { createMetrics } from '../http/metrics.ts';
 import { ConfigError, SETTINGS } from './config.ts';
 import type { Config, ProxiedNode } from './config.ts';
 import { givenFiles } from './asterisk-site.ts';
+import { blockedBy } from './blocked-at-proxy.ts';
 import { serveMetrics } from './listen.ts';
 import { openFolder } from './stores.ts';
 
@@ -136,6 +137,8 @@ export async function runSipProxy(
         log.warn({ node: nameOf(now) }, 'SIP goes to another node');
         say(`SIP of ${bracketed(sipListen.host)}:${sipListen.port} goes to ${nameOf(now)}.`);
       }
+      const blocked = now === null ? null : await blockedBy(now, sipListen.host, signal);
+      if (blocked !== null) await proxy.block(blocked);
       if (metricsListen !== null && proxy.finding().ok) counts = await proxy.counts();
       failing = false;
     } catch (error) {

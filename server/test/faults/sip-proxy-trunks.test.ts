@@ -3,7 +3,11 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import dgram from 'node:dgram';
 import { once } from 'node:events';
+import http from 'node:http';
 import { after, before, describe, test } from 'node:test';
+import { BlockedNetworks } from '@offhook/contract/blocked-networks.ts';
+import { signIn } from '../support/api.ts';
+import type { Person } from '../support/api.ts';
 import { apply, ask } from '../support/config-steps.ts';
 import { startNodes } from '../support/nodes.ts';
 import type { TestNode, TestNodes } from '../support/nodes.ts';
@@ -30,14 +34,20 @@ const OUTSIDE = '127.0.0.8';
 describe('sip proxy trunks', () => {
   const stack = new AsyncDisposableStack();
   let proxy: TestSipProxy;
+  let spare: TestSipProxy;
   let nodes: TestNodes;
+  let boss: Person | null = null;
   let byAccount: TestEngine;
   let byAddress: TestEngine;
   before(async () => {
     const server = stack.use(await startPostgres());
     const url = await server.createDatabase();
     proxy = stack.use(await sipProxyFor(() => [nodes.a.site, nodes.b.site]));
-    byAccount = stack.use(await startTestEngine(company(), { host: '127.0.0.2' }));
+    spare = stack.use(await sipProxyFor(() => [nodes.a.site, nodes.b.site]));
+    // It believes the contact of a REGISTER, and so reaches nobody by the address that the REGISTER came from.
+    byAccount = stack.use(
+      await startTestEngine(company(), { host: '127.0.0.2', sip_proxies: [{ host: '127.0.0.2', port: 9 }] }),
+    );
     const customer = trunk({ name: 'customer', ...proxy.sip });
     byAddress = stack.use(
       await startTestEngine(
@@ -63,10 +73,12 @@ describe('sip proxy trunks', () => {
         { host: '127.0.0.3' },
       ),
     );
+    const both = [proxy, spare].map(({ sip }) => `${sip.host}:${sip.port}`).join(',');
     nodes = stack.use(
-      await startNodes({ a: url, b: url }, { OFFHOOK_SIP_PROXY: `${proxy.sip.host}:${proxy.sip.port}` }),
+      await startNodes({ a: url, b: url }, { OFFHOOK_SIP_PROXY: both, OFFHOOK_SIP_NEVER_BLOCK: '' }),
     );
     await proxy.start();
+    await spare.start();
     await configure(nodes.a);
   });
   after(() => stack.disposeAsync());
@@ -110,8 +122,20 @@ describe('sip proxy trunks', () => {
     const { state, detail, problems } = await apply(site);
     assert.equal(state, 'applied', JSON.stringify({ detail, problems }));
   }
-  const desk = (): Promise<Phone> =>
-    registerPhone({ server: proxy.sip, extension: '1007', password: nodes.passwords.get('1007')! });
+  const desk = (through = proxy): Promise<Phone> =>
+    registerPhone({ server: through.sip, extension: '1007', password: nodes.passwords.get('1007')! });
+  /** The administrator at the node that leads after the first one; the file of the passwords is the first one's. */
+  async function asksNext(path: string, method = 'GET'): Promise<Readonly<Record<string, unknown>>> {
+    const { base } = nodes.b.site;
+    const { password } = (await nodes.a.site.credentials()).find((one) => one.extension === '1001')!;
+    boss ??= await signIn(base, '1001', password);
+    const response = await fetch(`${base}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${boss.token}` },
+    });
+    assert.equal(response.status, 200, path);
+    return (await response.json()) as Readonly<Record<string, unknown>>;
+  }
   /** A phone at a carrier, whose own address is not that of the proxy. */
   const subscriber = async ({ server }: TestEngine): Promise<Phone> =>
     registerPhone({
@@ -134,15 +158,16 @@ describe('sip proxy trunks', () => {
     assert.equal(outgoing.endedBy, 'them');
   }
   /** Calls both ways over both trunks, by the node that leads. */
-  async function callsBothWays(): Promise<void> {
-    await using at = await desk();
+  async function callsBothWays(through = proxy): Promise<void> {
+    await using at = await desk(through);
     for (const [carrier, out, inward] of [
       [byAccount, `0${SUBSCRIBER}`, ACCOUNT],
       [byAddress, '049301002', `0${NUMBER}`],
     ] as const) {
       await using other = await subscriber(carrier);
       await talk(at, out, other);
-      await talk(other, inward, at);
+      // This carrier knows one address of the site.
+      if (carrier === byAccount || through === proxy) await talk(other, inward, at);
     }
   }
   /** The proxy sends new requests to this node. */
@@ -276,6 +301,32 @@ describe('sip proxy trunks', () => {
     const at = { host: guessing, port: await freePort() };
     assert.equal(await optionsAnswered(proxy.sip, at), false);
     await callsBothWays();
+  });
+  test('sip proxy trunks - a network that the site blocks gets no answer at the proxy, until it is released', async () => {
+    const { site } = nodes.b;
+    const stranger = '127.3.4.5';
+    const at = async () => ({ host: stranger, port: await freePort() });
+    assert.equal(await optionsAnswered(proxy.sip, await at()), true);
+    const listed = async () => BlockedNetworks.parse(await asksNext('/api/v1/blocked-networks')).networks;
+    await until('the node to block a guesser', async () => {
+      await registerPhone({ server: site.sip, extension: '1007', password: 'wrong', at: await at() }).catch(
+        () => undefined,
+      );
+      return (await listed()).length > 0;
+    });
+    const [{ id, network } = { id: 0, network: '' }] = await listed();
+    assert.equal(network, '127.3.4.0/24');
+    await until('the proxy to be silent', async () => !(await optionsAnswered(proxy.sip, await at())));
+    assert.equal(await optionsAnswered(proxy.sip, { host: '127.3.5.5', port: await freePort() }), true);
+    const others = http.get(`${site.base}/api/nodes/blocked-networks`, {
+      localAddress: stranger,
+      agent: false,
+    });
+    const [refused] = (await once(others, 'response')) as [http.IncomingMessage];
+    refused.resume();
+    assert.equal(refused.statusCode, 404, 'only the proxy itself is told');
+    await asksNext(`/api/v1/blocked-networks/${id}`, 'DELETE');
+    await until('the proxy to answer', async () => optionsAnswered(proxy.sip, await at()));
   });
 });
 /** Another address whose refused passwords the proxy counts together with those of this one. */

@@ -80,7 +80,7 @@ export async function startTestEngine(
   {
     host = '127.0.0.1',
     ...more
-  }: Pick<InstanceSettings, 'doctor_secret'> & { readonly host?: string | undefined } = {},
+  }: Pick<InstanceSettings, 'doctor_secret' | 'sip_proxies'> & { readonly host?: string | undefined } = {},
 ): Promise<TestEngine> {
   const cache = process.env['OFFHOOK_CACHE'] ?? path.join(os.homedir(), '.cache', 'offhook');
   const found = await obtainAsterisk({ cache, explicit: process.env['OFFHOOK_ASTERISK'] ?? '' });

@@ -1,18 +1,22 @@
 /** The configuration of Kamailio as the SIP proxy in front of the engine nodes of a site, and its list of nodes. */
 import { isIPv6 } from 'node:net';
 import { SOURCE } from '../conf/trunk-files.ts';
-import { conf, filePath, host, joined, whole } from '../conf/text.ts';
+import { conf, filePath, host, joined, network, whole } from '../conf/text.ts';
 import type { ConfText } from '../conf/text.ts';
 
 export interface SipAddress {
   readonly host: string;
   readonly port: number;
 }
+/** Networks that a node may name. */
+export const MOST_BLOCKED = 512;
 export interface ProxyFolders {
   /** Folder of the program's modules. */
   readonly modules: string;
   /** File of `nodesFile`. */
   readonly nodes: string;
+  /** File of `blockedList`. */
+  readonly blocked: string;
   /** Unix socket for its commands. */
   readonly control: string;
 }
@@ -49,6 +53,17 @@ export function nodesFile(nodes: readonly SipAddress[], leader: SipAddress | nul
   return joined([...nodes.map((node) => row(conf`1`, node)), ...lead], '');
 }
 
+/** Networks whose requests get no answer; the program reads the list anew without a restart. */
+export const blockedList = (networks: readonly string[]): ConfText =>
+  joined(
+    networks.map((one) => {
+      const [base = '', bits] = network(one, 'a blocked network').split('/') as ConfText[];
+      return conf`1 ${base as ConfText} ${whole(Number(bits), 'a blocked network', 24, 64)}
+`;
+    }),
+    '',
+  );
+
 /**
  * The proxy keeps no registration: the engine is registrar and authenticator, and reaches a phone by the Path of its REGISTER. A
  * request from outside goes to the leading node or, in a dialog, to the node that its route names, and nowhere else. A node that
@@ -63,7 +78,7 @@ request_route {
   $avp(source) = $si;
   if (ds_is_from_list("1", "0")) $avp(node) = 1;
   if ($avp(node) == 0) {
-    if ($ml > 16384) exit;
+    if (allow_source_address("1") || $ml > 16384) exit;
     # So that nobody can silence a trunk by requests that bear its address.
     if ($sht(trunks=>$si) == 0 && ($sht(refused=>$avp(class)) > 20 || !pike_check_req())) exit;
     if (!sanity_check("1511", "7")) exit;
@@ -185,7 +200,7 @@ onreply_route[BACK] {
 
 export function proxyConf(
   listen: SipAddress,
-  { modules, nodes, control }: ProxyFolders,
+  { blocked, modules, nodes, control }: ProxyFolders,
   tls: ProxyTls | null = null,
 ): ConfText {
   const secured =
@@ -228,6 +243,7 @@ loadmodule "nathelper.so"
 loadmodule "pike.so"
 loadmodule "htable.so"
 loadmodule "dispatcher.so"
+loadmodule "permissions.so"
 loadmodule "ctl.so"
 ${secured.module}modparam("ctl", "binrpc", "unix:${filePath(control, 'the control socket')}")
 modparam("ctl", "mode", 0600)
@@ -236,6 +252,10 @@ modparam("tm", "fr_timer", 5000)
 modparam("tm", "fr_inv_timer", 190000)
 modparam("tm", "failure_reply_mode", 3)
 modparam("dispatcher", "list_file", "${filePath(nodes, 'the list of nodes')}")
+# As the name of the function does not say: addresses of this list are blocked.
+modparam("permissions", "address_file", "${filePath(blocked, 'the list of blocked networks')}")
+modparam("permissions", "reload_delta", 0)
+modparam("permissions", "max_subnets", ${whole(MOST_BLOCKED, 'blocked networks', 1, 65535)})
 modparam("pike", "sampling_time_unit", 2)
 modparam("pike", "reqs_density_per_unit", 400)
 # Refused credentials within five minutes, by one of 65,536 classes of addresses, so that forged ones do not fill the memory.

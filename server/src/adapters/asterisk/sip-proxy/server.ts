@@ -14,7 +14,7 @@ import type { WantedServer } from '../process/kept-server.ts';
 import { chooseRunDir, makeRunDir } from '../process/run-dir.ts';
 import type { UnpackedPackages } from '../provision/packages.ts';
 import { askSip } from '../sip-probe.ts';
-import { nodesFile, proxyConf, tlsConf } from './config.ts';
+import { blockedList, nodesFile, proxyConf, tlsConf } from './config.ts';
 import type { SipAddress } from './config.ts';
 
 const COMMAND_MS = 3_000;
@@ -43,9 +43,12 @@ export class SipProxy {
   readonly #server: KeptServer<WantedServer>;
   readonly #runDir: string;
   readonly #nodesFile: string;
+  readonly #blockedFile: string;
   #tree: UnpackedPackages | null = null;
-  /** List of nodes that the running process was told to read. */
-  #told = '';
+  /** List of nodes that the running process has read. */
+  #nodesRead = '';
+  /** The same of blocked networks. */
+  #blockedRead = '';
 
   constructor(options: SipProxyOptions) {
     const { clock, data, listen, log } = options;
@@ -54,6 +57,7 @@ export class SipProxy {
     const config = path.join(folder, 'kamailio.cfg');
     this.#runDir = chooseRunDir(data);
     this.#nodesFile = path.join(folder, 'nodes.list');
+    this.#blockedFile = path.join(folder, 'blocked.list');
     this.#server = new KeptServer<WantedServer>({
       title: 'SIP proxy',
       kept: {
@@ -104,12 +108,14 @@ export class SipProxy {
     const folders = {
       modules: `${path.join(root, 'usr', 'lib', triplet, 'kamailio', 'modules')}/`,
       nodes: this.#nodesFile,
+      blocked: this.#blockedFile,
       control: this.#control,
     };
     const text = proxyConf(listen, folders, tls === null ? null : { port: tls.port, config: tlsFile });
     // A node that led before leads until another one is known to.
     if ((await textOf(this.#nodesFile)) === null)
       await replaceFile(this.#nodesFile, nodesFile(this.#options.nodes, null));
+    if ((await textOf(this.#blockedFile)) === null) await replaceFile(this.#blockedFile, blockedList([]));
     await replaceFile(path.join(folder, 'kamailio.cfg'), text);
     this.#server.begin(signal);
   }
@@ -121,15 +127,20 @@ export class SipProxy {
   }
   /** New requests go to this node from now on; false where the process does not run. Does nothing where they do already. */
   async lead(node: SipAddress): Promise<boolean> {
-    const text = nodesFile(this.#options.nodes, node);
-    if ((await textOf(this.#nodesFile)) !== text) await replaceFile(this.#nodesFile, text);
-    // A process that started meanwhile may have read the file before.
-    const now = `${this.#server.starts} ${text}`;
-    if (now === this.#told) return true;
-    if (!this.finding().ok) return false;
-    await this.#command('dispatcher.reload');
-    this.#told = now;
-    return true;
+    const now = await this.#read(
+      'dispatcher.reload',
+      this.#nodesFile,
+      nodesFile(this.#options.nodes, node),
+      this.#nodesRead,
+    );
+    if (now !== null) this.#nodesRead = now;
+    return now !== null;
+  }
+  /** Requests from these networks get no answer from now on, once the process runs. Throws for what is no such network. */
+  async block(networks: readonly string[]): Promise<void> {
+    const text = blockedList(networks);
+    const now = await this.#read('permissions.addressReload', this.#blockedFile, text, this.#blockedRead);
+    if (now !== null) this.#blockedRead = now;
   }
   /** Shows the files of the certificate as they are now; connections that are up go on with the former one. */
   async renew(): Promise<void> {
@@ -151,6 +162,16 @@ export class SipProxy {
 
   get #control(): string {
     return path.join(this.#runDir, 'ctl');
+  }
+  /** Has the process read a list where it did not yet; resolves with what it has read then, null where it does not run. */
+  async #read(command: string, file: string, text: string, before: string): Promise<string | null> {
+    if ((await textOf(file)) !== text) await replaceFile(file, text);
+    // A process that started meanwhile may have read the file before.
+    const now = `${this.#server.starts} ${text}`;
+    if (now === before) return now;
+    if (!this.finding().ok) return null;
+    await this.#command(command);
+    return now;
   }
   async #packages(signal?: AbortSignal): Promise<UnpackedPackages> {
     return (this.#tree ??= await this.#options.packages(signal));
