@@ -15,6 +15,7 @@ export const CHECK_NAMES = [
   'emergency_calls',
   'trunks',
   'external_address',
+  'sip_proxies',
   'trunk_servers',
   'ldap',
   'connectors',

@@ -243,7 +243,7 @@ export const SETTINGS = {
     expects: 'host:port, the host as an address, up to four separated by commas, or empty',
     initial: '',
     about:
-      'Where the SIP proxy of `npm run sip-proxy` listens: desk phones register there and reach the node that leads (docs/nodes.md), trunks leave through the first; empty: they reach the engine itself.',
+      'Where the SIP proxy of `npm run sip-proxy` listens: desk phones register there and reach the node that leads (docs/nodes.md), trunks leave through the first that answers; empty: they reach the engine itself.',
     parse: (text): readonly Address[] | undefined => {
       const all = listed(text).map(numbered);
       return all.length <= 4 && all.every((one) => one !== undefined) ? all : undefined;

@@ -31,7 +31,7 @@ import { ExternalAddress } from '../features/reachability/service.ts';
 import { TrunkServerLookup } from '../features/reachability/trunk-servers.ts';
 import { proveServer } from '../adapters/resolver/trunk-certificate.ts';
 import { findServers } from '../adapters/resolver/trunk-servers.ts';
-import { followsServers } from './trunk-lookup.ts';
+import { createTrunkProxy, followsServers } from './trunk-lookup.ts';
 import { remainsOf } from '../features/privacy/remains.ts';
 import { Privacy } from '../features/privacy/service.ts';
 import { createQueues } from '../features/queues/service.ts';
@@ -304,11 +304,14 @@ export async function createConfigFeatures(
     remains: remainsOf(config.journalDays),
   });
   stack.defer(() => privacy.close());
+  const trunks = () => directory.config().trunks;
+  const up = () => exchange.running();
+  const renew: ConfigApplies['renew'] = (comment) => applies.renew(comment);
   const externalAddress = await ExternalAddress.open({
     network: () => directory.config().network,
     find: engineSite.findAddress,
-    up: () => exchange.running(),
-    renew: (comment) => applies.renew(comment),
+    up,
+    renew,
     publish: loop.publish,
     clock,
     log,
@@ -316,17 +319,18 @@ export async function createConfigFeatures(
   });
   stack.use(externalAddress);
   const trunkServers = await TrunkServerLookup.open({
-    trunks: () => directory.config().trunks,
+    trunks,
     follows: followsServers(config),
     find: findServers(config.dnsServers),
     prove: proveServer(engineSite.certificates?.files.trusted ?? null),
-    up: () => exchange.running(),
-    renew: (comment) => applies.renew(comment),
+    up,
+    renew,
     clock,
     log,
     kept: keptText(path.join(config.data, 'trunk-servers.json')),
   });
   stack.use(trunkServers);
+  const trunkProxy = stack.use(createTrunkProxy({ config, trunks, up, renew, clock, log }));
   const applies: ConfigApplies = new ConfigApplies({
     store,
     node: config.node,
@@ -335,7 +339,11 @@ export async function createConfigFeatures(
     house,
     site: (wanted) => {
       const wished = toPbxConfig(wanted);
-      const found = { address: externalAddress.found(), servers: trunkServers.found(wished.trunks) };
+      const found = {
+        address: externalAddress.found(),
+        servers: trunkServers.found(wished.trunks),
+        proxy: trunkProxy.used(),
+      };
       return toSite(wished, FEATURE_CODES, found);
     },
     audit,
@@ -373,6 +381,7 @@ export async function createConfigFeatures(
     privacy,
     applies,
     externalAddress,
+    trunkProxy,
     trunkServers,
     pathChecks,
     phones,

@@ -12,6 +12,7 @@ import { certificateCheck } from './certificate-check.ts';
 import type { Config } from './config.ts';
 import { exposures } from './exposure.ts';
 import type { ExternalAddress } from '../features/reachability/service.ts';
+import type { TrunkProxy } from '../features/reachability/trunk-proxy.ts';
 import type { TrunkServerLookup } from '../features/reachability/trunk-servers.ts';
 import { REFUSAL_REASONS } from '../features/sip-security/service.ts';
 import type { SipSecurity } from '../features/sip-security/service.ts';
@@ -62,6 +63,7 @@ export interface Watched {
   readonly connectors: Pick<Connectors, 'troubles'>;
   readonly phonebookSources: Pick<PhonebookSourceService, 'troubles'>;
   readonly externalAddress: Pick<ExternalAddress, 'finding'>;
+  readonly trunkProxy: Pick<TrunkProxy, 'finding'>;
   readonly trunkServers: Pick<TrunkServerLookup, 'finding'>;
   readonly pathChecks: Pick<PathChecks, 'finding'>;
   readonly ldap: Pick<LdapServer, 'finding'>;
@@ -75,6 +77,7 @@ function engineChecks({
   sipSecurity,
   firewall,
   externalAddress,
+  trunkProxy,
   trunkServers,
   ldap,
   renewal,
@@ -123,6 +126,7 @@ function engineChecks({
     certificateCheck(() => exchange.certificate(), clock),
     { name: 'ldap', needed: false, run: () => Promise.resolve(ldap.finding()) },
     { name: 'external_address', needed: false, run: () => Promise.resolve(externalAddress.finding()) },
+    { name: 'sip_proxies', needed: false, run: () => Promise.resolve(trunkProxy.finding()) },
     { name: 'trunk_servers', needed: false, run: () => Promise.resolve(trunkServers.finding()) },
     {
       name: 'certificate_renewal',

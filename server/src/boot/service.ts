@@ -176,6 +176,7 @@ async function beginLoop(
   callbacks.begin();
   parts.externalAddress.begin();
   parts.trunkServers.begin();
+  parts.trunkProxy.begin();
   await connectors.begin();
   await phonebookSources.begin();
   presence.begin();

@@ -1,11 +1,16 @@
-/** Which trunks are looked up in DNS by the service itself, and what a standby finds before it leads. */
+/** Which trunks are looked up in DNS by the service itself, what a standby finds before it leads, and the SIP proxy that trunks pass. */
 import { isIP } from 'node:net';
 import { isProxied } from '../adapters/asterisk/conf/trunk-files.ts';
+import { askSip } from '../adapters/asterisk/sip-probe.ts';
 import { findServers } from '../adapters/resolver/trunk-servers.ts';
+import { TrunkProxy } from '../features/reachability/trunk-proxy.ts';
+import type { TrunkProxyDeps } from '../features/reachability/trunk-proxy.ts';
 import type { SiteTrunk } from '../ports/site.ts';
 import type { TrunkServers } from '../ports/trunk-servers.ts';
 import type { Config } from './config.ts';
 
+/** A SIP proxy that answers later is taken for one that does not. */
+const PROXY_ANSWER_MS = 2_000;
 type Named = Pick<SiteTrunk, 'name' | 'host' | 'port' | 'transport' | 'srv'>;
 /** Behind the SIP proxy the engine knows a trunk by the address that the proxy names, so it needs the addresses of each host. */
 export const followsServers =
@@ -26,3 +31,19 @@ export async function serversNow(
   );
   return new Map(found.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])));
 }
+/** Asks the proxies once it begins. */
+export const createTrunkProxy = ({
+  config: { sipProxies },
+  trunks,
+  ...deps
+}: Pick<TrunkProxyDeps, 'up' | 'renew' | 'clock' | 'log'> & {
+  readonly config: Pick<Config, 'sipProxies'>;
+  /** Applied trunks. */
+  readonly trunks: () => readonly (Named & { readonly enabled: boolean })[];
+}): TrunkProxy =>
+  new TrunkProxy({
+    ...deps,
+    proxies: sipProxies,
+    ask: (proxy) => askSip(proxy, 'trunks', PROXY_ANSWER_MS),
+    needed: () => trunks().some((one) => one.enabled && isProxied(one, { sip_proxies: sipProxies })),
+  });

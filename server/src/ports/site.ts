@@ -128,6 +128,8 @@ export interface Site {
   readonly network: SiteNetwork;
   /** External address that was found; null where there is none yet, or the network has a fixed one. */
   readonly found_address: FoundAddress | null;
+  /** SIP proxy that trunks pass; null or absent for the first one. */
+  readonly trunk_proxy?: { readonly host: string; readonly port: number } | null;
   readonly trunks: readonly SiteTrunk[];
   readonly inbound_routes: readonly SiteInboundRoute[];
   /** In the order in which they are tried. */

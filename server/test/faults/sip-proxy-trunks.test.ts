@@ -328,6 +328,25 @@ describe('sip proxy trunks', () => {
     await asksNext(`/api/v1/blocked-networks/${id}`, 'DELETE');
     await until('the proxy to answer', async () => optionsAnswered(proxy.sip, await at()));
   });
+  test('sip proxy trunks - the proxy dies: trunks leave and register by the other one', async (t) => {
+    await proxy.die();
+    const died = performance.now();
+    await until(
+      'the carrier to know the other proxy',
+      async () =>
+        (await contactsOf(byAccount)).includes(`sip:${ACCOUNT}@${spare.sip.host}:${spare.sip.port}`),
+      { ms: 120_000, seen: () => ({ tail: nodes.b.site.tail() }) },
+    );
+    t.diagnostic(`registered by the other proxy after ${Math.round(performance.now() - died)} ms`);
+    await reached(nodes.b);
+    await callsBothWays(spare);
+    const { details } = (await asksNext('/readyz')) as {
+      readonly details: Readonly<Record<string, string>>;
+    };
+    const [dead, alive] = [proxy, spare].map(({ sip }) => `${sip.host}:${sip.port}`);
+    assert.ok(details['sip_proxies']?.startsWith(`${dead}: `));
+    assert.ok(details['sip_proxies']?.endsWith(`; ${alive}: answers, trunks pass it`));
+  });
 });
 /** Another address whose refused passwords the proxy counts together with those of this one. */
 function sameClass(host: string): string {

@@ -30,7 +30,7 @@ export interface ConfiguredPerson extends Pick<
  */
 export interface PbxConfig extends Omit<
   Site,
-  'extensions' | 'trunks' | 'feature_codes' | 'found_address' | 'shared_phones'
+  'extensions' | 'trunks' | 'feature_codes' | 'found_address' | 'trunk_proxy' | 'shared_phones'
 > {
   /** In order of extension. */
   readonly people: readonly ConfiguredPerson[];

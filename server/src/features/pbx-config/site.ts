@@ -37,6 +37,8 @@ interface Found {
   /** Counts where the network has no fixed one. */
   readonly address: FoundAddress | null;
   readonly servers: TrunkServers;
+  /** SIP proxy that trunks pass. */
+  readonly proxy?: Site['trunk_proxy'];
 }
 /**
  * Site for the renderer: active people, enabled trunks and known feature codes only, without destinations that lead to
@@ -58,6 +60,7 @@ export function toSite(
   const { people, inbound_routes, outbound_routes, phones, phone_layouts: _, ...rest } = config;
   return {
     ...rest,
+    trunk_proxy: found.proxy ?? null,
     found_address: rest.network.external_address_source === 'fixed' ? null : found.address,
     extensions: people
       .filter(({ person }) => person.active)

@@ -1,6 +1,6 @@
 /** Trunks as the engine's objects: who they are, how they are known and where they are reached. */
 import { isIP, isIPv6 } from 'node:net';
-import type { Site, SiteNetwork, SiteTrunk } from '../../../ports/site.ts';
+import type { Site, SiteTrunk } from '../../../ports/site.ts';
 import type { InstanceSettings } from './instance.ts';
 import { encryption, mediaAt, sixth, tlsTransport } from './secure-media.ts';
 import {
@@ -85,12 +85,14 @@ export const isProxied = (
 function proxied(
   t: SiteTrunk,
   proxies: NonNullable<InstanceSettings['sip_proxies']>,
+  used: Site['trunk_proxy'],
   known: readonly ConfText[],
 ): { readonly endpoint: ConfText; readonly route: ConfText; readonly identify: ConfText } {
   const name = endpointOf(t);
   const addresses = proxies.map((one) => host(one.host, 'the SIP proxy: host'));
-  const port = whole(proxies[0]!.port, 'the SIP proxy: port', 1, 65535);
-  const route = conf`outbound_proxy = sip:${addresses[0]!}:${port}\\;lr
+  const through = host((used ?? proxies[0]!).host, 'the SIP proxy: host');
+  const port = whole((used ?? proxies[0]!).port, 'the SIP proxy: port', 1, 65535);
+  const route = conf`outbound_proxy = sip:${through}:${port}\\;lr
 `;
   const permit = [...addresses, ...known].map(
     (one) => conf`permit = ${one}
@@ -116,7 +118,11 @@ match_request_uri = /^sip:([^@]*@)?[^@\\;?]*\\;${SOURCE}=(${pattern})$/
 /** A server that does not answer is noticed before callers have waited for it more than a few times. */
 const checks = (t: SiteTrunk): ConfText => (t.srv ? conf`10` : conf`20`);
 
-function trunk(t: SiteTrunk, network: SiteNetwork, settings: InstanceSettings): ConfText {
+function trunk(
+  t: SiteTrunk,
+  { network, trunk_proxy: used }: Pick<Site, 'network' | 'trunk_proxy'>,
+  settings: InstanceSettings,
+): ConfText {
   const name = endpointOf(t);
   const what = `trunk ${t.name}`;
   const address = host(t.host, `${what}: host`);
@@ -126,7 +132,7 @@ function trunk(t: SiteTrunk, network: SiteNetwork, settings: InstanceSettings): 
   const way =
     proxies === undefined
       ? { endpoint: nothing, route: nothing, identify: nothing }
-      : proxied(t, proxies, known.length === 0 && isIP(t.host) !== 0 ? [address] : known);
+      : proxied(t, proxies, used, known.length === 0 && isIP(t.host) !== 0 ? [address] : known);
   // The engine reaches the proxy by UDP, which reaches the trunk by the transport of its address.
   const first =
     t.transport === 'tls'
@@ -208,12 +214,12 @@ match = ${joined(known.length === 0 ? [address] : known, ',')}
 ${way.identify}${login}${joined(registration, '')}`;
 }
 export const trunkObjects = (
-  { trunks, network, settings: { language: spoken } }: Pick<Site, 'trunks' | 'network' | 'settings'>,
+  site: Pick<Site, 'trunks' | 'network' | 'settings' | 'trunk_proxy'>,
   settings: InstanceSettings,
 ): ConfText =>
-  trunks.length === 0
+  site.trunks.length === 0
     ? nothing
-    : conf`${template(spoken)}${joined(
-        trunks.map((t) => trunk(t, network, settings)),
+    : conf`${template(site.settings.language)}${joined(
+        site.trunks.map((t) => trunk(t, site, settings)),
         '',
       )}`;

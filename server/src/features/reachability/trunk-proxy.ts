@@ -1,0 +1,120 @@
+/** Which SIP proxy trunks pass: one that answers, so that calls to carriers go on where another one died. */
+import { messageOf } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import type { ConfigApply } from '@offhook/contract/config-applies.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Finding } from '../../ports/engine-site.ts';
+
+export interface ProxyAddress {
+  readonly host: string;
+  readonly port: number;
+}
+export interface TrunkProxyDeps {
+  /** In the order in which they are used. */
+  readonly proxies: readonly ProxyAddress[];
+  /** Rejects with one sentence where the proxy does not answer. */
+  readonly ask: (proxy: ProxyAddress) => Promise<unknown>;
+  /** True while trunks are applied that pass the proxy. */
+  readonly needed: () => boolean;
+  /** True while an engine runs that can be given another one. */
+  readonly up: () => boolean;
+  /** Applies the present version again, rendered with `used()`. Throws where none can begin now. */
+  readonly renew: (comment: string) => Promise<ConfigApply>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+const EVERY_MS = 2_000;
+/** Looks in a row without an answer after which a proxy is taken for dead. */
+const MOST_SILENT = 2;
+/** From one change to the next: proxies that come and go do not keep the engine busy with new objects. */
+const HOLD_MS = 30_000;
+const nameOf = ({ host, port }: ProxyAddress): string => `${host}:${port}`;
+
+export class TrunkProxy implements AsyncDisposable {
+  readonly #deps: TrunkProxyDeps;
+  readonly #log: Log;
+  readonly #stop = new AbortController();
+  /** Looks without an answer, and why, by proxy. */
+  readonly #silent = new Map<ProxyAddress, { readonly looks: number; readonly why: string }>();
+  #used: ProxyAddress | null;
+  #changedAt = Number.NEGATIVE_INFINITY;
+  #fault: string | null = null;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(deps: TrunkProxyDeps) {
+    this.#deps = deps;
+    this.#log = deps.log.child({ part: 'trunk-proxy' });
+    this.#used = deps.proxies[0] ?? null;
+  }
+  /** Null where there is no proxy. */
+  used(): ProxyAddress | null {
+    return this.#used;
+  }
+  begin(): void {
+    if (this.#deps.proxies.length > 0) this.#running = this.#run();
+  }
+  finding(): Finding {
+    const { proxies } = this.#deps;
+    if (proxies.length === 0) return { ok: true, detail: 'none is used' };
+    const words = proxies.map((one) => {
+      const state = this.#isSilent(one) ? this.#silent.get(one)!.why : 'answers';
+      return `${nameOf(one)}: ${state}${one === this.#used ? ', trunks pass it' : ''}`;
+    });
+    const ok = this.#fault === null && !proxies.some((one) => this.#isSilent(one));
+    return { ok, detail: [...words, this.#fault ?? []].flat().join('; ') };
+  }
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  #isSilent(proxy: ProxyAddress): boolean {
+    return (this.#silent.get(proxy)?.looks ?? 0) >= MOST_SILENT;
+  }
+  async #run(): Promise<void> {
+    const { clock } = this.#deps;
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      await this.#look();
+      await clock.sleep(EVERY_MS, signal).catch(() => undefined);
+    }
+  }
+  async #look(): Promise<void> {
+    const { ask, clock, needed, proxies, up } = this.#deps;
+    await Promise.all(
+      proxies.map(async (one) => {
+        try {
+          await ask(one);
+          this.#silent.delete(one);
+        } catch (error) {
+          const looks = (this.#silent.get(one)?.looks ?? 0) + 1;
+          this.#silent.set(one, { looks, why: messageOf(error) });
+        }
+      }),
+    );
+    if (this.#used === null || !this.#isSilent(this.#used)) {
+      this.#fault = null;
+      return;
+    }
+    const next = proxies.find((one) => !this.#silent.has(one));
+    const held = clock.now() - this.#changedAt < HOLD_MS;
+    if (next === undefined || held || !needed() || !up() || this.#stop.signal.aborted) return;
+    await this.#change(next);
+  }
+  async #change(next: ProxyAddress): Promise<void> {
+    const former = this.#used;
+    this.#used = next;
+    try {
+      const { detail, state } = await this.#deps.renew(`trunks pass the SIP proxy ${nameOf(next)}`);
+      if (state !== 'applied') throw new Error(detail ?? state);
+      this.#fault = null;
+      this.#changedAt = this.#deps.clock.now();
+      this.#log.warn({ proxy: nameOf(next) }, 'trunks pass another SIP proxy');
+    } catch (error) {
+      this.#used = former;
+      const fault = `${nameOf(next)} not brought to the engine: ${messageOf(error)}`;
+      if (fault !== this.#fault) this.#log.warn({ detail: fault }, 'trunks pass no other SIP proxy');
+      this.#fault = fault;
+    }
+  }
+}
