@@ -123,6 +123,9 @@ export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
     const { second_factor = 'off' } = siteConsole.settings();
     return second_factor !== 'off' && includesLevel(level, second_factor) && !sessions.hasFactor(person_id);
   };
+  stack.defer(
+    siteConsole.onChange(() => stream.interrupt((caller) => caller.key === null && lacksFactor(caller))),
+  );
   const seq = (): number => loop.position()?.seq ?? journal.head;
   const nodes = config.node === null ? undefined : { secret: siteSecret(sipKey, 'nodes'), seq };
   const host = await createHost({
@@ -157,10 +160,10 @@ export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
       sealingKey: Buffer.from(siteSecret(sipKey, 'certificate'), 'base64url'),
       journal,
     });
+  blockedNetworksRoute(app, config, () => parts.blocks.list().networks);
   const port = (): number | null => engineSite.webSipPort();
   const checking = {
     account: engineSite.paths?.account ?? '',
-  blockedNetworksRoute(app, config, () => parts.blocks.list().networks);
     secret: siteSecret(sipKey, 'doctor'),
     now: () => clock.now(),
   };

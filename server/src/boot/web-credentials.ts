@@ -1,5 +1,7 @@
 /** Who calls a web node: the leading node knows, and the database of the site says what has ended since. */
 import { hash } from 'node:crypto';
+import { ConsoleSettings } from '@offhook/contract/console-settings.ts';
+import { includesLevel } from '@offhook/contract/ids.ts';
 import type { Caller, Authenticator } from '../ports/http.ts';
 import type { Directory } from '../ports/directory.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -26,6 +28,7 @@ interface Tables {
     board: number | null;
   };
   boards: { id: number; version: number };
+  console_settings: { id: number; value: string };
 }
 type Key = NonNullable<Caller['key']>;
 /** True where the key has the rights of its row. */
@@ -50,6 +53,9 @@ export class WebCredentials implements Authenticator, Credentials, RemoteTickets
   #displays: ReadonlyMap<number, string> = new Map();
   readonly #sessionEnded = new Set<(id: number) => void>();
   readonly #keyEnded = new Set<(id: number) => void>();
+  readonly #factorRequired = new Set<(of: (caller: Caller) => boolean) => void>();
+  /** Level from which a second factor is required; undefined before the first look. */
+  #required: ConsoleSettings['second_factor'];
   #people: ReadonlyMap<number, ReturnType<Directory['people']>[number]> = new Map();
   #peopleAt = -1;
 
@@ -96,6 +102,11 @@ export class WebCredentials implements Authenticator, Credentials, RemoteTickets
     this.#keyEnded.add(listener);
     return () => void this.#keyEnded.delete(listener);
   }
+  /** Calls `listener` with the callers who may lack a second factor that is required from now on. */
+  onFactorRequired(listener: (of: (caller: Caller) => boolean) => void): () => void {
+    this.#factorRequired.add(listener);
+    return () => void this.#factorRequired.delete(listener);
+  }
   /** Reads what has ended in the database; `open` are the callers of the open streams. */
   async look(open: Iterable<Caller>): Promise<void> {
     const kept = [...this.#kept.values()].map(({ caller }) => caller);
@@ -103,6 +114,7 @@ export class WebCredentials implements Authenticator, Credentials, RemoteTickets
     const ids = callers.flatMap(({ key, session_id }) => (key === null ? session_id : []));
     await this.#lookSessions([...new Set(ids)]);
     await this.#lookKeys(new Set(callers.flatMap(({ key }) => key ?? [])));
+    await this.#lookFactor();
   }
 
   /** What the leading node says; asked again where the board of the display changed meanwhile. */
@@ -158,6 +170,18 @@ export class WebCredentials implements Authenticator, Credentials, RemoteTickets
         for (const listener of this.#sessionEnded) listener(id);
       }
     }
+  }
+  async #lookFactor(): Promise<void> {
+    const row = await this.#deps.db.selectFrom('console_settings').select('value').executeTakeFirst();
+    const { second_factor: now = 'off' } =
+      row === undefined ? {} : ConsoleSettings.parse(JSON.parse(row.value));
+    const before = this.#required;
+    this.#required = now;
+    if (before === undefined || before === now || now === 'off') return;
+    const concerned = ({ key, level }: Caller): boolean => key === null && includesLevel(level, now);
+    // The leading node knows who has set it up, and is asked again.
+    this.#forget(concerned);
+    for (const listener of this.#factorRequired) listener(concerned);
   }
   async #lookKeys(held: ReadonlySet<Key>): Promise<void> {
     const rows = await this.#keys().execute();

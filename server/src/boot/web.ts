@@ -208,6 +208,7 @@ async function serve(base: Base, stack: AsyncDisposableStack, end: (why: string)
     perPerson: config.streamsPerPerson,
   }));
   stack.defer(() => opened.close());
+  stack.defer(credentials.onFactorRequired((of) => opened.interrupt(of)));
   const holder = await holderOf(config.data);
   let address: Address = config.listen;
   const watch = new WebWatch({

@@ -51,8 +51,8 @@ interface RemoteOptions extends CommonOptions {
   readonly snapshots: Snapshots;
 }
 export interface Stream {
-  /** Asks every client to reconnect, here or at another node. */
-  interrupt(): void;
+  /** Asks clients to reconnect, here or at another node: those of these callers, or every one. */
+  interrupt(of?: (caller: Caller) => boolean): void;
   /** The caller of each open stream. */
   callers(): Iterable<Caller>;
   /** The caller with its current rights; null if the person no longer exists. */
@@ -97,9 +97,10 @@ export function createStream(options: StreamOptions): Stream {
   metrics?.gauge('offhook_stream_lag', 'Committed events not yet sent to all.', () => hub.counters().lag);
   metrics?.gauge('offhook_stream_too_slow', 'Streams closed with 4408.', () => hub.counters().tooSlow);
 
-  const interrupt = (): void => {
+  const interrupt = (of: (caller: Caller) => boolean = () => true): void => {
     const spread = Math.min(COME_BACK.most, COME_BACK.spread + clients.size * COME_BACK.perClient);
     for (const client of clients.all()) {
+      if (!of(client.caller)) continue;
       client.restart(Math.round(COME_BACK.least + Math.random() * spread));
     }
     clients.hurry();

@@ -49,8 +49,7 @@ describe('web nodes, sign-in', () => {
       body: (await response.json()) as Json,
     };
   };
-  const port = (): number => Number(new URL(web.base).port);
-  const open = (token: string) => openWs({ port: port(), token });
+  const open = (token: string, { base } = web) => openWs({ port: Number(new URL(base).port), token });
   /** Status and code of a refused stream; null of one that opens. */
   const refused = async (token: string, site: Pick<Site, 'base'> = web): Promise<string | null> => {
     try {
@@ -100,7 +99,16 @@ describe('web nodes, sign-in', () => {
     assert.equal(await refused(token), null);
     // Whoever requires it has it.
     await setUp('1001', boss.token);
+    const streams = [await open(token), await open(token, leader)];
+    await using stack = new AsyncDisposableStack();
+    for (const one of streams) stack.use(one);
+    await using kept = await open(boss.token, leader);
     await require('supervisor');
+    for (const one of streams) {
+      assert.ok((await one.next('reconnect', 15_000)).after_ms > 0);
+      assert.equal((await one.closed()).code, 1012);
+    }
+    assert.equal(kept.close, null, 'who has the factor stays connected');
     let seen: unknown;
     await until('the stream to be refused', async () => (seen = await refused(token)) === REFUSED, {
       every: 200,

@@ -21,6 +21,8 @@ export interface SiteConsole {
   settings(): ConsoleSettingsReply['settings'];
   /** In force once they and their line in the audit trail are written. */
   change(actor: Actor, wanted: ConsoleSettings): Promise<ConsoleSettingsReply['settings']>;
+  /** Calls `listener` after each change; the result ends that. */
+  onChange(listener: () => void): () => void;
 }
 
 /** Runs the migrations and reads the settings. `zone`: IANA name of the site's. */
@@ -37,8 +39,13 @@ export async function createConsoleSettings(deps: {
     ...(row === undefined ? {} : ConsoleSettings.parse(JSON.parse(row.value))),
   };
   const settings = () => ({ ...current, site_zone: zone });
+  const listeners = new Set<() => void>();
   return {
     settings,
+    onChange(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
     async change(actor, given) {
       const wanted: ConsoleSettings = {
         ...given,
@@ -69,6 +76,7 @@ export async function createConsoleSettings(deps: {
         });
       });
       current = wanted;
+      for (const listener of listeners) listener();
       return settings();
     },
   };
