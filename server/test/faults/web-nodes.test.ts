@@ -399,8 +399,18 @@ describe('web nodes', () => {
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       await using more = await startWebNode('w4', url);
       bases = [more.base];
+      await using socket = await openWs({ port: portOf(web), token: boss.token });
+      socket.send({ op: 'subscribe', id: 1, topics: ['agents'] });
+      const { cursor } = await socket.next('subscribed');
+      const source = await openSse(`${web.base}/api/v1/events?topics=agents`, boss.token);
+      await source.next('subscribed');
       // The next connection goes there, and comes back when it ends.
       await web.kill('SIGTERM');
+      assert.ok((await socket.next('reconnect')).after_ms > 0);
+      assert.equal((await socket.closed()).code, 1012);
+      await source.next('reconnect');
+      await until('the end of the events', () => source.ended);
+      assert.equal((await poll(more, `wait=0&cursor=${cursor}`)).reply!.gap, null, 'it goes on there');
       await wait(1_000);
       bases = [more.base, web.base];
       await web.start('ready');
