@@ -28,13 +28,21 @@ describe('web nodes, https', () => {
   let ca = '';
   let token = '';
   const file = (name: string): string => path.join(own, name);
-  /** Gives the leading node another certificate; returns its serial number. */
-  async function give(): Promise<string> {
+  /** Writes another certificate to the files of a node, whose names begin with `to`; returns its serial number. */
+  async function give(to = ''): Promise<string> {
     const pair = await issueCertificate(own, ['127.0.0.1', 'localhost'], Date.now());
-    await writeFile(file('key.pem'), pair.key);
-    await writeFile(file('certificate.pem'), pair.certificate);
+    await writeFile(file(`${to}key.pem`), pair.key);
+    await writeFile(file(`${to}certificate.pem`), pair.certificate);
     return new X509Certificate(pair.certificate).serialNumber;
   }
+  const envOf = (node: string, to = '') => ({
+    OFFHOOK_DATABASE_URL: url,
+    OFFHOOK_SITE_STORE: 'postgres',
+    OFFHOOK_NODE: node,
+    OFFHOOK_TLS_CERTIFICATE: file(`${to}certificate.pem`),
+    OFFHOOK_TLS_KEY: file(`${to}key.pem`),
+  });
+  let url = '';
   let given = '';
   const shown = async (): Promise<string> => (await shownAt(port, ca)).serialNumber;
   const listens = (): Promise<boolean> =>
@@ -47,15 +55,8 @@ describe('web nodes, https', () => {
     given = await give();
     ca = await readFile(file('ca.pem'), 'utf8');
     [server, port] = [await startPostgres(), await freePort()];
-    const url = await server.createDatabase();
-    const env = {
-      OFFHOOK_DATABASE_URL: url,
-      OFFHOOK_SITE_STORE: 'postgres',
-      OFFHOOK_NODE: 'a',
-      OFFHOOK_TLS_CERTIFICATE: file('certificate.pem'),
-      OFFHOOK_TLS_KEY: file('key.pem'),
-    };
-    leader = await startSite({ env });
+    url = await server.createDatabase();
+    leader = await startSite({ env: envOf('a') });
     web = await startWebNode('w1', url, { OFFHOOK_HTTPS_LISTEN: `127.0.0.1:${port}` });
     // It listens by HTTP a moment before.
     await until('HTTPS', listens);
@@ -120,5 +121,14 @@ describe('web nodes, https', () => {
     await web.start('answers');
     await until('HTTPS', listens);
     assert.equal(await shown(), given);
+  });
+  test('web https - another node leads with another certificate: the next handshake shows it', async () => {
+    const other = await give('b-');
+    await using next = await startSite({ env: envOf('b', 'b-') });
+    await until('the certificate of the next node', async () => (await shown()) === other, {
+      ms: RENEWED_MS,
+      every: 500,
+      seen: () => ({ web: web.tail(), next: next.tail() }),
+    });
   });
 });
