@@ -436,9 +436,10 @@ test('mcp - messages of one key at once are bounded, and no stream is kept open'
 test('mcp - every tool of the contract has a name and schemas that programs accept, and no reply with a secret', () => {
   const tools = [...toolsOf({ ...GROUPS }).values()];
   assert.ok(tools.length > 30, `only ${tools.length}`);
+  // One for all: each would compile the schema of schemas anew.
+  const ajv = new Ajv2020({ strict: false });
+  formats.default(ajv);
   for (const { name, operation, inputSchema, outputSchema = {} } of tools) {
-    const ajv = new Ajv2020({ strict: false });
-    formats.default(ajv);
     for (const schema of [inputSchema, outputSchema]) ajv.compile(schema as object);
     assert.match(name, /^[a-z][a-z_]{2,62}$/);
     assert.deepEqual(secretsOf(z.toJSONSchema(operation.reply!, { unrepresentable: 'any' })), [], name);
