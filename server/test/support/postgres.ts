@@ -88,7 +88,8 @@ export async function startPostgres({ durable = false } = {}): Promise<TestPostg
   return {
     async createDatabase() {
       const name = `site_${++databases}`;
-      await run(urlOf('postgres'), `create database ${name}`);
+      // By files instead of by the log: a third of the processor time.
+      await run(urlOf('postgres'), `create database ${name} strategy file_copy`);
       return urlOf(name);
     },
     psql: server.psql,
