@@ -28,17 +28,20 @@ const OVER_POSTGRES = ['caller-rules', 'conversations-flow', 'privacy', 'queues'
 );
 
 /**
- * Measured on two cores: pages keep a core busy, a file with an engine waits half of its time. With more pages and
- * engines at once, the whole run was no faster, and limits of one and of thirty seconds failed.
+ * Measured on two cores: pages keep a core busy, a file with a service and its engine waits half of its time. With more
+ * pages and services at once, the whole run was no faster, and limits of one and of thirty seconds failed. A file with an
+ * engine alone waits for prompts and ringing phones: 24 of them took 460 s and a sixth of a core.
  */
 const KINDS = {
   pages: { cores: 0.9, most: 0.5, yields: true },
-  engine: { cores: 0.5, most: 1, yields: false },
+  engine: { cores: 0.15, most: 0.5, yields: false },
+  service: { cores: 0.5, most: 1, yields: false },
   alone: { cores: 0.7, most: Infinity, yields: true },
 } as const satisfies Record<string, Kind>;
 const PAGES = /\b(use|start)Browser\b/;
 /** A test file that imports one of these, directly or not, starts its own server and measures times. */
-const SERVERS = ['site', 'throwaway-engine', 'tryton'].map((name) => `server/test/support/${name}.ts`);
+const SERVERS = ['site', 'tryton'].map((name) => `server/test/support/${name}.ts`);
+const ENGINE = 'server/test/support/throwaway-engine.ts';
 /** Another test file that a file runs as a part of itself. */
 const RUN = /^await import\('(\.{1,2}\/[^']+\.test\.ts)'\);$/gm;
 const IMPORTED = /^(?:import|export)\b[^;]*? from '(\.{1,2}\/[^']+)';/gm;
@@ -50,7 +53,12 @@ export function chooseFiles(root: string, names: readonly string[] = FOLDERS): T
   const files = [...found].map((name) => {
     const text = fs.readFileSync(path.join(root, name), 'utf8');
     const support = supportOf(root, name, text);
-    const kind = PAGES.test(text) ? 'pages' : SERVERS.some((file) => support.has(file)) ? 'engine' : 'alone';
+    const server = SERVERS.some((one) => support.has(one))
+      ? 'service'
+      : support.has(ENGINE)
+        ? 'engine'
+        : 'alone';
+    const kind = PAGES.test(text) ? 'pages' : server;
     const others = [...text.matchAll(RUN)].map(([, file = '']) => path.join(root, path.dirname(name), file));
     const size = others.reduce((sum, file) => sum + fs.statSync(file).size, text.length);
     return { name, kind: KINDS[kind], size };

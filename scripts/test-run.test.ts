@@ -141,7 +141,9 @@ test('test run - files of one kind begin with the longest, pages first', (t) => 
     'server/long.test.ts': '\n\n',
     'server/test/support/site.ts': '',
     'server/test/support/rig.ts': "import { a,\n b } from './site.ts';\n",
-    'server/src/engine.test.ts': "import { rig } from '../test/support/rig.ts';\n",
+    'server/test/support/throwaway-engine.ts': '',
+    'server/src/engine.test.ts': "import { dial } from '../test/support/throwaway-engine.ts';\n",
+    'server/src/site.test.ts': "import { rig } from '../test/support/rig.ts';\n",
     'console/page.test.ts': 'useSite(); useBrowser();\n',
     'server/all.test.ts': "await import('./long.test.ts');\n",
   });
@@ -151,13 +153,15 @@ test('test run - files of one kind begin with the longest, pages first', (t) => 
     [
       'console/page.test.ts',
       'server/src/engine.test.ts',
+      'server/src/site.test.ts',
       'server/all.test.ts',
       'server/long.test.ts',
       'server/short.test.ts',
     ],
   );
-  const [page, engine] = files;
-  assert.ok(page!.kind.cores > engine!.kind.cores);
+  const [page, engine, site] = files;
+  assert.ok(page!.kind.cores > site!.kind.cores);
+  assert.ok(site!.kind.cores > engine!.kind.cores, 'an engine without a service leaves a core to others');
   const own = chooseFiles(path.resolve(import.meta.dirname, '..'), ['server/src/adapters/asterisk/conf']);
   const kinds = new Set(own.map(({ kind }) => kind));
   assert.equal(kinds.size, 2, 'files with an engine are known by what they import');
