@@ -11,7 +11,7 @@ import { hostFixture } from '../../test/support/host-fixture.ts';
 import { TESTED, exampleData } from '../../../tools/events-document.ts';
 import { oneOperation } from '../../test/support/one-operation.ts';
 import { topicsOfType } from '../rights/topics.ts';
-import { EVENT_TYPES } from './asyncapi.ts';
+import { EVENT_TYPES, eventSchemas } from './asyncapi.ts';
 import type { AsyncApiDocument } from './asyncapi.ts';
 import type { Host } from './host.ts';
 import { addOperations } from './operations.ts';
@@ -65,6 +65,12 @@ test('asyncapi - every reference leads somewhere', () => {
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map((m) => m[1]!);
   assert.ok(references.length > 100);
   for (const reference of references) assert.ok(follow(reference) !== undefined, reference);
+});
+test('asyncapi - the data of an event may be a schema with a name that no other event uses', () => {
+  const Kettle = z.object({ degrees: z.int() }).meta({ id: 'Kettle' });
+  const boiled = eventSchemas({ 'kettle.boiled': Kettle.describe('Boiled.') })['kettle.boiled'];
+  assert.equal(boiled?.description, 'Boiled.');
+  assert.doesNotMatch(JSON.stringify(boiled), /\$ref/);
 });
 test('asyncapi - every event is described, is on each of its topics and on the webhooks', () => {
   for (const type of EVENT_TYPES) {

@@ -79,22 +79,32 @@ const NAMED = {
 } as const;
 
 /** JSON Schemas of every event's data and of the parts they share, by name; references point into `components`. */
-export function eventSchemas(): Readonly<Record<string, Schema>> {
+export function eventSchemas(
+  events: Readonly<Record<string, z.ZodType>> = EVENT_DATA,
+): Readonly<Record<string, Schema>> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(NAMED)) registry.add(schema, { id });
-  for (const type of EVENT_TYPES) {
+  for (const [type, data] of Object.entries(events)) {
     // Two event types may share one data schema; cloning gives each its own name.
-    registry.add(EVENT_DATA[type].clone(), { id: type });
+    registry.add(data.clone(), { id: type });
   }
-  const { schemas } = z.toJSONSchema(registry, {
+  // Schemas with an id of their own that are not in `NAMED` come under `__shared`, where no reference of the document leads.
+  const { __shared: shared, ...schemas } = z.toJSONSchema(registry, {
     target: 'draft-7',
     uri: (id) => `#/components/schemas/${id}`,
     override: grows,
-  });
+  }).schemas;
+  const definitions = (shared?.definitions ?? {}) as Record<string, Schema>;
   return Object.fromEntries(
     Object.entries(schemas).map(([name, schema]) => {
-      const description = (EVENT_DATA as Record<string, z.ZodType>)[name]?.description;
-      return [name, { ...(description === undefined ? {} : { description }), ...bare(schema) }];
+      const description = events[name]?.description;
+      return [
+        name,
+        {
+          ...(description === undefined ? {} : { description }),
+          ...(inlined(bare(schema), definitions) as Schema),
+        },
+      ];
     }),
   );
 }
@@ -126,14 +136,13 @@ function plain(schema: z.ZodType, io: 'input' | 'output'): Schema {
   const { definitions = {}, ...own } = whole;
   return inlined(bare(own), definitions as Record<string, Schema>) as Schema;
 }
-/** Inlines references into a schema's own `definitions`, which do not resolve inside the document. */
+/** Inlines references into `definitions`, which do not resolve inside the document. */
 function inlined(value: unknown, definitions: Readonly<Record<string, Schema>>): unknown {
   if (Array.isArray(value)) return value.map((item) => inlined(item, definitions));
   if (typeof value !== 'object' || value === null) return value;
   const { $ref } = value as { $ref?: string };
-  if (typeof $ref === 'string' && $ref.startsWith('#/definitions/')) {
-    return inlined(bare(definitions[$ref.slice('#/definitions/'.length)] ?? {}), definitions);
-  }
+  const name = typeof $ref === 'string' ? /#\/definitions\/(.+)$/.exec($ref)?.[1] : undefined;
+  if (name !== undefined) return inlined(bare(definitions[name] ?? {}), definitions);
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, inlined(item, definitions)]));
 }
 
