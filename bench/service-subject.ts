@@ -42,6 +42,7 @@ import { eventOf, openJournal } from '../server/src/journal/journal.ts';
 import { createLiveView } from '../server/src/journal/live.ts';
 import { createModel } from '../server/src/pbx/model.ts';
 import { PASSWORD, extensionOf } from './site-data.ts';
+import { sourcesOf } from '../server/test/support/topic-sources.ts';
 import { presenceEvent } from './stream/events.ts';
 
 export type Question =
@@ -125,6 +126,7 @@ const stream = createStream({
   journal,
   positions: { position: () => loop.position(), meet: () => loop.meet() },
   sources: {
+    ...sourcesOf(() => nothing),
     presence: presenceSource({ directory, live: live.view, clock }),
     calls: withConsole ? liveCalls : nothing,
     parking: withConsole ? createLiveParking(live.view, clock) : nothing,
@@ -137,12 +139,6 @@ const stream = createStream({
       },
     },
     agents: withConsole ? agents : nothing,
-    history: nothing,
-    alerts: nothing,
-    trunks: nothing,
-    phonebook: nothing,
-    config: nothing,
-    system: nothing,
   },
   directory,
   credentials: {

@@ -26,11 +26,27 @@ export const CLOSE_CODES = {
   restarting: 1012,
 } as const;
 
+/** Topics by their first word, with the pattern of what follows it. */
+const TOPICS = {
+  presence: String.raw`(\/\d{1,20})?`,
+  calls: String.raw`(\/mine)?`,
+  alerts: '',
+  parking: '',
+  queues: String.raw`(\/[a-z0-9_-]{1,64})?`,
+  agents: String.raw`(\/\d{1,20})?`,
+  history: String.raw`(\/mine)?`,
+  phonebook: String.raw`\/(shared|mine)`,
+  trunks: '',
+  config: '',
+  system: '',
+} as const;
+export type TopicNoun = keyof typeof TOPICS;
+export const TOPIC_NOUNS = Object.keys(TOPICS) as TopicNoun[];
 /** `presence`, `presence/<ext>`, `calls`, `calls/mine`, `parking`, `queues`, `queues/<name>`, `agents`, `agents/<ext>`, … */
 export const Topic = z
   .string()
   .regex(
-    /^(presence(\/\d{1,20})?|calls(\/mine)?|alerts|parking|queues(\/[a-z0-9_-]{1,64})?|agents(\/\d{1,20})?|history(\/mine)?|phonebook\/(shared|mine)|trunks|config|system)$/,
+    new RegExp(`^(${TOPIC_NOUNS.map((noun) => noun + TOPICS[noun]).join('|')})$`),
     'not a topic; topics are presence, calls, alerts, parking, queues, agents, history, phonebook/shared, phonebook/mine, trunks, config and system, some with /<extension>, /<queue> or /mine',
   );
 export type Topic = z.infer<typeof Topic>;

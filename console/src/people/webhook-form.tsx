@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { Modal, MultiSelect, TagsInput, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { EventType } from '@offhook/contract/events.ts';
+import type { TopicNoun } from '@offhook/contract/stream.ts';
 import type { Webhook } from '@offhook/contract/webhooks.ts';
 import { ChangeForm } from '../app/change-form.tsx';
 import { useClient } from '../app/session.tsx';
@@ -11,19 +12,19 @@ import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('people');
 
-const TOPICS = [
-  'calls',
-  'alerts',
-  'parking',
-  'queues',
-  'agents',
-  'presence',
-  'history',
-  'phonebook/shared',
-  'trunks',
-  'config',
-  'system',
-];
+const TOPICS = Object.values({
+  calls: 'calls',
+  alerts: 'alerts',
+  parking: 'parking',
+  queues: 'queues',
+  agents: 'agents',
+  presence: 'presence',
+  history: 'history',
+  phonebook: 'phonebook/shared',
+  trunks: 'trunks',
+  config: 'config',
+  system: 'system',
+} satisfies Record<TopicNoun, string>);
 /** Opening downwards would cover the submit button, where a click would choose an entry. */
 const UPWARDS = { position: 'top' } as const;
 /** The contract's table is large and contains schemas, so it is loaded when a form opens. */

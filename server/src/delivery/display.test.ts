@@ -7,6 +7,7 @@ import type { Queue } from '@offhook/contract/queues.ts';
 import { authenticatorWithKeys } from '../../test/support/host-fixture.ts';
 import { openSse } from '../../test/support/sse-client.ts';
 import { streamRig } from '../../test/support/stream-rig.ts';
+import { sourcesOf } from '../../test/support/topic-sources.ts';
 import { until } from '../../test/support/until.ts';
 import type { CallersShown } from '../rights/rights.ts';
 import { loggedOut } from '../pbx/agent-state.ts';
@@ -93,15 +94,7 @@ const rigOf = (t: TestContext) => {
   const nothing = { snapshot: () => ({}) };
   return streamRig(t, {
     sources: {
-      presence: nothing,
-      calls: nothing,
-      parking: nothing,
-      history: nothing,
-      phonebook: nothing,
-      alerts: nothing,
-      trunks: nothing,
-      config: nothing,
-      system: nothing,
+      ...sourcesOf(() => nothing),
       queues: { snapshot: () => ({ as_of: '', stale: false, queues: [{ ...queue, stats: null }] }) },
       agents: { snapshot: () => ({ as_of: '', stale: false, agents: [agent] }) },
     },

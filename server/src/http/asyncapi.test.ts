@@ -6,7 +6,7 @@ import addFormats from 'ajv-formats';
 import { z } from 'zod';
 import { WebhookTest } from '@offhook/contract/webhooks.ts';
 import { EVENT_DATA } from '@offhook/contract/events.ts';
-import { CLOSE_CODES, ClientFrame, ServerFrame } from '@offhook/contract/stream.ts';
+import { CLOSE_CODES, ClientFrame, ServerFrame, TOPIC_NOUNS, Topic } from '@offhook/contract/stream.ts';
 import { hostFixture } from '../../test/support/host-fixture.ts';
 import { TESTED, exampleData } from '../../../tools/events-document.ts';
 import { oneOperation } from '../../test/support/one-operation.ts';
@@ -71,6 +71,15 @@ test('asyncapi - the data of an event may be a schema with a name that no other 
   const boiled = eventSchemas({ 'kettle.boiled': Kettle.describe('Boiled.') })['kettle.boiled'];
   assert.equal(boiled?.description, 'Boiled.');
   assert.doesNotMatch(JSON.stringify(boiled), /\$ref/);
+});
+test('asyncapi - a client can subscribe to every topic of an event, and the refusal of another one lists them', () => {
+  for (const topic of EVENT_TYPES.flatMap((type) => topicsOfType(type)).filter((t) => t !== 'every topic')) {
+    const named = topic.replace('{extension}', '1003').replace('{name}', 'support');
+    // A subscription names alerts as a whole, whoever is notified of them.
+    if (named !== 'alerts/mine') assert.ok(Topic.safeParse(named).success, topic);
+  }
+  const refusal = Topic.safeParse('kettles').error?.issues[0]?.message ?? '';
+  for (const noun of TOPIC_NOUNS) assert.ok(refusal.includes(noun), noun);
 });
 test('asyncapi - every event is described, is on each of its topics and on the webhooks', () => {
   for (const type of EVENT_TYPES) {

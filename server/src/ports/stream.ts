@@ -1,4 +1,4 @@
-import type { TopicNoun } from '../rights/hearing.ts';
+import type { TopicNoun } from '@offhook/contract/stream.ts';
 import type { Objects } from '../rights/rights.ts';
 import type { Caller } from './http.ts';
 

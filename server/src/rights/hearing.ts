@@ -1,20 +1,8 @@
+import type { TopicNoun } from '@offhook/contract/stream.ts';
 import { EVERYONE } from './topics.ts';
 import { heardAs, historySince, parkingSince } from './rights.ts';
 import type { Objects, Principal } from './rights.ts';
 
-/** First word of a topic. */
-export type TopicNoun =
-  | 'presence'
-  | 'calls'
-  | 'alerts'
-  | 'parking'
-  | 'queues'
-  | 'agents'
-  | 'history'
-  | 'phonebook'
-  | 'trunks'
-  | 'config'
-  | 'system';
 /** A topic with the access of one principal. */
 export interface Heard {
   readonly topic: string;

@@ -1,6 +1,7 @@
 /** Rights of every principal; one place for REST, the stream and webhooks. */
 import { SCOPES } from '@offhook/contract/keys.ts';
 import type { Scope } from '@offhook/contract/keys.ts';
+import type { TopicNoun } from '@offhook/contract/stream.ts';
 import { includesLevel } from '@offhook/contract/ids.ts';
 import type { PersonLevel } from '@offhook/contract/ids.ts';
 import { ServiceError } from '../core/errors.ts';
@@ -138,7 +139,8 @@ export function checkParking(who: Principal): void {
  * Checked again at delivery, because rights change.
  */
 export function heardAs(who: Principal, topic: string, own: readonly string[]): readonly string[] | null {
-  const [noun = '', ...rest] = topic.split('/');
+  const [first = '', ...rest] = topic.split('/');
+  const noun = first as TopicNoun;
   const name = rest.length === 0 ? null : rest.join('/');
   switch (noun) {
     case 'presence':
@@ -173,6 +175,7 @@ export function heardAs(who: Principal, topic: string, own: readonly string[]): 
     case 'system':
       return name === null && seesSite(who, 'system:read') ? ['system'] : null;
     default:
+      noun satisfies never;
       return null;
   }
 }

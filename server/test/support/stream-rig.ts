@@ -18,6 +18,7 @@ import type { DirectoryFixture } from './directory-fixture.ts';
 import { hostFixture } from './host-fixture.ts';
 import { manualClock } from './sessions-fixture.ts';
 import type { ManualClock } from './sessions-fixture.ts';
+import { sourcesOf } from './topic-sources.ts';
 import { openWs } from './ws-client.ts';
 import type { WsClient, WsOptions } from './ws-client.ts';
 import { loggedOut } from '../../src/pbx/agent-state.ts';
@@ -128,17 +129,8 @@ export async function streamRig(t: Pick<TestContext, 'after'>, options: RigOptio
       meet: () => void (meetAt = journal.head + (rig.held?.length ?? 0)),
     },
     sources: {
-      presence: source('presence'),
-      calls: source('calls'),
-      parking: source('parking'),
-      queues: source('queues'),
-      agents: source('agents'),
-      history: source('history'),
-      phonebook: source('phonebook'),
+      ...sourcesOf(source),
       alerts: { snapshot: (objects, since_ms) => ({ objects, since_ms }) },
-      trunks: source('trunks'),
-      config: source('config'),
-      system: source('system'),
     },
     directory,
     credentials: {
