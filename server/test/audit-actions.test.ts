@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdir } from 'node:fs/promises';
+import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import type { Area, Operation } from '@offhook/contract/operation.ts';
@@ -38,6 +38,16 @@ test('audit - every write names its action of the trail, or stands in the list o
   assert.ok(writes.length > 80, `only ${writes.length} writes were found: the test looks in the wrong place`);
   const without = writes.filter((operation) => actionsOf(operation).length === 0).map((o) => o.path);
   assert.deepEqual(without.toSorted(), Object.keys(UNAUDITED));
+});
+
+test('audit - the console has words for every action that an operation names', async () => {
+  const file = path.join(REPOSITORY, 'console/locales/en/audit-actions.json');
+  const words = JSON.parse(await readFile(file, 'utf8')) as Readonly<Record<string, string>>;
+  const named = new Set((await everyOperation()).flatMap(actionsOf));
+  assert.deepEqual(
+    [...named].filter((action) => words[action] === undefined),
+    [],
+  );
 });
 
 test('audit - every action that an operation names is written by the server', async () => {
