@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import type { Language } from '@offhook/contract/errors.ts';
 import { putObjects } from '../../server/src/features/pbx-config/put.ts';
 import { prepareDemo } from '../../server/test/support/company.ts';
 import { farAddress } from '../../server/test/support/far-address.ts';
@@ -45,7 +46,7 @@ describe('console alerts', () => {
   const far = (extension: string): Promise<Phone> =>
     openFarSide({ server: site().sip, extension, at: NORTH, cli: site().engineCli });
   const alert = (page: Page, title: string) => page.getByRole('alert').filter({ hasText: title });
-  async function pageOf(extension: string, language: 'en' | 'de' | 'tr' = 'en'): Promise<Page> {
+  async function pageOf(extension: string, language: Language = 'en'): Promise<Page> {
     const page = await openConsole(site(), browser(), { path: '/desk', language });
     await signIn(site(), page, extension);
     return page;

@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import type { BrowserContext, Locator, Page } from 'playwright-core';
 import { createClient } from '@offhook/client';
 import type { Client } from '@offhook/client';
+import type { Language } from '@offhook/contract/errors.ts';
 import { SESSION_COOKIE } from '@offhook/contract/session.ts';
 import type { Browser } from '../../server/test/support/browser.ts';
 import type { Site } from '../../server/test/support/site.ts';
@@ -23,7 +24,7 @@ const DESK = { width: 1440, height: 900 };
 const PERMISSIONS = ['microphone', 'notifications'];
 export interface ConsolePageOptions {
   readonly path?: string;
-  readonly language?: 'en' | 'tr' | 'de';
+  readonly language?: Language;
   readonly scheme?: 'light' | 'dark';
   readonly size?: { readonly width: number; readonly height: number };
   /** In a context of its own (cookies, storage); then it is closed with the context. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
+import { LANGUAGES } from '@offhook/contract/errors.ts';
 import { readSources, REPOSITORY } from './support/sources.ts';
 import type { Source } from './support/sources.ts';
 
@@ -75,19 +76,22 @@ test('glossary - code, contract and client use its words and no others', async (
   assert.deepEqual(glossaryViolations(await readGlossary(), files), []);
 });
 
-/** The rows of "States of an agent": code of the API, then the words in three languages, then what is not said. */
+/** The rows of "States of an agent": code of the API, its words by language, then what is not said. */
 async function readStates() {
   const text = await readFile(path.join(REPOSITORY, 'docs/glossary.md'), 'utf8');
-  return [...text.matchAll(/^\| `(\w+)` \| (.+?) \| (.+?) \| (.+?) \|(.*)\|$/gm)].map(
-    ([, state, en, tr, de, not]) => ({
-      state: state!,
-      words: { en: en!, tr: tr!, de: de! },
-      not: not!
-        .split(',')
-        .map((word) => word.trim())
-        .filter((word) => word !== ''),
-    }),
-  );
+  const rows = text.split('\n').map((line) => line.split('|').map((cell) => cell.trim()));
+  const titles = rows.find((cells) => cells[1] === 'API')!;
+  const english = new Intl.DisplayNames('en', { type: 'language' });
+  return rows.flatMap((cells) => {
+    const state = /^`(\w+)`$/.exec(cells[1] ?? '')?.[1];
+    if (state === undefined || cells.length !== titles.length) return [];
+    const words = LANGUAGES.map((code) => [code, cells[titles.indexOf(english.of(code)!)]] as const);
+    const not = cells
+      .at(-2)!
+      .split(',')
+      .map((word) => word.trim());
+    return [{ state, words: new Map<string, string | undefined>(words), not: not.filter(Boolean) }];
+  });
 }
 /** The texts of a file of words, by language and key. */
 function textsOf({
@@ -115,12 +119,12 @@ test('glossary - the console has one word for each state of an agent, in every l
       const page = /(wallboard|presence|desk|supervisor)\.json$/.test(one.file);
       if (page && (one.key === state || one.key === `${state}_state`)) {
         seen += 1;
-        const expected = words[one.lang as 'en' | 'tr' | 'de'];
+        const expected = words.get(one.lang);
         if (one.text !== expected)
           wrong.push(`${one.file} ${one.lang} ${one.key}: "${one.text}" is "${expected}"`);
       }
       if (page && one.lang === 'en' && not.includes(one.text.toLowerCase())) {
-        wrong.push(`${one.file} ${one.key}: "${one.text}" is "${words.en}"`);
+        wrong.push(`${one.file} ${one.key}: "${one.text}" is "${words.get('en')}"`);
       }
     }
   }

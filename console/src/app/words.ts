@@ -4,10 +4,12 @@
  * would take 14 kB of the first load; the used part is below.
  */
 import { FILES, FIRST } from 'virtual:words';
+import type { Language } from '@offhook/contract/errors.ts';
 import type { Areas } from './locales.ts';
 
-export const LANGUAGES = { en: 'English', tr: 'Türkçe', de: 'Deutsch' } as const;
-export type Language = keyof typeof LANGUAGES;
+/** Languages in which the service refuses too. */
+export const LANGUAGES: Readonly<Record<Language, string>> = { en: 'English', tr: 'Türkçe', de: 'Deutsch' };
+export type { Language };
 type Table = Readonly<Record<string, string>>;
 export type Area = keyof Areas;
 type KeyOf<T> = T extends `${infer Base}_${'one' | 'other'}` ? Base : T;
