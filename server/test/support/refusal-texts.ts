@@ -63,6 +63,9 @@ class File {
   }
 }
 
+/** Rules of schemas whose second argument is the text of a refusal. */
+const RULES: ReadonlySet<string> = new Set(['regex', 'refine', 'min', 'max', 'length']);
+
 /** Texts of every `ServiceError` and its makers, of every `say` and of schema rules. */
 export async function refusalTexts(sources: readonly Source[]): Promise<RefusalTexts> {
   const { parse } = (await tool('acorn')) as { parse: (text: string, options: object) => Node };
@@ -95,7 +98,7 @@ export async function refusalTexts(sources: readonly Source[]): Promise<RefusalT
       const index = makers.get(callee);
       if (index !== undefined) follow(given[index]);
       const method = isNode(node['callee']) ? nameOf(node['callee']['property']) : undefined;
-      if (method === 'regex' || method === 'refine') follow(given[1]);
+      if (RULES.has(method ?? '')) follow(given[1]);
     }
   }
   return { texts, untold };
