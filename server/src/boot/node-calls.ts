@@ -60,7 +60,7 @@ export interface NodeCallsDeps {
   readonly seq: () => number;
 }
 
-/** Route of the leading node for its web nodes; a caller without the secret of the site is told that there is no such path. */
+/** Route of the leading node for its web nodes; a caller without the secret of the site gets 404. */
 export function nodeCallRoutes(app: App, deps: NodeCallsDeps): void {
   const { secret, stream, commands, authenticator, lacksFactor, use, keyRights, journal, seq } = deps;
   const callerNow = (caller: Caller): Caller => {

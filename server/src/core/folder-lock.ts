@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 
 /**
- * Start time of a process in clock ticks since boot, so that a recycled pid is told apart; null when it is gone. A zombie is
+ * Start time of a process in clock ticks since boot, so that a recycled pid is recognised; null when the process is gone. A zombie is
  * gone: it holds nothing but its number, for as long as its parent does not ask, which a container without an init never does.
  */
 export function processStart(pid: number): string | null {

@@ -47,7 +47,7 @@ export function openLog(file: string, level: string): { log: Log; close(): void 
     { level: 'warn', stream: process.stderr },
   ]);
   const log = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, streams);
-  /** Fields of the parts above stand in a line once, and the nearest counts. */
+  /** A field set by several parts is in the line once, with the value of the innermost part. */
   const childOf = (fields: object): Log => {
     const own = log.child(fields);
     return {

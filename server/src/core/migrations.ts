@@ -51,7 +51,7 @@ export async function createMigrationTable(db: Kysely<unknown>): Promise<void> {
 }
 
 /**
- * Runs the steps that are not noted yet, each with its note in one `transaction`; `ran` is told of each. Throws where the
+ * Runs the steps that are not noted yet, each with its note in one `transaction`; `ran` is called for each. Throws where the
  * steps do not sort, or where `place` was written by a newer version or by a build before 0.1.0.
  */
 export async function runMigrations(

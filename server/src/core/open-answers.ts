@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 
 /**
  * Answers that may take as long as their reader likes: a player that was paused takes nothing more, and the end of the service
- * must not wait for it. Gives the function that each of them is told to.
+ * must not wait for it. Returns the function that registers one.
  */
 export function endedWithService(app: {
   addHook(name: 'preClose', hook: (done: () => void) => void): unknown;

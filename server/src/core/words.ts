@@ -1,6 +1,6 @@
 /**
- * Refusals in the languages of the service. The English text stands where it is thrown and is the key here, with `{0}`, `{1}`
- * … for what is filled in (core/said.ts); English titles stand in the registry of errors.
+ * Refusals in the languages of the service. The English text is written where it is thrown and is the key here, with `{0}`, `{1}`
+ * … for what is filled in (core/said.ts); English titles are in the registry of errors.
  */
 import { ERRORS, LANGUAGES } from '@offhook/contract/errors.ts';
 import type { ErrorCode, Language } from '@offhook/contract/errors.ts';
@@ -19,7 +19,7 @@ export const WORDS: Readonly<Record<Exclude<Language, 'en'>, Words>> = { tr, de 
 /** Separators of texts, without words of their own. */
 const ONLY_PLACES = /^[{}\d:;. ]*$/;
 
-/** Title and detail of an error. A detail nobody has translated stands behind the title, so that both are of use. */
+/** Title and detail of an error. A detail without a translation follows the translated title in brackets. */
 export function errorTexts(
   code: ErrorCode,
   detail: Said | string,

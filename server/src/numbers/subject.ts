@@ -1,7 +1,7 @@
 import { digitsOf } from '@offhook/contract/search.ts';
 import { nationalOf, toE164 } from './e164.ts';
 
-/** About whom something is told or erased: a number in any of its spellings, or an extension of ours. */
+/** Person whose data is exported or erased: a number in any of its spellings, or an extension of ours. */
 export interface Subject {
   readonly kind: 'number' | 'extension';
   /** E.164 where the number has one, else its digits; or the extension. */
@@ -62,7 +62,7 @@ export function numberSubject(number: string, country: string): Subject | null {
   ];
   return subjectOf('number', e164, spellings, patternOf(spellings));
 }
-/** An extension is found where its digits stand alone; not in numbers that hold them. */
+/** Finds an extension as a whole number only, not inside a longer one. */
 export const extensionSubject = (extension: string): Subject =>
   subjectOf(
     'extension',

@@ -1,6 +1,6 @@
 import type { JournalRow } from './journal-store.ts';
 
-/** A site's log as it stands. */
+/** State of a site's log. */
 export interface LogState {
   readonly epoch: string;
   /** First seq of the epoch. */

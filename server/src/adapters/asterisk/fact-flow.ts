@@ -21,7 +21,7 @@ export interface Settled {
   /** The engine's own time just before its lists were read. */
   readonly began_at: number;
   readonly why: 'connect' | 'resync';
-  /** Told just before the snapshot. */
+  /** Emitted just before the snapshot. */
   readonly link: EngineEventOf<'engine.link'> | null;
 }
 

@@ -204,7 +204,7 @@ export class EngineLink {
     if (this.#clock.now() - this.#lastSuspicion < SUSPICION_EVERY_MS) return;
     this.#lastSuspicion = this.#clock.now();
     this.want();
-    // By then the lists are believed even about a channel whose end was told.
+    // By then the lists are believed even about a channel whose end was reported.
     this.#wantIn(STALE_ROW_MS + RELOAD_SETTLE_MS);
   }
   /** Publishes at once that the link is gone, and closes both connections. */
@@ -274,7 +274,7 @@ export class EngineLink {
     });
   }
 
-  /** Reads a fresh snapshot and has it told; nothing is told when the link was lost meanwhile. */
+  /** Reads a fresh snapshot and emits it, unless the link was lost meanwhile. */
   async #sync(on: Session, why: 'connect' | 'resync'): Promise<void> {
     const actions = on.actions;
     if (actions === null) return;

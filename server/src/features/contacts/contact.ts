@@ -16,7 +16,7 @@ export function statusOf(live: LiveExtension | undefined): Contact['status'] {
   return reachability === 'online' || reachability === 'push_only' ? 'online' : 'offline';
 }
 
-/** One entry of the list. `unknownSince` stands in for the time of an extension the engine has told nothing about. */
+/** One entry of the list. `unknownSince` is the time of an extension whose state the engine has not reported. */
 export function contactOf(person: Person, live: LiveExtension | undefined, unknownSince: number): Contact {
   return {
     extension: person.extension,

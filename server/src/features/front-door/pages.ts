@@ -14,7 +14,7 @@ const entities: Readonly<Record<string, string>> = {
   '"': '&quot;',
   "'": '&#39;',
 };
-/** Text as it may stand in HTML, also between quotes. */
+/** Text escaped for HTML, also inside an attribute. */
 export const escapeHtml = (text: string): string => text.replaceAll(/[&<>"']/g, (c) => entities[c]!);
 /** HTML whose inserted values are escaped. */
 function html(parts: TemplateStringsArray, ...values: readonly (string | number | Raw)[]): Raw {

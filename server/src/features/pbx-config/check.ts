@@ -86,7 +86,7 @@ function timeRounds(model: Model): StoredObject<'time_condition'>[] {
   };
   return [...all.values()].filter(({ key }) => goesRound(key));
 }
-/** Addresses from which the service connects for browsers, and addresses that stand for all or none. */
+/** Addresses from which the service connects for browsers, and addresses that mean all or none. */
 const OWN_ADDRESS =
   /^(?:127\.0\.0\.1|0\.0\.0\.0|\[(?:::1?|::ffff:(?:7f00:1|0:0))\]|(?:.+\.)?localhost(?:\.localdomain)?)$/;
 /** Accepts every spelling: `127.1`, `2130706433` and `0:0:0:0:0:0:0:1` are addresses too. Names are not looked up. */
@@ -226,7 +226,7 @@ function* trunks(model: Model): Generator<Found> {
       ];
   }
 }
-/** Where coturn relays from unless it is told other ports. */
+/** Relay ports of coturn by default. */
 const RELAY_PORTS = { from: 49_152, to: 65_535 };
 /** Ports of each field of the network; TURN takes both protocols. */
 function* portsOf(body: StoredObject<'network'>['body']): Generator<UsedPorts> {

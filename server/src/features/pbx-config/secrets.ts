@@ -30,7 +30,7 @@ export function withSecrets<K extends ConfigKind>(kind: K, body: ConfigBody<K>):
   }
   return body;
 }
-/** Replaces a secret in a former version: whether the next version had the same one. */
+/** Shown instead of a secret in a former version, by whether the next version has the same one. */
 const KEPT = '(kept)';
 const REPLACED = '(replaced)';
 /**

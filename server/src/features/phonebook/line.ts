@@ -19,7 +19,7 @@ export type FieldName = 'kind' | 'name' | 'company' | 'note' | 'owner' | 'langua
 export interface Value {
   readonly value: string;
   readonly label: string | null;
-  /** Column or property that it stands in. */
+  /** Column or property that contains it. */
   readonly field: string;
 }
 /** The lines of a file. Each iteration parses the file again. */

@@ -72,7 +72,7 @@ export class PhoneStore {
         .execute();
     });
   }
-  /** Removes what is known of phones that are no more. */
+  /** Deletes the rows of phones that the configuration no longer has. */
   async remove(phones: readonly number[]): Promise<void> {
     await this.#store.transaction<Tables, void>(async (trx) => {
       await trx.deleteFrom('phone_pairings').where('phone', 'in', phones).execute();

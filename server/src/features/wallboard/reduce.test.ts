@@ -15,7 +15,7 @@ function play(...events: readonly DomainEvent[]) {
   let board: Board = emptyBoard();
   const table = new SumTable();
   for (const event of events) {
-    // As after a restart before each event.
+    // The board is stored and read before each event, as at a restart.
     board = readBoard(writeBoard(board))!;
     assert.ok(counts(event.type));
     for (const one of reduce(board, event)) take(table.at(one.of, one.name, one.slot), one);
@@ -152,7 +152,7 @@ test('wallboard reducer - talk, hold and wrap-up count once, in the interval in 
     emitted.wrapUp(at(0, 14, 50), '1003', 'a', 106, at(0, 15, 20)),
     emitted.extended(at(0, 15, 0), '1003', at(0, 16)),
     emitted.ready(at(0, 15, 30), '1003', null),
-    // Told again, as after a restart.
+    // The same events again, as after a restart.
     emitted.wrapUp(at(0, 15, 31), '1003', 'a', 106, at(0, 16)),
     emitted.ready(at(0, 15, 32), '1003', null),
   );

@@ -88,7 +88,7 @@ export const CEL_APPS = [
   'confbridge',
 ] as const;
 
-/** Names of the USER_DEFINED events that the dialplan writes; the text behind the name stands in `eventextra`. */
+/** Names of the USER_DEFINED events that the dialplan writes; the text after the name is in `eventextra`. */
 export const QUEUE_LEFT = 'OFFHOOK_QUEUE_LEFT' as ConfText;
 /** `extension:<extension>:<file>`, `queue:<name>:<file>` or `ring_group:<name>:<file>`, written when a call that is recorded by rule is answered. */
 export const RECORDING = 'OFFHOOK_RECORDING' as ConfText;

@@ -108,7 +108,7 @@ function addresses(
   ]);
 }
 
-/** Rings everything an extension has; ARG1 is the extension again when it has a mailbox. */
+/** Rings all devices of an extension; ARG1 is the extension again when it has a mailbox. */
 const call = ({ caller, announce, announced, answered }: RecordingSteps): ConfText =>
   context(conf`call`, [
     exten(conf`_X.`, [

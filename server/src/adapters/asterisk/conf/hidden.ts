@@ -5,7 +5,7 @@ const key = randomBytes(32);
 const mark = (secret: string): string =>
   `(hidden ${createHmac('sha256', key).update(secret).digest('hex').slice(0, 8)})`;
 
-/** An option whose value is a secret, wherever it stands: `password`, `secret`, `pin`, `admin_pin`, `register => …`. */
+/** An option whose value is a secret, anywhere in a line: `password`, `secret`, `pin`, `admin_pin`, `register => …`. */
 const OPTION =
   /^(\s*(?:(?:[a-z0-9]+[_-])*(?:password|secret|passwd|pin|md5_cred)|register)\s*=>?\s*)(\S.*)$/i;
 const MAILBOX = /^(\s*[0-9]+\s*=>\s*)((?:[^,\s][^,\r\n]*)?)((?:,.*)?)$/;

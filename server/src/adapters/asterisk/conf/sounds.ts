@@ -33,7 +33,7 @@ export const soundStep = (site: Site, ref: SoundRef, what: string): ConfText =>
   'prompt' in ref
     ? conf`$\{${FOLDER}}/${soundId(promptOf(site, ref.prompt, what).sound, 'a sound')}`
     : soundName(ref.built_in, what);
-/** Nothing of it stands in the dialplan of a site without prompts. */
+/** The dialplan of a site without prompts has none of it. */
 export const soundGlobals = (site: Site, instance: Instance): ConfText =>
   site.prompts.length === 0
     ? conf``
