@@ -330,7 +330,7 @@ export class AsteriskExchange implements Exchange {
       clock,
       signal,
       onFailure: (error, next) => {
-        if (this.#state !== error.message) say(`No engine yet, but it is tried again: ${error.message}`);
+        if (this.#state !== error.message) say(`The engine is not ready; trying again: ${error.message}`);
         this.#state = error.message;
         this.#log.warn({ reason: error.reason, next_try_ms: next }, error.message);
       },

@@ -78,7 +78,7 @@ export class ActiveNode {
         await this.#look();
         away = false;
       } catch (error) {
-        if (!away) log.warn({ error: messageOf(error) }, 'this node cannot report now');
+        if (!away) log.warn({ error: messageOf(error) }, 'this node could not report its state; retrying');
         away = true;
       }
       await clock.sleep(REPORT_MS, this.#stop.signal);

@@ -129,7 +129,7 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
   const followAddresses = async (): Promise<void> =>
     await addresses
       ?.follow(signal)
-      .catch((error: unknown) => log.warn({ error: messageOf(error) }, 'phones are registered here later'));
+      .catch((error: unknown) => log.warn({ error: messageOf(error) }, 'registrations are not copied yet'));
   const stop = new AbortController();
   exchange.begin({
     signal: stop.signal,
@@ -200,7 +200,7 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
       await followAddresses();
     } catch (error) {
       if (error instanceof StartError || signal.aborted) throw error;
-      if (!away) log.warn({ error: messageOf(error) }, 'the site cannot be followed now');
+      if (!away) log.warn({ error: messageOf(error) }, 'the site could not be followed; retrying');
       away = true;
     }
     // So that the copy survives both the leading node and the newest rows of the log.
@@ -211,7 +211,7 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
   // Before the first snapshot, so that no agent is seen to log out.
   await storedIntents(store)
     .then((intents) => engineSite.putMembers(intents))
-    .catch((error: unknown) => log.warn({ error: messageOf(error) }, 'agents are put into the engine later'));
+    .catch((error: unknown) => log.warn({ error: messageOf(error) }, 'agents are not in their queues yet'));
   say('This node takes the site.');
   return true;
 }

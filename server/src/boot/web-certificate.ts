@@ -97,7 +97,8 @@ export class WebCertificate {
       this.#said = '';
     } catch (error) {
       const why = messageOf(error);
-      if (why !== this.#said) log.warn({ error: why }, 'the certificate of the leading node is not used now');
+      if (why !== this.#said)
+        log.warn({ error: why }, 'the certificate of the leading node could not be fetched or used');
       this.#said = why;
     }
   }

@@ -72,7 +72,10 @@ export class WebWatch {
       } catch (error) {
         if (error instanceof StartError) throw error;
         if (!away)
-          log.warn({ error: messageOf(error) }, 'this node cannot read the database of the site now');
+          log.warn(
+            { error: messageOf(error) },
+            'this node could not read the database of the site; retrying',
+          );
         away = true;
       }
       const isCut = this.silentMs() > CUT_OFF_MS;

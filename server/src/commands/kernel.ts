@@ -262,7 +262,7 @@ export class Commands {
     const { audit, log } = this.#deps;
     if (entry.outcome === 'refused' && this.#rules.mayAudit?.(entry.actor) === false) return;
     await audit.record(entry).catch((error: unknown) => {
-      log.warn({ error: messageOf(error), action: entry.action }, 'a command was not audited');
+      log.warn({ error: messageOf(error), action: entry.action }, 'a command could not be audited');
     });
   }
 }

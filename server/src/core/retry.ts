@@ -28,10 +28,7 @@ export async function untilDone(
       return true;
     } catch (error) {
       if (signal.aborted) return false;
-      log.warn(
-        { error: messageOf(error), failed: backoff.failures + 1 },
-        `${what} failed; it is tried again`,
-      );
+      log.warn({ error: messageOf(error), failed: backoff.failures + 1 }, `${what} failed; retrying`);
       await backoff.wait(clock, signal);
     }
   }

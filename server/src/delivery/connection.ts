@@ -277,7 +277,8 @@ export class Connection extends Client {
     if (this.#bad >= MAX_BAD_FRAMES) this.end(CLOSE_CODES.bad_frame, `${MAX_BAD_FRAMES} bad frames in a row`);
   }
   #problem(thrown: unknown): Problem {
-    if (!(thrown instanceof ServiceError)) this.#parts.log.error({ err: thrown }, 'a frame failed');
+    if (!(thrown instanceof ServiceError))
+      this.#parts.log.error({ err: thrown }, 'a frame of a client caused an unexpected error');
     return problemOf(thrown, undefined, this.#language);
   }
   #take(frame: ClientFrame): void {

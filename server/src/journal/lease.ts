@@ -14,7 +14,7 @@ export interface LeaseOptions {
   readonly siteLog: Pick<SiteLog, 'renew'>;
   /** From `SiteLog.take`. */
   readonly term: number;
-  /** Moment before that `take` was called, as `momentNow` gives it. */
+  /** Time before `take` was called, from `momentNow`. */
   readonly taken: Moment;
   readonly log: Log;
   /** Called once another process took the log. */
@@ -104,7 +104,7 @@ export class Lease {
       }
     } catch (error) {
       if (!this.#failing)
-        log.warn({ error: messageOf(error) }, 'the log of this site cannot be taken again now');
+        log.warn({ error: messageOf(error) }, 'the lease of the site could not be renewed; retrying');
       this.#failing = true;
     }
   }

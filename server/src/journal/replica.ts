@@ -50,7 +50,7 @@ export class Replica {
   /** Until when nothing is taken in, ms of the steady clock. */
   #heldUntil = -Infinity;
   #meetAt: number | null = null;
-  /** Newest seq that the leading node told of, and when. */
+  /** Newest seq that the leading node announced, and when. */
   #told = 0;
   #heardAt = -Infinity;
   /** True from news that proved useless to the next read in its time, so that forged news costs nothing more. */
@@ -153,7 +153,8 @@ export class Replica {
         more = await this.#step();
         away = false;
       } catch (error) {
-        if (!away) log.warn({ error: messageOf(error) }, 'the log of the site cannot be followed now');
+        if (!away)
+          log.warn({ error: messageOf(error) }, 'the log of the site could not be followed; retrying');
         away = true;
         this.#deaf = true;
       }

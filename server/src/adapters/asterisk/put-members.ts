@@ -46,7 +46,7 @@ export async function putMembers(
       const results = await Promise.allSettled(members.slice(i, i + AT_ONCE).map(put));
       for (const one of results)
         if (one.status === 'rejected')
-          log.warn({ error: messageOf(one.reason) }, 'a member is put into its queue later');
+          log.warn({ error: messageOf(one.reason) }, 'a queue member could not be added yet');
     }
   } finally {
     ami.close();

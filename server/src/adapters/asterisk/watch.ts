@@ -90,7 +90,7 @@ export function watchEngine(options: EngineWatchOptions): EngineWatch {
     if (signal.aborted || finding === DOWN) return;
     if (before?.ok === finding.ok || ((before === undefined || before === DOWN) && finding.ok)) return;
     const context = { check: what, detail: finding.detail };
-    if (finding.ok) log.info(context, 'a check of the engine holds again');
+    if (finding.ok) log.info(context, 'a check of the engine passes again');
     else log.error(context, 'a check of the engine fails');
   };
   const failed = (error: unknown): Finding => ({ ok: false, detail: messageOf(error) });

@@ -116,7 +116,7 @@ export class NatsLink {
         this.#fault = messageOf(error);
       }
       if (signal.aborted) return;
-      if (this.#fault !== said) log.warn({ server: this.#at, error: this.#fault }, 'NATS is away');
+      if (this.#fault !== said) log.warn({ server: this.#at, error: this.#fault }, 'NATS is not reachable');
       said = this.#fault;
       await wait(backoff.next(), undefined, { signal }).catch(() => undefined);
     }

@@ -115,7 +115,7 @@ export class ApiKeys implements Authenticator {
     this.#stopFollowing = options.directory.onChange(() => this.#follow(() => true));
     this.#timer = setInterval(() => {
       this.tidy().catch((error: unknown) => {
-        this.#log.warn({ error: messageOf(error) }, 'when API keys were last used could not be written');
+        this.#log.warn({ error: messageOf(error) }, 'the last use of API keys could not be stored');
       });
     }, TIDY_EVERY_MS);
     this.#timer.unref();

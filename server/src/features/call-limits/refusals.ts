@@ -117,7 +117,7 @@ export class Refusals {
     await this.#deps.audit
       .record(entry)
       .catch((error: unknown) =>
-        this.#deps.log.error({ error: messageOf(error) }, 'a refused call is not audited'),
+        this.#deps.log.error({ error: messageOf(error) }, 'a refused call could not be audited'),
       );
   }
 }

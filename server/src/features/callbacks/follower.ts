@@ -35,7 +35,8 @@ export class Follower {
     this.#deps = deps;
     this.#loop = new DeliveryLoop({
       step: () => this.#step(),
-      trouble: (error) => log.warn({ error: messageOf(error) }, 'reading conversations for callbacks waits'),
+      trouble: (error) =>
+        log.warn({ error: messageOf(error) }, 'conversations could not be read for callbacks; retrying'),
       clock,
     });
   }

@@ -263,7 +263,7 @@ export class CallerRules {
         await this.#add({ action: 'block', match: 'number', number, note: null, created_by: by, ip: null });
       } catch (error) {
         if (!(error instanceof ServiceError) || error.code !== 'limit_reached') throw error;
-        log.warn({ by }, 'a caller that a feature code blocked is not: there are too many rules');
+        log.warn({ by }, 'a feature code could not block a caller: there are too many rules');
       }
     });
   }

@@ -46,7 +46,11 @@ export class Attacher {
     };
     this.#loop = new DeliveryLoop({
       step: () => this.#step(),
-      trouble: (error) => log.warn({ connector, error: messageOf(error) }, 'recordings of a connector wait'),
+      trouble: (error) =>
+        log.warn(
+          { connector, error: messageOf(error) },
+          'uploads of recordings by a connector could not continue; retrying',
+        ),
       clock,
     });
   }

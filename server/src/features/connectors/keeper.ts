@@ -98,7 +98,8 @@ export class EntryKeeper {
     this.#loop = new DeliveryLoop({
       step: () => this.#step(),
       end: async () => void (await Promise.all(this.#underWay.values())),
-      trouble: (error) => log.warn({ connector: row.id, error: messageOf(error) }, 'a connector waits'),
+      trouble: (error) =>
+        log.warn({ connector: row.id, error: messageOf(error) }, 'a connector could not continue; retrying'),
       clock,
     });
     this.#attacher =

@@ -35,7 +35,11 @@ export class CustomerSyncer {
       clock: deps.clock,
       last: async () => (await deps.store.sync(connector)) ?? NEVER,
       run: (last, stop) => this.#run(last, stop),
-      trouble: (error) => deps.log.warn({ connector, error: messageOf(error) }, 'a sync of customers waits'),
+      trouble: (error) =>
+        deps.log.warn(
+          { connector, error: messageOf(error) },
+          'the schedule of a customer sync failed; retrying',
+        ),
     });
   }
   /** As the connector shows it. */

@@ -105,6 +105,8 @@ export class EmergencyCalls {
         ip: null,
         detail: { location, callback_number: callback || null, call_id },
       })
-      .catch((error: unknown) => log.error({ error: messageOf(error) }, 'an emergency call is not audited'));
+      .catch((error: unknown) =>
+        log.error({ error: messageOf(error) }, 'an emergency call could not be audited'),
+      );
   }
 }

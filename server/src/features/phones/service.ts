@@ -403,7 +403,9 @@ export class Phones {
           ip: ask.ip,
           detail,
         })
-        .catch((error: unknown) => log.error({ error: messageOf(error) }, 'a refused phone is not audited'));
+        .catch((error: unknown) =>
+          log.error({ error: messageOf(error) }, 'a refused phone could not be audited'),
+        );
     }
     return nothing();
   }

@@ -92,7 +92,7 @@ export class SharedPhones {
     this.#lines = this.#lines
       .then(() => audit.record({ action, actor: extension, object: phone, outcome, ip: null, detail }))
       .catch((error: unknown) =>
-        log.error({ error: messageOf(error) }, 'a sign-in at a phone is not audited'),
+        log.error({ error: messageOf(error) }, 'a sign-in at a phone could not be audited'),
       );
   }
 }

@@ -183,7 +183,7 @@ export class ExternalAddress implements AsyncDisposable {
     await kept
       .write(JSON.stringify(found))
       .catch((error: unknown) =>
-        this.#log.warn({ error: messageOf(error) }, 'the external address could not be written down'),
+        this.#log.warn({ error: messageOf(error) }, 'the external address could not be stored'),
       );
     this.#log.info({ ...found, former: shown }, 'the external address is another one');
     if (found.address === shown) return;

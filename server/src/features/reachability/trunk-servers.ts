@@ -238,7 +238,7 @@ export class TrunkServerLookup implements AsyncDisposable {
     await kept
       .write(JSON.stringify([...this.#known]))
       .catch((error: unknown) =>
-        this.#log.warn({ error: messageOf(error) }, 'the servers of trunks could not be written down'),
+        this.#log.warn({ error: messageOf(error) }, 'the servers of trunks could not be stored'),
       );
   }
   #doubt({ name, title }: Followed, detail: string): void {

@@ -79,7 +79,7 @@ export function createDisposal(deps: DisposalDeps): Disposal {
         const error = messageOf(failures[0]);
         log.warn(
           { files: failures.length, error },
-          'recordings could not be deleted; it is tried again in an hour',
+          'recordings could not be deleted; trying again in an hour',
         );
       }
       if (erased === 0) return;
@@ -137,10 +137,7 @@ export function createDisposal(deps: DisposalDeps): Disposal {
         if (deps.days > 0) await expire(signal);
         await countOrphans(signal);
       } catch (error) {
-        log.warn(
-          { error: messageOf(error) },
-          'old recordings could not be deleted; the next attempt follows in an hour',
-        );
+        log.warn({ error: messageOf(error) }, 'old recordings could not be deleted; trying again in an hour');
       }
     },
     orphans: () => orphans,

@@ -114,7 +114,10 @@ export function createProof(options: ProofOptions): Proof {
     try {
       await audit.record(entry);
     } catch (error) {
-      log.warn({ error: messageOf(error), action: entry.action }, 'the audit trail took no entry');
+      log.warn(
+        { error: messageOf(error), action: entry.action },
+        'an entry of the audit trail could not be stored',
+      );
     }
   }
   async function attempted<T>(

@@ -80,7 +80,7 @@ export function createSipSecurity({
           detail,
         })
         .catch((error: unknown) =>
-          log.error({ error: messageOf(error) }, 'refused SIP requests are not audited'),
+          log.error({ error: messageOf(error) }, 'refused SIP requests could not be audited'),
         );
     }
   }

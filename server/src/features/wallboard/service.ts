@@ -200,10 +200,7 @@ export class Wallboard implements AsyncDisposable {
 
   #tryToSave(): Promise<void> {
     return this.#counter.save().catch((error: unknown) => {
-      this.#log.warn(
-        { error: messageOf(error) },
-        'the figures could not be stored; the next attempt follows',
-      );
+      this.#log.warn({ error: messageOf(error) }, 'the figures could not be stored; retrying');
     });
   }
 

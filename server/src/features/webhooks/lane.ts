@@ -76,7 +76,8 @@ export class Lane {
     const { clock, log } = deps;
     this.#loop = new DeliveryLoop({
       step: () => this.#step(),
-      trouble: (error) => log.warn({ webhook: hook.id, error: messageOf(error) }, 'a webhook waits'),
+      trouble: (error) =>
+        log.warn({ webhook: hook.id, error: messageOf(error) }, 'a webhook could not continue; retrying'),
       clock,
     });
   }

@@ -97,7 +97,7 @@ export class Runner {
     await this.save().catch((error: unknown) => {
       this.#deps.log.warn(
         { error: messageOf(error) },
-        'how far webhooks are could not be written; some is sent again',
+        'the cursors of webhooks could not be stored; some events will be sent again',
       );
     });
   }
@@ -178,7 +178,7 @@ export class Runner {
     this.save().catch((error: unknown) => {
       this.#deps.log.warn(
         { error: messageOf(error) },
-        'how far webhooks are could not be written; it is tried again',
+        'the cursors of webhooks could not be stored; retrying',
       );
       this.#arm(SAVE_EVERY_MS);
     });

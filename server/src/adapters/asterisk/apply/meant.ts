@@ -124,7 +124,7 @@ export function readMeant(files: EngineFiles): Meant {
   const put = (key: string, value: string): void => {
     const kind = kindOf(key);
     if (objects.has(key) && ONLY_ONCE.has(kind))
-      problems.push({ object: key, file: FILE_OF[kind], words: 'it stands there twice' });
+      problems.push({ object: key, file: FILE_OF[kind], words: 'it is listed twice' });
     else objects.set(key, value);
   };
   const cache = new Map<string, FileRead>();

@@ -104,6 +104,6 @@ test('apply/slices - what cannot be cut between two sections is not cut', () => 
 test('apply/meant - of two objects with one name the second is a problem, wherever it stands', () => {
   const twice = new Map([...files, ['custom/pjsip.conf', '[1001](sip)\n']]);
   assert.deepEqual(readMeant(twice).problems, [
-    { object: 'endpoint 1001', file: 'pjsip_endpoints.conf', words: 'it stands there twice' },
+    { object: 'endpoint 1001', file: 'pjsip_endpoints.conf', words: 'it is listed twice' },
   ]);
 });

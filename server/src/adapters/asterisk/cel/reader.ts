@@ -172,7 +172,10 @@ export class CelReader implements Required<CallRecords> {
           yield batch;
         } catch (error) {
           if (signal.aborted) return;
-          this.#log.warn({ file, error: messageOf(error) }, 'the file of call records cannot be read now');
+          this.#log.warn(
+            { file, error: messageOf(error) },
+            'the file of call records could not be read; retrying',
+          );
           await reading?.handle.close().catch(() => {});
           reading = null;
           queue = [];

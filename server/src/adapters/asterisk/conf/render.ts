@@ -66,7 +66,7 @@ function checkSite(site: Site): void {
     for (const e of [...q.agents, ...q.static_members]) {
       if (!known.has(e)) refuse(`queue ${q.name}: ${JSON.stringify(e)} is not an extension`);
     }
-    if (new Set(q.agents).size < q.agents.length) refuse(`queue ${q.name}: an agent stands in it twice`);
+    if (new Set(q.agents).size < q.agents.length) refuse(`queue ${q.name}: an agent is listed twice`);
     for (const e of q.static_members) {
       if (!q.agents.includes(e)) refuse(`queue ${q.name}: static member ${e} is not among its agents`);
     }

@@ -132,7 +132,7 @@ export class KeptServer<W extends WantedServer> {
         this.#over.signal.throwIfAborted();
         const detail = messageOf(error);
         const next_try_ms = this.#backoff.next();
-        log.error({ error: detail, next_try_ms }, `the ${title} does not run; it is started again`);
+        log.error({ error: detail, next_try_ms }, `the ${title} is not running; restarting it`);
         this.#state = { hash: wanted?.hash ?? null, finding: { ok: false, detail } };
         await this.#pause(next_try_ms);
       }

@@ -132,7 +132,7 @@ export class EngineProcess implements AsyncDisposable {
       }
       this.#living = null;
       const pause = backoff.next();
-      this.#log.error({ why, next_try_ms: pause }, 'the engine is not running; it is started again');
+      this.#log.error({ why, next_try_ms: pause }, 'the engine is not running; restarting it');
       this.#enter('backoff', { last_error: why });
       await this.#clock.sleep(pause, this.#over.signal);
     }
@@ -213,7 +213,7 @@ export class EngineProcess implements AsyncDisposable {
     } catch (error) {
       this.#log.warn(
         { pid: living.pid, error: messageOf(error) },
-        'the process of the engine could not be noted',
+        'the process id of the engine could not be stored',
       );
     }
   }

@@ -97,7 +97,10 @@ export class AcmeRenewal implements Renewal {
       const pause = this.#again.next();
       const next_try_at = clock.now() + pause;
       this.#state = { ...this.#state, failed: { detail, next_try_at } };
-      log.error({ names, error: detail, next_try_ms: pause }, 'no certificate by ACME; the one in use stays');
+      log.error(
+        { names, error: detail, next_try_ms: pause },
+        'ACME issued no certificate; the one in use stays',
+      );
       changed({ renewed: false, names, detail, next_try_at });
       return pause;
     }

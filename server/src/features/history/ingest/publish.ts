@@ -152,7 +152,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       await save().catch((error: unknown) => {
         log.warn(
           { error: messageOf(error) },
-          'how far events are published was not stored; the journal knows',
+          'the position of published events was not stored; it will be read from the journal',
         );
       });
     },

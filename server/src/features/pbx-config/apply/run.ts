@@ -133,10 +133,7 @@ export class ApplyRun {
         await journal.save(this.#now, { open });
         break;
       } catch (error) {
-        log.warn(
-          { error: messageOf(error), apply: this.#now.id },
-          'the end of an apply could not be written down',
-        );
+        log.warn({ error: messageOf(error), apply: this.#now.id }, 'the end of an apply could not be stored');
         if (this.#closing.aborted) return this.#now;
         await clock.sleep(1_000, this.#closing).catch(() => undefined);
       }

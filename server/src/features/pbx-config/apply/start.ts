@@ -64,7 +64,7 @@ export class FilesAtStart {
     this.#ended.push(shown);
     log.warn(
       { apply: shown.id, state: shown.state },
-      'an apply that the service did not end before was ended',
+      'finished an apply that the previous run of the service left unfinished',
     );
   }
   /** Reloads these files in the running engine; returns the objects that differ from the configuration. */

@@ -189,7 +189,10 @@ export class PhonebookSourceService {
           last: () => this.#store.end(id),
           run: (last, stop) => this.#read(row, last, stop),
           trouble: (error) =>
-            log.warn({ source: id, error: messageOf(error) }, 'a source of the phonebook waits'),
+            log.warn(
+              { source: id, error: messageOf(error) },
+              'the schedule of a phonebook source failed; retrying',
+            ),
         })
       : null;
     const open = { row, schedule };
