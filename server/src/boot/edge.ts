@@ -28,7 +28,7 @@ import type { ActiveNode } from './node.ts';
 import { nodeCallRoutes } from './node-calls.ts';
 import { beginRenewal, listenSecure, sharedPair } from './secure-edge.ts';
 import { sharedFilesCheck } from './shared-files.ts';
-import { siteSecret } from './site-key.ts';
+import { sealingKey, siteSecret } from './site-key.ts';
 
 const READY_POLL_MS = 50;
 /** End of the use of an API key, which no socket extends: the last moment that a date can hold. */
@@ -157,7 +157,7 @@ export async function listen(parts: EdgeParts, stack: AsyncDisposableStack) {
       use: (caller) => useOf(parts, caller),
       keyRights: (id) => apiKeys.rights(id),
       pair: () => sharedPair(parts),
-      sealingKey: Buffer.from(siteSecret(sipKey, 'certificate'), 'base64url'),
+      sealingKey: sealingKey(sipKey),
       journal,
     });
   blockedNetworksRoute(app, config, () => parts.blocks.list().networks);

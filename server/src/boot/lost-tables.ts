@@ -5,21 +5,19 @@ import path from 'node:path';
 import { sql } from 'kysely';
 import { openSqliteStore } from '../adapters/sqlite/store.ts';
 import { StartError } from '../core/errors.ts';
+import { notedSteps } from '../core/migrations.ts';
 import type { Store } from '../ports/store.ts';
 import { SITE } from './site-tables.ts';
 
-interface Tables {
-  offhook_migrations: { feature: string; id: string };
-}
 const NO_FLUSH = { flush: () => Promise.resolve(), close: () => Promise.resolve() };
 
 /** Names of the tables that these steps of the features make. */
-async function tablesBy(done: ReadonlyMap<string, ReadonlySet<string>>): Promise<readonly string[]> {
+async function tablesBy(done: Awaited<ReturnType<typeof notedSteps>>): Promise<readonly string[]> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-tables-'));
   const empty = await openSqliteStore(path.join(folder, 'offhook.db'), { flusher: NO_FLUSH });
   try {
     for (const [feature, steps] of Object.entries(SITE)) {
-      const ran = steps.filter((step) => done.get(feature)?.has(step.id) === true);
+      const ran = steps.filter(({ id }) => done.get(feature)?.some((step) => step.id === id) === true);
       await empty.migrate(feature, ran);
     }
     // Indexes for text searches are tables only in SQLite, of the types virtual and shadow; so are those of the store itself.
@@ -39,7 +37,7 @@ async function tablesBy(done: ReadonlyMap<string, ReadonlySet<string>>): Promise
  * backup was not whole.
  */
 export async function assertTables(store: Store, database: string): Promise<void> {
-  const db = store.db<Tables>();
+  const db = store.db();
   const all = await db.introspection.getTables();
   const { rows } = await sql<{ name: string }>`select current_schema() as name`.execute(db);
   const there = new Set(all.filter((table) => table.schema === rows[0]?.name).map((table) => table.name));
@@ -51,12 +49,7 @@ export async function assertTables(store: Store, database: string): Promise<void
     );
   };
   if (!there.has('offhook_migrations')) refuse('its tables');
-  const noted = await db.selectFrom('offhook_migrations').select(['feature', 'id']).execute();
-  const done = new Map(
-    Map.groupBy(noted, (row) => row.feature)
-      .entries()
-      .map(([feature, steps]) => [feature, new Set(steps.map((step) => step.id))]),
-  );
+  const done = await notedSteps(db);
   const lost = (await tablesBy(done)).filter((name) => !there.has(name));
   if (lost.length > 0) refuse(`the tables ${lost.toSorted().join(', ')}`);
   const [site] = await db

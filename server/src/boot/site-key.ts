@@ -33,3 +33,5 @@ const writeKey = (data: string, key: Buffer): Promise<void> =>
  */
 export const siteSecret = (key: Buffer, use: 'turn' | 'doctor' | 'nodes' | 'certificate'): string =>
   createHmac('sha256', key).update(use).digest('base64url');
+/** Key by which the leading node encrypts the certificate for web nodes. */
+export const sealingKey = (key: Buffer): Buffer => Buffer.from(siteSecret(key, 'certificate'), 'base64url');

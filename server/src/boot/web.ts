@@ -42,7 +42,7 @@ import { Leader } from './leader.ts';
 import { holderOf, whenReachable } from './server-site.ts';
 import { shownNodes } from './node.ts';
 import { knownSite } from './site-id.ts';
-import { shareKey, siteKey, siteSecret } from './site-key.ts';
+import { sealingKey, shareKey, siteKey, siteSecret } from './site-key.ts';
 import { copyFileOf, newestVersion, nodeUrlOf } from './standby.ts';
 import { openFolder } from './stores.ts';
 import { WebCertificate, listenByCertificate } from './web-certificate.ts';
@@ -238,7 +238,7 @@ async function serve(base: Base, stack: AsyncDisposableStack, end: (why: string)
   await whenReachable(waiting, () => watch.begin());
   const certificate = new WebCertificate({
     leader,
-    key: Buffer.from(siteSecret(await siteKey(config.data), 'certificate'), 'base64url'),
+    key: sealingKey(await siteKey(config.data)),
     data: config.data,
     clock: systemClock,
     log,

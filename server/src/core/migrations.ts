@@ -38,6 +38,15 @@ export function newerStore(
   );
 }
 
+/** Steps that a database has noted, by feature. */
+export async function notedSteps(db: Kysely<unknown>): Promise<Map<string, Pick<Step, 'id'>[]>> {
+  const noted = await (db as Kysely<Tables>)
+    .selectFrom('offhook_migrations')
+    .select(['feature', 'id'])
+    .execute();
+  return Map.groupBy(noted, (row) => row.feature);
+}
+
 /** Makes the table in which steps are noted. */
 export async function createMigrationTable(db: Kysely<unknown>): Promise<void> {
   await db.schema
