@@ -8,19 +8,7 @@ import type { CallRecords } from './call-records.ts';
 import type { EngineConfig, MailboxOwner } from './engine-config.ts';
 import type { Firewall } from './firewall.ts';
 import type { FindAddress } from './external-address.ts';
-import type {
-  CallVerbs,
-  CallerRuleVerbs,
-  CustomerVerbs,
-  Engine,
-  FeatureVerbs,
-  PhoneVerbs,
-  SwitchVerbs,
-  PushVerbs,
-  QueueVerbs,
-  SipRefusal,
-  WakeRequest,
-} from './engine.ts';
+import type { Engine, EngineVerbs, SipRefusal, WakeRequest } from './engine.ts';
 
 /** Age of the engine's packages. */
 export interface PackageAge {
@@ -96,17 +84,7 @@ export interface EngineWatch {
   close(): Promise<void>;
 }
 /** Everything the service asks of an engine. */
-export interface SiteEngine
-  extends
-    Engine,
-    CallVerbs,
-    QueueVerbs,
-    FeatureVerbs,
-    CustomerVerbs,
-    CallerRuleVerbs,
-    PhoneVerbs,
-    SwitchVerbs,
-    PushVerbs {}
+export interface SiteEngine extends Engine, EngineVerbs {}
 
 /** A membership of an agent in a queue as it shall be. */
 export interface WantedMember {

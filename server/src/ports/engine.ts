@@ -646,3 +646,15 @@ export interface QueueVerbs {
     options?: CommandOptions,
   ): Promise<void>;
 }
+
+/** Commands of every kind. */
+export interface EngineVerbs
+  extends
+    CallVerbs,
+    CallerRuleVerbs,
+    CustomerVerbs,
+    FeatureVerbs,
+    PhoneVerbs,
+    PushVerbs,
+    QueueVerbs,
+    SwitchVerbs {}

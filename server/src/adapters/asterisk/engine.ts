@@ -1,17 +1,10 @@
 import type { ChannelId } from '@offhook/contract/ids.ts';
 import type {
-  CallVerbs,
-  CallerRuleVerbs,
-  CustomerVerbs,
   Engine,
+  EngineVerbs,
   EngineStatus,
   ExtensionFeatures,
-  FeatureVerbs,
-  PhoneVerbs,
-  PushVerbs,
-  QueueVerbs,
   SipRefusal,
-  SwitchVerbs,
   WakeRequest,
 } from '../../ports/engine.ts';
 import { callerActions } from './actions/callers.ts';
@@ -39,17 +32,7 @@ export interface AsteriskEngineOptions extends LinkOptions {
   /** Limit of events that wait for the consumer; 200,000. */
   readonly buffer?: number;
 }
-export interface AsteriskEngine
-  extends
-    Engine,
-    CallVerbs,
-    QueueVerbs,
-    FeatureVerbs,
-    CustomerVerbs,
-    CallerRuleVerbs,
-    PhoneVerbs,
-    PushVerbs,
-    SwitchVerbs {
+export interface AsteriskEngine extends Engine, EngineVerbs {
   /** For support: the last unreadable frames, newest last. */
   malformed(): readonly string[];
   /** Places a test call, which stream, history and live view leave out. */

@@ -1,33 +1,13 @@
 /** The engine's verbs as moves of the simulated exchange. */
 import { ServiceError } from '../../core/errors.ts';
-import type {
-  CallVerbs,
-  CommandOptions,
-  CallerRuleVerbs,
-  CustomerVerbs,
-  Engine,
-  FeatureVerbs,
-  PhoneVerbs,
-  SwitchVerbs,
-  PushVerbs,
-  QueueVerbs,
-} from '../../ports/engine.ts';
+import type { CommandOptions, Engine, EngineVerbs } from '../../ports/engine.ts';
 import { FEATURES_OFF } from '../../ports/engine.ts';
 import type { World } from './world.ts';
 
 /** Runs a command, unless the link is down or a fault is set for it. */
 export type Perform = (act: () => void | Promise<void>, options?: CommandOptions) => Promise<void>;
 export interface CommandVerbs
-  extends
-    Pick<Engine, 'pauseMember' | 'addMember' | 'removeMember'>,
-    CallVerbs,
-    QueueVerbs,
-    FeatureVerbs,
-    CustomerVerbs,
-    CallerRuleVerbs,
-    PhoneVerbs,
-    SwitchVerbs,
-    PushVerbs {}
+  extends Pick<Engine, 'pauseMember' | 'addMember' | 'removeMember'>, EngineVerbs {}
 
 const notSimulated = (what: string): ServiceError =>
   new ServiceError('engine_refused', `the simulator does not ${what}`);
