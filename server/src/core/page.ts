@@ -8,3 +8,9 @@ export function pageOf<T>(
   const last = page.at(-1);
   return { page, next_cursor: rows.length > limit && last !== undefined ? String(at(last)) : null };
 }
+/** Number of rows, none of which is kept. */
+export async function lengthOf(rows: AsyncIterable<unknown>): Promise<number> {
+  let n = 0;
+  for await (const _row of rows) n += 1;
+  return n;
+}

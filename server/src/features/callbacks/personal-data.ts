@@ -1,5 +1,6 @@
 import { setImmediate as breathe } from 'node:timers/promises';
 import { rfc3339 } from '../../core/clock.ts';
+import { lengthOf } from '../../core/page.ts';
 import type { Subject } from '../../numbers/subject.ts';
 import type { PersonalData } from '../../ports/privacy.ts';
 import { personScope } from './calls.ts';
@@ -42,11 +43,7 @@ export function personalDataOf(
   const counted = (n: number) => (n === 0 ? {} : { callbacks: n });
   return {
     name: 'callbacks',
-    async count(subject, signal) {
-      let n = 0;
-      for await (const _row of about(subject, signal)) n += 1;
-      return counted(n);
-    },
+    count: async (subject, signal) => counted(await lengthOf(about(subject, signal))),
     async erase(subject, placeholder, signal) {
       let n = 0;
       for await (const row of about(subject, signal)) {

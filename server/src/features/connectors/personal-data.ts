@@ -3,6 +3,7 @@
  * are kept in memory for a short time.
  */
 import { setImmediate as turn } from 'node:timers/promises';
+import { lengthOf } from '../../core/page.ts';
 import type { Subject } from '../../numbers/subject.ts';
 import type { PersonalData } from '../../ports/privacy.ts';
 import type { Entry } from './ledger.ts';
@@ -31,11 +32,7 @@ export function connectorData(
   }
   return {
     name: 'connectors',
-    async count(subject, signal) {
-      let n = 0;
-      for await (const _row of about(subject, signal)) n += 1;
-      return places(n);
-    },
+    count: async (subject, signal) => places(await lengthOf(about(subject, signal))),
     async erase(subject, placeholder, signal) {
       forget();
       let n = 0;

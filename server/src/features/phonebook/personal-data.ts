@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { rfc3339 } from '../../core/clock.ts';
+import { lengthOf } from '../../core/page.ts';
 import type { Subject } from '../../numbers/subject.ts';
 import type { PersonalData } from '../../ports/privacy.ts';
 import type { CustomerRow } from './rows.ts';
@@ -77,11 +78,7 @@ export function personalDataOf(deps: {
   const places = (n: number) => (n === 0 ? {} : { customers: n });
   return {
     name: 'phonebook',
-    async count(subject, signal) {
-      let n = 0;
-      for await (const _row of all(subject, signal)) n += 1;
-      return places(n);
-    },
+    count: async (subject, signal) => places(await lengthOf(all(subject, signal))),
     async erase(subject, placeholder, signal) {
       let n = 0;
       for await (const { id } of all(subject, signal)) {
