@@ -93,7 +93,6 @@ export const AGENT_ACTIONS = [
   'get_status',
   'get_queues',
 ] as const;
-export type AgentAction = (typeof AGENT_ACTIONS)[number];
 /**
  * Body of agent.php, JSON or form. `queue` is a name or a number; `reason` an id or a name of the catalogue. A parameter that
  * is missing or null counts as not given, and so does an empty `reason`.

@@ -2,9 +2,6 @@
 import { hash } from 'node:crypto';
 
 const KEY = Buffer.from('0123456789abcdef').toString('base64');
-/** Reply to the only key that clients of the load send. */
-export const ACCEPT = hash('sha1', `${KEY}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`, 'base64');
-
 export function upgradeRequest(
   port: number,
   path: string,

@@ -12,9 +12,6 @@ const said = (keys: readonly string[], instead: string): string => {
   const key = first(keys);
   return key === null ? instead : t(key);
 };
-export const labelKey = (kind: string, name: string): Key | null => first([`l_${kind}_${name}`, `l_${name}`]);
-export const optionKey = (name: string, option: string): Key | null =>
-  first([`o_${name}_${option}`, `o_${option}`]);
 /** `name` is the last part of a path that is no index. */
 export const fieldLabel = (kind: string, name: string): string =>
   said([`l_${kind}_${name}`, `l_${name}`], name);

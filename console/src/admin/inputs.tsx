@@ -130,7 +130,7 @@ function ObjectInput({ field, shape, path, value, onChange, common }: PartProps<
   );
 }
 
-export function FieldInput({ field, path, value, onChange, short = false }: InputProps): ReactNode {
+function FieldInput({ field, path, value, onChange, short = false }: InputProps): ReactNode {
   const { kind } = useForm();
   const { name, shape, nullable, required } = field;
   const deep =

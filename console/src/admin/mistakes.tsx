@@ -8,7 +8,7 @@ import { language, wordsOf } from '../app/words.ts';
 const t = wordsOf('admin');
 
 /** Text of the error in the reader's language. */
-export const mistakeText = ({ text, values }: Mistake): string => t(text, values);
+const mistakeText = ({ text, values }: Mistake): string => t(text, values);
 /** The service's refusal is shown in English; readers of other languages also get a sentence that the field is refused. */
 export function Wrong({ mistake }: { readonly mistake: Mistake }): ReactNode {
   const { detail, text } = mistake;

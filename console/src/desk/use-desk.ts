@@ -43,7 +43,7 @@ export function useDesk(): Desk {
 }
 
 const MINE = ['mine'] as const;
-export const useMyCalls = (): ReadonlyMap<string, CallState> => useTopic('calls', MINE).records;
+const useMyCalls = (): ReadonlyMap<string, CallState> => useTopic('calls', MINE).records;
 
 export interface ShownCalls {
   /** Every call of the person, the oldest first. */

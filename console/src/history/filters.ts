@@ -3,7 +3,6 @@ import type { ConversationsQuery } from '@offhook/contract/conversation-list.ts'
 import type { ConversationFilter, ConversationSummary } from '@offhook/contract/conversations.ts';
 
 export const PRESETS = ['today', 'yesterday', '7d', '30d'] as const;
-export type Preset = (typeof PRESETS)[number];
 export const DIRECTIONS = ['in', 'out', 'internal', 'transit'] as const;
 export const DISPOSITIONS = [
   'answered',

@@ -71,7 +71,7 @@ const Lane = ({
     <div className={styles.track}>{children}</div>
   </div>
 );
-export const segmentText = (s: Segment): string => t(`seg_${s.state}`);
+const segmentText = (s: Segment): string => t(`seg_${s.state}`);
 
 function VisitLane({ visit, span }: { readonly visit: Visit; readonly span: Span }): ReactNode {
   return (

@@ -12,7 +12,7 @@ const COLUMNS = ['at', 'actor', 'actor_name', 'action', 'action_text', 'object',
 /** Every value is quoted; formulas of spreadsheets become text. */
 const cell = (value: string): string =>
   `"${(/^[=+\-@\t\r]/.test(value) ? `'${value}` : value).replaceAll('"', '""')}"`;
-export const csvLine = (values: readonly string[]): string => `${values.map(cell).join(',')}\r\n`;
+const csvLine = (values: readonly string[]): string => `${values.map(cell).join(',')}\r\n`;
 
 export async function exportAudit(
   client: Client,

@@ -8,7 +8,7 @@ import { wordsOf } from '../app/words.ts';
 const t = wordsOf('people');
 export const levelName = (level: PersonLevel): string => t(`level_${level}`);
 
-export const CopyText = ({ value, label }: { readonly value: string; readonly label: string }): ReactNode => (
+const CopyText = ({ value, label }: { readonly value: string; readonly label: string }): ReactNode => (
   <CopyButton value={value} timeout={2_000}>
     {({ copied, copy }) => (
       <Button

@@ -16,7 +16,7 @@ import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('people');
 
-export const personPath = (extension: string): string => `${PAGE_PATHS.people}/${extension}`;
+const personPath = (extension: string): string => `${PAGE_PATHS.people}/${extension}`;
 const COLOURS = { user: 'gray', agent: 'teal', supervisor: 'blue', admin: 'grape' } as const;
 export const LevelBadge = ({ level }: { readonly level: SignInPerson['level'] }): ReactNode => (
   <Badge variant="dot" color={COLOURS[level]} tt="none" miw="max-content">

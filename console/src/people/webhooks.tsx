@@ -17,7 +17,7 @@ import { wordsOf } from '../app/words.ts';
 
 const t = wordsOf('people');
 
-export const webhookPath = (id: number): string => `${PAGE_PATHS.webhooks}/${id}`;
+const webhookPath = (id: number): string => `${PAGE_PATHS.webhooks}/${id}`;
 /** Reload interval of the state of a webhook. An attempt is no event, because a webhook would be sent its own attempts. */
 export const FOLLOW_MS = 2_000;
 /** State of a webhook in one word. */

@@ -62,7 +62,7 @@ const ROWS = [697, 770, 852, 941];
 const COLUMNS = [1_209, 1_336, 1_477];
 const PAD = '123456789*0#';
 /** The local tone of a pressed key. */
-export function keyNote(key: string): Note | null {
+function keyNote(key: string): Note | null {
   const at = PAD.indexOf(key);
   return at < 0 ? null : [0, 0.12, ROWS[Math.floor(at / 3)]!, COLUMNS[at % 3]!];
 }

@@ -54,13 +54,7 @@ function useWord({ word, reason }: Shown): string {
   return data?.find(({ id }) => id === reason)?.name ?? reason;
 }
 
-export function PresenceSign({
-  shown,
-  size = 16,
-}: {
-  readonly shown: Shown;
-  readonly size?: number;
-}): ReactNode {
+function PresenceSign({ shown, size = 16 }: { readonly shown: Shown; readonly size?: number }): ReactNode {
   const Sign = SIGN[shown.word];
   return <Sign size={size} aria-hidden className={styles[shown.tone] ?? ''} />;
 }

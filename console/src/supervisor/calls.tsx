@@ -44,7 +44,7 @@ const ICONS: Readonly<Record<CallWord, typeof BellRing>> = {
 const Since = ({ time }: { readonly time: string }): ReactNode => (
   <span className={styles.since}>{formatSpan(useSince(time))}</span>
 );
-export const callNames = (call: CallState): string =>
+const callNames = (call: CallState): string =>
   sidesOf(call)
     .map((side) => nameOf(side) || t('withheld'))
     .join(' – ');

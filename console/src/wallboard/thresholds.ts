@@ -10,7 +10,7 @@ export interface AlarmState {
 }
 export const CALM: AlarmState = { alarm: 'calm', eased_at: null };
 /** Margin, as a fraction of the level, by which a figure must be better before the alarm may end. */
-export const MARGIN = 0.05;
+const MARGIN = 0.05;
 /** Time for which it must be better. */
 export const HOLD_MS = 10_000;
 const RANK: Readonly<Record<Alarm, number>> = { calm: 0, warn: 1, alert: 2 };

@@ -41,7 +41,7 @@ export const DISK_FLOOR_BYTES = 64 * 1024 * 1024;
 /**
  * Age from which the check of the engine's packages fails, because Debian fixes faults within days; the service stays ready.
  */
-export const PACKAGES_OLD_MS = 30 * 86_400_000;
+const PACKAGES_OLD_MS = 30 * 86_400_000;
 
 export interface Watched {
   readonly directory: Pick<ReturnType<typeof createDirectory>, 'config'>;

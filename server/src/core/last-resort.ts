@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 
 /** EX_SOFTWARE: exit code of a defect, after which a supervisor starts the service again. */
-export const FAULT_EXIT = 70;
+const FAULT_EXIT = 70;
 const END_MS = 10_000;
 
 /**

@@ -195,7 +195,7 @@ declare module 'fastify' {
 }
 
 /** A key is scoped to its person, so that no one receives the reply to another person's request. */
-export function createRepeats(store: IdempotencyStore | undefined): Repeats {
+function createRepeats(store: IdempotencyStore | undefined): Repeats {
   const running = new Map<string, Running>();
   return {
     async begin({ person, address, key, body }, permit) {

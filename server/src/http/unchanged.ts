@@ -23,7 +23,7 @@ export interface Conditional {
  * Reads `rawHeaders`, which show a header that was sent twice. Null for every request that the framework's chain must
  * answer: one with a body, with an origin, from another node, or with a header twice.
  */
-export function conditionalOf(raw: readonly string[]): Conditional | null {
+function conditionalOf(raw: readonly string[]): Conditional | null {
   let host: string | undefined;
   let authorization: string | undefined;
   let tag: string | undefined;

@@ -184,7 +184,7 @@ function endTalk(s: State, t: Turn, extension: string, stays = false): void {
   beginWrapUp(s, t, agent, talk);
 }
 /** Starts the wrap-up; a talk whose end was missed ended at the engine's `last_call_at`. */
-export function beginWrapUp(
+function beginWrapUp(
   s: State,
   t: Turn,
   agent: Agent,

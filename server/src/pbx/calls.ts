@@ -198,7 +198,7 @@ export function endCall(s: State, t: Turn, id: CallId, reason: 'hangup' | 'engin
 }
 
 /** Merges the call `from` into `into`; exactly one remains, a started one if either was. */
-export function mergeCalls(s: State, t: Turn, from: CallId, into: CallId): void {
+function mergeCalls(s: State, t: Turn, from: CallId, into: CallId): void {
   let lost = s.calls.get(from);
   let kept = s.calls.get(into);
   if (lost === undefined || kept === undefined || lost === kept) return;
@@ -371,7 +371,7 @@ export function customerFound(s: State, { call: id, customer }: CustomerFound): 
 export const customerEvent = (call: Call) =>
   ['call.customer', `calls/${call.id}`, { ...callRef(call), customer: call.known }] as const;
 
-export function callView(s: State, call: Call): LiveCall {
+function callView(s: State, call: Call): LiveCall {
   const known = s.callViews.get(call.id);
   if (known !== undefined) return known;
   const legs: LiveLeg[] = [];

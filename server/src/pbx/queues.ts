@@ -270,7 +270,7 @@ interface OfferPlace {
   readonly caller: ChannelId;
   readonly agent: ChannelId;
 }
-export const offerKey = (o: OfferPlace): OfferId => `${o.queue}:${o.caller}:${o.agent}` as OfferId;
+const offerKey = (o: OfferPlace): OfferId => `${o.queue}:${o.caller}:${o.agent}` as OfferId;
 
 export function addOffer(s: State, offer: Offer): void {
   s.offers.set(offer.id, offer);

@@ -53,7 +53,7 @@ export const callsOf = (who: Principal, access: 'read' | 'control' = 'read'): Ob
       ? [who.extension]
       : byKey(who, `calls:${access}`, (key) => key.extensions);
 /** Parked calls may be seen by every person, who may take any of them, and by keys for the calls of the whole site. */
-export const seesParking = (who: Principal): boolean => who.key === null || callsOf(who) === null;
+const seesParking = (who: Principal): boolean => who.key === null || callsOf(who) === null;
 /** Agents that may be seen or changed: oneself, or all for a supervisor. */
 export const agentsOf = (who: Principal, access: 'read' | 'control' = 'read'): Objects =>
   supervises(who)
@@ -118,7 +118,7 @@ export const recordingsOf = (who: Principal, own: boolean): Objects =>
 const seesPhonebook = ({ key }: Principal): boolean =>
   key === null || (key.scopes.includes('phonebook:read') && isWholeSite(key));
 /** Whether the site's configuration or the engine's state may be seen. */
-export const seesSite = (who: Principal, scope: 'config:read' | 'system:read'): boolean =>
+const seesSite = (who: Principal, scope: 'config:read' | 'system:read'): boolean =>
   who.key === null ? includesLevel(who.level, 'admin') : who.key.scopes.includes(scope);
 
 const isWholeSite = ({ queues, extensions }: KeyRights): boolean => queues === null && extensions === null;

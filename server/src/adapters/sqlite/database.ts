@@ -25,7 +25,7 @@ const primary = (error: unknown): number => {
 /** True where another process holds the lock, so that a retry can help soon. */
 export const isBusy = (error: unknown): boolean => primary(error) === 5 || primary(error) === 6;
 /** True where the file itself is damaged or is no database. */
-export const isDamaged = (error: unknown): boolean => primary(error) === 11 || primary(error) === 26;
+const isDamaged = (error: unknown): boolean => primary(error) === 11 || primary(error) === 26;
 
 /** Converts a temporary refusal of the database to `store_unavailable`; returns every other error unchanged. */
 export function unavailable(error: unknown, file: string): unknown {

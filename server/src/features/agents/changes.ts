@@ -32,7 +32,7 @@ export interface EngineDeps {
 }
 /** Time limits for the engine to confirm a change, and to confirm that a failed one was undone. */
 export const CONFIRM_MS = 5_000;
-export const UNDO_MS = 1_000;
+const UNDO_MS = 1_000;
 
 const wanted = (change: Change): Membership => (change.kind === 'remove' ? ABSENT : change.to);
 const original = (change: Change): Membership => (change.kind === 'add' ? ABSENT : change.from);

@@ -18,7 +18,7 @@ export const sameMembership = (a: Membership, b: Membership): boolean =>
  * Reason in characters that the engine's member list can store. A reason set by other means may hold
  * separators, and a changed letter is better than a pause that cannot be restored.
  */
-export const carriable = (reason: string): string => reason.replace(/[\p{Cc},;|]/gu, '_');
+const carriable = (reason: string): string => reason.replace(/[\p{Cc},;|]/gu, '_');
 export const membershipOf = (row: QueueMember | undefined): Membership =>
   row === undefined ? ABSENT : row.paused ? pausedWith(carriable(row.paused_reason)) : READY;
 

@@ -47,7 +47,7 @@ export interface ServiceDeps extends EngineDeps, ViewDeps {
   readonly rate: Rate;
   readonly log: Log;
 }
-export const WRAP_UP_MOST_SECONDS = 3_600;
+const WRAP_UP_MOST_SECONDS = 3_600;
 const EXTEND = { kind: 'extend_wrap_up', queue: null } as const;
 
 /** Rate of audited refusals per agent; more would only fill the disk. */

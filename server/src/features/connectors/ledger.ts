@@ -48,7 +48,7 @@ const FOREVER = Number.MAX_SAFE_INTEGER;
 
 const resting = { task: null, next_at: FOREVER } as const;
 /** Task that makes the entry as wanted; null where nothing is left to do. */
-export const taskOf = ({ wanted, remote_id }: Pick<Entry, 'wanted' | 'remote_id'>): EntryTask | null =>
+const taskOf = ({ wanted, remote_id }: Pick<Entry, 'wanted' | 'remote_id'>): EntryTask | null =>
   wanted === 1 ? (remote_id === null ? 'create' : 'update') : remote_id === null ? null : 'remove';
 
 const waiting = (row: Entry, now: number): Entry => {

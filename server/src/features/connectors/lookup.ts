@@ -6,7 +6,7 @@ import { rankedWithin } from './ranked.ts';
 import type { Running } from './running.ts';
 
 /** Limit of a lookup: the phone rings meanwhile, so a slower system is left out. */
-export const LOOKUP_MS = 1_500;
+const LOOKUP_MS = 1_500;
 /** How long an answer is reused; one without a customer is outdated sooner. */
 const FOUND_MS = 600_000;
 const NONE_MS = 60_000;

@@ -18,7 +18,7 @@ const NONCE = 'OFFHOOK_NONCE';
  * Scripts are files of this service. Styles are too, but for the elements the component library writes: those carry the
  * nonce of their page. `blob:` is sound that was fetched with the session, `data:` are icons of style sheets.
  */
-export const consolePolicy = (nonce: string): string =>
+const consolePolicy = (nonce: string): string =>
   [
     "default-src 'none'",
     "script-src 'self'",

@@ -32,7 +32,7 @@ export interface EmergencyDeps {
 }
 
 /** The location of the smallest network that holds an address. */
-export function locationOf(address: string, locations: readonly Located[]): string | null {
+function locationOf(address: string, locations: readonly Located[]): string | null {
   const version = net.isIP(address);
   if (version === 0) return null;
   const family = version === 4 ? 'ipv4' : 'ipv6';

@@ -15,7 +15,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 /** Text escaped for HTML, also inside an attribute. */
-export const escapeHtml = (text: string): string => text.replaceAll(/[&<>"']/g, (c) => entities[c]!);
+const escapeHtml = (text: string): string => text.replaceAll(/[&<>"']/g, (c) => entities[c]!);
 /** HTML whose inserted values are escaped. */
 function html(parts: TemplateStringsArray, ...values: readonly (string | number | Raw)[]): Raw {
   let text = parts[0]!;

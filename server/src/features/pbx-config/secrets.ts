@@ -4,8 +4,8 @@ import { randomBytes, randomInt } from '../../core/chance.ts';
 import type { StoredObject } from './model.ts';
 
 /** 192 random bits, letters and digits only with `-` and `_`: what phones and configuration files carry unharmed. */
-export const newSipPassword = (): string => randomBytes(24, 'SIP password').toString('base64url');
-export const newPin = (): string => String(randomInt(1_000_000, 'PIN')).padStart(6, '0');
+const newSipPassword = (): string => randomBytes(24, 'SIP password').toString('base64url');
+const newPin = (): string => String(randomInt(1_000_000, 'PIN')).padStart(6, '0');
 /** 256 random bits. */
 const newToken = (): string => randomBytes(32, 'token').toString('base64url');
 

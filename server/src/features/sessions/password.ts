@@ -12,7 +12,7 @@ export const LEAST_COST: PasswordCost = { memory: 8, passes: 1, parallelism: 1 }
 const TAG_BYTES = 32;
 const SALT_BYTES = 16;
 /** A password has 8 to 1024 bytes of UTF-8. */
-export const PASSWORD_BYTES = { min: 8, max: 1024 } as const;
+const PASSWORD_BYTES = { min: 8, max: 1024 } as const;
 /** Limit of waiting computations; the next one is rejected as `overloaded`. */
 const MAX_WAITING = 128;
 /** Retry-After in seconds: about the time in which the queue empties. */

@@ -41,7 +41,7 @@ export interface Converted {
 }
 
 /** WAV header of a stored file with `samples` samples. */
-export function wavHead(samples: number): Buffer {
+function wavHead(samples: number): Buffer {
   const head = Buffer.alloc(HEAD_BYTES);
   head.write('RIFF', 0, 'latin1');
   head.writeUInt32LE(HEAD_BYTES - 8 + samples * 2, 4);

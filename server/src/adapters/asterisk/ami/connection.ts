@@ -21,9 +21,9 @@ import type { AmiAnswer, Pending } from './pending.ts';
  *
  * A connection that does not wait for the boot goes from login to up. Every state can end; it ends once.
  */
-export const BANNER_MS = 2_000;
-export const LOGIN_MS = 5_000;
-export const PING_EVERY_MS = 5_000;
+const BANNER_MS = 2_000;
+const LOGIN_MS = 5_000;
+const PING_EVERY_MS = 5_000;
 /** Silence after which a connection counts as dead; half a second is left to report it within 10 s. */
 export const SILENCE_MS = 9_500;
 const TICK_MS = 500;

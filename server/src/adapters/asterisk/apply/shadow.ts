@@ -40,7 +40,7 @@ const LEFT = new RegExp(String.raw`^load = (?:${LEFT_OUT.join('|')})\.so\n`, 'gm
  * Files with the engine's paths and access rights are replaced; all others are used unchanged. Each transport exists by name
  * without a socket, so that nothing is sent or received.
  */
-export function shadowFiles(
+function shadowFiles(
   files: EngineFiles,
   transports: readonly string[],
   instance: Instance,

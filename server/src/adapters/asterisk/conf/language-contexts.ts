@@ -11,7 +11,7 @@ const speak = (spoken: string, what: string): ConfText =>
   conf`Set(CHANNEL(language)=${language(spoken, what)})`;
 
 /** Languages that objects of the site name, sorted. */
-export function languagesOf({ extensions, inbound_routes, settings, trunks }: Site): readonly string[] {
+function languagesOf({ extensions, inbound_routes, settings, trunks }: Site): readonly string[] {
   const named = [settings, ...trunks, ...inbound_routes, ...extensions].map((one) => one.language);
   const all = [...named, ...settings.customer_languages];
   return [...new Set(all.filter((one) => one !== null))].sort();

@@ -13,7 +13,7 @@ const NOW_S = conf`$\{STRFTIME(,,%s)}`;
 const TRIES = conf`3`;
 const PIN_SECONDS = conf`10`;
 /** Wrong PINs of one mailbox or conference: of one extension, and of all callers outside together. */
-export const MOST_GUESSES = 10;
+const MOST_GUESSES = 10;
 const MOST = whole(MOST_GUESSES, 'most wrong PINs', 1, 1_000);
 
 /** Reads a counter of wrong PINs into local variables; one whose time is over is 0. */

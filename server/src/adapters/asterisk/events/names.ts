@@ -7,7 +7,7 @@ import { PLACE_CONTEXTS } from '../conf/call-contexts.ts';
 export const PJSIP = 'PJSIP/';
 const LOCAL = 'Local/';
 /** Context whose extensions ring all devices of an agent; a queue member points there. */
-export const AGENT_CONTEXT = 'queue-agent';
+const AGENT_CONTEXT = 'queue-agent';
 const HINT_CONTEXT = 'hints';
 
 /** An extension's name as a queue member, and the device whose state it follows. */

@@ -133,7 +133,7 @@ const SYMPTOMS: readonly (readonly [RegExp, ProvisionError['reason'], string])[]
 ];
 
 /** apt's complaint as one sentence. */
-export function aptError(mirror: string, what: string, outcome: RunOutcome): ProvisionError {
+function aptError(mirror: string, what: string, outcome: RunOutcome): ProvisionError {
   const text = `${outcome.stderr}\n${outcome.stdout}`;
   const lines = text.split('\n').filter((line) => /^\s*(?:E:|W:|Err:)/.test(line));
   const shown = (lines.find((l) => l.startsWith('E:')) ?? lines[0] ?? `apt-get ended with ${outcome.code}`)

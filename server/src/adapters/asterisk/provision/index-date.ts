@@ -24,7 +24,7 @@ export async function readIndexDate(lists: string, mirror: string, suite: string
   return date;
 }
 
-export async function seenDates(cache: string): Promise<IndexDates> {
+async function seenDates(cache: string): Promise<IndexDates> {
   try {
     const read = JSON.parse(await fs.readFile(seenFile(cache), 'utf8')) as Record<string, unknown>;
     return Object.fromEntries(

@@ -20,7 +20,7 @@ import type { SipAddress } from './config.ts';
 const COMMAND_MS = 3_000;
 const PROBE_MS = 2_000;
 /** Counters of the program, by the names of the gauges. */
-export const COUNTERS = {
+const COUNTERS = {
   requests: 'core.rcv_requests',
   replies: 'core.rcv_replies',
   dropped: 'core.drop_requests',

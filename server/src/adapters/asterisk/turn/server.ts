@@ -48,7 +48,7 @@ export function turnAddresses(text: string): readonly { readonly host: string; r
   const listed = valuesOf(text, 'listening-ip');
   return (listed.length > 0 ? listed : ownAddresses()).map((host) => ({ host, port }));
 }
-export function readWanted(text: string): Wanted | null {
+function readWanted(text: string): Wanted | null {
   const port = valueOf(text, 'listening-port');
   if (port === undefined) return null;
   const host = valueOf(text, 'listening-ip');

@@ -6,7 +6,7 @@ import { NAMES, UNTYPED } from './names.ts';
 import type { Name, Scope } from './names.ts';
 
 /** Limits that keep every expression linear in the answer it reads. */
-export const MAX_EXPRESSION = 500;
+const MAX_EXPRESSION = 500;
 const LIMITS = {
   maxAstNodes: 200,
   maxDepth: 16,

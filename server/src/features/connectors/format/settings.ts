@@ -1,6 +1,6 @@
 import type { ConnectorDocument } from './file.ts';
 
-export const MAX_SETTING = 2_000;
+const MAX_SETTING = 2_000;
 /** One thing wrong with the settings of a connector. */
 export interface SettingFinding {
   readonly setting: string;

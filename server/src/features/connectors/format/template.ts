@@ -2,7 +2,7 @@ import { compileExpression } from './expressions.ts';
 import type { Environments, Expression, Refusal } from './expressions.ts';
 import type { Name, Scope } from './names.ts';
 
-export const MAX_TEMPLATE = 4_000;
+const MAX_TEMPLATE = 4_000;
 type Part = string | Expression;
 /** A text with `{{ expression }}` in it. */
 export interface Template {

@@ -130,7 +130,7 @@ export function localTimeIn(zone: string): (us: number) => string {
 
 const moment = (us: number): string => rfc3339(Math.floor(us / 1000));
 /** One row in the format of existing phones (wire.md section 4). */
-export const callOnWire = (
+const callOnWire = (
   row: StoredRow,
   localTime: (us: number) => string,
   more: Pick<HistoryCall, 'queue_title' | 'has_recording'>,

@@ -120,7 +120,7 @@ export function padded<T>(values: readonly T[]): readonly T[] {
 }
 
 /** Conversations counted exactly; above this, the count is estimated. */
-export const COUNTED = 1_000;
+const COUNTED = 1_000;
 const MIN_SAMPLE = 50;
 export interface Count {
   readonly count: number;

@@ -12,7 +12,7 @@ import type { LegDisposition, Scene } from './scene.ts';
 const NEVER_RANG = new Set<LegDisposition>(['congestion', 'unreachable', 'failed', 'blocked']);
 export const didRing = (disposition: LegDisposition): boolean => !NEVER_RANG.has(disposition);
 
-export const wasAnswered = (c: ChannelLine): boolean => c.answered !== null || c.bridged.length > 0;
+const wasAnswered = (c: ChannelLine): boolean => c.answered !== null || c.bridged.length > 0;
 const answeredAt = (c: ChannelLine): number =>
   Math.min(c.answered ?? Infinity, c.bridged[0]?.from ?? Infinity);
 

@@ -109,7 +109,7 @@ export function handoversOf({ line, legs, rungVia }: Scene): readonly Handover[]
 export const numberOf = (c: ChannelLine): string => c.extension ?? c.number;
 
 /** State of a leg at a time, in ms; after its end, its last segment. */
-export function stretchAt(segments: Segments, leg: string, at: number): Segment | undefined {
+function stretchAt(segments: Segments, leg: string, at: number): Segment | undefined {
   const own = segments.get(leg) ?? [];
   let [low, high] = [0, own.length];
   while (low < high) {

@@ -85,7 +85,7 @@ export const tokensOf = (key: Buffer, subject: Subject, names: readonly string[]
   [...subject.spellings, ...names].map((text) => tokenOf(key, text));
 
 /** Removes texts with a known token from a record, and the name recorded with them. */
-export function withoutTokens(
+function withoutTokens(
   record: KnownRecord,
   key: Buffer,
   tokens: ReadonlySet<string>,

@@ -7,7 +7,7 @@ import type { Model } from '../model.ts';
 import { secretDiffers } from '../secrets.ts';
 
 /** Limit of listed objects; their number is exact. */
-export const MOST_OBJECTS = 200;
+const MOST_OBJECTS = 200;
 const MOST_VALUE = 4_000;
 const MOST_DIFF = 16_000;
 /** Limit of changed lines: finding a larger difference takes too long. */

@@ -9,7 +9,7 @@ import type { ObjectStore } from '../objects.ts';
 import type { ObjectTables } from '../tables.ts';
 
 /** Limit of kept versions; a new one deletes the oldest. */
-export const KEEP_VERSIONS = 2_000;
+const KEEP_VERSIONS = 2_000;
 
 type Row = { version: number; author: string; comment: string | null; at: number; objects: number };
 const shown = ({ at, ...row }: Row): ConfigVersion => ({ ...row, at: rfc3339(Number(at)) });
