@@ -224,8 +224,12 @@ describe('customers', () => {
     await call.hangup();
     const own = await clientOf(site(), '1003');
     assert.equal((await own.phonebook.lookup({ number: FAR })).customers[0]?.shared, false);
-
     const admin = await clientOf(site(), '1001');
+    // The card reads the last conversation once, when the next call rings.
+    await until('the conversation is over', async () => {
+      const { conversations } = await admin.conversations.list({ number: FAR });
+      return conversations.length > 0 && conversations.every(({ ended_at }) => ended_at !== null);
+    });
     await admin.phonebook.create({
       name: 'Adams & Sons',
       kind: 'company',

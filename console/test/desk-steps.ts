@@ -100,13 +100,13 @@ export function deskSteps(site: () => Site, browser: () => Browser) {
   const put = (what: string, body: object = {}, extension = '1003'): Promise<unknown> =>
     api(extension, 'POST', `/api/v1/agents/${extension}/${what}`, body);
   /** Members in the engine's own list of the queue. */
-  const engineSays = (name: string, pattern: RegExp | null): Promise<unknown> => {
+  const engineSays = (name: string, pattern: RegExp | null, extension = '1003'): Promise<unknown> => {
     let last = '';
     return until(
-      `the engine ${pattern === null ? 'has nobody' : `says ${pattern}`} in ${name}`,
+      `the engine ${pattern === null ? `does not have ${extension}` : `says ${pattern}`} in ${name}`,
       async () => {
         last = await site().engineCli(`queue show ${name}`);
-        return pattern === null ? !last.includes('1003') : pattern.test(last);
+        return pattern === null ? !last.includes(extension) : pattern.test(last);
       },
       { seen: () => ({ last }) },
     );

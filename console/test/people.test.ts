@@ -444,7 +444,12 @@ describe('console people', () => {
     await calls.getByLabel('What +4915 is').selectOption('mobile');
     await calls.getByRole('button', { name: 'Remove +870' }).click();
     await assertAccessible(page);
+    // The refusal goes with the click, before the service has the settings.
+    const stored = page.waitForResponse(
+      (reply) => reply.request().method() === 'PUT' && reply.url().endsWith('/settings/calls') && reply.ok(),
+    );
     await calls.getByRole('button', { name: 'Save' }).click();
+    await stored;
     await until('the refusal is gone', async () => (await calls.getByRole('alert').count()) === 0);
     await page.reload();
     await hasValue(calls.getByLabel('Calls per person and day'), '50');

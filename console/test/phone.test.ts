@@ -313,10 +313,14 @@ describe('phone', () => {
     await connect(a, '1009', b);
     const idOf = async () =>
       ((await get('1008', 'calls')) as { calls: { call_id: string }[] }).calls.map(({ call_id }) => call_id);
-    const call = await idOf();
+    // The call before may end at the exchange after it ended at its phones.
+    const call = await until('one call', async () => {
+      const ids = await idOf();
+      return ids.length === 1 && ids;
+    });
     await renewsIce(a);
     await Promise.all([says(a, 'In the call'), says(b, 'In the call'), talks(a, '1008'), talks(b, '1009')]);
-    assert.deepEqual([call.length, await idOf()], [1, call]);
+    assert.deepEqual(await idOf(), call);
     await button(a, 'Hang up').click();
     await says(b, 'Call ended');
   });

@@ -6,7 +6,7 @@ import { provisionedPhone } from '../../server/test/support/provisioned-phone.ts
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import { adminPage } from './people-steps.ts';
-import { assertAccessible, assertNoTrouble, buildFirst, fits, nothingBeside } from './rig.ts';
+import { assertAccessible, assertNoTrouble, buildFirst, clientOf, fits, nothingBeside } from './rig.ts';
 
 describe('phones', () => {
   before(buildFirst);
@@ -31,6 +31,11 @@ describe('phones', () => {
     await assertAccessible(page);
     assert.equal(await waiting.fetch(), 200);
     await waiting.register();
+    // The page reads them once for each click.
+    const { phones } = await clientOf(site(), '1001');
+    await until('the service has its registration', async () =>
+      (await phones.list()).phones.some(({ name, registered }) => name === 'desk' && registered),
+    );
     const refresh = page.getByRole('button', { name: 'Refresh' });
     await refresh.click();
     await page.getByText('Configuration is current').waitFor();

@@ -1,5 +1,5 @@
-import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
+import { comesInEngine } from '../../server/test/support/steps.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import { addExtension, addQueue, applyDraft } from './admin-steps.ts';
 import { close, isIn, press, region } from './desk-steps.ts';
@@ -30,7 +30,7 @@ describe('the story of the console', () => {
     await press(agent, 'Use the phone of this page');
     await agent.getByRole('button', { name: 'Phone: ready' }).waitFor();
     await isIn(agent, 'Available');
-    assert.match(await site().engineCli('queue show orders'), /1050/);
+    await comesInEngine(site(), 'orders', '1050', /Local/);
 
     const board = await consoleOf(site(), browser(), '1002', { path: '/wallboard' });
     await using caller = await site().phone('1007');
