@@ -78,8 +78,7 @@ describe('calls in the console', () => {
     await says(zoe, 'Incoming call');
     await says(jose, 'Incoming call');
     await button(lea, 'Hang up').click();
-    await says(zoe, 'Missed');
-    await says(jose, 'Missed');
+    await Promise.all([says(zoe, 'Missed'), says(jose, 'Missed')]);
     await dial(lea, '510');
     await says(zoe, 'Incoming call');
     await button(jose, 'Answer').click();

@@ -215,6 +215,8 @@ describe('history pages', () => {
     const player = page.getByRole('group', { name: /Recording of/ });
     assert.equal(await page.getByRole('button', { name: 'Delete' }).count(), 0);
     const at = (): Promise<number> => page.evaluate(`document.querySelector('audio').currentTime`);
+    // The recording has a few seconds, and the button to pause it is there until its end.
+    await page.locator('audio').evaluate((audio) => Object.assign(audio, { loop: true }));
     await player.getByRole('button', { name: 'Play' }).click();
     await until('the sound to play', async () => (await at()) > 0.5);
     await player.getByRole('button', { name: 'Pause' }).press('k');

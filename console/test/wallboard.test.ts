@@ -113,11 +113,21 @@ describe('wallboard', () => {
     const incoming = await desk.incoming();
     incoming.ring();
     await page.locator('[data-agent="1003"][data-state=offered]').waitFor();
+    // The colour holds for some seconds, so the page itself reads it when the figure falls.
+    await page.evaluate(`{
+      window.held = '';
+      new MutationObserver((_, me) => {
+        const tile = document.querySelector('[data-queue=sales]');
+        if (!tile?.querySelector('[data-metric=waiting] dd')?.textContent.startsWith('1')) return;
+        me.disconnect();
+        window.held = tile.dataset.alarm;
+      }).observe(document.body, { childList: true, subtree: true, characterData: true });
+    }`);
     await incoming.answer();
     const card = page.locator('[data-agent="1003"][data-state=talking]');
     await shows('the card', card, /Talking · Sales · with <img src=x onerror=alert\(1\)>/);
     await shows('the tile', figure(page, 'sales', 'waiting'), /^1/);
-    assert.equal(await tile(page, 'sales').getAttribute('data-alarm'), 'alert', 'the colour holds');
+    assert.equal(await page.evaluate('window.held'), 'alert', 'the colour holds');
     await shows(
       'the formula',
       page.locator('footer'),
