@@ -41,7 +41,7 @@ export const COMPANY = prepareCompany({
       person('1008', 'Olha', 'user'),
     ],
     queue: [
-      queue('support', '500', 'Support', 30, [{ extension: '1003' }, { extension: '1004' }]),
+      queue('support', '500', 'Support', 60, [{ extension: '1003' }, { extension: '1004' }]),
       queue('sales', '510', 'Sales', 0, [{ extension: '1003' }]),
       queue('vip', '520', 'VIP', 0, [{ extension: '1004', static: true }]),
     ],

@@ -84,7 +84,7 @@ describe('web calls', () => {
     const stands = b.page.waitForEvent('console', (message) => message.text() === 'stands still');
     await b.page.evaluate(`setTimeout(() => {
       console.log('stands still');
-      for (const until = Date.now() + 6_000; Date.now() < until; );
+      for (const until = Date.now() + 10_000; Date.now() < until; );
     })`);
     await stands;
     await site().engineCli('pjsip qualify 1009-web');
