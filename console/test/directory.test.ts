@@ -210,7 +210,7 @@ describe('directory page', () => {
       page.evaluate(`document.activeElement?.getAttribute('aria-label') === 'Call Person 9999 Öz 29999'`),
     );
     assert.ok((await drawn()) < 60, `${await drawn()} are drawn at the end`);
-    await page.getByRole('switch', { name: 'Group by department' }).check({ force: true });
+    await page.getByRole('switch', { name: 'Group by department' }).press(' ');
     await page.getByRole('heading', { name: 'Team 0', exact: true }).waitFor({ state: 'attached' });
     const slowest = (await page.evaluate('window.slowest')) as number;
     // About 110 ms where nothing else runs; ten thousand rows drawn at once take many times this, up to a minute on a busy machine.

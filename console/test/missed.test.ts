@@ -120,7 +120,7 @@ describe('missed calls', () => {
     await button(page, 'Phone settings').click();
     const notify = panel(page).getByRole('switch', { name: 'Notify me of calls while this page is hidden' });
     await until('notices are on', () => notify.isChecked());
-    await notify.click({ force: true });
+    await notify.press(' ');
     await until('notices are off', async () => !(await notify.isChecked()));
     await button(page, 'Switch the phone off').click();
     await button(page, 'Switch the phone on').click();

@@ -251,10 +251,10 @@ describe('console people', () => {
     await page.reload();
     await page.getByRole('heading', { name: 'Meine Geräte' }).waitFor();
     const eye = page.getByRole('button', { name: 'Passwort zeigen' });
-    assert.equal(await eye.count(), 3);
+    await until('three fields of passwords', async () => (await eye.count()) === 3);
     await tabTo(page, eye.first());
     await page.keyboard.press('Space');
-    assert.equal(await page.locator('input[autocomplete=current-password]').getAttribute('type'), 'text');
+    await page.locator('input[autocomplete=current-password][type=text]').waitFor();
     assert.equal(await page.locator('html').getAttribute('data-mantine-color-scheme'), 'dark');
     await assertAccessible(page);
     for (const one of [page, other]) {

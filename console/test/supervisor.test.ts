@@ -76,7 +76,9 @@ describe('supervisor page', () => {
     await page.keyboard.press('Enter');
     await isShown(page, '1003', 'available');
     const sent: string[] = [];
-    page.on('request', (request) => sent.push(request.url().replace(/.*\/1003\//, '')));
+    page.on('request', (request) => {
+      if (request.method() === 'POST') sent.push(request.url().replace(/.*\/1003\//, ''));
+    });
     await page.getByRole('button', { name: 'Actions for Zoë Müller', exact: true }).click();
     await clickThrice(page.getByRole('menuitem', { name: 'Sign out of all queues' }));
     await isShown(page, '1003', 'logged_out');
@@ -136,12 +138,14 @@ describe('supervisor page', () => {
     await whispered.answer();
     await dialog.waitFor({ state: 'detached' });
     await whispered.hangup();
+    await listening.waitFor({ state: 'detached' });
     await act(page, 'Léa Fournier – José Ibáñez', 'Barge in on José Ibáñez');
     await dialog.getByRole('button', { name: 'Barge in' }).click();
     const joined = await own.incoming();
     await joined.answer();
     await dialog.waitFor({ state: 'detached' });
     await joined.hangup();
+    await listening.waitFor({ state: 'detached' });
     await (await admin()).consoleSettings.set({ ...settings, confirm_supervision: false });
 
     await act(page, 'Léa Fournier – José Ibáñez', /^Hang up/);
@@ -200,6 +204,9 @@ describe('supervisor page', () => {
     await byKeyboard(priya, 'One place down');
     await assertAccessibleInBoth(page, 'the actions of a caller');
     await page.keyboard.press('Escape');
+    // The menu hands the focus back, from whatever has it by then.
+    await page.getByRole('menu').waitFor({ state: 'detached' });
+    await focusIsOn(page, page.getByRole('button', { name: `Actions for ${priya}` }));
     await byKeyboard(kwame, 'One place up');
     await page.keyboard.press('Enter');
     await waits('support', [priya, kwame, lea]);

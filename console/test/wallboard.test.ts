@@ -170,14 +170,18 @@ describe('wallboard', () => {
     const copy = (await supervisor.boards.get(2)).board;
     assert.equal(copy.name, 'Copy of Care & sales');
     assert.deepEqual(copy.queues?.toSorted(), ['sales', 'support']);
-    const order = await page
-      .locator('[data-queue]')
-      .evaluateAll((all) => all.map((one) => one.getAttribute('data-queue')));
-    assert.deepEqual(
-      order,
-      copy.layout.tiles.map(({ queue }) => queue),
+    const wanted = copy.layout.tiles.map(({ queue }) => queue).join();
+    let order = '';
+    await until(
+      `the tiles are ${wanted}`,
+      async () => {
+        const tiles = page.locator('[data-queue]');
+        order = (await tiles.evaluateAll((all) => all.map((one) => one.getAttribute('data-queue')))).join();
+        return order === wanted;
+      },
+      { seen: () => ({ order }) },
     );
-    assert.equal(await page.locator('[data-part=callers]').count(), 0);
+    await page.locator('[data-part=callers]').waitFor({ state: 'detached' });
 
     await page.getByRole('button', { name: 'Edit', exact: true }).click();
     await page.getByLabel('Name').fill('Mine');
