@@ -141,7 +141,7 @@ function inlined(value: unknown, definitions: Readonly<Record<string, Schema>>):
   if (Array.isArray(value)) return value.map((item) => inlined(item, definitions));
   if (typeof value !== 'object' || value === null) return value;
   const { $ref } = value as { $ref?: string };
-  const name = typeof $ref === 'string' ? /#\/definitions\/(.+)$/.exec($ref)?.[1] : undefined;
+  const name = typeof $ref === 'string' ? $ref.split('#/definitions/')[1] : undefined;
   if (name !== undefined) return inlined(bare(definitions[name] ?? {}), definitions);
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, inlined(item, definitions)]));
 }
