@@ -148,20 +148,30 @@ describe('doctor', async () => {
     ).sip;
     const port = Number(/:(\d+)\?/.exec(turn.urls[0]!)![1]);
     const relays: MediaWire[] = [];
-    for (;;) {
-      const relay = await openRelay({ host: '127.0.0.1', port }, turn, PATIENCE_MS).catch(
-        (error: unknown) => error,
-      );
-      if (relay instanceof NoRelayPorts) break;
-      if (relay instanceof Error) throw relay;
-      relays.push(relay as MediaWire);
-    }
-    const { text } = await doctor();
-    for (const relay of relays) relay.close();
-    assert.match(
-      text,
-      /^FAIL turn {2}TURN at .* has no port left for a relay: turn_relay_ports of .* too few$/m,
+    const fill = async (): Promise<void> => {
+      for (;;) {
+        const relay = await openRelay({ host: '127.0.0.1', port }, turn, PATIENCE_MS).catch(
+          (error: unknown) => error,
+        );
+        if (relay instanceof NoRelayPorts) return;
+        if (relay instanceof Error) throw relay;
+        relays.push(relay as MediaWire);
+      }
+    };
+    let text = '';
+    // The port of the check before may be given back after the others are taken.
+    await until(
+      'the doctor to name them',
+      async () => {
+        await fill();
+        ({ text } = await doctor());
+        return /^FAIL turn {2}TURN at .* has no port left for a relay: turn_relay_ports of .* too few$/m.test(
+          text,
+        );
+      },
+      { seen: () => ({ text }) },
     );
+    for (const relay of relays) relay.close();
     await until('TURN to relay again', async () => /^ok {3}turn /m.test((await doctor()).text));
   });
 
@@ -271,9 +281,10 @@ describe('doctor', async () => {
       seen: () => ({ left }),
     });
     assert.equal((await api('POST', '/path-check')).status, 202);
-    assert.deepEqual(
-      (await ended()).ways.filter(({ ok }) => !ok),
-      [],
-    );
+    const failed = (await ended()).ways.filter(({ ok }) => !ok);
+    // It failed once by TCP without a trace of why.
+    const engine = ['pjsip show transports', 'pjsip show contacts', 'core show taskprocessors'];
+    const states = await Promise.all(engine.map((one) => site().engineCli(one)));
+    assert.equal(failed.length, 0, [JSON.stringify(failed), ...states].join('\n'));
   });
 });
