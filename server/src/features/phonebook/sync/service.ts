@@ -211,11 +211,10 @@ export class PhonebookSourceService {
     const send = this.#transport.send.bind(this.#transport);
     const { guard } = this.#options;
     const { ldap } = config;
-    // Loaded with the first address book, together with its readers of XML and cards.
-    const { readCardDav } = await import('./carddav.ts');
+    // CardDAV is loaded with its first address book, together with the readers of XML and cards.
     const parts: AsyncGenerator<SourcePart, string | null> =
       ldap === null
-        ? readCardDav(config, { cursor, tags }, { send, signal: stop.broken })
+        ? (await import('./carddav.ts')).readCardDav(config, { cursor, tags }, { send, signal: stop.broken })
         : readLdap({ ...config, ldap }, { tags }, { guard, resolve: this.#resolve, signal: stop.broken });
     let part = await parts.next();
     for (; part.done !== true; part = await parts.next()) {
