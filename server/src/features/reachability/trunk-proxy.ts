@@ -60,8 +60,9 @@ export class TrunkProxy implements AsyncDisposable {
       const state = this.#isSilent(one) ? this.#silent.get(one)!.why : 'answers';
       return `${nameOf(one)}: ${state}${one === this.#used ? ', trunks pass it' : ''}`;
     });
+    if (this.#fault !== null) words.push(this.#fault);
     const ok = this.#fault === null && !proxies.some((one) => this.#isSilent(one));
-    return { ok, detail: [...words, this.#fault ?? []].flat().join('; ') };
+    return { ok, detail: words.join('; ') };
   }
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
