@@ -84,14 +84,14 @@ async function writeService(): Promise<void> {
   try {
     await write(fresh, ['server/src/programs/main.ts', 'server/src/boot/service.ts']);
     await writeFile(path.join(fresh, BUILT_FROM), from);
-    // A running service has read its program.
+    // A running service has read its program, except parts that it loads when they are needed: it is to be restarted with the build.
     await rm(DIST, { recursive: true, force: true });
     await rename(fresh, DIST);
   } finally {
     await rm(fresh, { recursive: true, force: true });
   }
-  // A first process compiles, so that the one that stays does not keep the compiler's memory; with the flag of `npm start`,
-  // without which compiled code is another one to V8.
+  // A first process compiles, so that the one that stays does not keep the compiler's memory. V8 reuses compiled code only under the
+  // same flags, so this process has that of `npm start`.
   spawnSync(process.execPath, [
     '--expose-gc',
     '-e',

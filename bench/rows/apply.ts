@@ -87,13 +87,13 @@ const extension = (i: number) => ({
   object: { extension: String(900_000 + i), username: `more${i}`, name: `One more ${i}` },
 });
 
-/** What one extension more changes: its mailbox, its phone and its dialplan. */
+/** Modules that reload the files of a new extension: its mailbox, its phone and its dialplan. */
 const OF_EXTENSION: readonly { readonly module: string; readonly isPart: (name: string) => boolean }[] = [
   { module: 'app_voicemail.so', isPart: (name) => name === 'voicemail.conf' },
   { module: 'res_pjsip.so', isPart: (name) => name.startsWith('pjsip') },
   { module: 'pbx_config.so', isPart: (name) => name === 'extensions.conf' },
 ];
-/** Reloads alone: of an extension's files, or the usual way, every file rewritten and everything reloaded, without a check. */
+/** Reloads without a check of the result: only the files of an extension, or every file, rewritten, and every module. */
 async function regenerate(site: Exchange, what: 'extension' | 'everything'): Promise<number> {
   const etc = path.join(site.instance.folder, 'etc');
   const names = (await fs.readdir(etc)).filter((name) => name.endsWith('.conf'));
