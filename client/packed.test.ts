@@ -66,7 +66,7 @@ test('client - packed it runs in plain Node and holds for a strict compiler, wit
   server.answer('/api/v1/queues/support', 404, problem);
   write('program.js', PROGRAM);
   const flags = ['--no-experimental-strip-types', 'program.js', server.base];
-  const running = promisify(execFile)(process.execPath, flags, { cwd: folder, timeout: 20_000 });
+  const running = promisify(execFile)(process.execPath, flags, { cwd: folder, timeout: 60_000 });
   const link = await server.link(0);
   link.send({
     op: 'hello',

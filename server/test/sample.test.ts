@@ -30,7 +30,7 @@ test('sample - the tests of an integration run on the packed SDK and simulator i
   const { stdout, stderr } = await run(process.execPath, [...args, '--test-reporter=tap'], {
     cwd: folder,
     env,
-  });
+  }).catch((error: { stdout: string }) => assert.fail(error.stdout));
   const ms = Math.round(performance.now() - began);
   const { user, system } = JSON.parse(stderr) as NodeJS.CpuUsage;
   assert.match(stdout, /^# pass 5$/m, stdout);
