@@ -44,7 +44,8 @@ export class StandbyCalls {
       this.now = null;
       return;
     }
-    this.now = await this.#exchange.calls().catch(() => null);
+    // An engine that ended with its last call does not answer, and nothing calls through the one of a standby.
+    this.now = await this.#exchange.calls().catch(() => (this.now === 0 ? 0 : null));
     this.#counts = this.now !== 0;
   }
 }
