@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from '@offhook/client';
 
-const RETRIES = 20;
-const WAIT_MS = 50;
+const FIRST_WAIT_MS = 50;
+const LONGEST_WAIT_MS = 5_000;
 
 export class CallLog {
   /** Finished conversations by id. */
@@ -11,6 +11,7 @@ export class CallLog {
   #offhook;
   #stream;
   #cursor;
+  #closed = new AbortController();
 
   constructor({ base, token }) {
     this.#offhook = createClient({ base, token });
@@ -18,9 +19,14 @@ export class CallLog {
   }
   /** Follows the site until `close`: every event, gap and snapshot is a reason to read the feed of changes on. */
   async follow() {
-    for await (const item of this.#stream) if (item) await this.read();
+    try {
+      for await (const item of this.#stream) if (item) await this.read();
+    } catch (error) {
+      if (!this.#closed.signal.aborted) throw error;
+    }
   }
   close() {
+    this.#closed.abort();
     this.#stream.close();
   }
   async read() {
@@ -35,16 +41,16 @@ export class CallLog {
     if (merged_into !== null) this.lines.delete(id);
     else if (conversation.state !== 'open') this.lines.set(id, conversation);
   }
+  /** Asks until there is an answer: a site may be away for as long as its restart or its network takes. */
   async #page() {
-    for (let tries = 1; ; tries += 1) {
+    for (let wait_ms = FIRST_WAIT_MS; ; wait_ms = Math.min(2 * wait_ms, LONGEST_WAIT_MS)) {
       try {
         return await this.#offhook.conversations.changes({ limit: 100, cursor: this.#cursor });
       } catch (error) {
         // After a restore of the site its feed is read from the beginning.
         if (error.code === 'position_unknown') this.#cursor = undefined;
         else if (error.status >= 400 && error.status < 500 && error.status !== 429) throw error;
-        if (tries === RETRIES) throw error;
-        await sleep(WAIT_MS);
+        await sleep(wait_ms, undefined, { signal: this.#closed.signal });
       }
     }
   }
