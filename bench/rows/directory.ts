@@ -1,8 +1,12 @@
 /** P7: the directory over HTTP, with the real host, sessions, model and routes. */
 import type { ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import path from 'node:path';
+import { asteriskConf } from '../../server/src/adapters/asterisk/conf/instance.ts';
+import { findLiving } from '../../server/src/adapters/asterisk/process/living.ts';
 import { startFakeAmi } from '../../server/test/support/fake-ami.ts';
+import { startExchange } from '../exchange.ts';
 import {
   GENERATOR_CORE,
   ROUNDS,
@@ -25,6 +29,7 @@ import {
   temporaryFolder,
 } from '../lib.ts';
 import type { Figure, Gate, Row } from '../lib.ts';
+import { RECONSTRUCTIONS, TOKEN, reconstruct } from '../reconstruct.ts';
 import { fillSite } from '../site-data.ts';
 
 interface Load {
@@ -43,9 +48,52 @@ interface Cost {
  */
 const requests = (subject: string, size: number): number => {
   if (['unchanged', 'hello', 'framework'].includes(subject)) return 8_000;
-  return Math.round((subject === 'json' ? 400_000 : 1_500_000) / size);
+  // One of each connection.
+  if (subject === 'cli') return 50;
+  return Math.round((subject === 'json' || subject === 'daemons' ? 400_000 : 1_500_000) / size);
 };
 
+/** The size at which the reconstructions are measured: at 10,000 one list of the command line takes the engine a second. */
+const RECONSTRUCTED = 1_000;
+/** An answer is no list below this share of ours; the reconstructions write a few fields otherwise. */
+const WHOLE = 0.95;
+/** Another subject: its address, the headers it needs, and the CPU of all its processes. */
+interface Peer {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly cpu: () => number;
+}
+/** CPU of the ended children of a process, in microseconds; the kernel counts hundredths of a second. */
+function cpuOfChildren(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[13]) + Number(fields[14])) * 10_000;
+}
+/** The reconstructions, with a real engine of as many extensions; `contacts` is the list as ours sends it. */
+async function reconstructed(
+  contacts: string,
+  stack: AsyncDisposableStack,
+): Promise<ReadonlyMap<string, Peer>> {
+  const headers = { authorization: `Bearer ${TOKEN}` };
+  const auth = await reconstruct('auth', {}, stack);
+  const chatd = await reconstruct('chatd', { auth: auth.port, contacts }, stack);
+  const exchange = stack.use(
+    await startExchange({ extensions: RECONSTRUCTED, queues: 0, agentsPerQueue: 0 }),
+  );
+  const living = findLiving(exchange.instance);
+  if (living === null) throw new Error('the engine has ended');
+  const engine = [...living.command, '-C', asteriskConf(exchange.instance)];
+  // Only the engine is needed.
+  await exchange.stop('SIGUSR2');
+  const cli = await reconstruct('cli', { engine, contacts }, stack);
+  return new Map([
+    ['daemons', { url: chatd.url, headers, cpu: () => cpuOf(chatd.pid) + cpuOf(auth.pid) }],
+    [
+      'cli',
+      { url: cli.url, headers, cpu: () => cpuOf(cli.pid) + cpuOfChildren(cli.pid) + cpuOf(living.pid) },
+    ],
+  ]);
+}
 /** Runs `work` with a site of this size behind the service; everything is ended and removed afterwards. */
 export async function withDirectory<T>(
   extensions: number,
@@ -75,6 +123,18 @@ async function rebuilt(service: ChildProcess): Promise<{ p50: number[]; p99: num
     p99: rounds.map((ms) => quantile(ms, 0.99)),
   };
 }
+
+const NAMES = {
+  daemons: 'reconstruction of Wazo’s approach',
+  cli: 'reconstruction of the AiPBX approach (a process for each request), with its engine',
+} as const;
+type Values = (name: string) => number[];
+const besideReconstructions = (of: string, cpu: Values, rate: Values): Figure[] =>
+  Object.entries(NAMES).flatMap(([name, title]) => [
+    figure(`${title}, ${of}`, 'µs CPU/request', 'peer', cpu(name)),
+    figure(`${title}, ${of}`, 'requests/s', 'peer', rate(name)),
+    figure(`times the speed of the ${title}, ${of}`, '×', 'ours', ratiosOf(cpu(name), cpu('warm'))),
+  ]);
 
 export async function p7(): Promise<Row> {
   const figures: Figure[] = [];
@@ -123,6 +183,7 @@ export async function p7(): Promise<Row> {
         ),
         figure(`share of the ready buffer, ${of}`, '×', 'ours', warm, 'lower'),
         figure(`list anew after one change, ${of}`, 'ms', 'ours', anew.p50),
+        ...(size === RECONSTRUCTED ? besideReconstructions(of, cpu, rate) : []),
       );
       gates.push(
         atLeast(`${of}: share of the speed of a ready buffer`, 0.8, warm, '×'),
@@ -140,6 +201,8 @@ export async function p7(): Promise<Row> {
     growth: [growth],
     notes: [
       'Every request of ours is authenticated, measured and carries the security headers; the limits do none of it.',
+      RECONSTRUCTIONS,
+      `Wazo’s approach here: the token checked by HTTP at another daemon, a select and two counts, the list made into JSON each time. The process for each request is the engine’s command line (\`pjsip show endpoints\`), whose text is parsed, that of a real engine with ${count(RECONSTRUCTED)} extensions, whose processor time is included; ours and Wazo’s have the states already, by the engine’s events.`,
     ],
   };
 }
@@ -155,38 +218,37 @@ async function measure(
 ): Promise<Map<string, Cost[]>> {
   const file = path.join(data, 'body.json');
   await fs.writeFile(file, body);
-  const peers = new Map<string, ChildProcess>();
-  const urls = new Map<string, string>();
-  try {
-    for (const kind of ['json', 'prebuilt', 'hello', 'framework']) {
-      const peer = start('directory-peer.ts', [kind, file], SUBJECT_CORE);
-      peers.set(kind, peer);
-      urls.set(kind, `http://127.0.0.1:${(await firstLine<{ port: number }>(peer)).port}/`);
-    }
-    const subjects = ['warm', 'unchanged', ...peers.keys()];
-    const once = async (subject: string): Promise<Cost> => {
-      const process = peers.get(subject) ?? service;
-      const headers = {
-        ...(process === service ? { authorization } : {}),
-        ...(subject === 'unchanged' ? { 'if-none-match': tag } : {}),
-      };
-      const before = cpuOf(process.pid!);
-      const load = await run<Load>(
-        'load.ts',
-        [urls.get(subject) ?? url, requests(subject, size), JSON.stringify(headers)],
-        GENERATOR_CORE,
-      );
-      const cpu = cpuOf(process.pid!) - before;
-      const right = subject === 'unchanged' ? '304' : '200';
-      const whole = requests(subject, size) === 8_000 || load.bytes / load.requests > body.length;
-      if (load.bytes === 0 || !whole || load.statuses.some((status) => status !== right))
-        throw new Error(`${subject}: ${JSON.stringify(load)}`);
-      return { cpu: cpu / load.requests, rate: load.requests / load.seconds };
-    };
-    // The first requests of a process include compiling.
-    for (const subject of subjects) await once(subject);
-    return await interleave(subjects, ROUNDS, once);
-  } finally {
-    for (const peer of peers.values()) await end(peer);
+  await using stack = new AsyncDisposableStack();
+  const own = { url, headers: { authorization }, cpu: () => cpuOf(service.pid!) };
+  const peers = new Map<string, Peer>([
+    ['warm', own],
+    ['unchanged', { ...own, headers: { authorization, 'if-none-match': tag } }],
+  ]);
+  for (const kind of ['json', 'prebuilt', 'hello', 'framework']) {
+    const peer = start('directory-peer.ts', [kind, file], SUBJECT_CORE);
+    stack.defer(() => end(peer));
+    const { port } = await firstLine<{ port: number }>(peer);
+    peers.set(kind, { url: `http://127.0.0.1:${port}/`, headers: {}, cpu: () => cpuOf(peer.pid!) });
   }
+  if (size === RECONSTRUCTED)
+    for (const [name, peer] of await reconstructed(file, stack)) peers.set(name, peer);
+  const once = async (subject: string): Promise<Cost> => {
+    const { url: address, headers, cpu } = peers.get(subject)!;
+    const before = cpu();
+    const load = await run<Load>(
+      'load.ts',
+      [address, requests(subject, size), JSON.stringify(headers)],
+      GENERATOR_CORE,
+    );
+    const used = cpu() - before;
+    const right = subject === 'unchanged' ? '304' : '200';
+    const whole = requests(subject, size) === 8_000 || load.bytes / load.requests > body.length * WHOLE;
+    if (load.bytes === 0 || !whole || load.statuses.some((status) => status !== right))
+      throw new Error(`${subject}: ${JSON.stringify(load)}`);
+    return { cpu: used / load.requests, rate: load.requests / load.seconds };
+  };
+  const subjects = [...peers.keys()];
+  // The first requests of a process include compiling.
+  for (const subject of subjects) await once(subject);
+  return await interleave(subjects, ROUNDS, once);
 }

@@ -15,7 +15,7 @@ const cpuOf = (costs: readonly Cost[] = []): number[] => costs.map((c) => c.cpu 
 const rateOf = (costs: readonly Cost[] = []): number[] => costs.map((c) => c.received / c.seconds);
 
 export async function p5(): Promise<Row> {
-  const kinds: readonly Kind[] = ['ours', 'ws', 'socket.io', 'preframed'];
+  const kinds: readonly Kind[] = ['ours', 'ws', 'socket.io', 'redis', 'jetstream', 'preframed'];
   const figures: Figure[] = [];
   const gates: Gate[] = [];
   await withSubjects(kinds, { extensions: EXTENSIONS, queues: 0 }, 10_000, async (subjects) => {
@@ -44,11 +44,14 @@ export async function p5(): Promise<Row> {
       const batched = `Offhook, ${what}, events in groups of ${BATCH}`;
       const beside = ratiosOf(cpuOf(costs.get('preframed')), ours);
       const faster = ratiosOf(cpuOf(costs.get('ws')), ours);
+      const times = (kind: Kind): number[] => ratiosOf(cpuOf(costs.get(kind)), ours);
       const byBatch = ratiosOf(cpuOf(costs.get('preframed')), cpuOf(costs.get('batched')));
       figures.push(
         figure(batched, 'µs CPU/message', 'ours', cpuOf(costs.get('batched'))),
         figure(batched, 'messages/s', 'ours', rateOf(costs.get('batched'))),
         figure(`beside one frame written to bare sockets, ${what}`, '×', 'ours', beside, 'lower'),
+        figure(`times the speed of Redis pub/sub, ${what}`, '×', 'ours', times('redis')),
+        figure(`times the speed of JetStream, ${what}`, '×', 'ours', times('jetstream')),
       );
       gates.push(
         atLeast(`${what}: share of the speed of one frame written to bare sockets`, 0.9, beside, '×'),
@@ -65,6 +68,7 @@ export async function p5(): Promise<Row> {
     notes: [
       `At most ${WINDOW} writes of the engine are under way at once. What is committed in one turn goes out in one write.`,
       'Ours decodes the engine, keeps the state and commits each event to the journal; the peers only pass it on.',
+      `${NAMES.redis} and ${NAMES.jetstream} are servers of Debian’s packages to which the clients connect directly; their processor time includes the small publisher that reads the engine. Redis keeps nothing. JetStream stores each event in a file before it sends it on with its number (\`republish\`); its publisher waits for no answer, so nothing of it is confirmed.`,
     ],
   };
 }

@@ -1,6 +1,9 @@
 /** P11: from the request for a pause to the reply after the engine's confirmation. */
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { findLiving } from '../../server/src/adapters/asterisk/process/living.ts';
+import { asteriskConf } from '../../server/src/adapters/asterisk/conf/instance.ts';
+import type { Instance } from '../../server/src/adapters/asterisk/conf/instance.ts';
 import { startExchange } from '../exchange.ts';
 import { request, signIn, together } from '../http-client.ts';
 import {
@@ -15,6 +18,8 @@ import {
   temporaryFolder,
 } from '../lib.ts';
 import type { Figure, Gate, Row } from '../lib.ts';
+import { RECONSTRUCTIONS, TOKEN, reconstruct } from '../reconstruct.ts';
+import type { PauseBody } from '../reconstruct.ts';
 import { rawManager } from '../raw-manager.ts';
 import { PASSWORD, extensionOf, queueOf } from '../site-data.ts';
 
@@ -55,6 +60,33 @@ function sharedCommits(db: DatabaseSync): () => Promise<void> {
     });
     return promise;
   };
+}
+
+/** Names in the tables. */
+const WHO = {
+  ours: 'Offhook',
+  raw: 'two bare connections to the manager and a flushed commit',
+  daemons: 'reconstruction of Wazo’s approach',
+  cli: 'reconstruction of the AiPBX approach (a process for each request)',
+} as const;
+type Who = keyof typeof WHO;
+const RECONSTRUCTED = ['daemons', 'cli'] as const;
+/** Addresses of both reconstructions. */
+async function reconstructions(
+  instance: Instance,
+  agents: readonly string[],
+  stack: AsyncDisposableStack,
+): Promise<Readonly<Record<(typeof RECONSTRUCTED)[number], string>>> {
+  const { ami_port, ami_actions } = instance;
+  const living = findLiving(instance);
+  if (living === null) throw new Error('the engine has ended');
+  const auth = await reconstruct('auth', {}, stack);
+  const { user, secret } = ami_actions;
+  const amid = await reconstruct('amid', { ami: { port: ami_port, user, secret } }, stack);
+  const agentd = await reconstruct('agentd', { auth: auth.port, amid: amid.port, agents }, stack);
+  const engine = [...living.command, '-C', asteriskConf(instance)];
+  const cli = await reconstruct('cli', { engine }, stack);
+  return { daemons: agentd.url, cli: cli.url };
 }
 
 export async function p11(): Promise<Row> {
@@ -112,6 +144,22 @@ export async function p11(): Promise<Row> {
     await Promise.all([sent, ...seen]);
     await flushed();
   }
+  await using stack = new AsyncDisposableStack();
+  const addresses = await reconstructions(site.instance, agents, stack);
+  const reconstructed =
+    (who: (typeof RECONSTRUCTED)[number]) =>
+    async (agent: string, queue: string | null): Promise<void> => {
+      const json: PauseBody = { agent, paused: flip(agent), queue };
+      const answer = await request(addresses[who], { method: 'POST', token: TOKEN, json });
+      if (answer.status >= 300) throw new Error(`${who}: ${answer.status} ${answer.body}`);
+    };
+  const ways: Readonly<Record<Who, typeof ours>> = {
+    ours,
+    raw,
+    daemons: reconstructed('daemons'),
+    cli: reconstructed('cli'),
+  };
+  const all = Object.keys(ways) as Who[];
   /** Milliseconds of each pause, in order of their ends. */
   async function round(way: typeof ours, queue: string | null, concurrency: number): Promise<number[]> {
     const ms: number[] = [];
@@ -132,23 +180,28 @@ export async function p11(): Promise<Row> {
     ] as const) {
       for (const concurrency of [1, 50]) {
         const measure = async (who: string): Promise<number[]> =>
-          await round(who === 'ours' ? ours : raw, queue, concurrency);
-        await measure('ours');
-        await measure('raw');
+          await round(ways[who as Who], queue, concurrency);
+        for (const who of all) await measure(who);
         disk.push(quantile(commits(db), 0.5));
-        const rounds = await interleave(['ours', 'raw'], ROUNDS, measure);
+        const rounds = await interleave(all, ROUNDS, measure);
         const at = quantilesOf(rounds);
         const what = `${queues}, ${concurrency} at once`;
-        const figureOf = (who: 'ours' | 'raw', share: number): Figure =>
-          figure(
-            `${who === 'ours' ? 'Offhook' : 'two bare connections to the manager and a flushed commit'}, ${what}, p${share * 100}`,
-            'ms',
-            who === 'ours' ? 'ours' : 'limit',
-            at(who, share),
-          );
-        const mine = [figureOf('ours', 0.5), figureOf('ours', 0.99)] as const;
-        const limit = [figureOf('raw', 0.5), figureOf('raw', 0.99)] as const;
-        figures.push(...mine, ...limit);
+        const roleOf = { ours: 'ours', raw: 'limit', daemons: 'peer', cli: 'peer' } as const;
+        figures.push(
+          ...all.flatMap((who) =>
+            [0.5, 0.99].map((share) =>
+              figure(`${WHO[who]}, ${what}, p${share * 100}`, 'ms', roleOf[who], at(who, share)),
+            ),
+          ),
+          ...RECONSTRUCTED.map((who) =>
+            figure(
+              `p50 beside the ${WHO[who]}, ${what}`,
+              '×',
+              'ours',
+              ratiosOf(at('ours', 0.5), at(who, 0.5)),
+            ),
+          ),
+        );
         gates.push(
           atMost(`${what}: p50 over the limit's`, 1.5, beyond(at('ours', 0.5), at('raw', 0.5)), ' ms'),
           atMost(`${what}: p99, times the limit's`, 3, ratiosOf(at('ours', 0.99), at('raw', 0.99)), '×'),
@@ -167,6 +220,8 @@ export async function p11(): Promise<Row> {
     gates,
     notes: [
       'Ours writes the intent and the audit line to disk before it answers; the bare connections wait for the event and for one flushed commit, which pauses confirmed together share, because an answer may not be earlier than its record on the disk (ADR 0042).',
+      RECONSTRUCTIONS,
+      'Both answer when the engine has taken the action, before its event; they write no intent and no audit line. Wazo’s approach here: the token checked by HTTP, the agent’s state read, the action by HTTP at the daemon of the manager.',
     ],
   };
 }

@@ -7,13 +7,17 @@ import {
   count,
   figure,
   interleave,
+  ratiosOf,
   run,
   series,
   SUBJECT_CORE,
   temporaryFolder,
 } from '../lib.ts';
 import type { Row } from '../lib.ts';
+import { startBroker } from '../stream/brokers.ts';
+import type { Broker, BrokerName } from '../stream/brokers.ts';
 import type { Connected } from '../stream/load.ts';
+import { LOGGED } from '../stream/script.ts';
 import { NAMES, startSubject, withSubjects } from '../stream/subjects.ts';
 import type { Kind } from '../stream/subjects.ts';
 
@@ -71,6 +75,17 @@ export async function p17(): Promise<Row> {
 interface Append {
   readonly us: number;
 }
+const BROKERS: readonly BrokerName[] = ['redis', 'jetstream'];
+const BROKER_TITLES = {
+  redis: 'stream of Redis',
+  jetstream: 'JetStream, by the library of its authors',
+} as const;
+async function withBrokers<T>(work: (brokers: ReadonlyMap<string, Broker>) => Promise<T>): Promise<T> {
+  await using stack = new AsyncDisposableStack();
+  const brokers = new Map<string, Broker>();
+  for (const name of BROKERS) brokers.set(name, stack.use(await startBroker(name)));
+  return await work(brokers);
+}
 const AWAY = [
   [10_000, 50],
   [100_000, 2_000],
@@ -78,20 +93,29 @@ const AWAY = [
 
 export async function p21(): Promise<Row> {
   using folder = temporaryFolder();
-  const ways = ['ours by 1', 'ours by 100', 'insert by 1', 'insert by 100', 'ring'];
+  const byBroker = BROKERS.flatMap((name) => [`${name} by 1`, `${name} by 100`]);
+  const ways = ['ours by 1', 'ours by 100', 'insert by 1', 'insert by 100', 'ring', ...byBroker];
   let n = 0;
-  const appends = await interleave(ways, ROUNDS, (way) =>
-    run<Append>('stream/append.ts', [way, path.join(folder.path, `${(n += 1)}.db`)], SUBJECT_CORE),
+  const appends = await withBrokers((brokers) =>
+    interleave(ways, ROUNDS, (way) => {
+      const broker = brokers.get(way.split(' ')[0]!);
+      const server = broker === undefined ? [] : [broker.port, broker.pid];
+      const file = path.join(folder.path, `${(n += 1)}.db`);
+      return run<Append>('stream/append.ts', [way, file, ...server], SUBJECT_CORE);
+    }),
   );
   const us = (way: string): number[] => appends.get(way)!.map((a) => a.us);
   const site = { extensions: 1_000, queues: 0 };
   const ms = new Map<string, number[]>();
   await using ours = await startSubject('ours', site, { clients: 1 });
-  await ours.fill(120_000);
+  await ours.fill(LOGGED);
   await using replay = await startSubject('replay', site, { clients: 1 });
   await using naive = await startSubject('replay json', site, { clients: 1 });
+  await using redis = await startSubject('redis log', site, { clients: 1 });
+  await using jetstream = await startSubject('jetstream log', site, { clients: 1 });
+  const kinds = [ours, naive, replay, redis, jetstream];
+  const numbers = kinds.map((_, i) => String(i));
   for (const [missed] of AWAY) {
-    const kinds = [ours, naive, replay];
     const once = async (which: string): Promise<number> => {
       const subject = kinds[Number(which)]!;
       const back = await subject.connect({ count: 1, topics: 'wide', behind: missed });
@@ -99,8 +123,8 @@ export async function p21(): Promise<Row> {
       if (back.received !== missed || back.wrong > 0) throw new Error(JSON.stringify(back));
       return back.seconds * 1_000;
     };
-    for (const which of ['0', '1', '2']) await once(which);
-    const rounds = await interleave(['0', '1', '2'], ROUNDS, once);
+    for (const which of numbers) await once(which);
+    const rounds = await interleave(numbers, ROUNDS, once);
     for (const [which, values] of rounds) ms.set(`${missed} ${which}`, values);
   }
   const of = (missed: number, which: number): number[] => ms.get(`${missed} ${which}`) ?? [];
@@ -113,15 +137,32 @@ export async function p21(): Promise<Row> {
       figure('SQLite insert of the same rows, one by one', 'µs/event', 'limit', us('insert by 1')),
       figure('SQLite insert of the same rows, by 100', 'µs/event', 'limit', us('insert by 100')),
       figure('the same rows into an array in memory', 'µs/event', 'limit', us('ring')),
+      ...BROKERS.flatMap((name) => [
+        figure(`${BROKER_TITLES[name]}, one by one`, 'µs/event', 'peer', us(`${name} by 1`)),
+        figure(`${BROKER_TITLES[name]}, by 100`, 'µs/event', 'peer', us(`${name} by 100`)),
+      ]),
+      ...BROKERS.flatMap((name) =>
+        ['1', '100'].map((by) =>
+          figure(
+            `cost beside ${BROKER_TITLES[name]}, by ${by}`,
+            '×',
+            'ours',
+            ratiosOf(us(`ours by ${by}`), us(`${name} by ${by}`)),
+          ),
+        ),
+      ),
       ...AWAY.flatMap(([missed]) => [
         figure(`Offhook, ${count(missed)} missed events`, 'ms', 'ours', of(missed, 0)),
         figure(`${NAMES['replay json']}, ${count(missed)}`, 'ms', 'peer', of(missed, 1)),
         figure(`${NAMES.replay}, ${count(missed)}`, 'ms', 'limit', of(missed, 2)),
+        figure(`${NAMES['redis log']}, ${count(missed)}`, 'ms', 'peer', of(missed, 3)),
+        figure(`${NAMES['jetstream log']}, ${count(missed)}`, 'ms', 'peer', of(missed, 4)),
       ]),
     ],
     gates: AWAY.map(([missed, most]) => atMost(`${count(missed)} missed events`, most, of(missed, 0), ' ms')),
     notes: [
       'From the subscription with a cursor until the client has every event and was told that it has them.',
+      'The cost of an event is processor time of our process, and for Redis and JetStream that of their server and of their client; each event or group is confirmed before the next one. SQLite, Redis (appendfsync everysec) and JetStream (file, its own interval) confirm before the disk has the event.',
     ],
   };
 }

@@ -9,6 +9,7 @@ import { framesNow } from '../recording.ts';
 import { extensionOf, queueOf, tokenOf } from '../site-data.ts';
 import {
   AGENTS_PER_QUEUE,
+  LOGGED,
   SCRIPT_MS,
   callerFrame,
   deviceFrame,
@@ -17,10 +18,24 @@ import {
   topicsOf,
 } from './script.ts';
 import type { Topics } from './script.ts';
+import * as nats from './nats.ts';
+import * as redis from './redis.ts';
 import { clientFrame, eachFrame, upgradeRequest } from './wire.ts';
 
-/** Protocol of a subject. `ws` is every peer of ours with bare WebSocket frames. */
-export type Wire = 'offhook' | 'ws' | 'socket.io' | 'offhook-sse' | 'sse';
+/**
+ * Protocol of a subject. `ws` is every peer of ours with bare WebSocket frames; the last four are those of message servers,
+ * of which `-log` reads what it missed.
+ */
+export type Wire =
+  | 'offhook'
+  | 'ws'
+  | 'socket.io'
+  | 'offhook-sse'
+  | 'sse'
+  | 'redis'
+  | 'redis-log'
+  | 'nats'
+  | 'nats-log';
 export interface Site {
   readonly extensions: number;
   readonly queues: number;
@@ -54,8 +69,11 @@ export type LoadQuestion =
       readonly among?: readonly [from: number, to: number];
       readonly callers?: boolean;
     }
-  /** Recorded calls at so many frames per second; received events are only counted. */
-  | { readonly ask: 'flood'; readonly rate: number; readonly seconds: number }
+  /**
+   * Recorded calls at so many frames per second; received events are only counted. Without `settle` it ends with its last
+   * frame, and the next flood goes on.
+   */
+  | { readonly ask: 'flood'; readonly rate: number; readonly seconds: number; readonly settle?: boolean }
   | { readonly ask: 'freeze'; readonly count: number }
   | { readonly ask: 'drop' }
   | { readonly ask: 'close' }
@@ -87,8 +105,10 @@ export interface Flooded {
   /** Messages of all clients, and the number of those out of order. */
   readonly received: number;
   readonly wrong: number;
-  /** Clients whose newest figures of a queue differ from the first client's. */
+  /** Clients whose newest figures of a queue are not those of the other clients that hear it. */
   readonly different: number;
+  /** Milliseconds from the time in an event to its arrival, at some of the clients. */
+  readonly lag: { readonly p50: number; readonly p99: number; readonly max: number };
   /** `data` of the first client's newest `queue.stats` of each queue. */
   readonly last: Readonly<Record<string, unknown>>;
   readonly stats: number;
@@ -144,6 +164,10 @@ interface Client {
   missed: number;
   /** Seq of its newest figures, by number of the queue. */
   figures: Int32Array;
+  /** Entries of the present page of a stream of Redis. */
+  page: number;
+  /** Those of them that are still to come; -1 until the answer begins. */
+  left: number;
 }
 let wire: Wire = 'ws';
 let port = 0;
@@ -177,6 +201,10 @@ let now = 0;
 const STEP_MS = 0.01;
 const histogram = new Uint32Array(2_000_000);
 let samples = 0;
+function sample(ms: number): void {
+  histogram[Math.min(histogram.length - 1, Math.max(0, Math.floor(ms / STEP_MS)))]! += 1;
+  samples += 1;
+}
 const quantileOf = (share: number): number => {
   let left = Math.ceil(samples * share);
   for (let i = 0; i < histogram.length; i++) {
@@ -235,6 +263,8 @@ function numberOf(buffer: Buffer, from: number, to: number): number {
   return (digitsAt(buffer, stamp) * 1000 + Math.floor(digitsAt(buffer, stamp + 11) / 1000)) % DAY_MS;
 }
 
+/** One client of so many measures the lag of a flood. */
+const LAG_OF = 50;
 /** True while recorded calls are played, for which the due messages are unknown. */
 let flooding = false;
 let lastStats: Record<string, unknown> = {};
@@ -245,6 +275,12 @@ function counted(client: Client, buffer: Buffer, from: number, to: number): void
   client.last = client.newest = seq;
   client.received += 1;
   received += 1;
+  if (client.n % LAG_OF === 0) {
+    const time = numberOf(buffer, from, to);
+    // The time of day alone is read.
+    const ms = (Date.now() - SCRIPT_MS - time + DAY_MS) % DAY_MS;
+    if (time >= 0 && ms < DAY_MS / 2) sample(ms);
+  }
   if (!isFigures(buffer, from, to)) return;
   client.figures[digitsAt(buffer, find(QUEUE, buffer, from, to))] = seq;
   if (client.n !== 0) return;
@@ -287,9 +323,7 @@ function heard(client: Client, buffer: Buffer, from: number, to: number): void {
   }
   client.received += 1;
   received += 1;
-  const ms = now - sentAt[n]!;
-  histogram[Math.min(histogram.length - 1, Math.max(0, Math.floor(ms / STEP_MS)))]! += 1;
-  samples += 1;
+  sample(now - sentAt[n]!);
 }
 
 const PONG = clientFrame('{"op":"pong"}');
@@ -383,6 +417,71 @@ function sseEvents(client: Client, buffer: Buffer, end: number): number {
   }
   return used;
 }
+/** Entries of a stream of Redis asked for at once. */
+const PAGE = 1_000;
+const OPENING_BRACE = 0x7b;
+function askPage(client: Client): void {
+  client.left = -1;
+  client.socket.write(redis.command('XRANGE', redis.STREAM, `(${client.last}-0`, '+', 'COUNT', String(PAGE)));
+}
+/** Answers of Redis: published events, or pages of a stream until one is not full. Returns the number of used bytes. */
+function redisValues(client: Client, buffer: Buffer, end: number): number {
+  const log = wire === 'redis-log';
+  return redis.eachValue(
+    buffer,
+    end,
+    (length) => {
+      // Only the first array of an answer has the number of its entries.
+      if (!log || client.left >= 0) return;
+      client.page = client.left = length;
+      if (length === 0) live(client);
+    },
+    (from, to) => {
+      if (buffer[from] !== OPENING_BRACE) {
+        if (!log) live(client);
+        return;
+      }
+      heard(client, buffer, from, to);
+      if (!log || (client.left -= 1) > 0) return;
+      if (client.page < PAGE) live(client);
+      else askPage(client);
+    },
+  );
+}
+/** Messages of NATS; a consumer of a stream has caught up with the one that says that none is left. */
+function natsMessages(client: Client, buffer: Buffer, end: number): number {
+  return nats.eachMessage(
+    buffer,
+    end,
+    (head, from, to) => {
+      if (head[1]!.endsWith('.api')) {
+        const reply = buffer.toString('utf8', from, to);
+        if (reply.includes('"error"')) fail(reply);
+        return;
+      }
+      heard(client, buffer, from, to);
+      if (wire === 'nats-log' && head[3]!.endsWith('.0')) live(client);
+    },
+    (line) => {
+      if (line === 'PING') client.socket.write('PONG\r\n');
+      else if (line === 'PONG') live(client);
+      else if (line.startsWith('-ERR')) fail(line);
+    },
+  );
+}
+const isRedis = (): boolean => wire === 'redis' || wire === 'redis-log';
+const isNats = (): boolean => wire === 'nats' || wire === 'nats-log';
+/** First bytes to a message server, which has no handshake of HTTP. */
+function begin(client: Client): void {
+  client.stage = 'asking';
+  if (wire === 'redis') client.socket.write(redis.command('SUBSCRIBE', redis.CHANNEL));
+  else if (wire === 'nats') client.socket.write(nats.SUBSCRIBE);
+  else if (wire === 'nats-log') client.socket.write(nats.consume(client.n, LOGGED - behind + 1));
+  else {
+    client.last = LOGGED - behind;
+    askPage(client);
+  }
+}
 const shared = Buffer.allocUnsafe(1 << 18);
 function take(client: Client, length: number): void {
   bytes += length;
@@ -408,13 +507,17 @@ function take(client: Client, length: number): void {
     if (wire.endsWith('sse')) live(client);
   }
   const left = buffer === shared ? shared.subarray(at, end) : buffer.subarray(at, end);
-  const used = wire.endsWith('sse')
-    ? sseEvents(client, left, left.length)
-    : eachFrame(left, left.length, (opcode, from, to) => frame(client, opcode, left, from, to));
+  const used = isRedis()
+    ? redisValues(client, left, left.length)
+    : isNats()
+      ? natsMessages(client, left, left.length)
+      : wire.endsWith('sse')
+        ? sseEvents(client, left, left.length)
+        : eachFrame(left, left.length, (opcode, from, to) => frame(client, opcode, left, from, to));
   if (used < left.length) client.rest = Buffer.from(left.subarray(used));
 }
 
-const PATHS: Readonly<Record<Wire, string>> = {
+const PATHS: Readonly<Partial<Record<Wire, string>>> = {
   offhook: '/api/v1/stream',
   ws: '/',
   'socket.io': '/socket.io/?EIO=4&transport=websocket',
@@ -424,14 +527,14 @@ const PATHS: Readonly<Record<Wire, string>> = {
 function requestOf(client: Client): Buffer {
   if (wire.endsWith('sse')) {
     const wanted = topicsFor(client).join(',');
-    const path = `${PATHS[wire]}?topics=${wanted === '' ? 'system' : wanted}`;
+    const path = `${PATHS[wire]!}?topics=${wanted === '' ? 'system' : wanted}`;
     return Buffer.from(
       `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nauthorization: Bearer ${tokenOf(client.n)}\r\naccept: text/event-stream\r\n\r\n`,
     );
   }
   return upgradeRequest(
     port,
-    PATHS[wire],
+    PATHS[wire]!,
     wire === 'offhook'
       ? { authorization: `Bearer ${tokenOf(client.n)}`, 'sec-websocket-protocol': 'offhook.v1' }
       : {},
@@ -456,7 +559,10 @@ function open(client: Client): void {
     },
   });
   client.socket = socket;
-  socket.once('connect', () => socket.write(requestOf(client)));
+  socket.once('connect', () => {
+    if (isRedis() || isNats()) begin(client);
+    else socket.write(requestOf(client));
+  });
   socket.on('error', (error) => {
     if (client.stage !== 'gone' && !client.frozen) fail(`client ${client.n}: ${error.message}`);
   });
@@ -631,9 +737,14 @@ async function play(question: LoadQuestion & { ask: 'play' }): Promise<Played> {
 const FRAMES_PER_CALLER = 40;
 /** Counted over all floods, because ended calls must not return. */
 let copy = 0;
-async function flood({ rate, seconds }: LoadQuestion & { ask: 'flood' }): Promise<Flooded> {
-  for (const client of clients) client.received = 0;
-  [received, wrong, lastStats, statsHeard, flooding] = [0, 0, {}, 0, true];
+async function flood({ rate, seconds, settle = true }: LoadQuestion & { ask: 'flood' }): Promise<Flooded> {
+  if (failure !== null) throw failure;
+  if (!flooding) {
+    for (const client of clients) client.received = 0;
+    [received, wrong, lastStats, statsHeard, flooding] = [0, 0, {}, 0, true];
+  }
+  samples = 0;
+  histogram.fill(0);
   let frames: string[] = [];
   let sent = 0;
   const began = performance.now();
@@ -662,14 +773,31 @@ async function flood({ rate, seconds }: LoadQuestion & { ask: 'flood' }): Promis
   }
   const took = (performance.now() - began) / 1000;
   // Waits until the last wrap-up is over and all its events are published.
-  for (let before = -1; before !== received;) {
+  for (let before = -1; settle && before !== received;) {
     before = received;
     await new Promise((resolve) => setTimeout(resolve, 7_000));
   }
-  const [first] = clients;
-  const different = clients.filter((c) => c.figures.some((seq, q) => seq !== first?.figures[q])).length;
-  flooding = false;
-  return { frames: sent, seconds: took, received, wrong, different, last: lastStats, stats: statsHeard };
+  if (settle) flooding = false;
+  return {
+    frames: sent,
+    seconds: took,
+    received,
+    wrong,
+    different: settle ? differing() : 0,
+    lag: { p50: quantileOf(0.5), p99: quantileOf(0.99), max: quantileOf(1) },
+    last: lastStats,
+    stats: statsHeard,
+  };
+}
+/** Clients that lack the newest figures of a queue that they hear. */
+function differing(): number {
+  const newest = new Int32Array(site.queues);
+  for (const { figures } of clients)
+    for (let q = 0; q < site.queues; q++) newest[q] = Math.max(newest[q]!, figures[q]!);
+  const hears = ({ n }: Client, q: number): boolean =>
+    topics !== 'narrow' || queueAt(n % site.extensions, site.queues) === queueOf(q);
+  return clients.filter((client) => newest.some((seq, q) => hears(client, q) && client.figures[q] !== seq))
+    .length;
 }
 const drop = (): void => {
   for (const client of clients) {
@@ -702,6 +830,8 @@ async function answer(question: LoadQuestion): Promise<object> {
         due: 0,
         missed: 0,
         figures: new Int32Array(site.queues),
+        page: 0,
+        left: -1,
       }));
       index();
       const began = performance.now();

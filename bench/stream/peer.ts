@@ -1,5 +1,5 @@
 /**
- * Peers of delivery: `peer.ts <kind> <port of the engine>`. All receive the events of the same engine and have one port for
+ * Peers of delivery: `peer.ts <kind> <port of the engine> [<port of a message server>]`. All receive the events of the same engine and have one port for
  * their clients.
  *
  * bridge     the usual way: asterisk-manager, JSON.stringify, `ws` to all clients, each client's filter applied each time
@@ -8,6 +8,7 @@
  * preframed  the limit: one frame built once, written to the bare socket of each due client
  * sse        the same limit for server-sent events
  * replay     the limit of resuming: prepared frames, in pieces of 64 kB to a bare socket
+ * redis, jetstream  publish each event to a message server, whose port is that for clients; the log kinds fill its log
  * replay json  the usual way: rows of a database, each parsed, built again and sent by `ws`
  */
 import http from 'node:http';
@@ -16,9 +17,12 @@ import net from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
 import type { Duplex } from 'node:stream';
 import { presenceEvent } from './events.ts';
+import * as nats from './nats.ts';
+import * as redis from './redis.ts';
+import { LOGGED } from './script.ts';
 import { eachFrame, serverFrame, unmasked, upgradeAnswer } from './wire.ts';
 
-const [kind = '', enginePort = ''] = process.argv.slice(2);
+const [kind = '', enginePort = '', brokerPort = ''] = process.argv.slice(2);
 const engine = { host: '127.0.0.1', port: Number(enginePort) };
 const require = createRequire(import.meta.url);
 /** Used members of the peers: the first run installs them, and types are checked without them. */
@@ -119,7 +123,8 @@ const topicsIn = (text: string): string[] => (JSON.parse(text) as { topics?: str
 const OK = '{"ok":true}';
 
 const server = http.createServer();
-const kinds: Readonly<Record<string, () => void>> = {
+const broker = Number(brokerPort);
+const kinds: Readonly<Record<string, () => void | Promise<void>>> = {
   bridge() {
     const wss = webSocketServer();
     const filters = new Map<WebSocket, Set<string>>();
@@ -201,9 +206,9 @@ const kinds: Readonly<Record<string, () => void>> = {
       socket.on('data', (chunk: Buffer) => {
         eachFrame(chunk, chunk.length, (opcode, from, to) => {
           if (opcode !== 1) return;
-          let at = MISSED - behindIn(unmasked(chunk, from, to));
+          let at = LOGGED - behindIn(unmasked(chunk, from, to));
           const next = (): void => {
-            while (at < MISSED) {
+            while (at < LOGGED) {
               if (!socket.write(Buffer.concat(frames.slice(at, (at += 150)))))
                 return void socket.once('drain', next);
             }
@@ -225,7 +230,7 @@ const kinds: Readonly<Record<string, () => void>> = {
     webSocketServer().on('connection', (ws) => {
       ws.on('error', () => undefined);
       ws.on('message', (text) => {
-        let at = MISSED - behindIn(String(text));
+        let at = LOGGED - behindIn(String(text));
         const next = (): void => {
           const rows = page.all(at) as { json: string }[];
           at += rows.length;
@@ -236,6 +241,31 @@ const kinds: Readonly<Record<string, () => void>> = {
         next();
       });
     });
+  },
+  async redis() {
+    const socket = await redis.openBare(broker);
+    readEngine(({ json }) => socket.write(redis.command('PUBLISH', redis.CHANNEL, json)));
+  },
+  async 'redis log'() {
+    const client = await redis.openRedis(broker);
+    const all = missed().map((json, i) => redis.entry(i + 1, json));
+    for (let at = 0; at < all.length; at += AT_ONCE) await client.send(all.slice(at, at + AT_ONCE));
+    client.close();
+  },
+  async jetstream() {
+    const { openStream } = await import('./nats-stream.ts');
+    const stream = await openStream(broker, true);
+    await stream.leave();
+    const socket = await redis.openBare(broker);
+    socket.write(nats.BEGIN);
+    readEngine(({ json }) => socket.write(nats.publish(nats.STORED, json)));
+  },
+  async 'jetstream log'() {
+    const { openStream } = await import('./nats-stream.ts');
+    const stream = await openStream(broker, false);
+    const all = missed();
+    for (let at = 0; at < all.length; at += AT_ONCE) await stream.append(all.slice(at, at + AT_ONCE));
+    await stream.leave();
   },
   sse() {
     server.on('request', (request: http.IncomingMessage, response: http.ServerResponse) => {
@@ -251,10 +281,11 @@ const kinds: Readonly<Record<string, () => void>> = {
     });
   },
 };
+/** Events sent at once while a log is filled. */
+const AT_ONCE = 1_000;
 /** Missed events of a client: presence of 1,000 extensions, newest last. */
-const MISSED = 120_000;
 function missed(): string[] {
-  return Array.from({ length: MISSED }, (_, i) => {
+  return Array.from({ length: LOGGED }, (_, i) => {
     const { type, subject, at, data } = presenceEvent(i);
     return envelope(type, subject, at, data);
   });
@@ -262,12 +293,13 @@ function missed(): string[] {
 const behindIn = (text: string): number => (JSON.parse(text) as { behind?: number }).behind ?? 0;
 const begin = kinds[kind];
 if (begin === undefined) throw new Error(`no such peer: ${kind}`);
-begin();
+await begin();
 process.on('message', () => {
   globalThis.gc?.();
   process.send?.({ rss: process.memoryUsage.rss() });
 });
 server.listen({ host: '127.0.0.1', port: 0, backlog: 4096 }, () => {
-  console.log(JSON.stringify({ port: (server.address() as net.AddressInfo).port }));
+  const { port } = server.address() as net.AddressInfo;
+  console.log(JSON.stringify({ port: brokerPort === '' ? port : broker }));
 });
 process.on('SIGTERM', () => process.exit());

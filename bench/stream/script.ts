@@ -5,6 +5,9 @@ import { queueOf } from '../site-data.ts';
 /** Agents of each queue: queue `q` has the agents `20 q` to `20 q + 19`. */
 export const AGENTS_PER_QUEUE = 20;
 
+/** Events in the logs of which a client missed some. */
+export const LOGGED = 120_000;
+
 /** `wide`: every presence. `narrow`: one extension, and one queue. `board`: every queue. `none`: connected and nothing else. */
 export type Topics = 'wide' | 'narrow' | 'board' | 'none';
 export const extensionAt = (i: number): number => FIRST_EXTENSION + i;

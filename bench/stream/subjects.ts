@@ -12,6 +12,8 @@ import {
   temporaryFolder,
 } from '../lib.ts';
 import { fillSite } from '../site-data.ts';
+import { startBroker } from './brokers.ts';
+import type { BrokerName } from './brokers.ts';
 import { AGENTS_PER_QUEUE } from './script.ts';
 import type { Connected, LoadQuestion, Played, Site, Wire } from './load.ts';
 
@@ -24,7 +26,11 @@ export type Kind =
   | 'preframed'
   | 'sse'
   | 'replay'
-  | 'replay json';
+  | 'replay json'
+  | 'redis'
+  | 'redis log'
+  | 'jetstream'
+  | 'jetstream log';
 const WIRES: Readonly<Record<Kind, Wire>> = {
   ours: 'offhook',
   'ours sse': 'offhook-sse',
@@ -35,6 +41,14 @@ const WIRES: Readonly<Record<Kind, Wire>> = {
   sse: 'sse',
   replay: 'ws',
   'replay json': 'ws',
+  redis: 'redis',
+  'redis log': 'redis-log',
+  jetstream: 'nats',
+  'jetstream log': 'nats-log',
+};
+const brokerOf = (kind: Kind): BrokerName | null => {
+  if (kind.startsWith('redis')) return 'redis';
+  return kind.startsWith('jetstream') ? 'jetstream' : null;
 };
 /** Names in the tables. */
 export const NAMES: Readonly<Record<Kind, string>> = {
@@ -47,11 +61,15 @@ export const NAMES: Readonly<Record<Kind, string>> = {
   sse: 'one event written to bare responses',
   replay: 'frames that lie ready in memory, to a bare socket',
   'replay json': 'SQLite rows, each parsed and made anew, with ws',
+  redis: 'Redis pub/sub',
+  'redis log': 'stream of Redis, in pages of 1,000',
+  jetstream: 'JetStream, stored and then sent on',
+  'jetstream log': 'JetStream, a consumer from the cursor on',
 };
 type Ask = Omit<Extract<LoadQuestion, { ask: 'connect' }>, 'ask' | 'wire' | 'port'>;
 /** Result of a play, and its cost for the subject. */
 export interface Cost extends Played {
-  /** Microseconds of the subject's CPU. */
+  /** Microseconds of the subject's CPU, its message server included. */
   readonly cpu: number;
 }
 export interface Subject extends AsyncDisposable {
@@ -79,6 +97,9 @@ export async function startSubject(
     stack.defer(() => end(load));
     const engine = await firstLine<{ port: number }>(load);
     let process: ChildProcess;
+    /** What the subject consists of: with a message server two processes. */
+    const pids: number[] = [];
+    const cpu = (): number => pids.reduce((sum, pid) => sum + cpuOf(pid), 0);
     const flags = ['--expose-gc', ...(options.flags ?? [])];
     if (kind.startsWith('ours')) {
       const folder = temporaryFolder();
@@ -95,7 +116,14 @@ export async function startSubject(
         ...SERVICE_FLAGS,
         ...flags,
       ]);
-    } else process = start('stream/peer.ts', [kind, engine.port], SUBJECT_CORE, flags);
+    } else {
+      const name = brokerOf(kind);
+      const broker = name === null ? null : stack.use(await startBroker(name));
+      if (broker !== null) pids.push(broker.pid);
+      const ports = [engine.port, ...(broker === null ? [] : [broker.port])];
+      process = start('stream/peer.ts', [kind, ...ports], SUBJECT_CORE, flags);
+    }
+    pids.push(process.pid!);
     stack.defer(() => end(process));
     const { port } = await firstLine<{ port: number }>(process);
     const put = async <T>(question: LoadQuestion): Promise<T> => await ask<T>(load, question);
@@ -106,13 +134,13 @@ export async function startSubject(
       ask: put,
       connect: async (how) => await put({ ask: 'connect', wire: WIRES[kind], port, ...how }),
       async play(what) {
-        const before = cpuOf(process.pid!);
+        const before = cpu();
         const played = await put<Played>({ ask: 'play', ...what });
-        const cpu = cpuOf(process.pid!) - before;
+        const used = cpu() - before;
         if (played.wrong > 0 || played.received !== played.due) {
           throw new Error(`${kind}: ${JSON.stringify(played)}`);
         }
-        return { ...played, cpu };
+        return { ...played, cpu: used };
       },
       comeBack: async (how) => await put({ ask: 'return', ...how }),
       async fill(events) {
