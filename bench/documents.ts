@@ -120,7 +120,7 @@ depend on the machine, and ratios hardly do.
 
 ${gates.length} gates: ${of('held')} held, ${of('broken')} broken, ${of('undecided')} undecided.
 
-${topics.map(({ name, title }) => `- [${title}](performance/${name}.md)`).join('\n')}
+${topics.map(({ name, title }) => `- [${title}](performance/${name}.md)`).join('\n')}${fs.existsSync(path.join(DOCS, 'performance/soak.md')) ? '\n- [A centre of 5,000 agents, held for an hour](performance/soak.md)' : ''}
 
 | Row | Asked | Measured | |
 |---|---|---|---|

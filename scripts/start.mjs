@@ -271,6 +271,7 @@ const COMMANDS = {
   simulator: one('server/src/programs/simulator.ts'),
   rebuild: one('server/src/programs/rebuild.ts'),
   bench: one('bench/run.ts'),
+  soak: one('bench/soak.ts'),
   faults: (args) => [
     BUILD,
     ['scripts/build-service.ts', PROGRAMS],
