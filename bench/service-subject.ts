@@ -233,7 +233,7 @@ async function answer(question: Question): Promise<object> {
       return Object.fromEntries(directory.queues().map(({ name }) => [name, wallboard.stats(name)]));
     case 'memory':
       globalThis.gc?.();
-      return { rss: process.memoryUsage.rss() };
+      return { rss: process.memoryUsage.rss(), heap: process.memoryUsage().heapUsed };
     case 'fill':
       return fill(question.events);
     case 'resync': {

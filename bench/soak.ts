@@ -55,6 +55,8 @@ const MOST_LAG_MS = 100;
 interface Minute {
   /** Of the service after a collection, in MB. */
   readonly rss: number;
+  /** Of it the heap of JavaScript. */
+  readonly heap: number;
   readonly handles: number;
   /** Share of one core, of the service alone. */
   readonly core: number;
@@ -117,12 +119,14 @@ for (let minute = 1; minute <= minutes; minute += 1) {
   const core = (cpuOf(pid) - cpu) / 1e4 / done.seconds;
   // Before the collection, which holds the event loop.
   const { p99: delay } = await ask<{ p99: number }>(service.process, { ask: 'delay' });
-  const rss = (await service.memory()) / 1e6;
+  const memory = await ask<{ rss: number; heap: number }>(service.process, { ask: 'memory' });
+  const [rss, heap] = [memory.rss / 1e6, memory.heap / 1e6];
   const handles = fs.readdirSync(`/proc/${pid}/fd`).length;
   const { received, wrong } = done;
   different = done.different;
   const one: Minute = {
     rss,
+    heap,
     handles,
     core,
     delay,
@@ -135,7 +139,7 @@ for (let minute = 1; minute <= minutes; minute += 1) {
   pages = [];
   told.push(one);
   process.stdout.write(
-    `minute ${minute}: ${digits(rss)} MB, ${handles} handles, ${digits(core)} % of a core, event loop p99 ${digits(delay)} ms, lag p99 ${digits(one.lag)} ms (max ${digits(done.lag.max)}), ${count(one.messages)} messages, ${one.wrong} wrong, page p99 ${digits(one.page)} ms, ${digits(done.frames / done.seconds)} frames/s\n`,
+    `minute ${minute}: ${digits(rss)} MB (heap ${digits(heap)}), ${handles} handles, ${digits(core)} % of a core, event loop p99 ${digits(delay)} ms, lag p50 ${digits(done.lag.p50)}, p99 ${digits(one.lag)} ms (max ${digits(done.lag.max)}), ${count(one.messages)} messages, ${one.wrong} wrong, page p99 ${digits(one.page)} ms, ${digits(done.frames / done.seconds)} frames/s\n`,
   );
 }
 clearInterval(reading);
@@ -187,9 +191,9 @@ one is noticed.
 |---|---|---|
 ${checks.map(([asked, measured, held]) => `| ${asked} | ${measured} | ${held ? 'held' : '**broken**'} |`).join('\n')}
 
-| Minute | memory, MB | open files and sockets | share of a core, % | event loop, p99, ms | lag, p99, ms | messages | page, p99, ms |
-|---|---|---|---|---|---|---|---|
-${shown.map(([i, m]) => `| ${i + 1} | ${digits(m.rss)} | ${count(m.handles)} | ${digits(m.core)} | ${digits(m.delay)} | ${digits(m.lag)} | ${count(m.messages)} | ${digits(m.page)} |`).join('\n')}
+| Minute | memory, MB | of it the heap, MB | open files and sockets | share of a core, % | event loop, p99, ms | lag, p99, ms | messages | page, p99, ms |
+|---|---|---|---|---|---|---|---|---|
+${shown.map(([i, m]) => `| ${i + 1} | ${digits(m.rss)} | ${digits(m.heap)} | ${count(m.handles)} | ${digits(m.core)} | ${digits(m.delay)} | ${digits(m.lag)} | ${count(m.messages)} | ${digits(m.page)} |`).join('\n')}
 
 <sub>Measured ${new Date().toISOString().slice(0, 10)}, commit ${commit}; ${machineText(machine)}.</sub>
 `;
