@@ -31,7 +31,9 @@ const writeKey = (data: string, key: Buffer): Promise<void> =>
  * Another secret of the site: `turn` signs credentials of the TURN server, `doctor` is its account's password, `nodes` proves
  * what one node says to another, `certificate` encrypts the key of the certificate on its way to web nodes.
  */
-export const siteSecret = (key: Buffer, use: 'turn' | 'doctor' | 'nodes' | 'certificate'): string =>
-  createHmac('sha256', key).update(use).digest('base64url');
+export const siteSecret = (
+  key: Buffer,
+  use: 'turn' | 'doctor' | 'nodes' | 'certificate' | 'engines',
+): string => createHmac('sha256', key).update(use).digest('base64url');
 /** Key by which the leading node encrypts the certificate for web nodes. */
 export const sealingKey = (key: Buffer): Buffer => Buffer.from(siteSecret(key, 'certificate'), 'base64url');

@@ -9,6 +9,9 @@ import type { TrunkServer } from './trunk-servers.ts';
  */
 /** Encrypted media of desk phones and trunks. */
 export type SrtpRule = ConfigBody<'extension'>['srtp'];
+/** True for an extension or a queue of the engine that is rendered. */
+export const isHere = ({ elsewhere = null }: { readonly elsewhere?: string | null }): boolean =>
+  elsewhere === null;
 export interface SiteExtension {
   readonly extension: string;
   readonly name: string;
@@ -35,6 +38,14 @@ export interface SiteExtension {
   readonly media_address: string | null;
   /** Language of prompts of its own calls; null for that of the site. */
   readonly language: string | null;
+  /** Node of the engine where it is homed; absent or null for this one. */
+  readonly elsewhere?: string | null;
+}
+/** Another engine of the site, as this one reaches it. */
+export interface OtherEngine {
+  readonly node: string;
+  readonly host: string;
+  readonly port: number;
 }
 /** Whether the engine records by itself; independent of recording on demand. */
 export type RecordingRule = 'never' | 'always';
@@ -43,6 +54,8 @@ export interface SiteQueue extends ConfigBody<'queue'> {
   readonly static_members: readonly string[];
   /** Extensions that may sign in and out (static members included). */
   readonly agents: readonly string[];
+  /** As that of an extension. */
+  readonly elsewhere?: string | null;
 }
 /** A number that plays or does something: echo test, music on hold. */
 export type SiteService = ConfigBody<'service'>;
@@ -136,4 +149,6 @@ export interface Site {
   readonly outbound_routes: readonly SiteOutboundRoute[];
   readonly call_limits: readonly SiteCallLimit[];
   readonly shared_phones: readonly SharedPhone[];
+  /** Absent where the site has one engine. */
+  readonly engines?: readonly OtherEngine[];
 }

@@ -42,6 +42,8 @@ import type { Asked } from './read-back.ts';
 import { needsRestart, ownerOf, reloadParts } from './reload.ts';
 
 export interface EngineConfigOptions {
+  /** The site as this engine has it, where there are several. */
+  readonly here?: ((site: Site) => Site) | undefined;
   readonly instance: Instance;
   readonly settings: InstanceSettings;
   /** Null until the program is known. */
@@ -106,7 +108,8 @@ export class AsteriskConfig implements EngineConfig {
   }
   render(site: Site): EngineFiles {
     const { instance, settings } = this.#options;
-    return renderSite(site, instance, this.#needProgram(), settings);
+    const here = this.#options.here?.(site) ?? site;
+    return renderSite(here, instance, this.#needProgram(), settings);
   }
   onDisk(names: Iterable<string>): Promise<readonly FileOnDisk[]> {
     return diskOf(this.#etc, names);

@@ -7,6 +7,8 @@ import type { CallPlan } from '../../../routing/plan.ts';
 import { calledPhone, callContexts, callingPhone, healthContext, ownForward } from './call-contexts.ts';
 import { customerContexts, namingCustomer } from './customer-contexts.ts';
 import { counted, destinationSteps, numbersOf } from './destinations.ts';
+import { engineContexts, leadsTo } from './engine-trunks.ts';
+import { isHere } from '../../../ports/site.ts';
 import { codeContexts } from './code-contexts.ts';
 import { at, context, exten, hangUp, madeOf } from './dialplan-text.ts';
 import { flowContexts } from './flow-contexts.ts';
@@ -235,13 +237,37 @@ function exit(q: SiteQueue, plan: CallPlan): ConfText {
   ]);
 }
 
+/** Numbers of people or queues; those of other engines lead there, and a context of its own has those of this one. */
+function homed<T extends { readonly elsewhere?: string | null }>(
+  name: ConfText,
+  { engines = [] }: Pick<Site, 'engines'>,
+  here: readonly ConfText[],
+  all: readonly T[],
+  numberOf: (one: T) => ConfText,
+): ConfText {
+  if (engines.length === 0) return context(name, here);
+  const there = all.flatMap((one) => (isHere(one) ? [] : [leadsTo(numberOf(one), one.elsewhere!)]));
+  return joined(
+    [
+      context(name, [
+        conf`include => ${name}-here
+`,
+        ...there,
+      ]),
+      context(conf`${name}-here`, here),
+    ],
+    '',
+  );
+}
+
 /** `zone` is that of the site. */
 export function extensionsConf(site: Site, instance: Instance, zone: string): ConfText {
   const plan = callPlan(site);
   const recording = recordingSteps(site);
-  const patterns = patternsOf(site.extensions);
+  const here = { extensions: site.extensions.filter(isHere), queues: site.queues.filter(isHere) };
+  const patterns = patternsOf(here.extensions);
   const atShared = site.shared_phones.length > 0;
-  const few = exceptions(site.extensions).map((e) => ({
+  const few = exceptions(here.extensions).map((e) => ({
     number: dialled(e.extension, 'an extension'),
     kinds: kindsOf(e),
   }));
@@ -253,23 +279,29 @@ clearglobalvars = yes
 
 
 [globals]
-${soundGlobals(site, instance)}${penalties(site.queues)}
+${soundGlobals(site, instance)}${penalties(here.queues)}
 [internal]
 ${numbersOf(INTERNAL)}${outboundInclude(site)}${joined(
     [
-      context(conf`people`, site.extensions.map(person)),
-      context(
-        conf`queues`,
-        site.queues.map((q) => queue(q, plan, recording)),
+      homed(conf`people`, site, here.extensions.map(person), site.extensions, (e) =>
+        dialled(e.extension, 'an extension'),
       ),
+      homed(
+        conf`queues`,
+        site,
+        here.queues.map((q) => queue(q, plan, recording)),
+        site.queues,
+        (q) => dialled(q.number, `queue ${q.name}: number`),
+      ),
+      engineContexts(site, instance),
       context(conf`services`, site.services.map(service)),
       codeContexts(site),
       context(conf`queue-moved`, [
-        ...site.queues.map((q) => moved(q, plan, recording)),
+        ...here.queues.map((q) => moved(q, plan, recording)),
         exten(conf`withdrawn`, [left(conf`WITHDRAW`), ...NOBODY]),
       ]),
-      ...site.queues.map((q) => exit(q, plan)),
-      context(conf`agent-queues`, agentQueues(site.queues)),
+      ...here.queues.map((q) => exit(q, plan)),
+      context(conf`agent-queues`, agentQueues(here.queues)),
       call(recording),
       recording.contexts,
       context(
@@ -304,7 +336,7 @@ ${numbersOf(REACH)}${outboundInclude(site)}`,
       context(conf`hints`, [
         ...patterns.map((p) => hint(p, EXTEN, KINDS, atShared)),
         ...few.map((e) => hint(e.number, e.number, e.kinds, atShared)),
-        ...site.queues.map(queueHint),
+        ...here.queues.map(queueHint),
         ...site.parking_lots.flatMap(slotHints),
         ...switchHints(site),
       ]),

@@ -53,6 +53,8 @@ export interface InstanceSettings {
   readonly tls_files?: CertificateFiles;
   /** Signs the credentials of the TURN server, which cannot be rendered without. */
   readonly turn_secret?: string;
+  /** Password with which the engines of the site call each other. */
+  readonly engine_secret?: string;
   /** Password of the doctor's account; without it there is none. */
   readonly doctor_secret?: string;
 }

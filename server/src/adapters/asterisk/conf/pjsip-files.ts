@@ -2,7 +2,9 @@
 import { isIPv6 } from 'node:net';
 import type { EndpointKind } from '../../../ports/directory.ts';
 import type { Site, SiteExtension, SiteNetwork } from '../../../ports/site.ts';
-import type { InstanceSettings } from './instance.ts';
+import type { Instance, InstanceSettings } from './instance.ts';
+import { engineObjects } from './engine-trunks.ts';
+import { isHere } from '../../../ports/site.ts';
 import { phoneFeatures } from './call-contexts.ts';
 import { ServiceError } from '../../../core/errors.ts';
 import {
@@ -319,11 +321,12 @@ qualify_frequency = 0
  * hand are read with every one of them: the engine takes from each file the objects of its type.
  */
 export function pjsipFiles(
-  site: Pick<Site, 'extensions' | 'trunks' | 'network' | 'settings' | 'shared_phones'>,
+  site: Pick<Site, 'extensions' | 'trunks' | 'network' | 'settings' | 'shared_phones' | 'engines'>,
+  instance: Pick<Instance, 'node'>,
   settings: InstanceSettings,
 ): Readonly<Record<string, ConfText>> {
   const { extensions, network } = site;
-  const all = [...extensions.map((e) => phones(e, settings)), sharedPhoneSections(site)];
+  const all = [...extensions.filter(isHere).map((e) => phones(e, settings)), sharedPhoneSections(site)];
   const file = (head: ConfText, part: PhonePart | null): ConfText => conf`
 ${head}#include pjsip_shared.conf
 ${
@@ -340,7 +343,7 @@ ${
     'pjsip.conf': file(transports(settings, network), null),
     'pjsip_shared.conf': conf`
 ${templates(settings, site)}
-${trunkObjects(site, settings)}${doctor(settings)}`,
+${trunkObjects(site, settings)}${engineObjects(site, instance, settings)}${doctor(settings)}`,
     'pjsip_endpoints.conf': file(nothing, 'endpoints'),
     'pjsip_auths.conf': file(nothing, 'auths'),
     'pjsip_aors.conf': file(nothing, 'aors'),

@@ -43,7 +43,7 @@ function checkSite(site: Site): void {
     numbers.set(number, what);
   };
   const names = new Set<string>();
-  const known = new Set(site.extensions.map((e) => e.extension));
+  const known = new Map(site.extensions.map((e) => [e.extension, e.elsewhere ?? null]));
   for (const e of site.extensions) {
     take(e.extension, 'an extension');
     for (const endpoint of e.endpoints) {
@@ -64,7 +64,10 @@ function checkSite(site: Site): void {
     if (queues.has(q.name)) refuse(`two queues are named ${q.name}`);
     queues.add(q.name);
     for (const e of [...q.agents, ...q.static_members]) {
-      if (!known.has(e)) refuse(`queue ${q.name}: ${JSON.stringify(e)} is not an extension`);
+      const home = known.get(e);
+      if (home === undefined) refuse(`queue ${q.name}: ${JSON.stringify(e)} is not an extension`);
+      if (home !== (q.elsewhere ?? null))
+        refuse(`queue ${q.name}: ${e} is homed at another engine than the queue`);
     }
     if (new Set(q.agents).size < q.agents.length) refuse(`queue ${q.name}: an agent is listed twice`);
     for (const e of q.static_members) {
@@ -132,7 +135,7 @@ export function renderSite(
     'manager.conf': managerConf(instance),
     'http.conf': httpConf(instance),
     'rtp.conf': rtpConf(settings, network),
-    ...pjsipFiles({ ...site, network }, settings),
+    ...pjsipFiles({ ...site, network }, instance, settings),
     'sorcery.conf': sorceryConf,
     [TURN_FILE]: turnConf(settings, site.network, instance),
     'queues.conf': queuesConf(site, instance),

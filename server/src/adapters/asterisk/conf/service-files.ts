@@ -1,4 +1,5 @@
 /** Queues, voicemail, parking, music: the services behind the numbers. */
+import { isHere } from '../../../ports/site.ts';
 import type { Site, SiteParking, SiteQueue } from '../../../ports/site.ts';
 import type { Instance, InstanceSettings } from './instance.ts';
 import { musicClass } from './music-file.ts';
@@ -96,7 +97,7 @@ setqueuevar = yes
 reportholdtime = no
 
 ${joined(
-  site.queues.map((q) => queue(q, site, instance)),
+  site.queues.filter(isHere).map((q) => queue(q, site, instance)),
   '',
 )}#tryinclude custom/queues.conf
 `;
