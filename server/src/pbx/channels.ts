@@ -151,7 +151,12 @@ export function channelRenamed(s: State, t: Turn, id: ChannelId, described: Engi
   if (ch.extension !== extension) ownerChanged(s, next);
   const call = next.call === null ? undefined : s.calls.get(next.call);
   if (call !== undefined && ch.kind !== 'endpoint' && kind === 'endpoint') joinCall(s, t, call, next);
-  if (key !== null && ch.pair !== key) pair(s, t, next, key);
+  if (key !== null && ch.pair !== key) {
+    pair(s, t, next, key);
+    // Both halves may be in a bridge already where the other engine was heard first.
+    const paired = s.channels.get(id);
+    if (paired !== undefined && paired.bridge !== null && !paired.holding) checkAnswered(s, t, paired);
+  }
   if (ch.extension !== null && ch.extension !== extension) touchAgent(t, ch.extension);
 }
 /** A helper that becomes a real channel joins the call of its id; a channel that becomes a helper leaves its call. */

@@ -176,6 +176,7 @@ function begin(before: State, facts: OpenFacts): State {
   // The status that persons set and their apps come from the service and survive a restart of the engine.
   const s: State = {
     ...emptyState(),
+    first: before.first,
     presence_version,
     as_of: before.as_of,
     said: before.said,
@@ -382,10 +383,12 @@ function apply(s: State, t: Turn, event: ModelInput): void {
 
 function linkChanged(s: State, t: Turn, event: EngineEventOf<'engine.link'>): void {
   const link = event.up ? 'up' : 'down';
-  s.live = false;
-  if (s.link === link) return;
-  s.link = link;
   const { node, boot_id, reason } = event;
+  // The engine of the leading node connects first; the others come and go beside it.
+  s.first ??= node;
+  if (node === s.first) s.live = false;
+  if (s.links.get(node) === link) return;
+  s.links.set(node, link);
   if (event.up) emit(t, 'engine.link_up', `engine/${node}`, { node, boot_id });
   else emit(t, 'engine.link_down', `engine/${node}`, { node, reason });
 }
@@ -398,7 +401,8 @@ function snapshotTaken(s: State, t: Turn, event: EngineEventOf<'engine.snapshot'
   }
   applySnapshot(s, t, event);
   tellAgents(s, t);
-  s.live = true;
+  s.first ??= node;
+  if (node === s.first) s.live = true;
   const differences = t.out.length;
   // A periodic resync without differences emits no event; a connect always does.
   if (event.why === 'resync' && differences === 0) return;

@@ -79,7 +79,7 @@ function seeChannel(s: State, t: Turn, described: EngineChannel): void {
   }
   relink(s, t, known, described.call);
   const ch = s.channels.get(described.id) ?? known;
-  if (ch.name !== described.name || ch.kind !== described.kind) {
+  if (ch.name !== described.name || ch.kind !== described.kind || ch.pair !== described.pair) {
     channelRenamed(s, t, ch.id, described);
     return;
   }

@@ -3,7 +3,7 @@ import type { LegDisposition } from '@offhook/contract/conversations.ts';
 import type { CallDirection, Placed } from '@offhook/contract/directions.ts';
 import type { DomainEvent, EventData, EventType } from '@offhook/contract/events.ts';
 import type { CallCustomer } from '@offhook/contract/phonebook.ts';
-import type { BridgeId, CallId, ChannelId, OfferId } from '@offhook/contract/ids.ts';
+import type { BridgeId, CallId, ChannelId, OfferId, NodeId } from '@offhook/contract/ids.ts';
 import type { EndpointKind } from '../ports/directory.ts';
 import type { TrunkChange } from '@offhook/contract/trunks.ts';
 import type {
@@ -259,7 +259,10 @@ export interface SiteIndex {
 /** Complete state of the model. Entities are frozen or readonly and replaced one at a time. */
 export interface State {
   live: boolean;
-  link: 'unknown' | 'up' | 'down';
+  /** Node of the engine whose state decides whether the model is live; null before anything of it is known. */
+  first: NodeId | null;
+  /** By node. */
+  readonly links: Map<NodeId, 'up' | 'down'>;
   /** True once a snapshot was taken since the state was last emptied. */
   synced: boolean;
   as_of: number;
@@ -340,7 +343,8 @@ const noSite = (): SiteIndex => ({
 
 export const emptyState = (): State => ({
   live: false,
-  link: 'unknown',
+  first: null,
+  links: new Map(),
   synced: false,
   as_of: 0,
   site: noSite(),

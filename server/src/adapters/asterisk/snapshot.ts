@@ -75,7 +75,7 @@ const channelRow = (node: NodeId, frame: Frame, now: number): EngineChannel => {
     id: channelId(node, id),
     call: callId(node, need(frame, H.linkedid)),
     name,
-    ...describeChannel(name),
+    ...describeChannel(name, frame.get(H.account)),
     state,
     caller,
     connected,

@@ -194,7 +194,7 @@ export function decodeRecord(node: NodeId, bytes: Buffer): CallRecord | ChannelI
   if (type === undefined) return /^[A-Z_]+$/.test(f.eventenum) ? 'ignored' : 'malformed';
   const facts = readFacts(node, f);
   if (facts === null) return 'malformed';
-  const { endpoint: device, pair } = describeChannel(f.channame);
+  const { endpoint: device, pair } = describeChannel(f.channame, f.accountcode);
   // The dialplan gives a call of a shared phone the extension of its person as account.
   const person = SHARED_PHONE.test(device ?? '') && /^[0-9]{1,20}$/.test(f.accountcode);
   const endpoint = person ? f.accountcode : device;

@@ -17,6 +17,7 @@ import { channelState, describeChannel } from './names.ts';
  * NewConnectedLine  chan
  * Hangup            chan Cause Cause-txt [TechCause]
  * Rename            Channel Newname Uniqueid
+ * NewAccountCode    chan OldAccountCode
  * HangupRequest     chan [Cause]          the other side, or the channel driver, hangs up
  *
  * "<unknown>" stands for a party that is not known; names are escaped by the engine, numbers are not.
@@ -41,7 +42,7 @@ const newChannel: EventDecoder = (frame, at, d) => {
       id,
       call: callId(d.node, need(frame, H.linkedid)),
       name,
-      ...describeChannel(name),
+      ...describeChannel(name, frame.get(H.account)),
       state,
       caller,
       connected,
@@ -90,7 +91,22 @@ const rename: EventDecoder = (frame, at, d) => {
   const id = channelId(d.node, need(frame, H.uniqueid));
   const channel = d.known.channel(id);
   if (channel === undefined) return;
-  d.emit({ at, type: 'channel.renamed', id, channel: { ...channel, name, ...describeChannel(name) } });
+  d.emit({
+    at,
+    type: 'channel.renamed',
+    id,
+    channel: { ...channel, name, ...describeChannel(name, channel.pair ?? '') },
+  });
+};
+
+/** The account shows which half at another engine a channel belongs to; it comes before anything happens to the call. */
+const account: EventDecoder = (frame, at, d) => {
+  const id = subject(frame, d);
+  const channel = d.known.channel(id);
+  if (channel === undefined) return;
+  const described = describeChannel(channel.name, frame.get(H.account));
+  if (described.kind !== 'local' || described.pair === channel.pair) return;
+  d.emit({ at, type: 'channel.renamed', id, channel: { ...channel, ...described } });
 };
 
 export const channelEvents = {
@@ -101,4 +117,5 @@ export const channelEvents = {
   Hangup: hangup,
   HangupRequest: ending,
   Rename: rename,
+  NewAccountCode: account,
 } satisfies Record<string, EventDecoder>;

@@ -60,6 +60,24 @@ test('events - a name of a channel tells its endpoint, a pair, or that it is nei
   for (const [name, expected] of rows) assert.deepEqual(describeChannel(name), expected, name);
 });
 
+test('events - a channel of a trunk to another engine is half of a pair, whose key is its account', () => {
+  const half = { ...B, name: 'PJSIP/engine-b-0000001b' };
+  const born = frame('Newchannel', channelHeaders(half));
+  const named = (account: string): EngineEvent | undefined =>
+    read(born, frame('NewAccountCode', { ...channelHeaders(half), AccountCode: account })).events[1];
+  const [created] = read(born).events;
+  assert.ok(created?.type === 'channel.created');
+  assert.deepEqual([created.channel.kind, created.channel.pair], ['local', null]);
+  const renamed = named('ast1:1763683200.43');
+  assert.ok(renamed?.type === 'channel.renamed');
+  assert.deepEqual([renamed.channel.kind, renamed.channel.pair], ['local', 'ast1:1763683200.43']);
+  for (const account of ['', '1001', 'a:1', 'a b:1763683200.43', `${'x'.repeat(41)}:1763683200.43`])
+    assert.equal(named(account), undefined, account);
+  // A phone that the half rings inherits its account.
+  const phone = { ...channelHeaders(B), AccountCode: 'ast1:1763683200.43' };
+  assert.equal(read(frame('Newchannel', channelHeaders(B)), frame('NewAccountCode', phone)).events.length, 1);
+});
+
 test('events - an interface of a member tells its extension, and back', () => {
   assert.deepEqual(memberOf('1001'), {
     interface: 'Local/1001@queue-agent',

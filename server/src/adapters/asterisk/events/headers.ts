@@ -15,6 +15,7 @@ export const H = {
   connectedNumber: header('ConnectedLineNum'),
   connectedName: header('ConnectedLineName'),
   exten: header('Exten'),
+  account: header('AccountCode'),
   uniqueid: header('Uniqueid'),
   linkedid: header('Linkedid'),
   destUniqueid: header('DestUniqueid'),

@@ -2,6 +2,7 @@ import type { Placed } from '@offhook/contract/directions.ts';
 import type { ChannelState, DeviceState, EngineChannel, Party } from '../../../ports/engine.ts';
 import { DEVICE_STATES } from '../../../ports/engine.ts';
 import { PLACE_CONTEXTS } from '../conf/call-contexts.ts';
+import { ENGINE } from '../conf/engine-trunks.ts';
 
 /** Technology prefix of every SIP endpoint. */
 export const PJSIP = 'PJSIP/';
@@ -28,15 +29,25 @@ export const extensionOfMember = (iface: string): string | null => {
 const PLACED = new Map(
   (Object.keys(PLACE_CONTEXTS) as Placed[]).map((placed) => [PLACE_CONTEXTS[placed], placed]),
 );
-/** Information in a channel's name: `PJSIP/1001-web-0000001a`, `Local/1001@queue-agent-00000003;1`, or a helper. */
+/** Id of the half at the calling engine: the account of both halves of a call between two engines. */
+const FAR_HALF = /^[A-Za-z0-9_-]{1,40}:\d{9,12}\.\d{1,12}$/;
+/**
+ * Information in a channel's name: `PJSIP/1001-web-0000001a`, `Local/1001@queue-agent-00000003;1`, or a helper. A call to another
+ * engine of the site is an internal pair, one half at each engine; its account is what they share.
+ */
 export const describeChannel = (
   name: string,
+  account = '',
 ): Pick<EngineChannel, 'kind' | 'endpoint' | 'pair' | 'placed'> => {
   if (name.startsWith(PJSIP)) {
     // A channel about to end in a masquerade has a mark after its number and belongs to no device any more.
     const dash = name.lastIndexOf('-');
-    if (dash > PJSIP.length && !name.endsWith('>'))
-      return { kind: 'endpoint', endpoint: name.slice(PJSIP.length, dash), pair: null };
+    if (dash > PJSIP.length && !name.endsWith('>')) {
+      const endpoint = name.slice(PJSIP.length, dash);
+      if (endpoint.startsWith(ENGINE))
+        return { kind: 'local', endpoint, pair: FAR_HALF.test(account) ? account : null };
+      return { kind: 'endpoint', endpoint, pair: null };
+    }
   } else if (name.startsWith(LOCAL)) {
     const end = name.length - 2;
     if (name.endsWith(';1') || name.endsWith(';2')) {

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { BUILT } from '../store/packs.ts';
-import { compareCalls } from '../record/records.ts';
+import { firstOf, isChannel } from '../record/records.ts';
 import type { KnownRecord } from '../record/records.ts';
 import type { ConversationRow, Tables } from '../store/tables.ts';
 import { inChunks, insertAll } from '../store/store.ts';
@@ -32,7 +32,11 @@ export async function linkRecords(db: Kysely<Tables>, records: readonly KnownRec
       { channel: channel as string, call: call as string },
     ]),
   );
-  const channels = [...new Set(records.map((r) => r.channel as string))];
+  // The half at the called engine belongs to the call of the half that called it, whose id is their pair.
+  for (const { channel, call, pair } of records)
+    if (pair !== null && pair !== (channel as string) && isChannel(pair))
+      pairs.set(`${pair} ${call}`, { channel: pair, call });
+  const channels = [...new Set([...pairs.values()].map((row) => row.channel))];
   const before = await inChunks(channels, (some) =>
     db.selectFrom('history_channels').selectAll().where('channel', 'in', some).execute(),
   );
@@ -47,8 +51,13 @@ export async function linkRecords(db: Kysely<Tables>, records: readonly KnownRec
       )
     ).map((row) => [row.call, row.root]),
   );
-  const sets = createSets();
-  for (const call of calls) sets.join(call, rootOf.get(call) ?? call);
+  const far = new Set(
+    [...before, ...pairs.values()]
+      .filter((row) => nodeOf(row.channel) !== nodeOf(row.call))
+      .map((row) => row.call),
+  );
+  const sets = createSets(far);
+  for (const call of calls) sets.begin(call, rootOf.get(call) ?? call);
   const callOf = new Map<string, string>();
   for (const { channel, call } of [...before, ...pairs.values()]) {
     sets.join(callOf.get(channel) ?? call, call);
@@ -126,8 +135,9 @@ async function moveConversation(db: Kysely<Tables>, from: string, to: string): P
   await putConversations(db, [joined]);
 }
 
-/** Sets of calls that belong together; the root of a set is its first call. */
-function createSets() {
+const nodeOf = (id: string): string => id.slice(0, id.indexOf(':'));
+/** Sets of calls that belong together; the root of a set is its first call, and never one of `far` where there is another. */
+function createSets(far: ReadonlySet<string>) {
   const parent = new Map<string, string>();
   const rootOf = (call: string): string => {
     let root = call;
@@ -137,8 +147,13 @@ function createSets() {
   };
   return {
     rootOf,
+    /** The stored root was chosen with all that was known. */
+    begin(call: string, root: string): void {
+      if (!parent.has(root)) parent.set(root, root);
+      parent.set(call, root);
+    },
     join(a: string, b: string): void {
-      const [p, q] = [rootOf(a), rootOf(b)].sort(compareCalls) as [string, string];
+      const [p, q] = [rootOf(a), rootOf(b)].sort((x, y) => firstOf(x, y, far)) as [string, string];
       parent.set(q, p);
     },
   };

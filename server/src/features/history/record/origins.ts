@@ -35,7 +35,7 @@ const DEPTH = 8;
 const PAIR_NUMBER = /-[0-9a-f]{8}$/;
 /** The name by which the arguments of a dialling name this channel. */
 const nameOf = (c: ChannelLine): string =>
-  c.pair === null ? (c.endpoint ?? c.name) : c.pair.replace(PAIR_NUMBER, '');
+  c.endpoint ?? (c.pair === null ? c.name : c.pair.replace(PAIR_NUMBER, ''));
 
 export function originsOf(line: Timeline): Origins {
   const { halves } = line;

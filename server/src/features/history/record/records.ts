@@ -75,15 +75,27 @@ export function compareCalls(a: string, b: string): number {
   return p ? -1 : q ? 1 : compareText(a, b);
 }
 
+/** True for the key of a pair between two engines: the id of the half that called. */
+export const isChannel = (key: string): boolean => /^[A-Za-z0-9_-]{1,40}:\d{9,12}\.\d{1,12}$/.test(key);
+
+/** As `compareCalls`; those that began at another engine by a call of this conversation come last. */
+export const firstOf = (a: string, b: string, far: ReadonlySet<string>): number =>
+  Number(far.has(a)) - Number(far.has(b)) || compareCalls(a, b);
+
 /** True if the conversation was closed and every channel in it has ended: no more records will come. */
 export function isComplete(records: readonly KnownRecord[]): boolean {
   const started = new Set<string>();
   const ended = new Set<string>();
+  const halves = new Map<string, Set<string>>();
   let closed = false;
-  for (const { type, channel } of records) {
+  for (const { type, channel, pair } of records) {
     started.add(channel);
     if (type === 'hangup' || type === 'channel_end') ended.add(channel);
     if (type === 'linked_end') closed = true;
+    if (pair !== null) halves.set(pair, (halves.get(pair) ?? new Set()).add(channel));
   }
+  // An answered call to another engine has records of that one too.
+  for (const { type, pair } of records)
+    if (type === 'answer' && pair !== null && isChannel(pair) && halves.get(pair)!.size < 2) return false;
   return closed && started.size === ended.size;
 }

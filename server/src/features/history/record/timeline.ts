@@ -1,7 +1,7 @@
 /** Call records of a conversation as intervals of each channel. */
 import type { EndpointKind } from '../../../ports/directory.ts';
 import type { KnownRecord } from './records.ts';
-import { compareCalls, inOrder } from './records.ts';
+import { compareCalls, firstOf, inOrder } from './records.ts';
 import type { Span } from './figures.ts';
 
 /** Interval in a bridge where people can talk. */
@@ -102,9 +102,14 @@ export function timelineOf(unordered: readonly KnownRecord[]): Timeline {
     if (MARKS.has(r.type)) marks.push(r);
     if (r.type === 'attended_transfer') draft.passed_on = r.at_us;
   }
+  // The half at the called engine begins a call there, but it was rung by the half whose id is the key of the pair.
+  const isFar = ({ pair, first }: ReturnType<typeof begun>): boolean =>
+    pair !== null && pair !== first.channel && drafts.has(pair);
+  for (const d of drafts.values()) if (isFar(d)) d.began_call = false;
   const channels = [...drafts.values()].map((d) => finished(d, last));
   channels.sort((a, b) => a.from - b.from || compareCalls(a.id, b.id));
-  const [root = '', ...merged] = [...calls].sort(compareCalls);
+  const far = new Set([...drafts.values()].filter(isFar).map((d) => d.first.call as string));
+  const [root = '', ...merged] = [...calls].sort((a, b) => firstOf(a, b, far));
   return {
     from: records[0]?.at_us ?? 0,
     to: last,
@@ -124,6 +129,7 @@ const serialOf = (channel: string): number | null => {
   const found = /^(?:[^:]*:)?\d{1,12}\.(\d{1,12})$/.exec(channel);
   return found ? Number(found[1]) : null;
 };
+const nodeOf = (id: string): string => id.slice(0, id.indexOf(':'));
 /** Smaller distances are not evidence of a clock that was set back. */
 const SET_BACK_US = 1_000_000;
 /**
@@ -131,6 +137,8 @@ const SET_BACK_US = 1_000_000;
  * behind the records until then; distances between them stay.
  */
 function straightened(records: readonly KnownRecord[]): readonly KnownRecord[] {
+  // Serial numbers of two engines cannot be compared.
+  if (new Set(records.map((r) => nodeOf(r.channel))).size > 1) return records;
   const serials = new Map<string, number | null>();
   let [least, channel] = [Infinity, ''];
   let earliest: number | undefined;
@@ -161,6 +169,8 @@ interface Draft {
   passed_on: number | undefined;
   trunk: string | null;
   endpoint: string | null;
+  /** A half of a call between two engines has one only once the dialplan ran. */
+  pair: string | null;
   number: string;
   caller_name: string;
   began_call: boolean;
@@ -189,6 +199,7 @@ const begun = (first: KnownRecord): Draft => ({
   passed_on: undefined,
   trunk: null,
   endpoint: null,
+  pair: null,
   number: '',
   caller_name: '',
   began_call: false,
@@ -207,6 +218,7 @@ function take(d: Draft, r: KnownRecord): void {
   if (d.known === undefined && r.extension !== null) d.known = r;
   d.trunk ??= r.trunk ?? null;
   d.endpoint ??= r.endpoint;
+  d.pair ??= r.pair;
   if (d.number === '') d.number = r.caller_number;
   if (d.caller_name === '') d.caller_name = r.caller_name;
   if (r.call === (r.channel as string)) d.began_call = true;
@@ -301,7 +313,7 @@ function finished(d: Draft, last: number): ChannelLine {
     person_name: d.known?.person_name ?? null,
     trunk: d.trunk,
     device: d.known?.device ?? null,
-    pair: first.pair,
+    pair: d.pair,
     number: d.number,
     caller_name: d.caller_name,
     first: d.began_call,
