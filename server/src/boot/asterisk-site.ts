@@ -9,6 +9,12 @@ import { PASS_SECONDS, passOf } from '../adapters/asterisk/doctor/outside.ts';
 import { builtInSounds } from '../adapters/asterisk/built-in-sounds.ts';
 import { readAddresses, registerAddresses } from '../adapters/asterisk/sip-proxy/contact-addresses.ts';
 import { CelReader } from '../adapters/asterisk/cel/reader.ts';
+import { siteAt } from '../adapters/asterisk/conf/engine-trunks.ts';
+import type { Homes } from '../adapters/asterisk/conf/engine-trunks.ts';
+import { joinEngines } from '../adapters/asterisk/joined-engine.ts';
+import type { LinkOptions } from '../adapters/asterisk/link.ts';
+import type { CallRecords } from '../ports/call-records.ts';
+import type { OtherEngine } from '../ports/site.ts';
 import { createAsteriskEngine } from '../adapters/asterisk/engine.ts';
 import type { AsteriskEngine } from '../adapters/asterisk/engine.ts';
 import { celFile, recordingsDir, soundsDir, tlsDir } from '../adapters/asterisk/conf/instance.ts';
@@ -36,7 +42,17 @@ export interface EngineSiteOptions {
   readonly say: (line: string) => void;
   /** Called right before a command is sent to the engine; throws where another node may lead the site. */
   readonly fence?: (() => void) | undefined;
+  /** The other engines of the site; absent where it has one. */
+  readonly others?: OtherEngines | undefined;
 }
+export interface OtherEngines {
+  readonly engines: readonly (OtherEngine & {
+    readonly connect: LinkOptions['connect'];
+    readonly records: CallRecords;
+  })[];
+  readonly homes: Homes;
+}
+const NO_HOMES: Homes = { extension: () => null, queue: () => null };
 /** How long the engine's console may take for an answer. */
 const CONSOLE_MS = 20_000;
 /** Opens the engine's place in the data folder and starts nothing. */
@@ -66,7 +82,15 @@ export const openAsteriskSite: OpenEngineSite = async (options) => {
     log,
   });
   const key = await siteKey(config.data);
-  const exchange = new AsteriskExchange({ ...options, instance, certificates, siteKey: key });
+  const { engines, homes } = options.others ?? { engines: [], homes: NO_HOMES };
+  const leading = { node: instance.node, ...config.sipListen };
+  const exchange = new AsteriskExchange({
+    ...options,
+    instance,
+    certificates,
+    siteKey: key,
+    here: engines.length === 0 ? undefined : (site) => siteAt(site, null, homes, leading, engines),
+  });
   const signIn = (user: string, seconds: number) =>
     turnLogin(siteSecret(key, 'turn'), { user, now: clock.now(), seconds });
   // A random account that does not exist: its refusals are no attack. The engine reports 36 characters of a name.
@@ -80,6 +104,7 @@ export const openAsteriskSite: OpenEngineSite = async (options) => {
     certificates,
     renewal,
     callRecords: new CelReader({ file: celFile(instance), node, log, clock }),
+    otherRecords: new Map(engines.map((one) => [one.node, one.records])),
     builtInSounds: () => builtInSounds(exchange.program()),
     speak: (wanted, to, signal) => exchange.speak(wanted, to, signal),
     lackingPrompts: (language) => exchange.lackingPrompts(language),
@@ -103,7 +128,19 @@ export const openAsteriskSite: OpenEngineSite = async (options) => {
               }
             : null,
       });
-      return engine;
+      if (engines.length === 0) return engine;
+      const others = engines.map((one) =>
+        createAsteriskEngine({
+          node: nodeId(one.node),
+          refused,
+          wake,
+          fence: options.fence,
+          clock,
+          log,
+          connect: one.connect,
+        }),
+      );
+      return joinEngines({ first: engine, others, homeOf: homes });
     },
     putMembers: (members) => putMembers(instance, members, { clock, log }),
     contactAddresses: (signal) => readAddresses(instance, { clock, log, signal }),

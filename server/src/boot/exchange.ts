@@ -32,6 +32,7 @@ import type { Log } from '../core/log.ts';
 import { bracketed } from '../core/networks.ts';
 import type { CertificateState } from '../ports/certificates.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { Site } from '../ports/site.ts';
 import type { EngineConfig } from '../ports/engine-config.ts';
 import type { Speak } from '../ports/speech.ts';
 import type { Exchange, ExchangeStart, Finding, PackageAge } from '../ports/engine-site.ts';
@@ -41,6 +42,8 @@ export interface ExchangeOptions {
   readonly instance: Instance;
   readonly certificates: CertificateKeeper;
   readonly siteKey: Buffer;
+  /** See `EngineConfigOptions.here`. */
+  readonly here?: ((site: Site) => Site) | undefined;
   readonly log: Log;
   readonly clock: Clock;
   /** Lines for people. */
@@ -101,6 +104,7 @@ export class AsteriskExchange implements Exchange {
       tls_files: options.certificates.files,
       turn_secret: siteSecret(options.siteKey, 'turn'),
       doctor_secret: siteSecret(options.siteKey, 'doctor'),
+      engine_secret: siteSecret(options.siteKey, 'engines'),
     };
     this.#turn = new TurnServer({
       instance,
@@ -118,6 +122,7 @@ export class AsteriskExchange implements Exchange {
     this.#config = new AsteriskConfig({
       instance,
       settings,
+      here: options.here,
       program,
       clock,
       log: this.#log,

@@ -73,6 +73,7 @@ export async function createRecordFeatures(parts: RecordParts, stack: AsyncDispo
       },
       caughtUpAt: () => callRecords.caughtUpAt(),
     },
+    others: engineSite.otherRecords,
     recordings: {
       ofCalls: async (ids) => (await made.promise).index.ofCalls(ids),
       withRecording: async (ids) => (await made.promise).index.withRecording(ids),

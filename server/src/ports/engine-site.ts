@@ -107,6 +107,8 @@ export interface EngineSite {
   /** Null where no authority issues them by ACME. */
   readonly renewal: Renewal | null;
   readonly callRecords: Required<CallRecords>;
+  /** Call records of the site's other engines, by node. */
+  readonly otherRecords: ReadonlyMap<string, CallRecords>;
   /** Names of the engine's own sounds; empty until its program is found. */
   builtInSounds(): Promise<readonly string[]>;
   readonly speak: Speak;

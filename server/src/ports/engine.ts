@@ -410,6 +410,8 @@ export interface CommandOptions {
  */
 export interface Engine {
   readonly node: NodeId;
+  /** Node of the engine that has the phones of an extension; absent where the site has one engine. */
+  readonly nodeOf?: (extension: string) => NodeId;
   status(): EngineStatus;
   /**
    * Every fact in order, in batches of one turn of the event loop, for a single consumer. Starts with `engine.link` and an

@@ -79,15 +79,21 @@ export async function startTestEngine(
   site: Site,
   {
     host = '127.0.0.1',
+    node,
+    port,
     ...more
-  }: Pick<InstanceSettings, 'doctor_secret' | 'sip_proxies'> & { readonly host?: string | undefined } = {},
+  }: Pick<InstanceSettings, 'doctor_secret' | 'engine_secret' | 'sip_proxies'> & {
+    readonly host?: string | undefined;
+    readonly node?: string;
+    readonly port?: number;
+  } = {},
 ): Promise<TestEngine> {
   const cache = process.env['OFFHOOK_CACHE'] ?? path.join(os.homedir(), '.cache', 'offhook');
   const found = await obtainAsterisk({ cache, explicit: process.env['OFFHOOK_ASTERISK'] ?? '' });
   const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-conf-'));
   const program = await withShortSounds(found, path.join(folder, 'program'));
-  const instance = await createInstance(folder);
-  const server = { host, port: await freePort() };
+  const instance = await createInstance(folder, node === undefined ? {} : { node });
+  const server = { host, port: port ?? (await freePort()) };
   const settings: InstanceSettings = {
     sip: server,
     rtp: { from: 30_000, to: 30_999 },

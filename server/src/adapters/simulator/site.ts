@@ -83,6 +83,7 @@ export async function openSimulatedSite({ data, clock }: SimulatedSiteOptions): 
     world,
     link,
     callRecords,
+    otherRecords: new Map(),
     started: first.promise,
     settled: async () => {
       await link.processed();

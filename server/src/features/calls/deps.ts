@@ -16,7 +16,7 @@ import { isAmong, noSuchCall } from './reach.ts';
 import type { EndedCalls } from './reach.ts';
 
 export interface CallControlDeps {
-  readonly engine: Pick<Engine, 'node'> & CallVerbs;
+  readonly engine: Pick<Engine, 'node' | 'nodeOf'> & CallVerbs;
   readonly live: LiveView;
   readonly clock: Clock;
   /** Passes input to the model, in order with the engine's facts. */

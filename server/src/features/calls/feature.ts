@@ -28,7 +28,7 @@ export interface CallControlFeatureDeps extends Pick<
   CallControlDeps,
   'live' | 'clock' | 'tell' | 'confirm_ms' | 'mayListen'
 > {
-  readonly engine: Pick<Engine, 'node' | 'settled' | 'roundTrip'> & CallVerbs;
+  readonly engine: Pick<Engine, 'node' | 'nodeOf' | 'settled' | 'roundTrip'> & CallVerbs;
   readonly log: Log;
   readonly publish: (events: readonly DomainEvent[]) => void;
   readonly directory: Directory;

@@ -236,7 +236,7 @@ export class Placing {
   #placed(plan: PlacedPlan): Plan {
     const { engine, live, clock } = this.#deps;
     const { extension } = plan.own.person;
-    const pair = newPair(engine.node, clock.now());
+    const pair = newPair(engine.nodeOf?.(extension) ?? engine.node, clock.now());
     const placedId = pair[0] as string;
     const ring_seconds = plan.ring_seconds ?? RING_SECONDS;
     const ring_ms = ring_seconds * 1000 + RING_SLACK_MS;

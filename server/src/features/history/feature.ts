@@ -39,6 +39,8 @@ export interface HistoryDeps {
   /** The site's zone, for `calldate`. */
   readonly zone: string;
   readonly records: CallRecords;
+  /** Call records of the site's other engines, by node. */
+  readonly others?: ReadonlyMap<string, CallRecords>;
   readonly recordings: RecordingIndex;
   readonly audit: Audit;
   /** Country of the site (config.ts), or empty. */
@@ -96,16 +98,16 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
 
   const persist = (what: string, work: () => Promise<unknown>): Promise<boolean> =>
     untilDone(what, work, { clock, log, signal });
-  async function read(): Promise<void> {
+  async function read(source: CallRecords, node?: string): Promise<void> {
     let from = null as Awaited<ReturnType<typeof ingest.checkpoint>>;
     await persist('reading the checkpoint', async () => {
-      await publisher.begin();
-      from = await ingest.checkpoint();
+      if (node === undefined) await publisher.begin();
+      from = await ingest.checkpoint(node);
     });
     while (!signal.aborted) {
       try {
-        for await (const batch of records.read(from, signal)) {
-          if (!(await persist('storing call records', () => ingest.store(batch)))) return;
+        for await (const batch of source.read(from, signal)) {
+          if (!(await persist('storing call records', () => ingest.store(batch, node)))) return;
           from = batch.checkpoint;
           publisher.knock();
         }
@@ -151,13 +153,22 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
     quality: createQuality(deps),
     known: createKnownConversations(store, publisher.knock),
     begin() {
-      running ??= Promise.all([read(), tell(), prove(), tidy(), publisher.run(signal)]);
+      running ??= Promise.all([
+        read(records),
+        ...Array.from(deps.others ?? [], ([node, source]) => read(source, node)),
+        tell(),
+        prove(),
+        tidy(),
+        publisher.run(signal),
+      ]);
     },
     proof: prover,
     data: createHistoryData({ ...deps, log, e164 }),
     onDomainEvent(event) {
       publisher.onDomainEvent(event);
       if (event.type !== 'engine.link_up') return;
+      // The start of another engine ends none of the conversations of this one.
+      if (deps.others?.has(event.data.node) === true) return;
       // Engines of two nodes may have started in the same second.
       const boot_id = deps.node == null ? event.data.boot_id : `${deps.node} ${event.data.boot_id}`;
       boots = boots.then(() =>

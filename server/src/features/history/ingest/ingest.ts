@@ -50,9 +50,10 @@ interface Plan extends Touched {
   readonly tells: boolean;
 }
 export interface Ingest {
-  checkpoint(): Promise<CallRecordCheckpoint | null>;
+  /** `node`: another engine than that of this node. */
+  checkpoint(node?: string): Promise<CallRecordCheckpoint | null>;
   /** Stores call records, their conversations and the checkpoint in one transaction. Idempotent. */
-  store(batch: CallRecordBatch): Promise<void>;
+  store(batch: CallRecordBatch, node?: string): Promise<void>;
   /**
    * Stores call records reconstructed from the journal, ends their conversations and stores the finding, in one transaction.
    * Idempotent.
@@ -82,27 +83,32 @@ class RecordIngest implements Ingest {
     this.#pace = createPace(deps.clock);
   }
 
-  async checkpoint(): Promise<CallRecordCheckpoint | null> {
-    const text = await readFact(this.#deps.store.db<Tables>(), this.#checkpoint);
+  #keyOf(node: string | undefined): FactKey {
+    return node === undefined ? this.#checkpoint : `checkpoint:${node}`;
+  }
+  async checkpoint(node?: string): Promise<CallRecordCheckpoint | null> {
+    const text = await readFact(this.#deps.store.db<Tables>(), this.#keyOf(node));
     return text === null ? null : (JSON.parse(text) as CallRecordCheckpoint);
   }
-  async store(batch: CallRecordBatch): Promise<void> {
+  async store(batch: CallRecordBatch, node?: string): Promise<void> {
     const { store, clock } = this.#deps;
+    const key = this.#keyOf(node);
     const news = await store.transaction<Tables, News>(async (db) => {
       const checkpoint = JSON.stringify(batch.checkpoint);
       // The batch is stored already: the connection broke after the commit.
-      if ((await readFact(db, this.#checkpoint)) === checkpoint)
-        return { over: [], soFar: new Map(), later: [] };
+      if ((await readFact(db, key)) === checkpoint) return { over: [], soFar: new Map(), later: [] };
       const news = await this.#storeNew(db, batch.records, batch.live);
       await keepMalformed(db, batch.malformed, clock.now());
       await keepTestChannels(db, batch.test_channels ?? [], clock.now());
-      await writeFact(db, this.#checkpoint, checkpoint);
+      await writeFact(db, key, checkpoint);
       return news;
     });
     // After the commit: the next attempt builds what was rolled back.
     for (const root of news.over) this.#pace.over(root);
     for (const [root, records] of news.soFar) this.#pace.written(root, records);
     for (const root of news.later) this.#pace.postpone(root);
+    // The pace is that of this node's engine; another one may be away for long.
+    if (node !== undefined) return;
     if (this.#behind && batch.live)
       await this.#closeBefore(Number((await readFact(store.db<Tables>(), 'restarted_us')) ?? 0));
     this.#live = batch.live;

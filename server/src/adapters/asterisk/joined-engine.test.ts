@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { channelId, nodeId } from '@offhook/contract/ids.ts';
+import { channel, member, snapshot } from '../../../test/support/model-scene.ts';
+import { until } from '../../../test/support/until.ts';
+import type { EngineEvent } from '../../ports/engine.ts';
+import type { SiteEngine } from '../../ports/engine-site.ts';
+import { joinEngines } from './joined-engine.ts';
+
+/** An engine whose facts the test gives; it notes the verbs that reach it. */
+function scripted(name: string) {
+  const node = nodeId(name);
+  const batches: EngineEvent[][] = [];
+  let wake = (): void => {};
+  const asked: string[] = [];
+  const verb =
+    (what: string) =>
+    (...given: unknown[]): Promise<void> => {
+      asked.push(`${what} ${String(given[0])}`);
+      return Promise.resolve();
+    };
+  const engine = {
+    node,
+    async *events(signal: AbortSignal) {
+      signal.addEventListener('abort', () => wake(), { once: true });
+      while (!signal.aborted) {
+        const batch = batches.shift();
+        if (batch !== undefined) yield batch;
+        else await new Promise<void>((resolve) => (wake = resolve));
+      }
+    },
+    hangup: verb('hangup'),
+    pauseMember: verb('pauseMember'),
+    keepFeatures: verb('keepFeatures'),
+    keepCustomers: verb('keepCustomers'),
+  } as unknown as SiteEngine;
+  const push = (...events: object[]): void => {
+    batches.push(events.map((event) => ({ at: 1, ...event }) as EngineEvent));
+    wake();
+  };
+  return {
+    engine,
+    asked,
+    push,
+    connect: (channels: readonly string[], queue: string) =>
+      push(
+        { type: 'engine.link', node, up: true, reason: '', boot_id: name },
+        {
+          type: 'engine.snapshot',
+          why: 'connect',
+          snapshot: snapshot({
+            node,
+            channels: channels.map((id) => channel(id, { id: channelId(node, id) })),
+            queues: [{ name: queue, strategy: 'linear', members: [member(queue, '1003')], callers: [] }],
+          }),
+        },
+      ),
+  };
+}
+function open(t: { after(work: () => void): void }, patience_ms?: number) {
+  const [a, b] = [scripted('a'), scripted('b')];
+  const joined = joinEngines({
+    first: a.engine,
+    others: [b.engine],
+    homeOf: { extension: (e) => (e === '1001' ? null : 'b'), queue: (q) => (q === 'support' ? 'b' : null) },
+    ...(patience_ms === undefined ? {} : { patience_ms }),
+  });
+  const stop = new AbortController();
+  t.after(() => stop.abort());
+  const seen: EngineEvent[] = [];
+  void (async () => {
+    for await (const batch of joined.events(stop.signal)) seen.push(...batch);
+  })();
+  const shown = () =>
+    seen.flatMap((event) =>
+      event.type === 'engine.snapshot'
+        ? [`${event.snapshot.node}: ${event.snapshot.channels.map((c) => c.id).join(' ')}`]
+        : event.type === 'engine.link'
+          ? [`${event.node} ${event.up ? 'up' : 'down'}`]
+          : [event.type],
+    );
+  return { a, b, joined, shown };
+}
+
+test('joined engines - the first snapshot waits for the other engine and has the state of both', async (t) => {
+  const { a, b, shown } = open(t);
+  a.connect(['1.1'], 'sales');
+  b.connect(['1.7'], 'support');
+  await until('a snapshot', () => shown().some((one) => one.startsWith('a:')));
+  assert.deepEqual(shown(), ['a up', 'a: a:1.1 b:1.7', 'b up']);
+});
+
+test('joined engines - an engine that is away for long is not waited for, and its snapshot completes the state later', async (t) => {
+  const { a, b, shown } = open(t, 20);
+  a.connect(['1.1'], 'sales');
+  await until('a snapshot', () => shown().includes('a: a:1.1'));
+  b.connect(['1.7'], 'support');
+  await until('that of the other', () => shown().length === 4);
+  assert.deepEqual(shown(), ['a up', 'a: a:1.1', 'b up', 'b: a:1.1 b:1.7']);
+});
+
+test('joined engines - while an engine is away a snapshot of the other one shows its last state', async (t) => {
+  const { a, b, shown } = open(t);
+  a.connect(['1.1'], 'sales');
+  b.connect(['1.7'], 'support');
+  await until('both', () => shown().includes('b up'));
+  b.push({ type: 'engine.link', node: nodeId('b'), up: false, reason: 'cut', boot_id: '' });
+  a.push({ type: 'engine.snapshot', why: 'resync', snapshot: snapshot({ node: nodeId('a') }) });
+  await until('a resync', () => shown().length === 5);
+  assert.deepEqual(shown().slice(3), ['b down', 'a: b:1.7']);
+});
+
+test('joined engines - a verb goes to the engine of its channel, queue or extension, and what all must know to all', async (t) => {
+  const { a, b, joined } = open(t);
+  await joined.hangup(channelId(nodeId('b'), '1.7'));
+  await joined.hangup(channelId(nodeId('a'), '1.1'));
+  await joined.pauseMember('support', 'x', true, '');
+  await joined.keepFeatures('1001', {}, 1);
+  await joined.keepCustomers(new Map());
+  assert.deepEqual(a.asked, ['hangup a:1.1', 'keepFeatures 1001', 'keepCustomers [object Map]']);
+  assert.deepEqual(b.asked, ['hangup b:1.7', 'pauseMember support', 'keepCustomers [object Map]']);
+  assert.equal(joined.nodeOf!('1002'), 'b');
+  assert.throws(() => joined.hangup(channelId(nodeId('c'), '1.1')), { code: 'engine_unavailable' });
+});

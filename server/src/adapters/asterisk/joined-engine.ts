@@ -1,0 +1,219 @@
+/**
+ * The engines of a site as one: the facts of all in one stream, and each verb at the engine that it concerns. The first one is that of
+ * the leading node, which the state of the link stands for. A snapshot of one engine is completed by the present state of the others,
+ * so that the model, which replaces its state by a snapshot, keeps what is there.
+ */
+import type { ChannelId, NodeId } from '@offhook/contract/ids.ts';
+import type { EngineEvent, EngineSnapshot } from '../../ports/engine.ts';
+import type { SiteEngine } from '../../ports/engine-site.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { Homes } from './conf/engine-trunks.ts';
+import { Mirror } from './mirror.ts';
+
+export interface JoinedEngineOptions {
+  readonly first: SiteEngine;
+  readonly others: readonly SiteEngine[];
+  /** Node of the engine where the owner of an extension, or a queue, is homed; null for the first. */
+  readonly homeOf: Homes;
+  /** How long the first snapshot waits for those of the other engines. */
+  readonly patience_ms?: number;
+}
+const PATIENCE_MS = 5_000;
+
+/** Facts of several sources in the order in which they come; each waits until its last batch was taken. Ends with the first source. */
+async function* merged(
+  sources: readonly AsyncIterable<readonly EngineEvent[]>[],
+  each: (batch: readonly EngineEvent[], source: number) => readonly EngineEvent[],
+): AsyncGenerator<readonly EngineEvent[]> {
+  const ready: { readonly batch: readonly EngineEvent[]; readonly i: number; readonly taken: () => void }[] =
+    [];
+  let over = false;
+  let failure: { readonly error: unknown } | null = null;
+  let wake = (): void => {};
+  const iterators = sources.map((one) => one[Symbol.asyncIterator]());
+  const pump = async (i: number): Promise<void> => {
+    try {
+      for (;;) {
+        const next = await iterators[i]!.next();
+        if (next.done === true || over) return;
+        await new Promise<void>((taken) => {
+          ready.push({ batch: next.value, i, taken });
+          wake();
+        });
+      }
+    } catch (error) {
+      failure ??= { error };
+    } finally {
+      // Without the first engine there is no site.
+      if (i === 0 || failure !== null) over = true;
+      wake();
+    }
+  };
+  const pumps = sources.map((_, i) => pump(i));
+  try {
+    while (!over || ready.length > 0) {
+      const next = ready.shift();
+      if (next === undefined) {
+        await new Promise<void>((resolve) => (wake = resolve));
+        continue;
+      }
+      const batch = each(next.batch, next.i);
+      if (batch.length > 0) yield batch;
+      next.taken();
+    }
+    if (failure !== null) throw (failure as { readonly error: unknown }).error;
+  } finally {
+    over = true;
+    for (const { taken } of ready) taken();
+    for (const one of iterators) await one.return?.();
+    await Promise.all(pumps);
+  }
+}
+
+interface Facts {
+  readonly all: readonly SiteEngine[];
+  readonly ofExtension: (extension: string) => SiteEngine;
+  readonly patience_ms: number;
+}
+/** The present state of each engine, which completes the snapshots of the others. */
+class States {
+  readonly #facts: Facts;
+  readonly #mirrors: readonly Mirror[];
+  constructor(facts: Facts) {
+    this.#facts = facts;
+    this.#mirrors = facts.all.map(() => new Mirror());
+  }
+  /** Facts of the engine at this position, as they concern the site. */
+  take(batch: readonly EngineEvent[], own: number): readonly EngineEvent[] {
+    const { all, ofExtension } = this.#facts;
+    return batch.flatMap((event): EngineEvent[] => {
+      this.#mirrors[own]!.apply(event);
+      if (event.type === 'extension.features' && ofExtension(event.extension) !== all[own]) return [];
+      // Time conditions are switched at every engine; the first one reports it.
+      if (event.type === 'night_switch.changed' && own > 0) return [];
+      return event.type === 'engine.snapshot'
+        ? [{ ...event, snapshot: this.#whole(event.snapshot, own) }]
+        : [event];
+    });
+  }
+  #whole(snapshot: EngineSnapshot, own: number): EngineSnapshot {
+    const { all, ofExtension } = this.#facts;
+    const parts = this.#mirrors.map((mirror, i) => (i === own ? snapshot : mirror.parts()));
+    return {
+      ...snapshot,
+      channels: parts.flatMap((part) => part.channels),
+      bridged: parts.flatMap((part) => part.bridged),
+      queues: parts.flatMap((part) => part.queues),
+      devices: parts.flatMap((part) => part.devices),
+      parked: parts.flatMap((part) => part.parked ?? []),
+      held_here: parts.flatMap((part) => part.held_here ?? []),
+      trunks: parts.flatMap((part) => part.trunks ?? []),
+      signed: new Map(parts.flatMap((part) => [...(part.signed ?? [])])),
+      switches: new Map(parts[0]!.switches),
+      features: new Map(
+        parts.flatMap((part, i) =>
+          [...(part.features ?? [])].filter(([extension]) => ofExtension(extension) === all[i]),
+        ),
+      ),
+    };
+  }
+}
+
+/** The first snapshot waits for the other engines: without the state of one that is only slower its calls would end. */
+async function* factsOf(facts: Facts, signal: AbortSignal): AsyncGenerator<readonly EngineEvent[]> {
+  const [first, ...others] = facts.all;
+  const states = new States(facts);
+  const known = others.map(() => Promise.withResolvers<void>());
+  const patience = AbortSignal.any([signal, AbortSignal.timeout(facts.patience_ms)]);
+  const late = new Promise<void>((resolve) =>
+    patience.addEventListener('abort', () => resolve(), { once: true }),
+  );
+  let begun = false;
+  const links: EngineEvent[] = [];
+  const shows = (batch: readonly EngineEvent[]): boolean =>
+    batch.some(({ type }) => type === 'engine.snapshot');
+  async function* ofFirst(): AsyncGenerator<readonly EngineEvent[]> {
+    for await (const batch of first!.events(signal)) {
+      if (!begun && shows(batch)) {
+        await Promise.race([Promise.all(known.map(({ promise }) => promise)), late]);
+        begun = true;
+        yield [...batch, ...links];
+      } else yield batch;
+    }
+  }
+  yield* merged([ofFirst(), ...others.map((one) => one.events(signal))], (batch, i) => {
+    const events = states.take(batch, i);
+    if (i === 0) return events;
+    if (shows(batch)) known[i - 1]!.resolve();
+    if (begun) return events;
+    links.push(...events.filter(({ type }) => type === 'engine.link'));
+    return [];
+  });
+}
+
+const inNode = (id: ChannelId): string => id.slice(0, id.indexOf(':'));
+export function joinEngines({
+  first,
+  others,
+  homeOf,
+  patience_ms = PATIENCE_MS,
+}: JoinedEngineOptions): SiteEngine {
+  const all = [first, ...others];
+  const byNode = new Map<string, SiteEngine>(all.map((one) => [one.node as string, one]));
+  const at = (node: string | null): SiteEngine => {
+    const found = node === null ? first : byNode.get(node);
+    if (found === undefined)
+      throw new ServiceError('engine_unavailable', `the engine ${node} is not followed`);
+    return found;
+  };
+  const ofChannel = (id: ChannelId): SiteEngine => at(inNode(id));
+  const ofQueue = (queue: string): SiteEngine => at(homeOf.queue(queue));
+  const ofExtension = (extension: string): SiteEngine => at(homeOf.extension(extension));
+  const ofEndpoint = (endpoint: string): SiteEngine => ofExtension(endpoint.split('-', 1)[0]!);
+  const everywhere = async (work: (one: SiteEngine) => Promise<void>): Promise<void> => {
+    await Promise.all(all.map(work));
+  };
+  /** An engine that is away refuses its own commands and holds up none of the others. */
+  const whereUp = async (work: (one: SiteEngine) => Promise<void>): Promise<void> => {
+    await Promise.all(all.filter((one) => one === first || one.status().link === 'up').map(work));
+  };
+  return {
+    ...first,
+    status: () => first.status(),
+    events: (signal) => factsOf({ all, ofExtension, patience_ms }, signal),
+    resync: () => all.forEach((one) => one.resync()),
+    resynced: () => whereUp((one) => one.resynced()),
+    settled: (ms) => whereUp((one) => one.settled(ms)),
+    roundTrip: (ms) => whereUp((one) => one.roundTrip(ms)),
+    pauseMember: (queue, ...rest) => ofQueue(queue).pauseMember(queue, ...rest),
+    addMember: (member, options) => ofQueue(member.queue).addMember(member, options),
+    removeMember: (queue, ...rest) => ofQueue(queue).removeMember(queue, ...rest),
+    close: () => everywhere((one) => one.close()),
+    placeCall: (call, options) => ofChannel(call.pair[0]).placeCall(call, options),
+    nodeOf: (extension: string): NodeId => ofExtension(extension).node,
+    listenAs: (id, ...rest) => ofChannel(id).listenAs(id, ...rest),
+    hangup: (id, ...rest) => ofChannel(id).hangup(id, ...rest),
+    blindTransfer: (id, ...rest) => ofChannel(id).blindTransfer(id, ...rest),
+    consult: (id, ...rest) => ofChannel(id).consult(id, ...rest),
+    swapConsult: (id, ...rest) => ofChannel(id).swapConsult(id, ...rest),
+    completeConsult: (id, ...rest) => ofChannel(id).completeConsult(id, ...rest),
+    cancelConsult: (id, ...rest) => ofChannel(id).cancelConsult(id, ...rest),
+    hold: (id, ...rest) => ofChannel(id).hold(id, ...rest),
+    retrieve: (ids, ...rest) => (ids[0] === undefined ? first : ofChannel(ids[0])).retrieve(ids, ...rest),
+    park: (id, ...rest) => ofChannel(id).park(id, ...rest),
+    digit: (id, ...rest) => ofChannel(id).digit(id, ...rest),
+    startRecording: (id, ...rest) => ofChannel(id).startRecording(id, ...rest),
+    stopRecording: (id, ...rest) => ofChannel(id).stopRecording(id, ...rest),
+    pauseRecording: (id, ...rest) => ofChannel(id).pauseRecording(id, ...rest),
+    keepFeatures: (extension, ...rest) => ofExtension(extension).keepFeatures(extension, ...rest),
+    notifyPhones: (endpoint, ...rest) => ofEndpoint(endpoint).notifyPhones(endpoint, ...rest),
+    showIdleAtPhone: (extension, ...rest) => ofExtension(extension).showIdleAtPhone(extension, ...rest),
+    keepSwitch: (name, to, options) => everywhere((one) => one.keepSwitch(name, to, options)),
+    keepCustomers: (customers, options) => everywhere((one) => one.keepCustomers(customers, options)),
+    keepCallerRules: (rules, options) => everywhere((one) => one.keepCallerRules(rules, options)),
+    forgetLastCallers: (options) => everywhere((one) => one.forgetLastCallers(options)),
+    keepWakeable: (changes, options) => everywhere((one) => one.keepWakeable(changes, options)),
+    setCallerPriority: (queue, ...rest) => ofQueue(queue).setCallerPriority(queue, ...rest),
+    takeCaller: (queue, ...rest) => ofQueue(queue).takeCaller(queue, ...rest),
+  };
+}

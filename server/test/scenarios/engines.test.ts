@@ -1,0 +1,277 @@
+/** Two real engines of one site, followed by one model and one history. */
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import { after, before, describe, test } from 'node:test';
+import type { DomainEvent } from '@offhook/contract/events.ts';
+import { HistoryQuery } from '@offhook/contract/history.ts';
+import { nodeId } from '@offhook/contract/ids.ts';
+import { CelReader } from '../../src/adapters/asterisk/cel/reader.ts';
+import { celFile } from '../../src/adapters/asterisk/conf/instance.ts';
+import { createAsteriskEngine } from '../../src/adapters/asterisk/engine.ts';
+import { joinEngines } from '../../src/adapters/asterisk/joined-engine.ts';
+import { findLiving } from '../../src/adapters/asterisk/process/living.ts';
+import { openMemoryJournal } from '../../src/adapters/memory/journal-store.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import { silent } from '../../src/core/log.ts';
+import { createHistory } from '../../src/features/history/feature.ts';
+import type { History } from '../../src/features/history/feature.ts';
+import { createEngineLoop } from '../../src/journal/engine-loop.ts';
+import { eventOf, openJournal } from '../../src/journal/journal.ts';
+import { createModel } from '../../src/pbx/model.ts';
+import type { SiteEngine } from '../../src/ports/engine-site.ts';
+import type { LiveModel } from '../../src/ports/live.ts';
+import type { Site } from '../../src/ports/site.ts';
+import { forgetfulAudit, noRecordings } from '../support/conversations-rig.ts';
+import { demoPeople, directoryFixture } from '../support/directory-fixture.ts';
+import { site as siteEvent } from '../support/model-scene.ts';
+import { registerPhone } from '../support/phone.ts';
+import type { Phone } from '../support/phone.ts';
+import { freePort } from '../support/ports.ts';
+import { PASSWORD, company } from '../support/rendered-company.ts';
+import { openTestStore } from '../support/test-store.ts';
+import { startTestEngine } from '../support/throwaway-engine.ts';
+import type { TestEngine } from '../support/throwaway-engine.ts';
+import { until } from '../support/until.ts';
+
+const [A, B] = [nodeId('a'), nodeId('b')];
+/** 1002 and up are homed on b, with the queue. */
+const homeOf = (extension: string): string | null => (extension === '1001' ? null : 'b');
+const SECRET = 'a-secret-of-the-engines-0';
+
+/** The site as the engine of `node` has it. */
+function siteAt(
+  node: string,
+  other: { readonly node: string; readonly host: string; readonly port: number },
+): Site {
+  const whole = company();
+  const elsewhere = (home: string): string | null => (home === node ? null : home);
+  return {
+    ...whole,
+    engines: [other],
+    extensions: whole.extensions.map((e) => ({ ...e, elsewhere: elsewhere(homeOf(e.extension) ?? 'a') })),
+    queues: whole.queues.map((q) => ({ ...q, elsewhere: elsewhere('b') })),
+  };
+}
+
+describe('two engines of a site', () => {
+  const stack = new AsyncDisposableStack();
+  let engines: { readonly a: TestEngine; readonly b: TestEngine };
+  let joined: SiteEngine;
+  let model: LiveModel;
+  let history: History;
+  let phones: Readonly<Record<'1001' | '1002' | '1003', Phone>>;
+  const events: DomainEvent[] = [];
+  const told = (...types: readonly DomainEvent['type'][]): readonly DomainEvent[] =>
+    events.filter((event) => types.includes(event.type));
+  const calls = async (extension: string) =>
+    (
+      await history.list(
+        { extension, level: 'user', key: null } as never,
+        HistoryQuery.parse({ limit: '10' }),
+      )
+    ).calls;
+
+  before(async () => {
+    const at = {
+      a: { node: 'a', host: '127.0.0.2', port: await freePort() },
+      b: { node: 'b', host: '127.0.0.3', port: await freePort() },
+    };
+    const start = (own: 'a' | 'b', other: 'a' | 'b') =>
+      startTestEngine(siteAt(own, at[other]), { ...at[own], engine_secret: SECRET });
+    const a = stack.use(await start('a', 'b'));
+    const b = stack.use(await start('b', 'a'));
+    engines = { a, b };
+    const follow = ({ instance }: TestEngine, node: typeof A) =>
+      createAsteriskEngine({
+        node,
+        clock: systemClock,
+        log: silent,
+        connect: async () => ({
+          host: '127.0.0.1',
+          port: instance.ami_port,
+          events: instance.ami_events,
+          actions: instance.ami_actions,
+        }),
+      });
+    joined = joinEngines({
+      first: follow(a, A),
+      others: [follow(b, B)],
+      homeOf: { extension: homeOf, queue: () => 'b' },
+    });
+    const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-engines-'));
+    stack.defer(() => rm(folder, { recursive: true, force: true }));
+    const store = await openTestStore(path.join(folder, 'store.db'));
+    stack.defer(() => store.close());
+    model = createModel();
+    const journal = openJournal({ store: openMemoryJournal(), node: A });
+    const loop = createEngineLoop({ engine: joined, model, journal, log: silent });
+    const reader = ({ instance }: TestEngine, node: typeof A) =>
+      new CelReader({ file: celFile(instance), node, log: silent, clock: systemClock, poll_ms: 50 });
+    history = await createHistory({
+      store,
+      node: 'a',
+      clock: systemClock,
+      directory: directoryFixture(demoPeople()),
+      log: silent,
+      zone: 'UTC',
+      country: '',
+      records: reader(a, A),
+      others: new Map([['b', reader(b, B)]]),
+      recordings: noRecordings,
+      audit: forgetfulAudit,
+      journal,
+      feedEpoch: 'e1',
+      eventOf,
+      publish: loop.publish,
+      settled: loop.settled,
+    });
+    const stop = new AbortController();
+    loop.begin({
+      signal: stop.signal,
+      site: siteEvent(['1001', '1002', '1003', '1004']),
+      onCommitted: (_rows, some) => {
+        events.push(...some);
+        for (const event of some) history.onDomainEvent(event);
+      },
+    });
+    stack.defer(async () => {
+      stop.abort();
+      await joined.close();
+      await loop.closed;
+    });
+    stack.use(history);
+    history.begin();
+    await until('both engines', () => told('engine.link_up').length === 2 && model.view.live);
+    const phone = async (extension: string, { server }: TestEngine) =>
+      stack.use(await registerPhone({ server, extension, password: PASSWORD }));
+    phones = {
+      '1001': await phone('1001', a),
+      '1002': await phone('1002', b),
+      '1003': await phone('1003', b),
+    };
+    await until('the trunk between the engines', async () =>
+      (await Promise.all([a, b].map((one) => one.cli('pjsip show contacts')))).every((text) =>
+        /Contact: +engine-\S+ +\S+ Avail /.test(text),
+      ),
+    );
+  });
+  after(() => stack.disposeAsync());
+
+  test('engines - a call between people of two engines is one call and one conversation, holds and all', async () => {
+    const call = await phones['1001'].invite('1002');
+    const got = await phones['1002'].incoming(call);
+    assert.deepEqual(got.party.number, '1001');
+    got.ring();
+    await until('its ring', () => told('call.ringing').length > 0);
+    await got.answer();
+    await call.answered();
+    await until('its answer', () => told('call.answered').length > 0);
+    const [live, ...more] = model.view.calls();
+    assert.deepEqual(more, []);
+    assert.deepEqual(live!.legs.map((leg) => `${leg.extension} ${leg.state}`).toSorted(), [
+      '1001 connected',
+      '1002 connected',
+    ]);
+    assert.deepEqual(
+      ['1001', '1002'].map((e) => model.view.extension(e)!.activity),
+      ['in_call', 'in_call'],
+    );
+    await call.bridged();
+    await got.hold();
+    await until('the hold', () => told('call.held').length > 0);
+    await until('music at the other engine', async () =>
+      (await engines.a.records()).some((line) => line.includes('MOH_STREAM_BEGIN')),
+    );
+    await got.retrieve();
+    await until('the end of the hold', () => told('call.retrieved').length > 0);
+    await got.hangup();
+    await call.ended();
+    await until('its end', () => told('call.ended').length > 0);
+    assert.deepEqual(model.view.calls(), []);
+    const about = told('call.started', 'call.answered', 'call.ended').map((event) => event.subject);
+    assert.deepEqual(new Set(about).size, 1);
+    assert.equal(about.length, 3);
+    await until(
+      'its rows',
+      async () => (await calls('1001')).length === 1 && (await calls('1002')).length === 1,
+    );
+    const [mine, theirs] = [(await calls('1001'))[0]!, (await calls('1002'))[0]!];
+    assert.equal(mine.call_key, theirs.call_key);
+    assert.deepEqual(
+      [mine, theirs].map(({ direction, party, disposition }) => [direction, party, disposition]),
+      [
+        ['out', '1002', 'ANSWERED'],
+        ['in', '1001', 'ANSWERED'],
+      ],
+    );
+  });
+
+  test('engines - a caller of one engine waits in a queue of the other and is one visit, one offer and one call', async () => {
+    const from = events.length;
+    const member = {
+      ...joined.memberOf('1003'),
+      queue: 'support',
+      name: '1003',
+      penalty: 0,
+      paused: false,
+      reason: '',
+    };
+    await joined.addMember(member);
+    await until(
+      'the member',
+      () => model.view.queue('support')?.members.some((one) => one.extension === '1003') === true,
+    );
+    const call = await phones['1001'].invite('500');
+    const offer = await phones['1003'].incoming(call);
+    await until('the caller in the queue', () => model.view.queue('support')!.callers.length === 1);
+    assert.equal(model.view.queue('support')!.callers[0]!.party.number, '1001');
+    await offer.answer();
+    await call.bridged();
+    await until('the agent', () => model.view.agent('1003')?.summary.engagement === 'talking');
+    assert.equal(model.view.calls().length, 1);
+    await call.hangup();
+    await until('its end', () => events.slice(from).some((event) => event.type === 'call.ended'));
+    await until(
+      'its rows',
+      async () => (await calls('1001')).length === 2 && (await calls('1003')).length === 1,
+    );
+    const [answered, waited] = [(await calls('1003'))[0]!, (await calls('1001'))[0]!];
+    assert.equal(answered.call_key, waited.call_key);
+    assert.deepEqual(
+      [answered, waited].map(({ direction, party, queue }) => [direction, party, queue]),
+      [
+        ['in', '1001', 'support'],
+        ['out', '500', 'support'],
+      ],
+    );
+    const types = events.slice(from).map((event) => event.type);
+    for (const once of ['call.started', 'queue.caller_joined', 'offer.accepted', 'call.ended'] as const)
+      assert.equal(types.filter((type) => type === once).length, 1, once);
+  });
+
+  test('engines - a call in the other direction is one call too, and neither engine warns of anything', async () => {
+    const call = await phones['1002'].invite('1001');
+    const got = await phones['1001'].incoming(call);
+    await got.answer();
+    await call.bridged();
+    await call.hangup();
+    await until('no call', () => model.view.calls().length === 0);
+    assert.deepEqual(await engines.a.warnings(), []);
+    assert.deepEqual(await engines.b.warnings(), []);
+  });
+
+  test('engines - a call to an engine that is away is refused at once as congestion', async () => {
+    const { pid } = findLiving(engines.b.instance)!;
+    process.kill(pid, 'SIGSTOP');
+    using _ = { [Symbol.dispose]: () => process.kill(pid, 'SIGCONT') };
+    await until('the engine to be away', async () =>
+      /Contact: +engine-\S+ +\S+ Unavail /.test(await engines.a.cli('pjsip show contacts')),
+    );
+    const call = await phones['1001'].invite('1002');
+    await call.ended();
+    assert.equal(call.status, 503);
+    assert.equal(model.view.live, true);
+  });
+});
