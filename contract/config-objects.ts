@@ -41,6 +41,10 @@ export const Language = z.string().regex(LANGUAGE, 'not a language such as en, f
 const Pin = z.string().regex(/^[0-9]{4,12}$/, 'not 4 to 12 digits');
 const secret = <T extends z.ZodType>(schema: T) => schema.optional().meta({ writeOnly: true });
 
+/** Name of a node, as `OFFHOOK_NODE` of its machine. */
+const Node = z
+  .string()
+  .regex(/^[a-z][a-z0-9]{0,15}$/, 'not 1 to 16 small letters and digits that begin with a letter');
 /** Keys of the kinds that other objects refer to. */
 const KEYS = {
   extension: OwnNumber,
@@ -55,6 +59,7 @@ const KEYS = {
   prompt: Slug,
   trunk: Slug,
   phone_layout: Slug,
+  engine: Node,
   service: z.string().regex(/^[0-9*#]{1,20}$/, 'not a service number'),
 } as const;
 type NamedKind = keyof typeof KEYS;
@@ -123,6 +128,7 @@ const MediaAddress = z
     'Address to which the other side is to send its media, instead of that of the network; media is bound to it where this machine has it. Null: that of the network.',
   );
 const Recording = z.enum(['never', 'always']).default('never');
+const Home = ref('engine').nullable().default(null);
 /** Cost class of an outside number, for call permissions; all extensions may call emergency numbers. */
 export const ROUTE_CLASSES = [
   'emergency',
@@ -179,6 +185,9 @@ export const ExtensionConfig = z
     language: Language.nullable()
       .default(null)
       .describe('Of the prompts that its own calls play; null for that of the site.'),
+    engine: Home.describe(
+      'Engine at which its phones register; null for that of the node that leads the site.',
+    ),
   })
   .meta({ id: 'ExtensionConfig' });
 
@@ -263,6 +272,9 @@ export const QueueConfig = z
       })
       .default({ waiting: null, longest_wait_seconds: null, service_level_percent: null })
       .describe('When a wallboard marks this queue.'),
+    engine: Home.describe(
+      'Engine at which its callers wait, that of all its members; null for that of the node that leads the site.',
+    ),
   })
   .meta({ id: 'QueueConfig' });
 
@@ -802,6 +814,18 @@ export const PhoneConfig = z
   })
   .meta({ id: 'PhoneConfig' });
 
+/** An engine beside that of the leading node. */
+export const EngineConfig = z
+  .strictObject({
+    node: Node.describe('`OFFHOOK_NODE` of its machine.'),
+    title: Title,
+    host: Address.describe(
+      'Address of its SIP, as the other engines of the site see it; requests from it belong to this engine.',
+    ),
+    port: Port.default(5060),
+  })
+  .meta({ id: 'EngineConfig' });
+
 /** Every kind of object: its schema and its key field. */
 export const CONFIG_KINDS = {
   extension: { schema: ExtensionConfig, key: 'extension', path: 'extensions' },
@@ -824,6 +848,7 @@ export const CONFIG_KINDS = {
   service: { schema: ServiceConfig, key: 'number', path: 'services' },
   phone: { schema: PhoneConfig, key: 'name', path: 'phones' },
   phone_layout: { schema: PhoneLayoutConfig, key: 'name', path: 'phone-layouts' },
+  engine: { schema: EngineConfig, key: 'node', path: 'engines' },
   settings: { schema: SettingsConfig, key: 'name', path: 'settings' },
   network: { schema: NetworkConfig, key: 'name', path: 'network' },
 } as const;

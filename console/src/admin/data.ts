@@ -38,6 +38,11 @@ export const listPage = async (
   const page = await client.config.list(pathOf(kind), query, signal);
   return page as unknown as { total: number; objects: AnyObject[]; next_cursor: string | null };
 };
+/** Number of objects of a kind in the draft, as `total`. */
+export const countQuery = (client: Client, kind: ConfigKind) => ({
+  queryKey: ['config', 'count', kind],
+  queryFn: ({ signal }: { signal: AbortSignal }) => listPage(client, kind, { limit: 1 }, signal),
+});
 export const objectQuery = (client: Client, kind: ConfigKind, key: string) => ({
   queryKey: ['config', 'object', kind, key],
   queryFn: async ({ signal }: { signal: AbortSignal }): Promise<AnyObject> =>

@@ -39,7 +39,7 @@ interface Layout {
 export const LAYOUTS: Readonly<Record<ConfigKind, Layout>> = {
   extension: {
     groups: [
-      ['basics', 'extension', 'name', 'username', 'level', 'active'],
+      ['basics', 'extension', 'name', 'username', 'level', 'active', 'engine'],
       ['person', 'department', 'email', 'mobile'],
       [
         'calls',
@@ -60,7 +60,7 @@ export const LAYOUTS: Readonly<Record<ConfigKind, Layout>> = {
   },
   queue: {
     groups: [
-      ['basics', 'name', 'title', 'number', 'recording'],
+      ['basics', 'name', 'title', 'number', 'recording', 'engine'],
       ['members', 'members'],
       ['ringing', 'strategy', 'ring_seconds', 'retry_seconds', 'wrap_up_seconds', 'weight', 'ring_in_use'],
       ['waiting', 'max_wait_seconds', 'max_callers', 'join_when_empty', 'leave_when_empty', 'music_class'],
@@ -223,6 +223,14 @@ export const LAYOUTS: Readonly<Record<ConfigKind, Layout>> = {
     columns: ['title', 'keys'],
     title: 'title',
   },
+  engine: {
+    groups: [
+      ['basics', 'node', 'title'],
+      ['connection', 'host', 'port'],
+    ],
+    columns: ['title', 'host', 'port'],
+    title: 'title',
+  },
   settings: {
     groups: [
       ['announcements', 'language', 'customer_languages', 'recording_announcement'],
@@ -268,6 +276,7 @@ export const AREAS = [
       'time_condition',
       'holidays',
       'network',
+      'engine',
     ],
   ],
   ['area_sounds', ['prompt', 'music_class', 'settings']],

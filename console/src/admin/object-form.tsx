@@ -1,12 +1,14 @@
 /** The form of one object: its fields in groups, its secrets, errors, and changes by others. */
 import type { ReactNode } from 'react';
 import { Anchor, Button, Group, List, Paper, Stack, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { OffhookError } from '@offhook/client';
 import type { Problem } from '@offhook/contract/errors.ts';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
 import { Link } from 'wouter';
 import { Failure } from '../app/states.tsx';
-import { nameHref } from './data.ts';
+import { countQuery, nameHref } from './data.ts';
+import { useClient } from '../app/session.tsx';
 import { fieldLabel, groupName, kindName, pathLabel } from './field-words.ts';
 import { FormContext, focusField } from './form-context.ts';
 import { FieldGrid } from './inputs.tsx';
@@ -34,6 +36,12 @@ interface ObjectFormProps {
   /** Shown beside the save button. */
   readonly children?: ReactNode;
 }
+/** Whether the site has several engines, or the object names one; before that a form has nothing of them. */
+function useHomes({ values, mistakes }: ObjectForm): boolean {
+  const client = useClient();
+  const { data } = useQuery(countQuery(client, 'engine'));
+  return (data?.total ?? 0) > 0 || values['engine'] != null || mistakes.some(({ path }) => path === 'engine');
+}
 export function ObjectFields({
   kind,
   isNew,
@@ -43,7 +51,12 @@ export function ObjectFields({
   onSave,
   children,
 }: ObjectFormProps): ReactNode {
-  const fields = new Map(formOf(kind).map((field) => [field.name, field]));
+  const homes = useHomes(form);
+  const fields = new Map(
+    formOf(kind)
+      .filter(({ shape }) => homes || shape.is !== 'reference' || shape.kind !== 'engine')
+      .map((field) => [field.name, field]),
+  );
   return (
     <FormContext value={{ kind, isNew, mistakes: form.mistakes }}>
       <form

@@ -12,7 +12,7 @@ import { formatNumber } from '../app/format.ts';
 import { useClient } from '../app/session.tsx';
 import { Failure } from '../app/states.tsx';
 import { PAGE_PATHS } from '../app/paths.ts';
-import { listHref, listPage, objectHref, titleOf, useDraftState } from './data.ts';
+import { countQuery, listHref, listPage, objectHref, titleOf, useDraftState } from './data.ts';
 import { kindName, kindNames } from './field-words.ts';
 import { AREAS } from './layout.ts';
 import { Transfer } from './transfer.tsx';
@@ -62,10 +62,7 @@ function Kinds(): ReactNode {
   const client = useClient();
   const draft = useDraftState();
   const counts = useQueries({
-    queries: KINDS.map((kind) => ({
-      queryKey: ['config', 'count', kind],
-      queryFn: ({ signal }: { signal: AbortSignal }) => listPage(client, kind, { limit: 1 }, signal),
-    })),
+    queries: KINDS.map((kind) => countQuery(client, kind)),
   });
   const failed = counts.find((one) => one.isError);
   const changed = new Map<string, number>();

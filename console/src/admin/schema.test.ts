@@ -52,7 +52,7 @@ test('admin schema - a hint that several kinds share is true of each of them', (
     'media_address: extension trunk',
     'name: queue ring_group menu time_condition holidays conference parking_lot music_class prompt trunk inbound_route outbound_route call_limit phone phone_layout',
     'number: queue ring_group conference',
-    'title: queue ring_group menu time_condition conference mailbox parking_lot music_class prompt trunk inbound_route outbound_route call_limit service phone phone_layout',
+    'title: queue ring_group menu time_condition conference mailbox parking_lot music_class prompt trunk inbound_route outbound_route call_limit service phone phone_layout engine',
     'key: queue menu',
     'pin: conference mailbox',
   ]);

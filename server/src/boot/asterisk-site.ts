@@ -1,5 +1,6 @@
 /** The site of a real engine: an Asterisk beside the service. */
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import path from 'node:path';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { blockNetworks, phoneAddresses } from '../adapters/asterisk/blocked-networks.ts';
@@ -10,11 +11,9 @@ import { builtInSounds } from '../adapters/asterisk/built-in-sounds.ts';
 import { readAddresses, registerAddresses } from '../adapters/asterisk/sip-proxy/contact-addresses.ts';
 import { CelReader } from '../adapters/asterisk/cel/reader.ts';
 import { siteAt } from '../adapters/asterisk/conf/engine-trunks.ts';
-import type { Homes } from '../adapters/asterisk/conf/engine-trunks.ts';
 import { joinEngines } from '../adapters/asterisk/joined-engine.ts';
 import type { LinkOptions } from '../adapters/asterisk/link.ts';
 import type { CallRecords } from '../ports/call-records.ts';
-import type { OtherEngine } from '../ports/site.ts';
 import { createAsteriskEngine } from '../adapters/asterisk/engine.ts';
 import type { AsteriskEngine } from '../adapters/asterisk/engine.ts';
 import { celFile, recordingsDir, soundsDir, tlsDir } from '../adapters/asterisk/conf/instance.ts';
@@ -42,17 +41,23 @@ export interface EngineSiteOptions {
   readonly say: (line: string) => void;
   /** Called right before a command is sent to the engine; throws where another node may lead the site. */
   readonly fence?: (() => void) | undefined;
-  /** The other engines of the site; absent where it has one. */
+  /** How the other engines of the configuration are reached; they are away where it is absent. */
   readonly others?: OtherEngines | undefined;
 }
+/** By node. */
 export interface OtherEngines {
-  readonly engines: readonly (OtherEngine & {
-    readonly connect: LinkOptions['connect'];
-    readonly records: CallRecords;
-  })[];
-  readonly homes: Homes;
+  readonly connect: (node: string) => LinkOptions['connect'];
+  readonly records: (node: string) => CallRecords;
 }
-const NO_HOMES: Homes = { extension: () => null, queue: () => null };
+const AWAY: OtherEngines = {
+  connect: () => () => Promise.resolve(null),
+  records: () => ({
+    async *read(_from, signal) {
+      if (!signal.aborted) await once(signal, 'abort');
+      yield* [];
+    },
+  }),
+};
 /** How long the engine's console may take for an answer. */
 const CONSOLE_MS = 20_000;
 /** Opens the engine's place in the data folder and starts nothing. */
@@ -82,14 +87,14 @@ export const openAsteriskSite: OpenEngineSite = async (options) => {
     log,
   });
   const key = await siteKey(config.data);
-  const { engines, homes } = options.others ?? { engines: [], homes: NO_HOMES };
+  const reach = options.others ?? AWAY;
   const leading = { node: instance.node, ...config.sipListen };
   const exchange = new AsteriskExchange({
     ...options,
     instance,
     certificates,
     siteKey: key,
-    here: engines.length === 0 ? undefined : (site) => siteAt(site, null, homes, leading, engines),
+    here: (site) => siteAt(site, null, leading),
   });
   const signIn = (user: string, seconds: number) =>
     turnLogin(siteSecret(key, 'turn'), { user, now: clock.now(), seconds });
@@ -104,11 +109,11 @@ export const openAsteriskSite: OpenEngineSite = async (options) => {
     certificates,
     renewal,
     callRecords: new CelReader({ file: celFile(instance), node, log, clock }),
-    otherRecords: new Map(engines.map((one) => [one.node, one.records])),
+    otherRecords: reach.records,
     builtInSounds: () => builtInSounds(exchange.program()),
     speak: (wanted, to, signal) => exchange.speak(wanted, to, signal),
     lackingPrompts: (language) => exchange.lackingPrompts(language),
-    createEngine({ refused, wake }) {
+    createEngine({ refused, wake, others = [], homes }) {
       engine = createAsteriskEngine({
         node,
         refused(refusal) {
@@ -128,8 +133,8 @@ export const openAsteriskSite: OpenEngineSite = async (options) => {
               }
             : null,
       });
-      if (engines.length === 0) return engine;
-      const others = engines.map((one) =>
+      if (others.length === 0) return engine;
+      const followed = others.map((one) =>
         createAsteriskEngine({
           node: nodeId(one.node),
           refused,
@@ -137,10 +142,10 @@ export const openAsteriskSite: OpenEngineSite = async (options) => {
           fence: options.fence,
           clock,
           log,
-          connect: one.connect,
+          connect: reach.connect(one.node),
         }),
       );
-      return joinEngines({ first: engine, others, homeOf: homes });
+      return joinEngines({ first: engine, others: followed, homeOf: homes });
     },
     putMembers: (members) => putMembers(instance, members, { clock, log }),
     contactAddresses: (signal) => readAddresses(instance, { clock, log, signal }),

@@ -9,6 +9,7 @@ import { createEngineLoop } from '../journal/engine-loop.ts';
 import { createLiveView } from '../journal/live.ts';
 import { createModel } from '../pbx/model.ts';
 import type { Config } from './config.ts';
+import { homesOf } from './homes.ts';
 import type { SiteFeatures, SiteParts } from './site.ts';
 
 export interface EngineParts extends SiteParts, SiteFeatures {}
@@ -45,6 +46,8 @@ export async function createEngineSide(parts: EngineParts, stack: AsyncDisposabl
       blocks.refused(refusal);
     },
     wake: (request) => void waking.asked(request),
+    others: directory.config().engines,
+    homes: homesOf(directory),
   });
   const model = createModel();
   const live = createLiveView(model.view);

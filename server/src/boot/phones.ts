@@ -45,13 +45,18 @@ function phoneSites(
           : [];
       }),
     );
+    const engines = new Map(config.engines.map((engine) => [engine.node, engine]));
+    const homes = new Map(config.people.map(({ person, engine }) => [person.extension, engine]));
     const queues = new Map(config.queues.map((queue) => [queue.name, queue]));
     const layouts = new Map(config.phone_layouts.map((layout) => [layout.name, layout]));
     const site: PhoneSite = {
       phones: config.phones,
       layout: (name) => layouts.get(name),
-      servers(transport) {
+      servers({ transport, extensions }) {
         const { tls_port } = config.network;
+        const home = engines.get(homes.get(extensions[0] ?? '') ?? '');
+        if (home !== undefined)
+          return [{ host: home.host, port: (transport === 'tls' ? tls_port : null) ?? home.port }];
         const own = { host: null, port: (transport === 'tls' ? tls_port : null) ?? sipListen.port };
         const [first, ...more] = transport === 'tls' ? secureProxies : sipProxies;
         return first === undefined ? [own] : [first, ...more];

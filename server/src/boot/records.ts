@@ -73,7 +73,7 @@ export async function createRecordFeatures(parts: RecordParts, stack: AsyncDispo
       },
       caughtUpAt: () => callRecords.caughtUpAt(),
     },
-    others: engineSite.otherRecords,
+    others: new Map(directory.config().engines.map(({ node }) => [node, engineSite.otherRecords(node)])),
     recordings: {
       ofCalls: async (ids) => (await made.promise).index.ofCalls(ids),
       withRecording: async (ids) => (await made.promise).index.withRecording(ids),

@@ -140,6 +140,7 @@ export async function createSiteFeatures(parts: SiteParts, stack: AsyncDisposabl
     patterns: new Map(FEATURE_CODES.map((code) => [code.id, code.patterns])),
     hasSound: (sound) => sounds.knows(sound),
     hasVendor: (vendor) => vendors.has(vendor),
+    node: config.node,
     ports: portsOf(config),
     rtpPorts: { protocol: 'udp', ...config.rtpPorts, by: SETTINGS.rtpPorts.name },
   };

@@ -26,6 +26,8 @@ const BY_NAME: Readonly<Record<string, readonly string[]>> = {
   time_zone: ['Europe/Istanbul'],
   language: ['tr'],
   mac: ['001565aabbcc'],
+  host: ['sip.example.com', '10.0.0.2'],
+  node: ['b'],
 };
 /** Fallback values by type. */
 const ANY = [

@@ -9,6 +9,7 @@ import type { EngineConfig, MailboxOwner } from './engine-config.ts';
 import type { Firewall } from './firewall.ts';
 import type { FindAddress } from './external-address.ts';
 import type { Engine, EngineVerbs, SipRefusal, WakeRequest } from './engine.ts';
+import type { Homes, OtherEngine } from './site.ts';
 
 /** Age of the engine's packages. */
 export interface PackageAge {
@@ -107,8 +108,8 @@ export interface EngineSite {
   /** Null where no authority issues them by ACME. */
   readonly renewal: Renewal | null;
   readonly callRecords: Required<CallRecords>;
-  /** Call records of the site's other engines, by node. */
-  readonly otherRecords: ReadonlyMap<string, CallRecords>;
+  /** Call records of another engine of the site. */
+  otherRecords(node: string): CallRecords;
   /** Names of the engine's own sounds; empty until its program is found. */
   builtInSounds(): Promise<readonly string[]>;
   readonly speak: Speak;
@@ -118,6 +119,10 @@ export interface EngineSite {
   createEngine(options: {
     readonly refused: (refusal: SipRefusal) => void;
     readonly wake: (request: WakeRequest) => void;
+    /** The engines to follow beside its own; none or absent where the site has one engine. */
+    readonly others?: readonly OtherEngine[];
+    /** Read at each command. */
+    readonly homes: Homes;
   }): SiteEngine;
   /**
    * Puts members into the queues of an engine that nothing follows yet, so that its first snapshot shows them. Those that it refuses

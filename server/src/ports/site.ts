@@ -38,7 +38,9 @@ export interface SiteExtension {
   readonly media_address: string | null;
   /** Language of prompts of its own calls; null for that of the site. */
   readonly language: string | null;
-  /** Node of the engine where it is homed; absent or null for this one. */
+  /** Node of the engine where it is homed; absent or null for that of the leading node. */
+  readonly engine?: string | null;
+  /** Node of that engine where it is another one than the rendered one; absent or null for the rendered one. */
   readonly elsewhere?: string | null;
 }
 /** Another engine of the site, as this one reaches it. */
@@ -46,6 +48,11 @@ export interface OtherEngine {
   readonly node: string;
   readonly host: string;
   readonly port: number;
+}
+/** Homes of a site: nodes of engines, null for that of the leading node. */
+export interface Homes {
+  readonly extension: (extension: string) => string | null;
+  readonly queue: (name: string) => string | null;
 }
 /** Whether the engine records by itself; independent of recording on demand. */
 export type RecordingRule = 'never' | 'always';
@@ -149,6 +156,8 @@ export interface Site {
   readonly outbound_routes: readonly SiteOutboundRoute[];
   readonly call_limits: readonly SiteCallLimit[];
   readonly shared_phones: readonly SharedPhone[];
-  /** Absent where the site has one engine. */
+  /** Engines beside the rendered one; none or absent where the site has one engine. */
   readonly engines?: readonly OtherEngine[];
+  /** Node of the leading engine, where another one is rendered; absent or null for the leading one. */
+  readonly leading?: string | null;
 }

@@ -19,10 +19,6 @@ import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
 const THERE = ['1003', '1004'];
-const homes = {
-  extension: (one: string) => (THERE.includes(one) ? 'b' : null),
-  queue: (name: string) => (name === 'q500' ? 'b' : null),
-};
 
 describe('a site with two engines', () => {
   let other: TestEngine | undefined;
@@ -31,22 +27,37 @@ describe('a site with two engines', () => {
     host: '127.0.0.2',
     main: path.join(import.meta.dirname, '../support/engines-main.ts'),
     async prepare(dataDir, sip) {
+      const engine = { node: 'b', host: '127.0.0.3', port: await freePort() };
       await prepareCompany({
         people: ['1002', ...THERE],
-        queues: [{ number: '500', agents: ['1003'] }],
+        homes: Object.fromEntries(THERE.map((one) => [one, 'b'])),
+        queues: [{ number: '500', agents: ['1003'], engine: 'b' }],
+        objects: { engine: [{ ...engine, title: 'The other one' }] },
       })(dataDir);
       const secret = siteSecret(await siteKey(dataDir), 'engines');
-      const engine = { node: 'b', host: '127.0.0.3', port: await freePort() };
       const people = ['1001', '1002', ...THERE].map((one) =>
-        extension(one, { sip_password: SECRET, voicemail: false, name: `Person ${one}` }),
+        extension(one, {
+          sip_password: SECRET,
+          voicemail: false,
+          name: `Person ${one}`,
+          engine: THERE.includes(one) ? 'b' : null,
+        }),
       );
       const whole = company({
         extensions: people,
-        queues: [queue({ name: 'q500', number: '500', members: [{ extension: '1003', static: true }] })],
+        queues: [
+          queue({
+            name: 'q500',
+            number: '500',
+            members: [{ extension: '1003', static: true }],
+            engine: 'b',
+          }),
+        ],
+        engines: [engine],
       });
-      const here = siteAt(whole, 'b', homes, { node: 'ast1', ...sip }, [engine]);
+      const here = siteAt(whole, 'b', { node: 'ast1', ...sip });
       other = await startTestEngine(here, { ...engine, engine_secret: secret });
-      const second: SecondEngine = { engine, instance: other.instance, extensions: THERE, queues: ['q500'] };
+      const second: SecondEngine = { engine, instance: other.instance };
       await writeFile(path.join(dataDir, ENGINES_FILE), JSON.stringify(second));
     },
   });

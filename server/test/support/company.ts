@@ -24,6 +24,8 @@ export interface Company {
   readonly encrypted?: readonly string[];
   readonly queues?: readonly CompanyQueue[];
   readonly parking_seconds?: number;
+  /** Engines of extensions that are homed at another one than that of the leading node. */
+  readonly homes?: Readonly<Record<string, string>>;
   /** Further objects. */
   readonly objects?: Objects;
 }
@@ -38,7 +40,14 @@ export const SECRET = 'a-secret-of-24-letters-0';
 export const prepareCompany =
   (company: Company) =>
   async (dataDir: string): Promise<void> => {
-    const { people, mailboxes = [], encrypted = [], queues = [], parking_seconds = 120 } = company;
+    const {
+      people,
+      mailboxes = [],
+      encrypted = [],
+      queues = [],
+      parking_seconds = 120,
+      homes = {},
+    } = company;
     const store = await openSqliteStore(path.join(dataDir, 'offhook.db'));
     await store.migrate('pbx-config', migrations);
     await putObjects(store, {
@@ -55,6 +64,7 @@ export const prepareCompany =
         srtp: encrypted.includes(extension) ? 'required' : 'off',
         voicemail: mailboxes.includes(extension),
         voicemail_pin: '471100',
+        engine: homes[extension] ?? null,
       })),
       queue: queues.map(({ agents, ...queue }) => ({
         name: `q${queue.number}`,

@@ -121,6 +121,7 @@ export const EVERYTHING: Required<Objects> = {
       ],
     },
   ],
+  engine: [{ node: 'b', title: 'Branch', host: '192.0.2.9' }],
   network: [{ external_address: '203.0.113.7', local_nets: ['192.168.0.0/16'] }],
   settings: [{ recording_announcement: sound }],
 };

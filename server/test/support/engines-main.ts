@@ -14,36 +14,27 @@ process.umask(0o077);
 const stopping = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => stopping.abort(name));
 const config = readConfig(process.env, process.argv.slice(2));
-const { engine, instance, extensions, queues } = JSON.parse(
+const { engine, instance } = JSON.parse(
   readFileSync(path.join(config.data, ENGINES_FILE), 'utf8'),
 ) as SecondEngine;
-const { node } = engine;
 const service = await startService(config, stopping.signal, undefined, {
   openEngineSite: (options) =>
     openAsteriskSite({
       ...options,
       others: {
-        engines: [
-          {
-            ...engine,
-            connect: async () => ({
-              host: '127.0.0.1',
-              port: instance.ami_port,
-              events: instance.ami_events,
-              actions: instance.ami_actions,
-            }),
-            records: new CelReader({
-              file: celFile(instance),
-              node: nodeId(node),
-              log: options.log,
-              clock: options.clock,
-            }),
-          },
-        ],
-        homes: {
-          extension: (one) => (extensions.includes(one) ? node : null),
-          queue: (one) => (queues.includes(one) ? node : null),
-        },
+        connect: () => async () => ({
+          host: '127.0.0.1',
+          port: instance.ami_port,
+          events: instance.ami_events,
+          actions: instance.ami_actions,
+        }),
+        records: () =>
+          new CelReader({
+            file: celFile(instance),
+            node: nodeId(engine.node),
+            log: options.log,
+            clock: options.clock,
+          }),
       },
     }),
 });

@@ -6,7 +6,4 @@ export const ENGINES_FILE = 'test-engine.json';
 export interface SecondEngine {
   readonly engine: OtherEngine;
   readonly instance: Instance;
-  /** Extensions and queues that are homed there. */
-  readonly extensions: readonly string[];
-  readonly queues: readonly string[];
 }

@@ -6,8 +6,8 @@
 import type { ChannelId, NodeId } from '@offhook/contract/ids.ts';
 import type { EngineEvent, EngineSnapshot } from '../../ports/engine.ts';
 import type { SiteEngine } from '../../ports/engine-site.ts';
+import type { Homes } from '../../ports/site.ts';
 import { ServiceError } from '../../core/errors.ts';
-import type { Homes } from './conf/engine-trunks.ts';
 import { Mirror } from './mirror.ts';
 
 export interface JoinedEngineOptions {

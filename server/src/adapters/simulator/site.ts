@@ -83,7 +83,9 @@ export async function openSimulatedSite({ data, clock }: SimulatedSiteOptions): 
     world,
     link,
     callRecords,
-    otherRecords: new Map(),
+    otherRecords: (node) => {
+      throw new Error(`the simulator has no engine ${node}`);
+    },
     started: first.promise,
     settled: async () => {
       await link.processed();

@@ -151,6 +151,20 @@ export const config: Readonly<Record<string, string>> = {
   'outbound route': 'ausgehender Weg',
   'call limit': 'Anruflimit',
   phone: 'Telefon',
+  'this site has one node; other engines need OFFHOOK_NODE and PostgreSQL':
+    'diese Anlage hat einen Knoten; weitere Engines brauchen OFFHOOK_NODE und PostgreSQL',
+  'this node leads the site: what has no engine of its own is here':
+    'dieser Knoten führt: hier ist, was keine eigene Engine hat',
+  '{0} {1} has this address': '{0} {1} hat diese Adresse',
+  'only desk phones can be at another engine': 'an einer anderen Engine können nur Tischtelefone sein',
+  'its engine is another one than that of the queue': 'die Engine ist eine andere als die der Warteschlange',
+  'a phone registers at one engine, and this line has another one':
+    'ein Telefon meldet sich an einer Engine an, und diese Leitung hat eine andere',
+  'only phones of the engine of the leading node can switch it':
+    'nur Telefone an der Engine des führenden Knotens können sie umschalten',
+  'not 1 to 16 small letters and digits that begin with a letter':
+    'nicht 1 bis 16 kleine Buchstaben und Ziffern, beginnend mit einem Buchstaben',
+  engine: 'Engine',
   'phone layout': 'Tastenbelegung',
   'phone {0} has this token': 'das Telefon {0} hat dieses Token',
   'a shared phone has no extensions: people sign in at it':

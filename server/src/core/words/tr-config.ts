@@ -146,6 +146,20 @@ export const config: Readonly<Record<string, string>> = {
   'outbound route': 'giden yol',
   'call limit': 'arama sınırı',
   phone: 'telefon',
+  'this site has one node; other engines need OFFHOOK_NODE and PostgreSQL':
+    'bu sitede tek düğüm var; başka motorlar OFFHOOK_NODE ve PostgreSQL ister',
+  'this node leads the site: what has no engine of its own is here':
+    'siteyi bu düğüm yönetiyor: kendi motoru olmayan her şey burada',
+  '{0} {1} has this address': '{0} {1} bu adrese sahip',
+  'only desk phones can be at another engine': 'başka bir motorda yalnız masa telefonları olabilir',
+  'its engine is another one than that of the queue': 'motoru kuyruğunkinden başka',
+  'a phone registers at one engine, and this line has another one':
+    'bir telefon tek motora kaydolur, bu hattınki ise başka',
+  'only phones of the engine of the leading node can switch it':
+    'bunu yalnız yöneten düğümün motorundaki telefonlar değiştirebilir',
+  'not 1 to 16 small letters and digits that begin with a letter':
+    'harfle başlayan 1 ile 16 arası küçük harf ve rakam değil',
+  engine: 'motor',
   'phone layout': 'tuş düzeni',
   'phone {0} has this token': 'bu jeton {0} telefonunda var',
   'a shared phone has no extensions: people sign in at it':

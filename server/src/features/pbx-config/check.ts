@@ -6,10 +6,12 @@ import { say } from '../../core/said.ts';
 import type { Said } from '../../core/said.ts';
 import { isEmergency } from '../../routing/plan.ts';
 import { MOST_LAYERS, MOST_PATTERNS, outboundLayers } from '../../routing/routes.ts';
+import { engines } from './check-engines.ts';
 import { findingOf, wordOf } from './findings.ts';
-import type { Finding } from './findings.ts';
+import type { Finding, Found } from './findings.ts';
 import { allObjects } from './model.ts';
 import type { Model, StoredObject } from './model.ts';
+import { isOwnAddress } from './own-address.ts';
 import { referencesOf } from '@offhook/contract/config-references.ts';
 
 /** Properties of the service against which a model is checked. */
@@ -22,6 +24,8 @@ export interface House {
   readonly hasSound?: (sound: string) => boolean;
   /** True if there are templates for phones of this vendor; missing if unknown. */
   readonly hasVendor?: (vendor: string) => boolean;
+  /** Name of this node among several, null for a site of one node; missing if unknown. */
+  readonly node?: string | null;
   /** Ports of the service's own settings. */
   readonly ports?: readonly UsedPorts[];
   /** Ports of media where the network names none. */
@@ -36,8 +40,6 @@ export interface UsedPorts {
   readonly by: string;
 }
 
-/** An object, its field, and the rule that it breaks. */
-type Found = readonly [StoredObject, path: string, said: Said | string];
 const fieldOf = (body: unknown, path: string): unknown =>
   path
     .split('.')
@@ -85,14 +87,6 @@ function timeRounds(model: Model): StoredObject<'time_condition'>[] {
     return round;
   };
   return [...all.values()].filter(({ key }) => goesRound(key));
-}
-/** Addresses from which the service connects for browsers, and addresses that mean all or none. */
-const OWN_ADDRESS =
-  /^(?:127\.0\.0\.1|0\.0\.0\.0|\[(?:::1?|::ffff:(?:7f00:1|0:0))\]|(?:.+\.)?localhost(?:\.localdomain)?)$/;
-/** Accepts every spelling: `127.1`, `2130706433` and `0:0:0:0:0:0:0:1` are addresses too. Names are not looked up. */
-function isOwnAddress(host: string): boolean {
-  const url = `http://${host.includes(':') ? `[${host}]` : host}`;
-  return URL.canParse(url) && OWN_ADDRESS.test(new URL(url).hostname);
 }
 /** Feature codes and services that the engine cannot distinguish while they are dialled. */
 function* alike(model: Model, { codes, patterns = new Map() }: House): Generator<Found> {
@@ -394,6 +388,7 @@ export function checkModel(model: Model, house: House): readonly Finding[] {
     unknownCodes(model, house),
     phones(model, house),
     nightSwitches(model),
+    engines(model, house),
   ];
   for (const found of rules)
     for (const [object, path, said] of found)

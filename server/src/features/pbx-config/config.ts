@@ -19,6 +19,7 @@ export interface ConfiguredPerson extends Pick<
   | 'media_address'
   | 'location'
   | 'language'
+  | 'engine'
 > {
   readonly person: Person;
   readonly sip_password: string;
@@ -30,7 +31,7 @@ export interface ConfiguredPerson extends Pick<
  */
 export interface PbxConfig extends Omit<
   Site,
-  'extensions' | 'trunks' | 'feature_codes' | 'found_address' | 'trunk_proxy' | 'shared_phones'
+  'extensions' | 'trunks' | 'feature_codes' | 'found_address' | 'trunk_proxy' | 'shared_phones' | 'engines'
 > {
   /** In order of extension. */
   readonly people: readonly ConfiguredPerson[];
@@ -40,6 +41,8 @@ export interface PbxConfig extends Omit<
   readonly feature_codes: readonly ConfigBody<'feature_code'>[];
   readonly phones: readonly ConfiguredPhone[];
   readonly phone_layouts: readonly ConfigBody<'phone_layout'>[];
+  /** Engines beside that of the leading node. */
+  readonly engines: readonly ConfigBody<'engine'>[];
 }
 export interface ConfiguredPhone extends ConfigBody<'phone'> {
   readonly id: number;
@@ -64,6 +67,7 @@ function configured({ id, body }: StoredObject<'extension'>): ConfiguredPerson {
     media_address,
     location,
     language,
+    engine,
     ...who
   } = rest;
   const endpoints = ENDPOINT_KINDS.filter((kind) => devices.includes(kind)).map((kind) => ({
@@ -85,6 +89,7 @@ function configured({ id, body }: StoredObject<'extension'>): ConfiguredPerson {
     media_address,
     location,
     language,
+    engine,
   };
 }
 const trunkOf = ({ username, password, ...trunk }: ConfigBody<'trunk'>) => ({
@@ -146,6 +151,7 @@ export function toPbxConfig(model: Model): PbxConfig {
       sip_password: body.sip_password ?? '',
     })),
     phone_layouts: bodies('phone_layout'),
+    engines: bodies('engine'),
     network: model.of('network').get('site')?.body ?? NetworkConfig.parse({}),
     settings: model.of('settings').get('site')?.body ?? SettingsConfig.parse({}),
   };

@@ -3,13 +3,15 @@ import type { ConfigFinding } from '@offhook/contract/config.ts';
 import type { ConfigKind } from '@offhook/contract/config-objects.ts';
 import { asSaid, spoken } from '../../core/said.ts';
 import type { Said } from '../../core/said.ts';
-import type { ObjectRef } from './model.ts';
+import type { ObjectRef, StoredObject } from './model.ts';
 
 /** One finding: the object, its field, and a sentence for people. */
 export interface Finding extends ConfigFinding {
   /** Source of the sentence; only the sentence is sent. */
   readonly said: Said | string;
 }
+/** An object, its field, and the rule that it breaks. */
+export type Found = readonly [StoredObject, path: string, said: Said | string];
 export const findingOf = ({ kind, key }: ObjectRef, path: string, said: Said | string): Finding => ({
   kind,
   key,

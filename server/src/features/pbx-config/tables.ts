@@ -114,4 +114,10 @@ export const migrations: readonly Migration[] = [
       await fill(db, ['extension', 'trunk'], (body) => absent(body, 'media_address', null));
     },
   },
+  {
+    id: '0220-pbx-config-engines',
+    async up(db) {
+      await fill(db, ['extension', 'queue'], (body) => absent(body, 'engine', null));
+    },
+  },
 ];

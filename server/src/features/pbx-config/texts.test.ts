@@ -133,7 +133,10 @@ const TEXTS = [
 const HOUSE = { codes: new Map(FEATURE_CODES.map((code) => [code.id, defaultCode(code)])) };
 const BASE = modelOf(EVERYTHING);
 const render = (model: Model) =>
-  renderSite(toSite(toPbxConfig(model), FEATURE_CODES), INSTANCE, PROGRAM, SETTINGS);
+  renderSite(toSite(toPbxConfig(model), FEATURE_CODES), INSTANCE, PROGRAM, {
+    ...SETTINGS,
+    engine_secret: 'a-secret-of-the-engines-0',
+  });
 
 /** Rendered files with this object added or replaced; null if the draft or the renderer refuses it. */
 function filesWith(kind: ConfigKind, object: unknown): ReadonlyMap<string, string> | null {

@@ -34,8 +34,10 @@ export interface Phone extends ConfigBody<'phone'> {
 export interface PhoneSite extends SiteValues {
   readonly phones: readonly Phone[];
   readonly layout: (name: string) => ConfigBody<'phone_layout'> | undefined;
-  /** Where phones of this transport register: the first one, and those for when it does not answer. */
-  readonly servers: (transport: Phone['transport']) => readonly [PhoneServer, ...PhoneServer[]];
+  /** Where a phone registers: the first one, and those for when it does not answer. */
+  readonly servers: (
+    phone: Pick<Phone, 'transport' | 'extensions'>,
+  ) => readonly [PhoneServer, ...PhoneServer[]];
   /** The engine's name of a shared phone. */
   readonly sharedEndpoint: (phone: Phone) => string;
   /** The engine's name of the desk phones of an extension; null for none. */
@@ -262,7 +264,7 @@ export class Phones {
       const version = (): string | null =>
         vendor === undefined
           ? null
-          : (made ??= versionOf(this.#values(site, phone, vendor), site.servers(phone.transport)));
+          : (made ??= versionOf(this.#values(site, phone, vendor), site.servers(phone)));
       return { phone, vendor, version };
     });
     this.#byToken = new Map(all.map((one) => [hashOf(one.phone.token), one]));
@@ -358,7 +360,7 @@ export class Phones {
       path: `${host}${folder}`,
       secure: protocol === 'https:',
       ldap_server: hostname,
-      ...serverValues(site.servers(phone.transport), hostname),
+      ...serverValues(site.servers(phone), hostname),
     });
     const at_ms = clock.now();
     const fetch = {

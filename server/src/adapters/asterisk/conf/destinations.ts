@@ -4,6 +4,7 @@ import { ServiceError } from '../../../core/errors.ts';
 import { HANG_UP, MOST_PLACES } from '../../../routing/causes.ts';
 import type { CallPlan, NumberKind, NumberedPlace } from '../../../routing/plan.ts';
 import { hangUp } from './dialplan-text.ts';
+import { wayElsewhere } from './elsewhere.ts';
 import { soundStep } from './sounds.ts';
 import { conf, dialled, joined, objectName, outside, pattern, slug, word, whole } from './text.ts';
 import type { ConfText } from './text.ts';
@@ -69,7 +70,7 @@ export function destinationSteps(
     case 'time_condition':
     case 'conference':
     case 'mailbox':
-      return [toPlace(target, `${what}: ${target.kind}`)];
+      return [wayElsewhere(target, plan) ?? toPlace(target, `${what}: ${target.kind}`)];
     case 'hang_up': {
       word(target.reason, `${what}: reason`, REASONS);
       return [

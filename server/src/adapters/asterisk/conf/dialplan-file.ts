@@ -7,7 +7,8 @@ import type { CallPlan } from '../../../routing/plan.ts';
 import { calledPhone, callContexts, callingPhone, healthContext, ownForward } from './call-contexts.ts';
 import { customerContexts, namingCustomer } from './customer-contexts.ts';
 import { counted, destinationSteps, numbersOf } from './destinations.ts';
-import { engineContexts, leadsTo } from './engine-trunks.ts';
+import { leadsTo } from './elsewhere.ts';
+import { engineContexts } from './engine-trunks.ts';
 import { isHere } from '../../../ports/site.ts';
 import { codeContexts } from './code-contexts.ts';
 import { at, context, exten, hangUp, madeOf } from './dialplan-text.ts';
@@ -293,7 +294,7 @@ ${numbersOf(INTERNAL)}${outboundInclude(site)}${joined(
         site.queues,
         (q) => dialled(q.number, `queue ${q.name}: number`),
       ),
-      engineContexts(site, instance),
+      engineContexts(plan, instance, recording),
       context(conf`services`, site.services.map(service)),
       codeContexts(site),
       context(conf`queue-moved`, [

@@ -4,22 +4,22 @@
  * other one reads it from a header of an engine that signed in.
  */
 import type { OtherEngine, Site } from '../../../ports/site.ts';
+import type { CallPlan } from '../../../routing/plan.ts';
 import { callingPhone } from './call-contexts.ts';
 import { at, context, exten, hangUp } from './dialplan-text.ts';
+import { ENGINE, MEMBER, SHARED, trunkOf } from './elsewhere.ts';
 import type { Instance, InstanceSettings } from './instance.ts';
-import { conf, host, joined, objectName, secret, whole } from './text.ts';
+import type { RecordingSteps } from './recording-contexts.ts';
+import { wantsNone } from './self-service-contexts.ts';
+import { conf, dialled, host, joined, objectName, secret, whole } from './text.ts';
 import type { ConfText } from './text.ts';
 
-/** Name of the endpoint behind which another engine of the site is, before the name of its node. */
-export const ENGINE = 'engine-';
 const nothing = conf``;
 const HEADER = conf`X-Offhook-Half`;
-/** Name of an engine's trunk. */
-const trunkOf = (node: string): ConfText => objectName(`${ENGINE}${node}`, 'the node of an engine');
-/** Number of a person or queue that is homed at another engine. */
-export const leadsTo = (number: ConfText, node: string): ConfText =>
-  exten(number, [conf`Goto(to-${trunkOf(node)},$\{EXTEN},1)`]);
-
+/** Begin of the names of channels to other engines. */
+const ENGINE_NAME = conf`PJSIP/engine-`;
+const ENGINE_NAME_LENGTH = whole(`PJSIP/${ENGINE}`.length, 'a length', 1, 100);
+const ARRIVED = conf`Set(CHANNEL(accountcode)=$\{FILTER(--.0-9:A-Z_a-z,$\{PJSIP_HEADER(read,${HEADER})})})`;
 export function engineObjects(
   { engines = [] }: Pick<Site, 'engines'>,
   instance: Pick<Instance, 'node'>,
@@ -81,64 +81,92 @@ qualify_timeout = 3.0
 }
 
 /** `arrivals` has the numbers that are homed here, and no others, so that no call goes on to a third engine. */
-export const engineContexts = (
-  { engines = [] }: Pick<Site, 'engines'>,
+export function engineContexts(
+  plan: CallPlan,
   instance: Pick<Instance, 'node'>,
-): ConfText =>
-  engines.length === 0
-    ? nothing
-    : joined(
-        [
-          context(conf`half`, [
-            exten(conf`s`, [
-              conf`Set(CHANNEL(accountcode)=${objectName(instance.node, 'the node')}:$\{CHANNEL(uniqueid)})`,
-              conf`Set(PJSIP_HEADER(add,${HEADER})=$\{CHANNEL(accountcode)})`,
-              conf`Return()`,
-            ]),
+  { answered, caller }: RecordingSteps,
+): ConfText {
+  const { engines = [], leading = null } = plan.site;
+  if (engines.length === 0) return nothing;
+  const shared = leading === null ? [...plan.places].filter(([, { kind }]) => SHARED.has(kind)) : [];
+  return joined(
+    [
+      context(conf`half`, [
+        exten(conf`s`, [
+          conf`Set(CHANNEL(accountcode)=${objectName(instance.node, 'the node')}:$\{CHANNEL(uniqueid)})`,
+          conf`Set(PJSIP_HEADER(add,${HEADER})=$\{CHANNEL(accountcode)})`,
+          conf`Return()`,
+        ]),
+      ]),
+      context(conf`ringing-member`, [
+        exten(conf`s`, [
+          conf`GotoIf($["$\{CHANNEL(name):0:${ENGINE_NAME_LENGTH}}" = "${ENGINE_NAME}"]?half,s,1)`,
+          conf`Goto(name-customer,s,1)`,
+        ]),
+      ]),
+      ...engines.map(({ node }) =>
+        context(conf`to-${trunkOf(node)}`, [
+          exten(conf`_X.`, [
+            conf`GotoIf($["$\{DEVICE_STATE(PJSIP/${trunkOf(node)})}" = "UNAVAILABLE"]?away)`,
+            ...caller,
+            conf`Dial(PJSIP/$\{EXTEN}@${trunkOf(node)},,${callingPhone}b(half^s^1)${answered})`,
+            conf`Hangup($\{HANGUPCAUSE})`,
+            at(conf`away`, hangUp('full')),
           ]),
-          ...engines.map(({ node }) =>
-            context(conf`to-${trunkOf(node)}`, [
-              exten(conf`_X.`, [
-                conf`GotoIf($["$\{DEVICE_STATE(PJSIP/${trunkOf(node)})}" = "UNAVAILABLE"]?away)`,
-                conf`Dial(PJSIP/$\{EXTEN}@${trunkOf(node)},,${callingPhone}b(half^s^1))`,
-                conf`Hangup($\{HANGUPCAUSE})`,
-                at(conf`away`, hangUp('full')),
-              ]),
-            ]),
-          ),
-          context(conf`from-engines`, [
-            exten(conf`_X.`, [
-              conf`Set(CHANNEL(accountcode)=$\{FILTER(--.0-9:A-Z_a-z,$\{PJSIP_HEADER(read,${HEADER})})})`,
-              conf`Goto(arrivals,$\{EXTEN},1)`,
-            ]),
-          ]),
-          conf`
+        ]),
+      ),
+      context(conf`from-engines`, [
+        exten(conf`_X.`, [ARRIVED, conf`Goto(arrivals,$\{EXTEN},1)`]),
+        exten(conf`_${MEMBER}X.`, [ARRIVED, conf`Goto(arrived-member,$\{EXTEN:1},1)`]),
+      ]),
+      conf`
 [arrivals]
 include => people-here
 include => queues-here
-`,
-        ],
-        '',
-      );
-
-/** Where people and queues are homed: the node of an engine, null for that of the leading node. */
-export interface Homes {
-  readonly extension: (extension: string) => string | null;
-  readonly queue: (name: string) => string | null;
+${
+  shared.length === 0
+    ? nothing
+    : conf`include => shared-here
+`
+}`,
+      shared.length === 0
+        ? nothing
+        : context(
+            conf`shared-here`,
+            shared.map(([number]) =>
+              exten(dialled(number, 'a shared number'), [conf`Goto(places,$\{EXTEN},1)`]),
+            ),
+          ),
+      context(conf`arrived-member`, [
+        exten(conf`_X.`, [
+          conf`GotoIf($\{DIALPLAN_EXISTS(people-here,$\{EXTEN},1)}?:away)`,
+          conf`GotoIf(${wantsNone}?busy)`,
+          conf`Goto(queue-agent,$\{EXTEN},1)`,
+          at(conf`busy`, hangUp('busy')),
+          at(conf`away`, hangUp('unknown')),
+        ]),
+      ]),
+    ],
+    '',
+  );
 }
-/** The site as one of its engines has it; `own` is null for that of the leading node. */
-export function siteAt(
-  site: Site,
-  own: string | null,
-  homes: Homes,
-  leading: OtherEngine,
-  others: readonly OtherEngine[],
-): Site {
-  const elsewhere = (home: string | null): string | null => (home === own ? null : (home ?? leading.node));
+
+/**
+ * The site as one of its engines has it: `site` names the engines beside the leading one, and the homes. `own` is the node of the
+ * rendered engine, null for the leading one. A site with one engine stays as it is.
+ */
+export function siteAt(site: Site, own: string | null, leading: OtherEngine): Site {
+  const { engines = [] } = site;
+  if (engines.length === 0) return site;
+  const elsewhere = (home: string | null = null): string | null =>
+    home === own ? null : (home ?? leading.node);
   return {
     ...site,
-    engines: [leading, ...others].filter(({ node }) => node !== (own ?? leading.node)),
-    extensions: site.extensions.map((e) => ({ ...e, elsewhere: elsewhere(homes.extension(e.extension)) })),
-    queues: site.queues.map((q) => ({ ...q, elsewhere: elsewhere(homes.queue(q.name)) })),
+    engines: [leading, ...engines].filter(({ node }) => node !== (own ?? leading.node)),
+    leading: own === null ? null : leading.node,
+    extensions: site.extensions.map((e) => ({ ...e, elsewhere: elsewhere(e.engine) })),
+    queues: site.queues.map((q) => ({ ...q, elsewhere: elsewhere(q.engine) })),
+    // Each trunk takes calls from the carrier at the engine that registers, and is used by all for calls out.
+    trunks: own === null ? site.trunks : site.trunks.map((t) => ({ ...t, register: false })),
   };
 }

@@ -1,6 +1,7 @@
 /** Ring groups, menus, conferences and mailboxes of their own: each has a context, `s` is its beginning. */
 import type { ConfigBody } from '@offhook/contract/config-objects.ts';
-import type { SiteMailbox } from '../../../ports/site.ts';
+import { isHere } from '../../../ports/site.ts';
+import type { Site, SiteMailbox } from '../../../ports/site.ts';
 import { activeMembers } from '../../../routing/plan.ts';
 import type { CallPlan, NumberedPlace } from '../../../routing/plan.ts';
 import { calledPhone, callingPhone, ownForward } from './call-contexts.ts';
@@ -9,6 +10,7 @@ import { conferenceSteps } from './conference-file.ts';
 import { namingCustomer } from './customer-contexts.ts';
 import { counted, destinationSteps, toPlace } from './destinations.ts';
 import { at, context, exten, hangUp } from './dialplan-text.ts';
+import { membersElsewhere, wayElsewhere, ringingMembers } from './elsewhere.ts';
 import { wantsNone } from './self-service-contexts.ts';
 import type { RecordingSteps } from './recording-contexts.ts';
 import { soundStep } from './sounds.ts';
@@ -31,27 +33,31 @@ const UNANSWERED = context(conf`unanswered`, [exten(S, [NOTE_BUSY, IS_CONNECTED,
 const LONG_LIST = conf`4000`;
 const LONG_ADDRESS = conf`1000`;
 /** Adds the devices of an extension that may ring to OFFHOOK_GROUP; nobody is rung by its own call, and no forward is followed. */
-const GROUP_MEMBER = context(conf`ring-member`, [
-  exten(conf`_X.`, [
-    conf`GotoIf($["$\{EXTEN}" = "$\{OFFHOOK_EXTENSION}"]?over)`,
-    conf`GotoIf(${wantsNone}?over)`,
-    conf`Gosub(own-devices,$\{EXTEN},1)`,
-    conf`Set(LOCAL(FOUND)=$\{GOSUB_RETVAL})`,
-    conf`ExecIf($[$\{LEN($\{OFFHOOK_GROUP})} > ${LONG_LIST} | $\{LEN($\{FOUND})} > ${LONG_ADDRESS}]?Set(LOCAL(FOUND)=Local/$\{EXTEN}@queue-agent))`,
-    conf`Set(OFFHOOK_GROUP=$\{OFFHOOK_GROUP}&$\{FOUND})`,
-    at(conf`over`, conf`Return()`),
-  ]),
-]);
+const groupMember = (site: Site): ConfText =>
+  context(conf`ring-member`, [
+    exten(conf`_X.`, [
+      conf`GotoIf($["$\{EXTEN}" = "$\{OFFHOOK_EXTENSION}"]?over)`,
+      conf`GotoIf(${wantsNone}?over)`,
+      conf`Gosub(own-devices,$\{EXTEN},1)`,
+      conf`Set(LOCAL(FOUND)=$\{GOSUB_RETVAL})`,
+      conf`ExecIf($[$\{LEN($\{OFFHOOK_GROUP})} > ${LONG_LIST} | $\{LEN($\{FOUND})} > ${LONG_ADDRESS}]?Set(LOCAL(FOUND)=Local/$\{EXTEN}@queue-agent))`,
+      conf`Set(OFFHOOK_GROUP=$\{OFFHOOK_GROUP}&$\{FOUND})`,
+      at(conf`over`, conf`Return()`),
+    ]),
+    ...membersElsewhere(site),
+  ]);
 
 function ringGroup(g: RingGroup, plan: CallPlan, recording: RecordingSteps): ConfText {
   const name = slug(g.name, 'the name of a ring group');
   const what = `ring group ${name}`;
   const seconds = whole(g.ring_seconds, `${what}: ring seconds`, 5, 300);
-  const members = activeMembers(g, plan).map((m) => dialled(m.extension, `${what}: member`));
+  const active = activeMembers(g, plan);
+  const members = active.map((m) => dialled(m.extension, `${what}: member`));
+  const naming = active.every(isHere) ? namingCustomer : ringingMembers;
   const add = (m: ConfText): ConfText => conf`Gosub(ring-member,${m},1)`;
   const clear = [conf`Set(OFFHOOK_GROUP=)`, conf`Set(DIALSTATUS=)`];
   const { before, options } = recording.group(g);
-  const ring = conf`ExecIf($\{LEN($\{OFFHOOK_GROUP})}?Dial($\{OFFHOOK_GROUP:1},${seconds},${ownForward}${calledPhone}${callingPhone}${namingCustomer}${options}))`;
+  const ring = conf`ExecIf($\{LEN($\{OFFHOOK_GROUP})}?Dial($\{OFFHOOK_GROUP:1},${seconds},${ownForward}${calledPhone}${callingPhone}${naming}${options}))`;
   word(g.strategy, `${what}: strategy`, ['all', 'in_order']);
   const rounds = g.strategy === 'all' ? [[...members.map(add), ring]] : members.map((m) => [add(m), ring]);
   return context(conf`group-${name}`, [
@@ -137,13 +143,13 @@ const WHAT: Readonly<Record<NumberedPlace['kind'], string>> = {
   mailbox: 'mailbox',
 };
 /** Where all of them are found by their numbers. */
-const numbers = ({ places }: CallPlan): ConfText =>
+const numbers = (plan: CallPlan): ConfText =>
   context(
     conf`places`,
-    [...places].map(([number, place]) => {
+    [...plan.places].map(([number, place]) => {
       const what = WHAT[place.kind];
       return exten(dialled(number, `${what} ${place.key}: number`), [
-        toPlace(place, `the name of a ${what}`),
+        wayElsewhere(place, plan) ?? toPlace(place, `the name of a ${what}`),
       ]);
     }),
   );
@@ -155,7 +161,7 @@ export function flowContexts(plan: CallPlan, recording: RecordingSteps, zone: st
       numbers(plan),
       LOST,
       UNANSWERED,
-      GROUP_MEMBER,
+      groupMember(plan.site),
       PIN_GUESSES,
       ...ring_groups.map((g) => ringGroup(g, plan, recording)),
       ...menus.map((m) => menu(m, plan)),

@@ -1,4 +1,5 @@
 import { ServiceError } from '../../../core/errors.ts';
+import { isHere } from '../../../ports/site.ts';
 import type { Site, SiteNetwork } from '../../../ports/site.ts';
 import type { AsteriskProgram, Instance, InstanceSettings } from './instance.ts';
 import { extensionsConf } from './dialplan-file.ts';
@@ -139,7 +140,13 @@ export function renderSite(
     'sorcery.conf': sorceryConf,
     [TURN_FILE]: turnConf(settings, site.network, instance),
     'queues.conf': queuesConf(site, instance),
-    'voicemail.conf': voicemailConf(site, settings),
+    'voicemail.conf': voicemailConf(
+      {
+        extensions: site.extensions.filter(isHere),
+        mailboxes: (site.leading ?? null) === null ? site.mailboxes : [],
+      },
+      settings,
+    ),
     'confbridge.conf': confbridgeConf(site.conferences),
     'musiconhold.conf': musicConf(site, instance),
     'features.conf': featuresConf,

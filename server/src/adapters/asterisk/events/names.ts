@@ -2,7 +2,7 @@ import type { Placed } from '@offhook/contract/directions.ts';
 import type { ChannelState, DeviceState, EngineChannel, Party } from '../../../ports/engine.ts';
 import { DEVICE_STATES } from '../../../ports/engine.ts';
 import { PLACE_CONTEXTS } from '../conf/call-contexts.ts';
-import { ENGINE } from '../conf/engine-trunks.ts';
+import { ENGINE } from '../conf/elsewhere.ts';
 
 /** Technology prefix of every SIP endpoint. */
 export const PJSIP = 'PJSIP/';

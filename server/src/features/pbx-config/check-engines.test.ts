@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { modelOf } from '../../../test/support/config-company.ts';
+import { checkModel } from './check.ts';
+import type { House } from './check.ts';
+import type { Objects } from './put.ts';
+
+const person = (extension: string, fields: object = {}) => ({
+  extension,
+  username: `p${extension}`,
+  name: `Person ${extension}`,
+  level: 'admin' as const,
+  devices: ['sip' as const],
+  ...fields,
+});
+const B = { node: 'b', title: 'Branch', host: '192.0.2.9' };
+const at = (node: string | null): House => ({ codes: new Map(), node });
+/** Findings in a company where 1002 and the queue are homed at b. */
+const found = (more: Objects = {}, house: House = at('a')): string[] =>
+  checkModel(
+    modelOf({
+      engine: [B],
+      extension: [person('1001'), person('1002', { engine: 'b' })],
+      queue: [
+        { name: 'support', number: '500', title: 'Support', members: [{ extension: '1002' }], engine: 'b' },
+      ],
+      ...more,
+    }),
+    house,
+  ).map(({ kind, key, path, detail }) => `${kind} ${key}: ${path}: ${detail}`);
+
+test('pbx-config engines - people, a queue and its members at another engine are valid', () => {
+  assert.deepEqual(found(), []);
+  assert.deepEqual(found({}, { codes: new Map() }), []);
+});
+
+test('pbx-config engines - a queue and its members have one engine', () => {
+  const queue = (engine: string | null, extension: string) => ({
+    queue: [{ name: 'support', number: '500', title: 'Support', members: [{ extension }], engine }],
+  });
+  const other = 'queue support: members.0.extension: its engine is another one than that of the queue';
+  assert.deepEqual(found(queue('b', '1001')), [other]);
+  assert.deepEqual(found(queue(null, '1002')), [other]);
+  assert.deepEqual(found(queue(null, '1001')), []);
+});
+
+test('pbx-config engines - an engine that something is homed at cannot be missing', () => {
+  assert.deepEqual(found({ engine: [] }), [
+    'extension 1002: engine: there is no engine "b"',
+    'queue support: engine: there is no engine "b"',
+  ]);
+});
+
+test('pbx-config engines - each engine has an address of its own, by any spelling', () => {
+  const second = (host: string) => found({ engine: [B, { ...B, node: 'c', host }] });
+  assert.deepEqual(second('192.0.2.10'), []);
+  assert.deepEqual(second('192.0.2.9'), ['engine c: host: engine b has this address']);
+  const six = [
+    { ...B, host: '2001:db8::9' },
+    { ...B, node: 'c', host: '2001:DB8:0::9' },
+  ];
+  assert.deepEqual(found({ engine: six }), ['engine c: host: engine b has this address']);
+  const own = 'every browser that is a phone would be taken for it: they all come from there';
+  assert.deepEqual(found({ engine: [{ ...B, host: '127.0.0.1' }] }), [`engine b: host: ${own}`]);
+  const trunk = [{ name: 'north', title: 'North', host: '192.0.2.9' }];
+  assert.deepEqual(found({ trunk }), ['engine b: host: trunk north has this address']);
+});
+
+test('pbx-config engines - they need several nodes, and the leading one is none of them', () => {
+  assert.deepEqual(found({}, at(null)), [
+    'engine b: node: this site has one node; other engines need OFFHOOK_NODE and PostgreSQL',
+  ]);
+  assert.deepEqual(found({}, at('b')), [
+    'engine b: node: this node leads the site: what has no engine of its own is here',
+  ]);
+});
+
+test('pbx-config engines - what works at one engine only is refused for people of another', () => {
+  const extension = [person('1001'), person('1002', { engine: 'b', devices: ['sip', 'webrtc'] })];
+  assert.deepEqual(found({ extension }), [
+    'extension 1002: devices: only desk phones can be at another engine',
+  ]);
+  const phone = (extensions: string[]) => ({ phone: [{ name: 'desk', vendor: 'yealink', extensions }] });
+  assert.deepEqual(found(phone(['1002'])), []);
+  assert.deepEqual(found(phone(['1001', '1002'])), [
+    'phone desk: extensions.1: a phone registers at one engine, and this line has another one',
+  ]);
+  const to = { kind: 'hang_up' as const };
+  const office = { name: 'office', number: '565', title: 'Office', when_open: to, when_closed: to };
+  assert.deepEqual(found({ time_condition: [{ ...office, switched_by: ['1001', '1002'] }] }), [
+    'time_condition office: switched_by.1: only phones of the engine of the leading node can switch it',
+  ]);
+});

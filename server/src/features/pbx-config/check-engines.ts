@@ -1,0 +1,59 @@
+/** Rules of a site with several engines: their addresses, and homes that fit together. What cannot work over engines is refused here. */
+import { edgesOf } from '../../core/networks.ts';
+import { say } from '../../core/said.ts';
+import { wordOf } from './findings.ts';
+import type { Found } from './findings.ts';
+import type { Model } from './model.ts';
+import { isOwnAddress } from './own-address.ts';
+
+/** `node`: name of this node, null for a site of one node; missing if unknown. */
+interface Nodes {
+  readonly node?: string | null;
+}
+const addressOf = (host: string): string => edgesOf(`${host}/${host.includes(':') ? '128' : '32'}`).join(' ');
+
+/** A call is known by the address from which it comes, so each has its own. */
+function* addresses(model: Model, { node }: Nodes): Generator<Found> {
+  const known = new Map<string, string>();
+  const trunks = new Map([...model.of('trunk').values()].map(({ key, body }) => [body.host, key]));
+  for (const object of model.of('engine').values()) {
+    const { host } = object.body;
+    if (node === null)
+      yield [object, 'node', 'this site has one node; other engines need OFFHOOK_NODE and PostgreSQL'];
+    if (node === object.key)
+      yield [object, 'node', 'this node leads the site: what has no engine of its own is here'];
+    if (isOwnAddress(host))
+      yield [object, 'host', 'every browser that is a phone would be taken for it: they all come from there'];
+    const other = known.get(addressOf(host));
+    if (other !== undefined) yield [object, 'host', say`${wordOf('engine')} ${other} has this address`];
+    known.set(addressOf(host), object.key);
+    const trunk = trunks.get(host);
+    if (trunk !== undefined) yield [object, 'host', say`${wordOf('trunk')} ${trunk} has this address`];
+  }
+}
+/** Where nothing is homed at another engine there is nothing to look for. */
+function* homes(model: Model): Generator<Found> {
+  const people = model.of('extension');
+  const homeOf = (extension: string): string | null => people.get(extension)?.body.engine ?? null;
+  for (const object of people.values())
+    if (homeOf(object.key) !== null && object.body.devices.some((kind) => kind !== 'sip'))
+      yield [object, 'devices', 'only desk phones can be at another engine'];
+  for (const object of model.of('queue').values())
+    for (const [i, { extension }] of object.body.members.entries())
+      if (people.has(extension) && homeOf(extension) !== (object.body.engine ?? null))
+        yield [object, `members.${i}.extension`, 'its engine is another one than that of the queue'];
+  for (const object of model.of('phone').values()) {
+    const first = homeOf(object.body.extensions[0] ?? '');
+    for (const [i, extension] of object.body.extensions.entries())
+      if (homeOf(extension) !== first)
+        yield [object, `extensions.${i}`, 'a phone registers at one engine, and this line has another one'];
+  }
+  for (const object of model.of('time_condition').values())
+    for (const [i, extension] of object.body.switched_by.entries())
+      if (homeOf(extension) !== null)
+        yield [object, `switched_by.${i}`, 'only phones of the engine of the leading node can switch it'];
+}
+export function* engines(model: Model, house: Nodes): Generator<Found> {
+  if (model.of('engine').size > 0) yield* addresses(model, house);
+  yield* homes(model);
+}
