@@ -6,7 +6,9 @@ const MOST_MINUTES = 24 * 60;
 export const SiteNode = z
   .object({
     name: z.string().describe('`OFFHOOK_NODE` of it.'),
-    role: z.enum(['leads', 'standby', 'web']),
+    role: z
+      .enum(['leads', 'standby', 'web', 'home'])
+      .describe('`home`: its engine has people and queues of its own, and it never leads.'),
     can_lead: z.boolean().describe('True for a standby that the site can be passed to now.'),
     engine: z.enum(['up', 'down', 'none']).describe('`none` at a web node.'),
     version: z

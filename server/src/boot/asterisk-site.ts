@@ -10,6 +10,8 @@ import { PASS_SECONDS, passOf } from '../adapters/asterisk/doctor/outside.ts';
 import { builtInSounds } from '../adapters/asterisk/built-in-sounds.ts';
 import { readAddresses, registerAddresses } from '../adapters/asterisk/sip-proxy/contact-addresses.ts';
 import { CelReader } from '../adapters/asterisk/cel/reader.ts';
+import { JoinedConfig } from '../adapters/asterisk/apply/joined-config.ts';
+import type { FarConfig } from '../adapters/asterisk/apply/joined-config.ts';
 import { siteAt } from '../adapters/asterisk/conf/engine-trunks.ts';
 import { joinEngines } from '../adapters/asterisk/joined-engine.ts';
 import type { LinkOptions } from '../adapters/asterisk/link.ts';
@@ -43,11 +45,14 @@ export interface EngineSiteOptions {
   readonly fence?: (() => void) | undefined;
   /** How the other engines of the configuration are reached; they are away where it is absent. */
   readonly others?: OtherEngines | undefined;
+  /** True at a node that never leads: the site is already as its engine has it. */
+  readonly home?: boolean;
 }
 /** By node. */
 export interface OtherEngines {
   readonly connect: (node: string) => LinkOptions['connect'];
   readonly records: (node: string) => CallRecords;
+  readonly config?: (node: string) => FarConfig;
 }
 const AWAY: OtherEngines = {
   connect: () => () => Promise.resolve(null),
@@ -94,7 +99,7 @@ export const openAsteriskSite: OpenEngineSite = async (options) => {
     instance,
     certificates,
     siteKey: key,
-    here: (site) => siteAt(site, null, leading),
+    here: options.home === true ? undefined : (site) => siteAt(site, null, leading),
   });
   const signIn = (user: string, seconds: number) =>
     turnLogin(siteSecret(key, 'turn'), { user, now: clock.now(), seconds });
@@ -110,6 +115,14 @@ export const openAsteriskSite: OpenEngineSite = async (options) => {
     renewal,
     callRecords: new CelReader({ file: celFile(instance), node, log, clock }),
     otherRecords: reach.records,
+    wholeConfig:
+      reach.config === undefined
+        ? null
+        : new JoinedConfig({ local: exchange.engineConfig, leading, far: reach.config }),
+    manager: {
+      port: instance.ami_port,
+      accounts: { events: instance.ami_events, actions: instance.ami_actions },
+    },
     builtInSounds: () => builtInSounds(exchange.program()),
     speak: (wanted, to, signal) => exchange.speak(wanted, to, signal),
     lackingPrompts: (language) => exchange.lackingPrompts(language),

@@ -176,11 +176,11 @@ export const SETTINGS = {
   }),
   nodeRole: setting({
     name: 'OFFHOOK_NODE_ROLE',
-    expects: 'engine or web',
+    expects: 'engine, home or web',
     initial: 'engine',
     about:
-      'What this node is: one with an engine, which can lead the site, or one without, which serves the console and the event streams and forwards everything else to the leading node (docs/nodes.md).',
-    parse: oneOf('engine', 'web'),
+      'What this node is: one with an engine, which can lead the site; one whose engine has people and queues of its own and never leads; or one without an engine, which serves the console and the event streams and forwards everything else to the leading node (docs/nodes.md).',
+    parse: oneOf('engine', 'home', 'web'),
   }),
   nodeUrl: setting({
     name: 'OFFHOOK_NODE_URL',
@@ -686,6 +686,8 @@ export function readConfig(
     wrong.push('OFFHOOK_NODE needs OFFHOOK_SITE_STORE=postgres');
   if ((env['OFFHOOK_NATS_STREAM'] ?? '') !== '' && (env['OFFHOOK_NATS'] ?? '') === '')
     wrong.push('OFFHOOK_NATS_STREAM needs OFFHOOK_NATS');
+  if (env['OFFHOOK_NODE_ROLE'] === 'home' && (env['OFFHOOK_NODE'] ?? '') === '')
+    wrong.push('OFFHOOK_NODE_ROLE=home needs OFFHOOK_NODE');
   if (env['OFFHOOK_NODE_ROLE'] === 'web') wrong.push(...webFaults((name) => env[name] ?? ''));
   wrong.push(...acmeFaults((name) => env[name] ?? ''));
   for (const arg of args) if (arg !== '--empty') wrong.push(`${arg} is not an option; there is --empty`);

@@ -58,7 +58,7 @@ export async function createEngineSide(parts: EngineParts, stack: AsyncDisposabl
     clock,
     log,
     publish: loop.publish,
-    spared: () => sparedNetworks(config),
+    spared: () => [...sparedNetworks(config), ...directory.config().engines.map(({ host }) => host)],
     phones: () => engineSite.phoneAddresses(),
     enforce: (networks) => engineSite.blockNetworks(networks),
     firewall: engineSite.firewall,

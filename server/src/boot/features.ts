@@ -278,7 +278,7 @@ export async function createConfigFeatures(
     readonly callbacks: Pick<CallbackFeature, 'data'>;
     readonly connectors: Pick<Connectors, 'data'>;
   },
-  engineConfig: EngineConfig,
+  engineConfig: { readonly here: EngineConfig; readonly whole: EngineConfig },
   stack: AsyncDisposableStack,
 ) {
   const { agents, audit, callbacks, callerRules, clock, config, connectors, directory, draft } = parts;
@@ -335,7 +335,8 @@ export async function createConfigFeatures(
     store,
     node: config.node,
     objects,
-    engine: engineConfig,
+    engine: engineConfig.whole,
+    here: engineConfig.here,
     house,
     site: (wanted) => {
       const wished = toPbxConfig(wanted);

@@ -20,7 +20,7 @@ export class NodesError extends Error {
   override name = 'NodesError';
 }
 function roleOf(node: SeenNode): string {
-  if (node.role === 'web') return 'web';
+  if (node.role === 'web' || node.role === 'home') return node.role;
   const role = node.holds ? 'leads' : canLead(node) ? 'standby, ready' : 'standby, not ready';
   const drain = drainText(node);
   return drain === null ? role : `${role.split(',', 1)[0]}, ${drain}`;

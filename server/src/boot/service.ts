@@ -16,6 +16,7 @@ import type { EdgeParts } from './edge.ts';
 import { createEngineSide } from './engine.ts';
 import { ActiveNode } from './node.ts';
 import type { ActiveNodeDeps } from './node.ts';
+import { sipOf } from './home-engines.ts';
 import { AddressKeeper } from './contact-addresses.ts';
 import { holderOf } from './server-site.ts';
 import { nodeUrlOf } from './standby.ts';
@@ -50,6 +51,8 @@ export interface Service extends AsyncDisposable {
   readonly failure: string | null;
   /** True where this node is to stand by from now on, because another one leads the site or shall lead it. */
   readonly standsBy: boolean;
+  /** True where this process is to begin anew, because the site has other engines from now on. */
+  readonly anew: boolean;
   /** True where another one leads it already: nothing of this process can be stored any more. */
   readonly deposed: boolean;
   /** Leaves the engine and its calls to the next service at the stop. */
@@ -76,7 +79,8 @@ async function createFeatures(
   const records = { ...engine, ...(await createRecordFeatures(engine, stack)), agents };
   const calls = { ...records, ...(await createCallFeatures(records)) };
   const engineConfig = ground.engineConfig?.(exchange.engineConfig) ?? exchange.engineConfig;
-  return { ...calls, ...(await createConfigFeatures(calls, engineConfig, stack)) };
+  const whole = base.engineSite.wholeConfig ?? engineConfig;
+  return { ...calls, ...(await createConfigFeatures(calls, { here: engineConfig, whole }, stack)) };
 }
 
 /** Null where the site has one node only. */
@@ -99,6 +103,7 @@ function createNode(parts: Features, { end, pass }: Pick<ActiveNodeDeps, 'end' |
       head: journal.head,
       calls: live.live ? live.calls().length : null,
       bus: parts.bus === null ? null : parts.bus.state().up,
+      sip: sipOf(config),
     }),
     clock,
     log,
@@ -214,6 +219,7 @@ export async function startService(
   let failure: string | null = null;
   let heir: LogHolder | null | undefined = null;
   let standsBy = false;
+  let anew = false;
   const say = (line: string): void => print(`  ${line}\n`);
   const end = (why: string): void => {
     failure ??= why;
@@ -249,6 +255,16 @@ export async function startService(
     });
     stack.defer(() => addresses.close());
   }
+  const { applies, directory } = parts;
+  const enginesNow = (): string => JSON.stringify(directory.config().engines.map((one) => one.node));
+  const followed = enginesNow();
+  const look = (): void => {
+    if (enginesNow() === followed || anew) return;
+    anew = true;
+    say('The engines of the site have changed: this service begins anew, and calls go on.');
+    void applies.idle().then(() => stopped.resolve());
+  };
+  stack.defer(directory.onChange(look));
   const edge = { ...streaming, watch, activeNode: node };
   const { address, secured, checks } = await listen(edge, stack);
   announce(edge, { address, secured, checks, began, print, signal }, stack);
@@ -264,6 +280,9 @@ export async function startService(
     },
     get standsBy() {
       return standsBy;
+    },
+    get anew() {
+      return anew;
     },
     get deposed() {
       return standsBy && failure !== null;

@@ -27,6 +27,7 @@ import { openAsteriskSite } from './asterisk-site.ts';
 import type { OpenEngineSite } from './asterisk-site.ts';
 import { urlOf } from './banner.ts';
 import { busCheck, busGauges, openBus, sleepWoken } from './bus.ts';
+import { sipOf } from './home-engines.ts';
 import type { Config } from './config.ts';
 import { AddressCopy } from './contact-addresses.ts';
 import { StandbyCalls, drainCheck } from './drain.ts';
@@ -178,6 +179,7 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
     head: copy.head(),
     calls: calls.now,
     bus: bus === null ? null : bus.state().up,
+    sip: sipOf(config),
   });
   let away = false;
   for (;;) {

@@ -16,6 +16,8 @@ import type { Clock } from '../ports/clock.ts';
 import type { LogHolder } from '../ports/site-log.ts';
 import type { OpenEngineSite } from './asterisk-site.ts';
 import { openBus } from './bus.ts';
+import { HomeEngines } from './home-engines.ts';
+import { sealingKey, siteKey, siteSecret } from './site-key.ts';
 import { ConfigError, VERSION } from './config.ts';
 import { shareFiles } from './shared-files.ts';
 import type { Config } from './config.ts';
@@ -98,7 +100,24 @@ export async function openStores(options: StoresOptions, stack: AsyncDisposableS
       ? await openOnServer({ ...options, log }, stack)
       : await openLocal(options, log, stack);
   const fence = config.node === null ? undefined : lease?.fence;
-  const engineSite = await options.openEngineSite({ config, log, clock, say, fence });
+  const key = await siteKey(config.data);
+  const homes = new HomeEngines({
+    nodes,
+    secret: siteSecret(key, 'nodes'),
+    sealingKey: sealingKey(key),
+    own: () => ({ node: config.node ?? '', term: lease?.term ?? 0 }),
+    clock,
+    log,
+  });
+  const others =
+    config.node === null
+      ? undefined
+      : {
+          connect: (name: string) => () => homes.of(name).target(),
+          records: (name: string) => homes.of(name).records,
+          config: (name: string) => homes.of(name),
+        };
+  const engineSite = await options.openEngineSite({ config, log, clock, say, fence, others });
   const { node } = engineSite;
   const journal = openJournal({ store: journalStore, node, record });
   stack.defer(() => journal.close());

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { ServiceError } from '../core/errors.ts';
 import { languageOf } from '../core/words.ts';
 import { readiness } from './health.ts';
@@ -11,12 +12,17 @@ export interface StandbyListener {
   readonly checks: readonly Check[];
   /** Address of the active node; null where none is known. */
   readonly active: () => string | null;
+  /** Routes for other nodes of the site; each returns false for what it does not answer. */
+  readonly nodes?: {
+    request(request: IncomingMessage, response: ServerResponse): boolean;
+    upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
+  };
 }
 
 /** What a standby answers: it lives, is no target for a load balancer, and names the active node. Resolves once it listens. */
 export async function listenAsStandby(
   address: { readonly host: string; readonly port: number },
-  { engineUp, checks, active }: StandbyListener,
+  { engineUp, checks, active, nodes }: StandbyListener,
 ): Promise<{ close(): Promise<void> }> {
   const refusal = (): ServiceError => {
     const node = active();
@@ -48,10 +54,14 @@ export async function listenAsStandby(
     response.end(body);
   };
   const server = createServer((request, response) => {
+    if (nodes?.request(request, response) === true) return;
     answer(request, response).catch(() => response.destroy());
   });
-  server.on('upgrade', (_request, socket) => socket.end(rawAnswer(refusal())));
-  server.requestTimeout = 5_000;
+  server.on('upgrade', (request, socket, head) => {
+    if (nodes?.upgrade(request, socket, head) !== true) socket.end(rawAnswer(refusal()));
+  });
+  // A whole configuration takes longer than a question for health.
+  server.requestTimeout = nodes === undefined ? 5_000 : 30_000;
   server.headersTimeout = 5_000;
   server.maxConnections = 1_024;
   await new Promise<void>((resolve, reject) => {

@@ -16,6 +16,9 @@ export interface EngineProblem {
   readonly file: string | null;
   readonly words: string;
 }
+/** True for what stands for the files of another engine of the site: the site as that engine has it. */
+export const ofOtherEngine = (name: string): boolean => name.startsWith('engines/');
+export const otherEngineFile = (node: string): string => `engines/${node}.json`;
 export interface Preparation {
   readonly problems: readonly EngineProblem[];
   readonly notices: readonly EngineProblem[];
@@ -95,4 +98,6 @@ export interface EngineConfig {
   hidden(name: string, text: string): string;
   /** The files among these that take effect only at a restart of the engine, e.g. `modules.conf`. */
   needsRestart(names: readonly string[]): readonly string[];
+  /** Rejects with `engine_unavailable`, which names the node, where another engine of the site is away; absent where there is none. */
+  readonly reach?: (site: Site) => Promise<void>;
 }

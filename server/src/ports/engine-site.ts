@@ -110,6 +110,10 @@ export interface EngineSite {
   readonly callRecords: Required<CallRecords>;
   /** Call records of another engine of the site. */
   otherRecords(node: string): CallRecords;
+  /** How configuration reaches all engines of the site; null where it has one. */
+  readonly wholeConfig?: EngineConfig | null;
+  /** Manager interface of the engine on this machine: its port on loopback, and accounts. */
+  readonly manager?: { readonly port: number; readonly accounts: object };
   /** Names of the engine's own sounds; empty until its program is found. */
   builtInSounds(): Promise<readonly string[]>;
   readonly speak: Speak;

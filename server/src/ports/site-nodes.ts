@@ -8,7 +8,8 @@ export interface NodeReport {
   readonly holder: LogHolder;
   /** Where clients reach it. */
   readonly url: string;
-  readonly role: 'active' | 'standby' | 'web';
+  /** `home`: its engine has people and queues of its own, and it never leads. */
+  readonly role: 'active' | 'standby' | 'web' | 'home';
   /** `none` at a web node. */
   readonly engine: 'up' | 'down' | 'none';
   /** Version of the configuration that its engine holds, or that a web node checks rights by; null for none yet. */
@@ -21,6 +22,8 @@ export interface NodeReport {
   readonly calls: number | null;
   /** Whether NATS answers it; null where it uses none. */
   readonly bus: boolean | null;
+  /** `host:port` of its SIP; null where it is not told. */
+  readonly sip?: string | null;
 }
 export interface SeenNode extends NodeReport {
   /** Seconds since its last report, by the clock of the record. */

@@ -4,6 +4,7 @@ import { ServiceError, StartError, messageOf } from '../core/errors.ts';
 import { unlockFolder } from '../core/folder-lock.ts';
 import { endOnFault } from '../core/last-resort.ts';
 import { startService } from '../boot/service.ts';
+import { runHome } from '../boot/home.ts';
 import { standBy } from '../boot/standby.ts';
 import { startWebNode } from '../boot/web.ts';
 import type { Config } from '../boot/config.ts';
@@ -61,10 +62,12 @@ try {
   const config = readConfig(process.env, process.argv.slice(2));
   data = config.data;
   if (config.nodeRole === 'web') await runWebNode(config);
+  else if (config.nodeRole === 'home')
+    await runHome({ config, signal: stopping.signal, print: (text) => void process.stdout.write(text) });
   else if (await leads(config)) {
     const service = await startService(config, stopping.signal);
     await service.closed;
-    const { standsBy, deposed, failure } = service;
+    const { anew, standsBy, deposed, failure } = service;
     if (failure !== null)
       process.stderr.write(`Offhook ${standsBy ? 'no longer leads the site' : 'ends'}: ${failure}\n`);
     // What a deposed process still wanted to write belongs to nobody, and waiting for it would only keep clients from going on.
@@ -74,12 +77,13 @@ try {
       stopping.signal.reason === 'SIGUSR2' ||
       stopping.signal.reason === 'fault' ||
       failure !== null ||
+      anew ||
       standsBy
     )
       service.keepEngine();
     if (failure !== null) process.exitCode = 1;
     await service[Symbol.asyncDispose]();
-    if (standsBy && !stopping.signal.aborted) beginAnew(config.data);
+    if ((anew || standsBy) && !stopping.signal.aborted) beginAnew(config.data);
   }
   process.stdout.write('  Stopped.\n');
 } catch (error) {

@@ -3,11 +3,13 @@
  * the leading node, which the state of the link stands for. A snapshot of one engine is completed by the present state of the others,
  * so that the model, which replaces its state by a snapshot, keeps what is there.
  */
+import { setTimeout as wait } from 'node:timers/promises';
 import type { ChannelId, NodeId } from '@offhook/contract/ids.ts';
 import type { EngineEvent, EngineSnapshot } from '../../ports/engine.ts';
 import type { SiteEngine } from '../../ports/engine-site.ts';
 import type { Homes } from '../../ports/site.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { copyStores } from './copied-stores.ts';
 import { Mirror } from './mirror.ts';
 
 export interface JoinedEngineOptions {
@@ -74,6 +76,8 @@ interface Facts {
   readonly all: readonly SiteEngine[];
   readonly ofExtension: (extension: string) => SiteEngine;
   readonly patience_ms: number;
+  /** Engines that did not take a write that is for all. */
+  readonly lacks: Map<SiteEngine, 'stores' | 'last callers'>;
 }
 /** The present state of each engine, which completes the snapshots of the others. */
 class States {
@@ -82,6 +86,9 @@ class States {
   constructor(facts: Facts) {
     this.#facts = facts;
     this.#mirrors = facts.all.map(() => new Mirror());
+  }
+  mirror(own: number): Mirror {
+    return this.#mirrors[own]!;
   }
   /** Facts of the engine at this position, as they concern the site. */
   take(batch: readonly EngineEvent[], own: number): readonly EngineEvent[] {
@@ -119,10 +126,43 @@ class States {
   }
 }
 
+/** What an engine did not take is tried again after so long, and what its own phones wrote is read. */
+const COPY_AGAIN_MS = 5_000;
+const COPY_EVERY_MS = 600_000;
+const LOOK_MS = 500;
+/** Brings what every engine must know to this one after each connect, where a write failed, and every ten minutes. */
+async function keepCopied(
+  { all: [first], lacks }: Facts,
+  own: number,
+  other: SiteEngine,
+  states: States,
+  signal: AbortSignal,
+): Promise<void> {
+  let copied = Number.NaN;
+  let next = 0;
+  while (!signal.aborted) {
+    await wait(LOOK_MS, undefined, { signal }).catch(() => undefined);
+    const { link, since } = other.status();
+    if (link !== 'up' || first!.status().link !== 'up') continue;
+    const now = performance.now();
+    if (now < next && since === copied && !lacks.has(other)) continue;
+    try {
+      if (lacks.get(other) === 'last callers') await other.forgetLastCallers({ signal });
+      lacks.delete(other);
+      await copyStores(first!, other, { first: states.mirror(0), other: states.mirror(own) }, signal);
+      copied = since;
+      next = performance.now() + COPY_EVERY_MS;
+    } catch {
+      if (!lacks.has(other)) lacks.set(other, 'stores');
+      await wait(COPY_AGAIN_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+}
 /** The first snapshot waits for the other engines: without the state of one that is only slower its calls would end. */
 async function* factsOf(facts: Facts, signal: AbortSignal): AsyncGenerator<readonly EngineEvent[]> {
   const [first, ...others] = facts.all;
   const states = new States(facts);
+  for (const [i, other] of others.entries()) void keepCopied(facts, i + 1, other, states, signal);
   const known = others.map(() => Promise.withResolvers<void>());
   const patience = AbortSignal.any([signal, AbortSignal.timeout(facts.patience_ms)]);
   const late = new Promise<void>((resolve) =>
@@ -177,10 +217,27 @@ export function joinEngines({
   const whereUp = async (work: (one: SiteEngine) => Promise<void>): Promise<void> => {
     await Promise.all(all.filter((one) => one === first || one.status().link === 'up').map(work));
   };
+  const lacks: Facts['lacks'] = new Map();
+  /** The first engine must take it; another one that is away or fails gets it from there later. */
+  const kept = async (
+    work: (one: SiteEngine) => Promise<void>,
+    lack: 'stores' | 'last callers' = 'stores',
+  ): Promise<void> => {
+    await Promise.all(
+      all.map(async (one) => {
+        if (one === first) return await work(one);
+        const lacking = (): void => {
+          if (lacks.get(one) !== 'last callers') lacks.set(one, lack);
+        };
+        if (one.status().link === 'up') await work(one).catch(lacking);
+        else lacking();
+      }),
+    );
+  };
   return {
     ...first,
     status: () => first.status(),
-    events: (signal) => factsOf({ all, ofExtension, patience_ms }, signal),
+    events: (signal) => factsOf({ all, ofExtension, patience_ms, lacks }, signal),
     resync: () => all.forEach((one) => one.resync()),
     resynced: () => whereUp((one) => one.resynced()),
     settled: (ms) => whereUp((one) => one.settled(ms)),
@@ -208,11 +265,11 @@ export function joinEngines({
     keepFeatures: (extension, ...rest) => ofExtension(extension).keepFeatures(extension, ...rest),
     notifyPhones: (endpoint, ...rest) => ofEndpoint(endpoint).notifyPhones(endpoint, ...rest),
     showIdleAtPhone: (extension, ...rest) => ofExtension(extension).showIdleAtPhone(extension, ...rest),
-    keepSwitch: (name, to, options) => everywhere((one) => one.keepSwitch(name, to, options)),
-    keepCustomers: (customers, options) => everywhere((one) => one.keepCustomers(customers, options)),
-    keepCallerRules: (rules, options) => everywhere((one) => one.keepCallerRules(rules, options)),
-    forgetLastCallers: (options) => everywhere((one) => one.forgetLastCallers(options)),
-    keepWakeable: (changes, options) => everywhere((one) => one.keepWakeable(changes, options)),
+    keepSwitch: (name, to, options) => kept((one) => one.keepSwitch(name, to, options)),
+    keepCustomers: (customers, options) => kept((one) => one.keepCustomers(customers, options)),
+    keepCallerRules: (rules, options) => kept((one) => one.keepCallerRules(rules, options)),
+    forgetLastCallers: (options) => kept((one) => one.forgetLastCallers(options), 'last callers'),
+    keepWakeable: (changes, options) => kept((one) => one.keepWakeable(changes, options)),
     setCallerPriority: (queue, ...rest) => ofQueue(queue).setCallerPriority(queue, ...rest),
     takeCaller: (queue, ...rest) => ofQueue(queue).takeCaller(queue, ...rest),
   };

@@ -5,7 +5,7 @@ import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { EngineEventOf, EngineStatus, LinkState } from '../../ports/engine.ts';
 import { AmiClosed, AmiConnection } from './ami/connection.ts';
-import type { CloseReason } from './ami/connection.ts';
+import type { AmiOptions, CloseReason } from './ami/connection.ts';
 import type { FactFlow } from './fact-flow.ts';
 import type { FactReader } from './fact-reader.ts';
 import { Outcomes } from './outcomes.ts';
@@ -18,6 +18,8 @@ export interface ManagerAccount {
 export interface ManagerTarget {
   readonly host: string;
   readonly port: number;
+  /** See `AmiOptions.dial`. */
+  readonly dial?: AmiOptions['dial'];
   readonly events: ManagerAccount;
   readonly actions: ManagerAccount;
 }
@@ -250,6 +252,7 @@ export class EngineLink {
     return AmiConnection.open({
       host: on.target.host,
       port: on.target.port,
+      dial: on.target.dial,
       ...on.target.actions,
       events: 'off',
       awaitBoot: false,
@@ -354,6 +357,7 @@ export class EngineLink {
     const events = await AmiConnection.open({
       host: target.host,
       port: target.port,
+      dial: target.dial,
       ...target.events,
       events: EVENT_CLASSES,
       awaitBoot: true,

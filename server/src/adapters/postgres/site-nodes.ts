@@ -11,6 +11,7 @@ alter table offhook_nodes add column if not exists head bigint;
 alter table offhook_nodes add column if not exists calls integer;
 alter table offhook_nodes add column if not exists drain timestamptz;
 alter table offhook_nodes add column if not exists bus boolean;
+alter table offhook_nodes add column if not exists sip text;
 create table if not exists offhook_cluster (one integer primary key check (one = 1), wish text, key bytea);
 create table if not exists offhook_contact_addresses (
   endpoint text not null, uri text not null, path text not null, until bigint not null, mark bigint not null,
@@ -19,10 +20,10 @@ create table if not exists offhook_contact_addresses (
 create sequence if not exists offhook_contact_mark;
 create index if not exists offhook_contact_addresses_mark on offhook_contact_addresses (mark);
 insert into offhook_cluster (one) values (1) on conflict do nothing;`;
-const REPORT = `insert into offhook_nodes (name, holder, location, url, role, engine, version, problem, head, calls, bus, seen)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now())
+const REPORT = `insert into offhook_nodes (name, holder, location, url, role, engine, version, problem, head, calls, bus, sip, seen)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, now())
   on conflict (name) do update set holder = excluded.holder, location = excluded.location, url = excluded.url, role = excluded.role,
-    engine = excluded.engine, version = excluded.version, problem = excluded.problem, head = excluded.head, calls = excluded.calls, bus = excluded.bus, seen = excluded.seen,
+    engine = excluded.engine, version = excluded.version, problem = excluded.problem, head = excluded.head, calls = excluded.calls, bus = excluded.bus, sip = excluded.sip, seen = excluded.seen,
     drain = case when offhook_nodes.holder = excluded.holder then offhook_nodes.drain end
   where offhook_nodes.holder = excluded.holder or offhook_nodes.seen < now() - interval '1 minute'`;
 
@@ -50,7 +51,7 @@ type Row = Omit<NodeReport, 'holder'> & {
 export function openPostgresSiteNodes(url: string): SiteNodes {
   const session = new OneSession(url, SCHEMA);
   return {
-    async report({ name, holder, url: own, role, engine, version, problem, head, calls, bus }) {
+    async report({ name, holder, url: own, role, engine, version, problem, head, calls, bus, sip }) {
       const values = [
         name,
         holder.id,
@@ -63,6 +64,7 @@ export function openPostgresSiteNodes(url: string): SiteNodes {
         head,
         calls,
         bus,
+        sip ?? null,
       ];
       return (await session.ask(REPORT, values)).count === 1;
     },
@@ -71,7 +73,7 @@ export function openPostgresSiteNodes(url: string): SiteNodes {
         `delete from offhook_nodes where seen < now() - case role when 'web' then interval '1 day' else interval '30 days' end`,
       );
       const { rows } = await session.ask<Row>(
-        `select n.name, n.holder, n.location, n.url, n.role, n.engine, n.version, n.problem, n.head, n.calls, n.bus,
+        `select n.name, n.holder, n.location, n.url, n.role, n.engine, n.version, n.problem, n.head, n.calls, n.bus, n.sip,
             extract(epoch from n.drain - now())::float8 as drain,
             extract(epoch from now() - n.seen)::float8 as seconds, coalesce(n.holder = l.holder, false) as holds,
             case when n.head is not null then greatest(0, l.head - n.head) end as behind

@@ -8,6 +8,8 @@ export const features: Readonly<Record<string, string>> = {
     '{0} kann die Anlage nicht führen: er ist keine Bereitschaft mit laufender Anlage',
   '{0} is a web node: end its service, and its clients go to another one':
     '{0} ist ein Webknoten: beenden Sie seinen Dienst, dann gehen seine Clients zu einem anderen',
+  '{0} has people of its own: they have no phones while its service is stopped':
+    '{0} hat eigene Personen: sie haben keine Telefone, solange sein Dienst angehalten ist',
   '{0} leads the site, and there is no standby that could':
     '{0} führt die Anlage, und keine Bereitschaft könnte es',
   '{0} is not being drained': '{0} wird nicht geleert',

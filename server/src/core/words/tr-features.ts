@@ -8,6 +8,8 @@ export const features: Readonly<Record<string, string>> = {
     '{0} siteyi yönetemez: santrali çalışan bir yedek değil',
   '{0} is a web node: end its service, and its clients go to another one':
     '{0} bir web düğümü: hizmetini durdurun, istemcileri başka düğüme geçer',
+  '{0} has people of its own: they have no phones while its service is stopped':
+    '{0} kendi kişilerine sahip: hizmeti durdurulduğunda telefonları olmaz',
   '{0} leads the site, and there is no standby that could':
     'siteyi {0} yönetiyor ve yönetebilecek bir yedek yok',
   '{0} is not being drained': '{0} boşaltılmıyor',

@@ -83,7 +83,15 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
   const log = deps.log.child({ part: 'history' });
   await store.migrate('history', migrations);
   const e164 = e164In(deps.country);
-  const ingest = createIngest({ store, directory, clock, log, e164, node: deps.node });
+  const ingest = createIngest({
+    store,
+    directory,
+    clock,
+    log,
+    e164,
+    node: deps.node,
+    others: [...(deps.others?.keys() ?? [])],
+  });
   const reading = { ...deps, cursor_key: cursorKeyOf(store) };
   const publisher = createPublisher({ ...deps, log });
   const wrapUps = createWrapUps(deps);
@@ -129,6 +137,8 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
       await clock.sleep(TELL_MS, signal).catch(() => {});
       if (signal.aborted) return;
       await persist('telling conversations that go on', () => ingest.tellDue());
+      if ((deps.others?.size ?? 0) > 0)
+        await persist('closing what another engine left open', () => ingest.closeHalves());
       await persist('storing wrap-ups', () => wrapUps.catchUp());
       publisher.knock();
     }
@@ -167,13 +177,12 @@ export async function createHistory(deps: HistoryDeps): Promise<History> {
     onDomainEvent(event) {
       publisher.onDomainEvent(event);
       if (event.type !== 'engine.link_up') return;
-      // The start of another engine ends none of the conversations of this one.
-      if (deps.others?.has(event.data.node) === true) return;
+      const other = deps.others?.has(event.data.node) === true ? event.data.node : undefined;
       // Engines of two nodes may have started in the same second.
       const boot_id = deps.node == null ? event.data.boot_id : `${deps.node} ${event.data.boot_id}`;
       boots = boots.then(() =>
         persist('closing the conversations of an earlier life of the engine', () =>
-          ingest.engineBooted(boot_id, event.at),
+          ingest.engineBooted(boot_id, event.at, other),
         ),
       );
     },

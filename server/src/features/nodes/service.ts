@@ -15,7 +15,7 @@ const MINUTE_SECONDS = 60;
 
 const shown = (node: SeenNode): SiteNode => ({
   name: node.name,
-  role: node.role === 'web' ? 'web' : node.holds ? 'leads' : 'standby',
+  role: node.role === 'web' || node.role === 'home' ? node.role : node.holds ? 'leads' : 'standby',
   can_lead: canLead(node),
   engine: node.engine,
   version: node.version,

@@ -33,6 +33,8 @@ export function checkDrain(all: readonly SeenNode[], name: string): void {
   const node = nodeOf(all, name);
   if (node.role === 'web')
     throw cannot(say`${name} is a web node: end its service, and its clients go to another one`);
+  if (node.role === 'home')
+    throw cannot(say`${name} has people of its own: they have no phones while its service is stopped`);
   if (node.holds && !all.some(canLead))
     throw cannot(say`${name} leads the site, and there is no standby that could`);
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import net from 'node:net';
+import type { Duplex } from 'node:stream';
 import { ServiceError, messageOf } from '../../../core/errors.ts';
 import type { Log } from '../../../core/log.ts';
 import type { Clock } from '../../../ports/clock.ts';
@@ -64,6 +65,8 @@ type AmiUser = Pick<AmiOptions, 'user' | 'secret'>;
 export interface AmiOptions {
   readonly host: string;
   readonly port: number;
+  /** Opens the way to the engine instead, where it is on another machine. */
+  readonly dial?: ((signal?: AbortSignal) => Promise<Duplex>) | undefined;
   readonly user: string;
   readonly secret: string;
   /** Classes of events for this session, e.g. `system,call,agent`, or `off`. */
@@ -100,7 +103,7 @@ const UNFENCED: ReadonlySet<string> = new Set([...READS, 'CoreStatus', 'CoreSett
 export class AmiConnection {
   readonly #options: AmiOptions;
   readonly #clock: Clock;
-  readonly #socket: net.Socket;
+  readonly #socket: Duplex;
   readonly #decoder: Decoder;
   readonly #pending: PendingActions;
   readonly #ended = Promise.withResolvers<CloseReason>();
@@ -133,7 +136,14 @@ export class AmiConnection {
   }
   /** Connects, signs in and, if requested, waits until the engine has booted. Rejects with `AmiClosed`. */
   static async open(options: AmiOptions): Promise<AmiConnection> {
-    const connection = new AmiConnection(options);
+    const { dial, host, port } = options;
+    const socket = await dial?.(options.signal).catch((error: unknown) => {
+      throw new AmiClosed({ kind: 'unreachable', detail: messageOf(error) });
+    });
+    const connection = new AmiConnection(
+      options,
+      socket ?? net.connect({ host, port, noDelay: true, keepAlive: true }),
+    );
     try {
       await connection.#signIn();
     } catch (error) {
@@ -143,7 +153,7 @@ export class AmiConnection {
     if (connection.#state === 'closed') throw new AmiClosed(await connection.closed);
     return connection;
   }
-  private constructor(options: AmiOptions) {
+  private constructor(options: AmiOptions, socket: Duplex) {
     this.#options = options;
     this.#clock = options.clock;
     this.#pending = new PendingActions(() => options.unanswered?.());
@@ -151,7 +161,7 @@ export class AmiConnection {
     // Without a waiter, an ordinary end must not become an unhandled rejection.
     this.#greeted.promise.catch(() => {});
     this.#booted.promise.catch(() => {});
-    this.#socket = net.connect({ host: options.host, port: options.port, noDelay: true, keepAlive: true });
+    this.#socket = socket;
     this.#listen();
   }
 

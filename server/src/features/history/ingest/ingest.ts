@@ -12,7 +12,7 @@ import { linkRecords } from './links.ts';
 import type { Touched } from './links.ts';
 import { createPace, beginTelling } from './tell.ts';
 import { BUILT, packRecords, recordsOf, storeRecords } from '../store/packs.ts';
-import { withDirectory } from '../record/records.ts';
+import { inOrder, isChannel, withDirectory } from '../record/records.ts';
 import type { KnownRecord } from '../record/records.ts';
 import type { Tables } from '../store/tables.ts';
 import type { Pace, TellDeps } from './tell.ts';
@@ -33,6 +33,8 @@ export interface IngestDeps extends TellDeps {
   readonly store: Store;
   /** Name of the node whose call records are read; null where the site has only one. */
   readonly node?: string | null | undefined;
+  /** Nodes of the site's other engines. */
+  readonly others?: readonly string[] | undefined;
   readonly clock: Clock;
 }
 /** Conversations of one batch, by root: finished, live with the number of their call records, and to be built later. */
@@ -61,10 +63,33 @@ export interface Ingest {
   complete(records: readonly CallRecord[], finding: Finding): Promise<void>;
   /** Builds the live conversations that are due. Call it every second. */
   tellDue(): Promise<void>;
-  /** Ends all conversations that began before this start of the engine. `boot` is the id of the start. */
-  engineBooted(boot: string, at_ms: number): Promise<void>;
+  /**
+   * Ends all conversations of an engine that began before this start of it; `boot` is the id of the start. `node`: that of another
+   * engine of the site.
+   */
+  engineBooted(boot: string, at_ms: number, node?: string): Promise<void>;
+  /** Closes conversations that are over at one engine while the records of the other one have not come for a minute. */
+  closeHalves(): Promise<void>;
   /** Closes conversations whose end was lost, and packs old call records. */
   tidy(): Promise<void>;
+}
+
+/** How long a conversation that is over at one engine waits for the records of another one. */
+const HALF_MS = 60_000;
+/** No name of a node. */
+const ALL = '*';
+const nodeOf = (root: string): string => root.slice(0, root.indexOf(':'));
+const keyFor = <T extends 'boot' | 'restarted_us'>(what: T, node: string | undefined): T | `${T}:${string}` =>
+  node === undefined ? what : `${what}:${node}`;
+
+/** True where a call between two engines is over but for channels of an engine that was started anew after them. */
+function isHalf(records: readonly KnownRecord[], restarted: (node: string) => number): boolean {
+  if (!records.some(({ pair }) => pair !== null && isChannel(pair))) return false;
+  const open = new Map<string, number>();
+  for (const { type, channel, at_us } of inOrder(records))
+    if (type === 'hangup' || type === 'channel_end') open.delete(channel);
+    else if (open.has(channel) || type === 'channel_start') open.set(channel, at_us);
+  return [...open].every(([channel, at]) => at < restarted(nodeOf(channel)));
 }
 
 class RecordIngest implements Ingest {
@@ -77,7 +102,9 @@ class RecordIngest implements Ingest {
   #begun = false;
   /** True if more call records follow the newest batch. */
   #behind = false;
+  readonly #others: readonly string[];
   constructor(deps: IngestDeps) {
+    this.#others = deps.others ?? [];
     this.#deps = deps;
     this.#checkpoint = deps.node == null ? 'checkpoint' : `checkpoint:${deps.node}`;
     this.#pace = createPace(deps.clock);
@@ -110,7 +137,7 @@ class RecordIngest implements Ingest {
     // The pace is that of this node's engine; another one may be away for long.
     if (node !== undefined) return;
     if (this.#behind && batch.live)
-      await this.#closeBefore(Number((await readFact(store.db<Tables>(), 'restarted_us')) ?? 0));
+      await this.#closeBefore(Number((await readFact(store.db<Tables>(), 'restarted_us')) ?? 0), null);
     this.#live = batch.live;
     this.#behind = !batch.live;
   }
@@ -136,20 +163,47 @@ class RecordIngest implements Ingest {
       }
     }
   }
-  async engineBooted(boot: string, at_ms: number): Promise<void> {
+  async engineBooted(boot: string, at_ms: number, node?: string): Promise<void> {
+    const [known_boot, restart] = [keyFor('boot', node), keyFor('restarted_us', node)];
     const restarted = await this.#deps.store.transaction<Tables, number>(async (db) => {
-      const known = await readFact(db, 'boot');
-      if (known !== boot) await writeFact(db, 'boot', boot);
-      if (known !== null && known !== boot) await writeFact(db, 'restarted_us', String(at_ms * 1000));
-      return Number((await readFact(db, 'restarted_us')) ?? 0);
+      const known = await readFact(db, known_boot);
+      if (known !== boot) await writeFact(db, known_boot, boot);
+      if (known !== null && known !== boot) await writeFact(db, restart, String(at_ms * 1000));
+      return Number((await readFact(db, restart)) ?? 0);
     });
     // Also for a known start: the service may have been killed after it stored that one.
-    if (restarted > 0 && !this.#behind) await this.#closeBefore(restarted);
+    if (restarted > 0 && (node !== undefined || !this.#behind))
+      await this.#closeBefore(restarted, node ?? null);
+  }
+  async closeHalves(): Promise<void> {
+    const { clock, store } = this.#deps;
+    await store.transaction<Tables, void>(async (db) => {
+      const restarts = await this.#restarts(db);
+      const open = await db
+        .selectFrom('history_conversations')
+        .selectAll()
+        .where('built', '=', BUILT.no)
+        .where('closing', '=', 1)
+        .where('last_us', '<', (clock.now() - HALF_MS) * 1000)
+        .orderBy('last_us')
+        .limit(AT_ONCE)
+        .execute();
+      const records = await recordsOf(
+        db,
+        open.map((row) => row.root),
+      );
+      const telling = beginTelling(db, this.#deps);
+      for (const row of open) {
+        const all = records.get(row.root)!;
+        if (isHalf(all, (node) => restarts.get(node) ?? 0)) telling.end(row, all, true);
+      }
+      await telling.write();
+    });
   }
   async tidy(): Promise<void> {
     const { clock, store } = this.#deps;
     const now_us = clock.now() * 1000;
-    await this.#closeBefore(now_us - SILENT_US);
+    await this.#closeBefore(now_us - SILENT_US, ALL);
     await packRecords(store, now_us - PACK_AFTER_US);
   }
 
@@ -205,12 +259,13 @@ class RecordIngest implements Ingest {
     isLive: boolean,
     ended: boolean,
   ): Promise<readonly Plan[]> {
-    const restarted = Number((await readFact(db, 'restarted_us')) ?? 0);
+    const restarts = await this.#restarts(db);
     const known = await storedAmong(db, merged);
     return touched.map((t) => {
       // A stored conversation was merged into this one; build it now, or a reader finds neither.
       const joined = t.joined.some((root) => known.has(root));
       // Until the reader has caught up, more call records from before the engine's restart may follow.
+      const restarted = restarts.get(nodeOf(t.row.root)) ?? restarts.get(null)!;
       const over = ended || t.row.built !== BUILT.no || (isLive && t.row.last_us < restarted);
       // Only a merge or one of these records can end it; for any other record the rebuild waits its turn.
       const ends = t.joined.length > 0 || t.records.some((r) => ENDING.has(r.type));
@@ -218,6 +273,13 @@ class RecordIngest implements Ingest {
       const goesOn = joined || (isLive && (mayEnd || this.#pace.isReady(t.row.root)));
       return { ...t, over, mayEnd, goesOn, tells: mayEnd || goesOn };
     });
+  }
+  /** When each engine was last started anew, in microseconds since 1970, by its node; null for that of this node. */
+  async #restarts(db: Kysely<Tables>): Promise<ReadonlyMap<string | null, number>> {
+    const restarts = new Map<string | null, number>();
+    for (const node of [null, ...this.#others])
+      restarts.set(node, Number((await readFact(db, keyFor('restarted_us', node ?? undefined))) ?? 0));
+    return restarts;
   }
   async #openRoots(): Promise<readonly string[]> {
     const rows = await this.#deps.store
@@ -249,19 +311,20 @@ class RecordIngest implements Ingest {
       return new Map(rows.map(({ root }) => [root, records.get(root)!.length]));
     });
   }
-  /** Closes open conversations whose newest record is older than the given moment. */
-  async #closeBefore(at_us: number): Promise<void> {
+  /** Closes open conversations whose newest record is older than the given moment; null: those of no other engine. */
+  async #closeBefore(at_us: number, node: string | null): Promise<void> {
+    const others = [...this.#others].map((one) => `${one}:`);
     for (;;) {
       const closed = await this.#deps.store.transaction<Tables, number>(async (db) => {
         const telling = beginTelling(db, this.#deps);
-        const open = await db
+        let wanted = db
           .selectFrom('history_conversations')
           .selectAll()
           .where('built', '=', BUILT.no)
-          .where('last_us', '<', at_us)
-          .orderBy('last_us')
-          .limit(AT_ONCE)
-          .execute();
+          .where('last_us', '<', at_us);
+        if (node === null) for (const one of others) wanted = wanted.where('root', 'not like', `${one}%`);
+        else if (node !== ALL) wanted = wanted.where('root', 'like', `${node}:%`);
+        const open = await wanted.orderBy('last_us').limit(AT_ONCE).execute();
         const records = await recordsOf(
           db,
           open.map((row) => row.root),

@@ -25,7 +25,7 @@ export async function insertAll<T>(
  * `cursor_key` signs cursors; `token_key` hashes tombstones; `boot` is the newest start of the engine, `restarted_us` the
  * time it was noticed; `published`, `wrap_ups` and `proof` are positions in the journal up to which it was read for
  * these; `rebuild` is the progress of an unfinished rebuild. `checkpoint:<node>` is the position in the call records of a node
- * that has a name.
+ * that has a name; `boot:<node>` and `restarted_us:<node>` are of another engine of the site.
  */
 export type FactKey =
   | 'checkpoint'
@@ -33,7 +33,9 @@ export type FactKey =
   | 'cursor_key'
   | 'token_key'
   | 'boot'
+  | `boot:${string}`
   | 'restarted_us'
+  | `restarted_us:${string}`
   | 'published'
   | 'wrap_ups'
   | 'proof'

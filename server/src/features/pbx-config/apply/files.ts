@@ -1,4 +1,5 @@
 /** Former, present and wanted files of the engine by hash, and the return to the former ones. */
+import { ofOtherEngine } from '../../../ports/engine-config.ts';
 import type { EngineConfig, EngineFiles } from '../../../ports/engine-config.ts';
 import { hashOf } from './hashes.ts';
 import type { FileStep, KnownFile } from './journal.ts';
@@ -99,12 +100,14 @@ export async function knownNow(
   before: ReadonlyMap<string, KnownFile>,
 ): Promise<readonly KnownFile[]> {
   const plain = { pending: null, noticed_at: null };
-  const ours = (await engine.onDisk(names)).map(({ name, hash }) => ({
-    name,
-    hash,
-    hand_written: false,
-    ...plain,
-  }));
+  const ours = (await engine.onDisk([...names].filter((name) => !ofOtherEngine(name)))).map(
+    ({ name, hash }) => ({
+      name,
+      hash,
+      hand_written: false,
+      ...plain,
+    }),
+  );
   const beside = (await engine.handWritten()).map(({ name, hash }) => ({
     name,
     hash,

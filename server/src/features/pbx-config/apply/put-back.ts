@@ -1,6 +1,7 @@
 /** Restores the files from before an apply that failed or was interrupted. */
 import { ServiceError, messageOf } from '../../../core/errors.ts';
 import { say } from '../../../core/said.ts';
+import { ofOtherEngine } from '../../../ports/engine-config.ts';
 import type { EngineConfig, EngineProblem, Proof } from '../../../ports/engine-config.ts';
 import { wayBack } from './files.ts';
 import { hashOf } from './hashes.ts';
@@ -17,8 +18,9 @@ const known = (name: string, hash: string): KnownFile => ({
   hand_written: false,
 });
 const keep = async ({ journal, log }: PutBackDeps, files: readonly KnownFile[]): Promise<void> => {
-  if (files.length === 0) return;
-  await journal.knowFiles(files).catch((error: unknown) => {
+  const ours = files.filter(({ name }) => !ofOtherEngine(name));
+  if (ours.length === 0) return;
+  await journal.knowFiles(ours).catch((error: unknown) => {
     log.warn(
       { error: messageOf(error) },
       'the digest of written files could not be stored; they will count as changed by hand',

@@ -19,6 +19,7 @@ import { ServiceError, messageOf } from '../../../core/errors.ts';
 import { pageOf } from '../../../core/page.ts';
 import { say } from '../../../core/said.ts';
 import type { Audit } from '../../../ports/audit.ts';
+import type { EngineConfig } from '../../../ports/engine-config.ts';
 import type { Actor } from '../../../ports/operations.ts';
 import type { Store } from '../../../ports/store.ts';
 import { checkModel } from '../check.ts';
@@ -43,6 +44,8 @@ export interface AppliesDeps extends Pick<
   'objects' | 'engine' | 'house' | 'site' | 'clock' | 'log' | 'hold' | 'mailboxes' | 'committed' | 'restart'
 > {
   readonly store: Store;
+  /** The engine of this machine alone, where the site has several: a start waits for no other one. */
+  readonly here?: EngineConfig;
   /** Name of this node; null where the site has only one. */
   readonly node?: string | null;
   readonly audit: Audit;
@@ -97,11 +100,11 @@ export class ConfigApplies implements AsyncDisposable {
       publishApply: (apply) => this.#publishApply(apply),
     };
     this.#drift = watchDrift({
-      engine,
+      engine: given.here ?? engine,
       journal: this.#journal,
       clock,
       log,
-      applied: () => engine.render(site(objects.applied())),
+      applied: () => (given.here ?? engine).render(site(objects.applied())),
       busy: () => this.#busy(),
       publish,
     });
@@ -111,7 +114,7 @@ export class ConfigApplies implements AsyncDisposable {
    * `lives`: the engine of the previous service runs. Returns the files that this engine reads only at its next start.
    */
   async start(lives: boolean): Promise<readonly string[]> {
-    const { untaken, ended } = await new FilesAtStart(this.#deps, {
+    const { untaken, ended } = await new FilesAtStart(this.#here(), {
       lives,
       closing: this.#closing.signal,
     }).run();
@@ -125,7 +128,7 @@ export class ConfigApplies implements AsyncDisposable {
     if (!this.#given.engine.ready || this.#busy()) return false;
     this.#beginning = true;
     try {
-      await refitFiles(this.#deps);
+      await refitFiles(this.#here());
       return true;
     } finally {
       this.#beginning = false;
@@ -318,6 +321,9 @@ export class ConfigApplies implements AsyncDisposable {
       );
     });
   }
+  #here(): RunDeps {
+    return { ...this.#deps, engine: this.#given.here ?? this.#deps.engine };
+  }
   #busy(): boolean {
     return !this.#started || this.#beginning || this.#run !== null;
   }
@@ -355,6 +361,9 @@ export class ConfigApplies implements AsyncDisposable {
       const detail = { comment, restores, overwrite_drift, restart };
       await audit.record({ action, actor: author, object: null, outcome: 'ok', ip, detail });
       const target = await prepare();
+      // A draft that does not fit together is not rendered; the apply says so.
+      if (checkModel(target, this.#given.house).length === 0)
+        await this.#given.engine.reach?.(this.#given.site(target));
       const at = clock.now();
       const shown: Omit<ConfigApply, 'id'> = {
         state: 'validating',

@@ -9,6 +9,7 @@ import { isOver } from './journal.ts';
 import { hashOf } from './hashes.ts';
 import { patiently } from './patience.ts';
 import { leaveThere, problemsOf, proofOfDisk, putBack } from './put-back.ts';
+import { ofOtherEngine } from '../../../ports/engine-config.ts';
 import type { EngineFiles, EngineProblem } from '../../../ports/engine-config.ts';
 import type { RunDeps } from './deps.ts';
 
@@ -34,7 +35,9 @@ export class FilesAtStart {
   }
   async run(): Promise<Started> {
     const { engine, journal, log, objects } = this.#deps;
-    for (const apply of await journal.unfinished()) await this.#recover(apply);
+    // The other engines find out by themselves that another term began.
+    for (const { files, ...apply } of await journal.unfinished())
+      await this.#recover({ ...apply, files: files.filter(({ name }) => !ofOtherEngine(name)) });
     await this.#deps.mailboxes(ownersBetween(EMPTY_MODEL, objects.applied())).catch((error: unknown) => {
       log.error({ error: messageOf(error) }, 'folders of mailboxes could not be moved');
     });

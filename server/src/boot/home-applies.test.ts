@@ -1,0 +1,144 @@
+/** Applies of a site with two engines, over fake disks and engines. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { startProcess } from '../../test/support/applies-rig.ts';
+import { FakeWorld } from '../../test/support/fake-engine-config.ts';
+import { temporaryStore } from '../../test/conformance/store-temp.ts';
+import { JoinedConfig, awayError, siteOf } from '../adapters/asterisk/apply/joined-config.ts';
+import type { FarConfig } from '../adapters/asterisk/apply/joined-config.ts';
+import { systemClock } from '../core/clock.ts';
+import { silent } from '../core/log.ts';
+import { FEATURE_CODES } from '../features/feature-codes/feature-codes.ts';
+import { HomeFiles } from '../features/pbx-config/apply/home.ts';
+import { toPbxConfig } from '../features/pbx-config/config.ts';
+import type { Model } from '../features/pbx-config/model.ts';
+import { toSite } from '../features/pbx-config/site.ts';
+import type { Site } from '../ports/site.ts';
+
+const leading = { node: 'a', host: '10.0.0.1', port: 5060 };
+const site = (model: Model): Site => ({
+  ...toSite(toPbxConfig(model), FEATURE_CODES),
+  engines: [{ node: 'b', host: '10.0.0.2', port: 5060 }],
+});
+const signal = new AbortController().signal;
+const nameOf = (files: ReadonlyMap<string, string> | null): string | undefined =>
+  (JSON.parse(files?.get('endpoints.conf') ?? '[]') as [string, string][]).find(([e]) => e === '1003')?.[1];
+
+async function open(t: TestContext) {
+  const temp = await temporaryStore();
+  const { store } = temp;
+  t.after(() => temp[Symbol.asyncDispose]());
+  const [here, there] = [new FakeWorld(), new FakeWorld()];
+  let up = true;
+  let unsettled = 0;
+  const step =
+    <A extends unknown[], T>(work: (...given: A) => Promise<T>) =>
+    async (...given: A): Promise<T> => {
+      if (!up) throw awayError('b', 'nobody answers');
+      return await work(...given);
+    };
+  const far: FarConfig = {
+    disk: step(async () => files.hashes()),
+    read: step(async (backup) => files.text(backup)),
+    prove: step((text) => files.prove(text, signal)),
+    put: step((text) => files.put(text)),
+    reload: step(() => files.reload(signal)),
+    verify: step((depth) => files.verify(depth, signal)),
+    unsettle: () => (unsettled += 1),
+  };
+  const local = here.config();
+  const rig = await startProcess(here, store, {
+    engine: new JoinedConfig({ local, leading, far: () => far }),
+    here: local,
+    site,
+  });
+  const files: HomeFiles = new HomeFiles({
+    engine: there.config(),
+    clock: systemClock,
+    log: silent,
+    read: async () => ({
+      version: rig.objects.version,
+      site: siteOf(site(rig.objects.applied()), 'b', leading),
+    }),
+    newest: async () => String(rig.objects.version),
+    restart: async () => {},
+    running: () => there.live !== null,
+  });
+  await rig.applies.start(false);
+  here.boot();
+  await files.write(false);
+  there.boot();
+  const names = () => [nameOf(here.live), nameOf(there.live)];
+  const before = nameOf(here.live)!;
+  return {
+    rig,
+    files,
+    here,
+    there,
+    names,
+    before,
+    unsettled: () => unsettled,
+    cut: (now: boolean) => (up = !now),
+  };
+}
+
+test('home applies - both engines hold what was applied, and the version is that of both', async (t) => {
+  const { rig, files, names, there } = await open(t);
+  await rig.rename('1003', 'New');
+  const done = await rig.applied();
+  assert.deepEqual([done.state, names()], ['applied', ['New', 'New']], done.detail ?? '');
+  assert.ok(done.files.includes('engines/b.json'));
+  there.touched = [];
+  await files.follow(signal);
+  assert.deepEqual([files.version, files.problem, there.touched], [done.version, null, []]);
+});
+
+for (const fault of ['lie', 'refuses'] as const)
+  test(`home applies - the other engine fails (${fault}): both have what they had`, async (t) => {
+    const { rig, files, names, before, there } = await open(t);
+    await rig.rename('1003', 'New');
+    there.faults.set('reload', [fault]);
+    const done = await rig.applied();
+    assert.deepEqual([done.state, names()], ['rolled_back', [before, before]], done.detail ?? '');
+    assert.match(JSON.stringify(done.problems), fault === 'refuses' ? /the engine says no/ : /engine b/);
+    await files.follow(signal);
+    assert.deepEqual(names(), [before, before]);
+  });
+
+test('home applies - the engine of the leading node fails: the other one has what it had', async (t) => {
+  const { rig, names, before, here } = await open(t);
+  await rig.rename('1003', 'New');
+  here.faults.set('reload', ['lie']);
+  assert.equal((await rig.applied()).state, 'rolled_back');
+  assert.deepEqual(names(), [before, before]);
+});
+
+test('home applies - one that is away is named by a refusal, and nothing was begun', async (t) => {
+  const { rig, names, before, cut } = await open(t);
+  await rig.rename('1003', 'New');
+  cut(true);
+  await assert.rejects(rig.applied(), { code: 'engine_unavailable', message: /^the engine b is away/ });
+  assert.deepEqual(names(), [before, before]);
+  cut(false);
+  assert.equal((await rig.applied()).state, 'applied');
+  assert.deepEqual(names(), ['New', 'New']);
+});
+
+test('home applies - one that is cut off while it takes it in goes back by itself', async (t) => {
+  const { rig, files, names, before, cut, there, unsettled } = await open(t);
+  await rig.rename('1003', 'New');
+  const { verify } = files;
+  files.verify = async (...given) => {
+    files.verify = verify.bind(files);
+    await files.verify(...given);
+    cut(true);
+    throw awayError('b', 'the connection ended');
+  };
+  const done = await rig.applied();
+  assert.deepEqual([done.state, names()], ['rolled_back', [before, 'New']], done.detail ?? '');
+  assert.ok(unsettled() > 0);
+  files.unsettle();
+  await files.follow(signal);
+  assert.deepEqual([names(), nameOf(there.disk)], [[before, before], before]);
+});

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import net from 'node:net';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { freePort } from '../../test/support/ports.ts';
+import { until } from '../../test/support/until.ts';
+import { systemClock } from '../core/clock.ts';
+import { silent } from '../core/log.ts';
+import type { HomeFiles } from '../features/pbx-config/apply/home.ts';
+import { listenAsStandby } from '../http/standby.ts';
+import type { CallRecordBatch, CallRecords } from '../ports/call-records.ts';
+import type { SeenNode } from '../ports/site-nodes.ts';
+import { TermGate, homeRoutes } from './home-calls.ts';
+import { HomeEngines } from './home-engines.ts';
+
+const SECRET = 'a-secret-of-the-nodes';
+const KEY = Buffer.alloc(32, 7);
+const accounts = { events: { user: 'e', secret: '1' }, actions: { user: 'a', secret: '2' } };
+const batch = (offset: number): CallRecordBatch => ({
+  records: [],
+  checkpoint: { file: 'Master.csv', inode: 1, offset, mark: '' },
+  malformed: [],
+  live: true,
+});
+
+/** The node b with an engine that answers each byte with itself, and the leading node of a term. */
+async function open(t: TestContext) {
+  const echo = net.createServer((socket) => socket.on('error', () => {}).pipe(socket)).listen(0, '127.0.0.1');
+  await once(echo, 'listening');
+  const { port } = echo.address() as net.AddressInfo;
+  let unsettled = 0;
+  const gate = new TermGate(() => (unsettled += 1));
+  const reads: (number | null)[] = [];
+  const records: CallRecords = {
+    async *read(from, signal) {
+      reads.push(from?.offset ?? null);
+      for (let n = (from?.offset ?? 0) + 1; n <= 3; n += 1) yield batch(n);
+      if (!signal.aborted) await once(signal, 'abort');
+    },
+  };
+  const files = { hashes: () => ({ hash: 'h', backup_hash: null }) } as unknown as HomeFiles;
+  const address = { host: '127.0.0.1', port: await freePort() };
+  const listener = await listenAsStandby(address, {
+    engineUp: () => true,
+    checks: [],
+    active: () => null,
+    nodes: homeRoutes({
+      node: 'b',
+      secret: SECRET,
+      sealingKey: KEY,
+      gate,
+      files,
+      records,
+      manager: () => port,
+      accounts,
+      log: silent,
+    }),
+  });
+  t.after(async () => {
+    await listener.close();
+    echo.close();
+  });
+  const url = `http://127.0.0.1:${address.port}`;
+  const leader = (term: number, secret = SECRET, name = 'b') =>
+    new HomeEngines({
+      nodes: {
+        list: () => Promise.resolve([{ name, role: 'home', url, seconds: 0 } as unknown as SeenNode]),
+      },
+      secret,
+      sealingKey: KEY,
+      own: () => ({ node: 'a', term }),
+      clock: systemClock,
+      log: silent,
+    }).of(name);
+  return { gate, leader, reads, url, unsettled: () => unsettled };
+}
+
+test('home calls - the leading node gets the accounts and a way to the manager interface, which ends with its term', async (t) => {
+  const { gate, leader, unsettled } = await open(t);
+  const target = await leader(3).target();
+  assert.deepEqual([target!.events, target!.actions], [accounts.events, accounts.actions]);
+  const way = await target!.dial!();
+  way.on('error', () => {});
+  let heard = '';
+  way.on('data', (chunk: Buffer) => (heard += chunk.toString()));
+  way.write('ping');
+  await until('the echo', () => heard === 'ping');
+  assert.equal(unsettled(), 0);
+  gate.raise(4);
+  await until('its end', () => way.destroyed || way.readableEnded);
+  assert.equal(unsettled(), 1);
+  await assert.rejects(leader(3).target(), { code: 'node_not_active' });
+  await assert.rejects(target!.dial!(), /refused with 503/);
+  assert.deepEqual(await leader(4).disk(), { hash: 'h', backup_hash: null });
+});
+
+test('home calls - who has no proof is told that there is no such path', async (t) => {
+  const { leader, url } = await open(t);
+  const asked = await fetch(`${url}/api/nodes/engine`, { method: 'POST', body: '{"op":"disk"}' });
+  assert.equal(asked.status, 404);
+  await assert.rejects(leader(3, 'another').disk(), {
+    code: 'engine_unavailable',
+    message: /^the engine b is away/,
+  });
+  await assert.rejects(leader(3, SECRET, 'c').disk(), { code: 'engine_unavailable' });
+});
+
+test('home calls - call records go on after the last one that was stored', async (t) => {
+  const { gate, leader, reads } = await open(t);
+  const stop = new AbortController();
+  const got: number[] = [];
+  let term = 3;
+  const reading = (async () => {
+    for (;;) {
+      const from = got.length === 0 ? null : batch(got.at(-1)!).checkpoint;
+      for await (const one of leader(term).records.read(from, stop.signal)) {
+        got.push(one.checkpoint.offset);
+        if (got.length === 3) break;
+      }
+      if (stop.signal.aborted || got.length === 3) return;
+    }
+  })();
+  await reading;
+  assert.deepEqual([got, reads], [[1, 2, 3], [null]]);
+  term = 4;
+  gate.raise(term);
+  for await (const one of leader(term).records.read(batch(2).checkpoint, stop.signal)) {
+    assert.equal(one.checkpoint.offset, 3);
+    break;
+  }
+  assert.deepEqual(reads, [null, 2]);
+  stop.abort();
+});

@@ -1,0 +1,213 @@
+/** What the node of another engine answers to the leading node of its site: its manager interface, call records and configuration. */
+import { hash } from 'node:crypto';
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import net from 'node:net';
+import { pipeline } from 'node:stream';
+import type { Duplex } from 'node:stream';
+import { ServiceError } from '../core/errors.ts';
+import { checkJson } from '../core/json-check.ts';
+import type { Log } from '../core/log.ts';
+import { seal } from '../core/seal.ts';
+import type { HomeFiles } from '../features/pbx-config/apply/home.ts';
+import { PROOF_HEADER, proven } from '../http/node-proof.ts';
+import { answerOf, asServiceError, rawAnswer } from '../http/problem.ts';
+import type { CallRecordCheckpoint, CallRecords } from '../ports/call-records.ts';
+
+export const HOME_PATH = '/api/nodes/engine';
+export const MANAGER_PATH = `${HOME_PATH}/manager`;
+/** A configuration of the largest site has a few megabytes. */
+const MOST_BYTES = 64 * 1024 * 1024;
+const MOST_CONNECTIONS = 32;
+/** Interval of the lines by which a silent stream of call records is known to be alive. */
+export const BEAT_MS = 5_000;
+
+/** A question of the leading node. */
+export type HomeCall =
+  | { readonly op: 'accounts' }
+  | { readonly op: 'disk' }
+  | { readonly op: 'read'; readonly backup: boolean }
+  | { readonly op: 'prove' | 'put'; readonly text: string }
+  | { readonly op: 'reload' }
+  | { readonly op: 'verify'; readonly depth: 'all' | 'changed' }
+  | { readonly op: 'unsettle' }
+  | { readonly op: 'records'; readonly from: CallRecordCheckpoint | null };
+/** What a leading node says of itself in each proof. */
+export interface LeaderProof {
+  readonly node: string;
+  readonly term: number;
+}
+/** What a proof is made for: `node` is the one that is asked. */
+export const homeParts = (node: string, path: string, payload: string): string[] => [
+  'engine',
+  node,
+  path,
+  hash('sha256', payload, 'base64url'),
+];
+
+/** Ends what a former leader has open; terms only grow. */
+export class TermGate {
+  #term = 0;
+  readonly #open = new Set<() => void>();
+  /** Called where another term began. */
+  readonly #raised: () => void;
+  constructor(raised: () => void) {
+    this.#raised = raised;
+  }
+  /** The log of the site, or a proof, has this term. */
+  raise(term: number): void {
+    if (term <= this.#term) return;
+    const first = this.#term === 0;
+    this.#term = term;
+    for (const end of this.#open) end();
+    this.#open.clear();
+    if (!first) this.#raised();
+  }
+  /** Throws `node_not_active` for a former leader. */
+  admit(term: number): void {
+    this.raise(term);
+    if (term !== this.#term) throw new ServiceError('node_not_active', 'another node leads the site');
+  }
+  /** `end` is called once another one leads; the result takes it back. */
+  open(end: () => void): () => void {
+    if (this.#open.size >= MOST_CONNECTIONS)
+      throw new ServiceError('overloaded', 'the leading node has too many connections to this engine');
+    this.#open.add(end);
+    return () => void this.#open.delete(end);
+  }
+}
+export interface HomeCallsDeps {
+  readonly node: string;
+  readonly secret: string;
+  readonly sealingKey: Buffer;
+  readonly gate: TermGate;
+  readonly files: HomeFiles;
+  readonly records: CallRecords;
+  /** Port of the manager interface on loopback; null while no engine runs. */
+  readonly manager: () => number | null;
+  /** Accounts of the manager interface. */
+  readonly accounts: object;
+  readonly log: Log;
+}
+const notFound = (): ServiceError =>
+  new ServiceError('not_found', 'there is no such path; the paths are listed in /api/v1/openapi.json');
+const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0]!;
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of request as AsyncIterable<Buffer>) {
+    bytes += part.length;
+    if (bytes > MOST_BYTES) throw new ServiceError('body_too_large', 'the body is too large');
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString();
+}
+export function homeRoutes(deps: HomeCallsDeps) {
+  const { accounts, files, gate, log, manager, node, sealingKey, secret } = deps;
+  /** Throws unless the leading node of this site asks. */
+  const check = (request: IncomingMessage, payload: string): void => {
+    const parts = homeParts(node, pathOf(request), payload);
+    const said = proven(secret, request.headers[PROOF_HEADER], parts) as LeaderProof | null;
+    if (said === null || !Number.isSafeInteger(said.term)) throw notFound();
+    gate.admit(said.term);
+  };
+  const answer = async (call: HomeCall, signal: AbortSignal): Promise<object> => {
+    switch (call.op) {
+      case 'accounts':
+        return { sealed: seal(sealingKey, Buffer.from(JSON.stringify(accounts))).toString('base64') };
+      case 'disk':
+        return files.hashes();
+      case 'read':
+        return { text: files.text(call.backup) };
+      case 'prove':
+        return { problems: await files.prove(call.text, signal) };
+      case 'put':
+        await files.put(call.text);
+        return {};
+      case 'reload':
+        await files.reload(signal);
+        return {};
+      case 'verify':
+        return { problems: await files.verify(call.depth, signal) };
+      case 'unsettle':
+        files.unsettle();
+        return {};
+      case 'records':
+        throw notFound();
+    }
+  };
+  /** One line for each batch, and empty ones while there is none. The leading node stores a batch before it takes the next. */
+  const records = async (
+    from: CallRecordCheckpoint | null,
+    response: ServerResponse,
+    signal: AbortSignal,
+  ): Promise<void> => {
+    response.writeHead(200, { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' });
+    response.write('\n');
+    const beat = setInterval(() => {
+      if (!response.writableNeedDrain) response.write('\n');
+    }, BEAT_MS);
+    try {
+      for await (const batch of deps.records.read(from, signal))
+        if (!response.write(`${JSON.stringify(batch)}\n`)) await once(response, 'drain', { signal });
+    } finally {
+      clearInterval(beat);
+      response.end();
+    }
+  };
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const stop = new AbortController();
+    response.once('close', () => stop.abort(new Error('the connection ended')));
+    const payload = await bodyOf(request);
+    check(request, payload);
+    const closed = gate.open(() => response.destroy());
+    response.once('close', closed);
+    checkJson(payload);
+    const call = JSON.parse(payload) as HomeCall;
+    if (call.op === 'records') return await records(call.from, response, stop.signal);
+    const body = JSON.stringify(await answer(call, stop.signal));
+    response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' });
+    response.end(body);
+  };
+  const refuse = (error: unknown, response: ServerResponse): void => {
+    if (response.headersSent || response.destroyed) return void response.destroy();
+    const known = asServiceError(error);
+    if (known.code === 'internal') log.error({ err: error }, 'a question of the leading node failed');
+    const { status, headers, body } = answerOf(known, undefined);
+    response.writeHead(status, { ...headers, 'cache-control': 'no-store', connection: 'close' });
+    response.end(body);
+  };
+  return {
+    request(request: IncomingMessage, response: ServerResponse): boolean {
+      if (request.method !== 'POST' || pathOf(request) !== HOME_PATH) return false;
+      serve(request, response).catch((error: unknown) => refuse(error, response));
+      return true;
+    },
+    /** Both directions are passed on as bytes, as fast as the slower side takes them. */
+    upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
+      if (pathOf(request) !== MANAGER_PATH) return false;
+      try {
+        check(request, '');
+        const port = manager();
+        if (port === null) throw new ServiceError('engine_unavailable', 'there is no engine yet');
+        const engine = net.connect({ host: '127.0.0.1', port, noDelay: true, keepAlive: true });
+        const end = (): void => {
+          socket.destroy();
+          engine.destroy();
+        };
+        const closed = gate.open(end);
+        socket.write(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: ami\r\nConnection: Upgrade\r\n\r\n`);
+        if (head.length > 0) engine.write(head);
+        pipeline(socket, engine, end);
+        pipeline(engine, socket, () => {
+          closed();
+          end();
+        });
+      } catch (error) {
+        socket.end(rawAnswer(asServiceError(error)));
+      }
+      return true;
+    },
+  };
+}

@@ -1,0 +1,242 @@
+/** The other engines of a site, as the leading node reaches them: by their nodes, with a proof of its term. */
+import http from 'node:http';
+import https from 'node:https';
+import type { Duplex } from 'node:stream';
+import type { ErrorCode } from '@offhook/contract/errors.ts';
+import { ERRORS } from '@offhook/contract/errors.ts';
+import { awayError } from '../adapters/asterisk/apply/joined-config.ts';
+import type { FarConfig } from '../adapters/asterisk/apply/joined-config.ts';
+import type { ManagerTarget } from '../adapters/asterisk/link.ts';
+import { ServiceError, messageOf } from '../core/errors.ts';
+import { bracketed } from '../core/networks.ts';
+import type { Log } from '../core/log.ts';
+import { unseal } from '../core/seal.ts';
+import { SILENT_SECONDS } from '../features/nodes/state.ts';
+import { PROOF_HEADER, prove } from '../http/node-proof.ts';
+import type { CallRecordBatch, CallRecordCheckpoint, CallRecords } from '../ports/call-records.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EngineProblem } from '../ports/engine-config.ts';
+import type { SeenNode, SiteNodes } from '../ports/site-nodes.ts';
+import type { Config } from './config.ts';
+import { BEAT_MS, HOME_PATH, MANAGER_PATH, homeParts } from './home-calls.ts';
+import type { HomeCall, LeaderProof } from './home-calls.ts';
+
+/** Limit of a question that the node answers at once, and of one for which its engine works. */
+const SHORT_MS = 5_000;
+const LONG_MS = 120_000;
+const DIAL_MS = 2_000;
+const LOOK_MS = 1_000;
+const RETRY_MS = 1_000;
+const SILENT_MS = 3 * BEAT_MS;
+const SHORT: ReadonlySet<HomeCall['op']> = new Set(['accounts', 'disk', 'read', 'unsettle']);
+
+/** Where the engine of this node takes SIP, as it is told to the other nodes. */
+export const sipOf = ({ sipListen: { host, port } }: Pick<Config, 'sipListen'>): string =>
+  `${bracketed(host)}:${port}`;
+
+export interface HomeEnginesDeps {
+  /** Null where the site has one node. */
+  readonly nodes: Pick<SiteNodes, 'list'> | null;
+  readonly secret: string;
+  readonly sealingKey: Buffer;
+  readonly own: () => LeaderProof;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+export class HomeEngines {
+  readonly #deps: HomeEnginesDeps;
+  readonly #engines = new Map<string, HomeEngine>();
+  #seen: { readonly at: number; readonly nodes: Promise<readonly SeenNode[]> } | null = null;
+  constructor(deps: HomeEnginesDeps) {
+    this.#deps = deps;
+  }
+  of(node: string): HomeEngine {
+    let one = this.#engines.get(node);
+    if (one === undefined) {
+      one = new HomeEngine(node, this.#deps, () => this.#urlOf(node));
+      this.#engines.set(node, one);
+    }
+    return one;
+  }
+  /** Address of a node that answers; null for one that is away. */
+  async #urlOf(name: string): Promise<string | null> {
+    const { clock, nodes } = this.#deps;
+    if (nodes === null) return null;
+    if (this.#seen === null || clock.now() - this.#seen.at > LOOK_MS)
+      this.#seen = { at: clock.now(), nodes: nodes.list() };
+    const found = (await this.#seen.nodes).find((node) => node.name === name && node.role === 'home');
+    return found === undefined || found.seconds > SILENT_SECONDS ? null : found.url;
+  }
+}
+
+export class HomeEngine implements FarConfig {
+  readonly node: string;
+  readonly #deps: HomeEnginesDeps;
+  readonly #url: () => Promise<string | null>;
+  #unsettled = false;
+  constructor(node: string, deps: HomeEnginesDeps, url: () => Promise<string | null>) {
+    this.node = node;
+    this.#deps = deps;
+    this.#url = url;
+  }
+  /** Where its manager interface is; null while its node is away. */
+  async target(): Promise<ManagerTarget | null> {
+    if ((await this.#url()) === null) return null;
+    const { sealed } = (await this.#ask({ op: 'accounts' })) as { readonly sealed: string };
+    const text = unseal(this.#deps.sealingKey, Buffer.from(sealed, 'base64'));
+    if (text === null) throw new Error(`the node ${this.node} has another key of the site`);
+    const accounts = JSON.parse(text.toString()) as Pick<ManagerTarget, 'events' | 'actions'>;
+    return { host: this.node, port: 0, ...accounts, dial: (signal) => this.#dial(signal) };
+  }
+  readonly records: CallRecords = { read: (from, signal) => this.#records(from, signal) };
+  async disk() {
+    return (await this.#ask({ op: 'disk' })) as Awaited<ReturnType<FarConfig['disk']>>;
+  }
+  async read(backup: boolean): Promise<string | null> {
+    return ((await this.#ask({ op: 'read', backup })) as { readonly text: string | null }).text;
+  }
+  async prove(text: string, signal?: AbortSignal) {
+    return problemsOf(await this.#ask({ op: 'prove', text }, signal));
+  }
+  async put(text: string): Promise<void> {
+    await this.#ask({ op: 'put', text });
+  }
+  async reload(signal?: AbortSignal): Promise<void> {
+    await this.#ask({ op: 'reload' }, signal);
+  }
+  async verify(depth: 'all' | 'changed', signal?: AbortSignal) {
+    return problemsOf(await this.#ask({ op: 'verify', depth }, signal));
+  }
+  unsettle(): void {
+    if (this.#unsettled) return;
+    this.#unsettled = true;
+    void this.#untilSettled();
+  }
+  /** A leading node that ends has told it by its term. */
+  async #untilSettled(): Promise<void> {
+    const { clock } = this.#deps;
+    while (this.#unsettled) {
+      await clock.sleep(RETRY_MS);
+      await this.#ask({ op: 'unsettle' }).then(
+        () => (this.#unsettled = false),
+        () => undefined,
+      );
+    }
+  }
+
+  #headers(path: string, payload: string): Record<string, string> {
+    const { own, secret } = this.#deps;
+    return { [PROOF_HEADER]: prove(secret, own(), homeParts(this.node, path, payload)) };
+  }
+  async #needUrl(): Promise<string> {
+    const url = await this.#url();
+    if (url === null) throw awayError(this.node, 'its node does not report');
+    return url;
+  }
+  async #ask(call: HomeCall, stop?: AbortSignal): Promise<unknown> {
+    const url = await this.#needUrl();
+    const limit = AbortSignal.timeout(SHORT.has(call.op) ? SHORT_MS : LONG_MS);
+    try {
+      const response = await this.#post(
+        url,
+        call,
+        stop === undefined ? limit : AbortSignal.any([limit, stop]),
+      );
+      const body: unknown = await response.json();
+      if (response.ok) return body;
+      throw refusalOf(body);
+    } catch (error) {
+      if (error instanceof ServiceError && error.code !== 'not_found') throw error;
+      stop?.throwIfAborted();
+      throw awayError(this.node, error);
+    }
+  }
+  #post(url: string, call: HomeCall, signal: AbortSignal): Promise<Response> {
+    const body = JSON.stringify(call);
+    const headers = { 'content-type': 'application/json', ...this.#headers(HOME_PATH, body) };
+    return fetch(new URL(HOME_PATH, url), { method: 'POST', headers, body, redirect: 'error', signal });
+  }
+  async #dial(stop?: AbortSignal): Promise<Duplex> {
+    const url = new URL(MANAGER_PATH, await this.#needUrl());
+    const limit = AbortSignal.timeout(DIAL_MS);
+    const signal = stop === undefined ? limit : AbortSignal.any([limit, stop]);
+    return await new Promise<Duplex>((resolve, reject) => {
+      const { request } = url.protocol === 'https:' ? https : http;
+      const out = request(url, {
+        headers: { connection: 'Upgrade', upgrade: 'ami', ...this.#headers(MANAGER_PATH, '') },
+        agent: false,
+      });
+      const abort = (): void => void out.destroy(new Error('no answer'));
+      signal.addEventListener('abort', abort, { once: true });
+      out.once('upgrade', (_answer, socket, head) => {
+        signal.removeEventListener('abort', abort);
+        socket.setNoDelay(true).setKeepAlive(true);
+        if (head.length > 0) socket.unshift(head);
+        resolve(socket);
+      });
+      out.once('response', (answer) => {
+        answer.resume();
+        reject(new Error(`the node ${this.node} refused with ${answer.statusCode}`));
+      });
+      out.once('error', reject);
+      out.end();
+    });
+  }
+  async *#records(from: CallRecordCheckpoint | null, signal: AbortSignal): AsyncGenerator<CallRecordBatch> {
+    const { clock, log } = this.#deps;
+    let at = from;
+    let said = '';
+    while (!signal.aborted) {
+      try {
+        const url = await this.#url();
+        if (url !== null)
+          for await (const batch of this.#stream(url, at, signal)) {
+            said = '';
+            yield batch;
+            at = batch.checkpoint;
+          }
+      } catch (error) {
+        if (signal.aborted) return;
+        const words = messageOf(error);
+        if (words !== said)
+          log.warn({ node: this.node, error: words }, 'call records of another engine wait');
+        said = words;
+      }
+      await clock.sleep(RETRY_MS, signal).catch(() => undefined);
+    }
+  }
+  async *#stream(
+    url: string,
+    from: CallRecordCheckpoint | null,
+    stop: AbortSignal,
+  ): AsyncGenerator<CallRecordBatch> {
+    const silent = new AbortController();
+    const timer = setTimeout(() => silent.abort(new Error('it is silent')), SILENT_MS);
+    const signal = AbortSignal.any([stop, silent.signal]);
+    try {
+      const response = await this.#post(url, { op: 'records', from }, signal);
+      if (!response.ok || response.body === null) throw refusalOf(await response.json());
+      let rest = '';
+      const decoder = new TextDecoder();
+      for await (const chunk of response.body) {
+        timer.refresh();
+        const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+        rest = lines.pop()!;
+        if (rest.length > MOST_LINE) throw new Error('a line is too long');
+        for (const line of lines) if (line !== '') yield JSON.parse(line) as CallRecordBatch;
+        timer.refresh();
+      }
+    } finally {
+      clearTimeout(timer);
+      silent.abort();
+    }
+  }
+}
+const MOST_LINE = 16 * 1024 * 1024;
+const problemsOf = (body: unknown): readonly EngineProblem[] =>
+  (body as { readonly problems: readonly EngineProblem[] }).problems;
+function refusalOf(body: unknown): Error {
+  const { code, detail } = body as { code?: string; detail?: string };
+  if (code === undefined || !(code in ERRORS)) return new Error('the answer is not one of this service');
+  return new ServiceError(code as ErrorCode, detail ?? '');
+}

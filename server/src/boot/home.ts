@@ -1,0 +1,177 @@
+/** A node whose engine has people and queues of its own, and which never leads: it serves that engine to the node that leads the site. */
+import net from 'node:net';
+import { siteOf } from '../adapters/asterisk/apply/joined-config.ts';
+import { openPostgresSiteLog } from '../adapters/postgres/site-log.ts';
+import { openPostgresSiteNodes } from '../adapters/postgres/site-nodes.ts';
+import { openPostgresStore } from '../adapters/postgres/store.ts';
+import { systemClock } from '../core/clock.ts';
+import { StartError, messageOf } from '../core/errors.ts';
+import { FEATURE_CODES } from '../features/feature-codes/feature-codes.ts';
+import { HomeFiles } from '../features/pbx-config/apply/home.ts';
+import { toPbxConfig } from '../features/pbx-config/config.ts';
+import { openObjects } from '../features/pbx-config/objects.ts';
+import { toSite } from '../features/pbx-config/site.ts';
+import type { Check } from '../http/health.ts';
+import { createMetrics } from '../http/metrics.ts';
+import { listenAsStandby } from '../http/standby.ts';
+import type { NodeReport, SeenNode } from '../ports/site-nodes.ts';
+import type { OtherEngine, Site } from '../ports/site.ts';
+import { openAsteriskSite } from './asterisk-site.ts';
+import { sipOf } from './home-engines.ts';
+import { TermGate, homeRoutes } from './home-calls.ts';
+import { serveMetrics } from './listen.ts';
+import { newerVersion } from './newer-version.ts';
+import { sharedFilesCheck } from './shared-files.ts';
+import { holderOf, whenReachable } from './server-site.ts';
+import { knownSite } from './site-id.ts';
+import { sealingKey, shareKey, siteKey, siteSecret } from './site-key.ts';
+import { nameTaken, newestVersion, nodeUrlOf } from './standby.ts';
+import type { StandbyOptions } from './standby.ts';
+import { openFolder } from './stores.ts';
+import { serversNow } from './trunk-lookup.ts';
+
+const LOOK_MS = 1_000;
+
+/** The engine of the node that leads the site, as others reach it. */
+function leadingOf(nodes: readonly SeenNode[]): OtherEngine {
+  const node = nodes.find((one) => one.holds);
+  const [, host, port] = /^\[?([0-9a-fA-F.:]+?)\]?:(\d{1,5})$/.exec(node?.sip ?? '') ?? [];
+  if (node === undefined || host === undefined || net.isIP(host) === 0)
+    throw new Error('no node that leads the site has told the address of its SIP yet');
+  if (/^(?:0\.0\.0\.0|::)$/.test(host))
+    throw new Error(
+      `the node ${node.name} listens for SIP at every address: its OFFHOOK_SIP_LISTEN has to name the one that other engines reach`,
+    );
+  return { node: node.name, host, port: Number(port) };
+}
+
+/** Resolves once it was asked to stop. Throws where the node's name is that of another living one. */
+export async function runHome(options: StandbyOptions): Promise<void> {
+  const { config, signal } = options;
+  const clock = options.clock ?? systemClock;
+  await using stack = new AsyncDisposableStack();
+  const { log } = openFolder(config, stack);
+  const say = (line: string): void => options.print(`  ${line}\n`);
+  const url = config.databaseUrl!;
+  const siteLog = openPostgresSiteLog(url);
+  stack.defer(() => siteLog.close());
+  const nodes = openPostgresSiteNodes(url);
+  stack.defer(() => nodes.close());
+  const store = openPostgresStore(url, { log });
+  stack.defer(() => store.close());
+  const waiting = { clock, say, signal };
+  const own = config.node!;
+  const leading = async (): Promise<OtherEngine> => leadingOf(await nodes.list());
+  try {
+    await whenReachable(waiting, () => shareKey(nodes, config.data));
+    for (let said = false; ; said = true) {
+      const [site, newer] = await whenReachable(waiting, async () => [
+        await knownSite(store).catch(() => null),
+        await newerVersion(store),
+      ]);
+      if (site !== null && newer === null) break;
+      if (!said) say(newer ?? 'Waiting for a node that leads the site.');
+      await clock.sleep(LOOK_MS, signal);
+    }
+    const key = await siteKey(config.data);
+    const engineSite = await (options.openEngineSite ?? openAsteriskSite)({
+      config,
+      log,
+      clock,
+      say,
+      home: true,
+    });
+    const { exchange } = engineSite;
+    const files = new HomeFiles({
+      engine: exchange.engineConfig,
+      clock,
+      log,
+      async read() {
+        const objects = await openObjects(store);
+        const known = toPbxConfig(objects.applied());
+        const servers = await serversNow(known.trunks, config, signal);
+        const site = toSite(known, FEATURE_CODES, { address: null, servers });
+        return { version: objects.version, site: siteHere(site, own, config.sipListen, await leading()) };
+      },
+      newest: async () => JSON.stringify([await newestVersion(store), await leading()]),
+      restart: () => exchange.restartWhenConvenient(),
+      running: () => exchange.running(),
+    });
+    const stop = new AbortController();
+    exchange.begin({
+      signal: stop.signal,
+      configure: (lives) => files.write(lives),
+      refit: () => files.refit(),
+      known: () => Promise.resolve(),
+    });
+    stack.defer(async () => {
+      stop.abort();
+      const stays = signal.reason === 'SIGUSR2' || signal.reason === 'fault' || !signal.aborted;
+      await (stays ? exchange.release() : exchange.stop());
+    });
+    const gate = new TermGate(() => files.unsettle());
+    const { manager } = engineSite;
+    let active: string | null = null;
+    const checks: readonly Check[] = [
+      { name: 'engine', run: async () => ({ ok: exchange.running(), detail: exchange.state() }) },
+      { name: 'configuration', run: async () => files.finding() },
+      sharedFilesCheck(config),
+    ];
+    const standby = { engineUp: () => exchange.running(), checks, active: () => active };
+    const listener = await listenAsStandby(config.listen, {
+      ...standby,
+      nodes: homeRoutes({
+        node: own,
+        secret: siteSecret(key, 'nodes'),
+        sealingKey: sealingKey(key),
+        gate,
+        files,
+        records: engineSite.callRecords,
+        manager: () => (exchange.running() ? manager!.port : null),
+        accounts: manager!.accounts,
+        log,
+      }),
+    });
+    stack.defer(() => listener.close());
+    await serveMetrics(config, { metrics: createMetrics(), ...standby }, log, stack);
+    const holder = await holderOf(config.data);
+    const report = (): NodeReport => ({
+      name: own,
+      holder,
+      url: nodeUrlOf(config),
+      role: 'home',
+      engine: exchange.running() ? 'up' : 'down',
+      version: files.version,
+      problem: files.problem,
+      head: null,
+      calls: null,
+      bus: null,
+      sip: sipOf(config),
+    });
+    say(`Listening at ${nodeUrlOf(config)} as the node of an engine that does not lead.`);
+    let away = false;
+    for (;;) {
+      try {
+        if (!(await nodes.report(report()))) throw nameTaken(own);
+        const term = (await siteLog.state())?.term;
+        if (term !== undefined) gate.raise(term);
+        active = (await nodes.list()).find((node) => node.holds)?.url ?? null;
+        await files.follow(signal);
+        away = false;
+      } catch (error) {
+        if (error instanceof StartError || signal.aborted) throw error;
+        if (!away) log.warn({ error: messageOf(error) }, 'the site could not be followed; retrying');
+        away = true;
+      }
+      await clock.sleep(LOOK_MS, signal);
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+/** Where no object names this engine nobody is homed here. */
+function siteHere(site: Site, own: string, sip: Omit<OtherEngine, 'node'>, leading: OtherEngine): Site {
+  const { engines = [] } = site;
+  const named = engines.some(({ node }) => node === own);
+  return siteOf(named ? site : { ...site, engines: [...engines, { node: own, ...sip }] }, own, leading);
+}

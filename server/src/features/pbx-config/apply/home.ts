@@ -1,0 +1,209 @@
+/**
+ * The files of an engine that has people of its own and never leads. They are written as an apply of the leading node asks, step by step;
+ * and as the applied configuration says at the start, at a version that no such apply brought, and where it is not known how one ended.
+ */
+import { messageOf } from '../../../core/errors.ts';
+import type { Log } from '../../../core/log.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import type { EngineConfig, EngineFiles, EngineProblem, Proof } from '../../../ports/engine-config.ts';
+import type { Site } from '../../../ports/site.ts';
+import { hashOf } from './hashes.ts';
+import { proofOfDisk } from './put-back.ts';
+
+export interface HomeFilesDeps {
+  readonly engine: EngineConfig;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The applied configuration as this engine has it. */
+  readonly read: () => Promise<{ readonly version: number; readonly site: Site }>;
+  /** Names the newest applied version and the node that leads: what `read` depends on. */
+  readonly newest: () => Promise<string>;
+  /** Requests a restart of the engine when no call is left. */
+  readonly restart: () => Promise<void>;
+  readonly running: () => boolean;
+}
+export interface HomeHashes {
+  readonly hash: string | null;
+  readonly backup_hash: string | null;
+}
+/** An apply whose end is not heard of for so long is taken for one that ended. */
+const OPEN_MS = 600_000;
+
+/** Its steps run one after the other. */
+export class HomeFiles {
+  readonly #deps: HomeFilesDeps;
+  #lane: Promise<unknown> = Promise.resolve();
+  #text: string | null = null;
+  #before: string | null = null;
+  /** Text of the applied configuration. */
+  #settled: string | null = null;
+  #newest = '';
+  #version: number | null = null;
+  #problem: string | null = null;
+  /** What failed, which is not tried again before the next one or the next start. */
+  #refused = '';
+  /** Since when the files are those of an apply whose end is not known, in ms. */
+  #open: number | null = null;
+  /** Files that were written since the engine was last compared with them. */
+  readonly #touched = new Set<string>();
+  #proven: { readonly hash: string; readonly proof: Proof } | null = null;
+  constructor(deps: HomeFilesDeps) {
+    this.#deps = deps;
+  }
+  /** Version that the engine holds; null before the first was written. */
+  get version(): number | null {
+    return this.#version;
+  }
+  get problem(): string | null {
+    return this.#problem;
+  }
+  finding(): { readonly ok: boolean; readonly detail: string } {
+    const ok = this.#version !== null && this.#problem === null;
+    return { ok, detail: this.#problem ?? (ok ? `version ${this.#version}` : 'not written yet') };
+  }
+  /** Before the engine is started or adopted. Returns the files that a living one reads only at its next start. */
+  write(lives: boolean): Promise<readonly string[]> {
+    return this.#inTurn(async () => {
+      const newest = await this.#deps.newest();
+      const { version, site } = await this.#deps.read();
+      const untaken = await this.#bring(JSON.stringify(site), lives);
+      this.#settle(newest, version);
+      return untaken;
+    });
+  }
+  /** Renders the files for another program before the engine's start. */
+  async refit(): Promise<boolean> {
+    const { engine } = this.#deps;
+    if (!engine.ready || this.#text === null) return false;
+    await this.#inTurn(() => engine.write(this.#render(this.#text!)));
+    return true;
+  }
+  /** Brings a newer version to the running engine. */
+  async follow(signal: AbortSignal): Promise<void> {
+    const { clock, log, newest, read, restart, running } = this.#deps;
+    if (this.#version === null || !running()) return;
+    const wanted = await newest();
+    if (this.#open !== null && clock.now() - this.#open > OPEN_MS) this.unsettle();
+    if (wanted === this.#newest || wanted === this.#refused) return;
+    await this.#inTurn(async () => {
+      const { version, site } = await read();
+      const text = JSON.stringify(site);
+      try {
+        if (text !== this.#text || this.#touched.size > 0) {
+          const untaken = await this.#bring(text, true, signal);
+          if (untaken.length > 0) await restart();
+          log.info({ version }, 'the engine of this node holds the applied configuration');
+        }
+        this.#settle(wanted, version);
+      } catch (error) {
+        if (signal.aborted) throw error;
+        this.#refused = wanted;
+        this.#problem = `version ${version}: ${messageOf(error)}`;
+        log.error(
+          { version, error: messageOf(error) },
+          'the engine of this node did not take a configuration in',
+        );
+      }
+    });
+  }
+  /** Has the applied configuration read again: how an apply ended is not known. */
+  unsettle(): void {
+    if (this.#open === null && this.#touched.size === 0) return;
+    this.#newest = '';
+    this.#refused = '';
+  }
+  /** Hashes of the site that the files were rendered from, and of the one before. */
+  hashes(): HomeHashes {
+    const of = (text: string | null): string | null => (text === null ? null : hashOf(text));
+    return { hash: of(this.#text), backup_hash: of(this.#before) };
+  }
+  text(backup: boolean): string | null {
+    return backup ? this.#before : this.#text;
+  }
+  prove(text: string, signal: AbortSignal): Promise<readonly EngineProblem[]> {
+    return this.#inTurn(async () => {
+      const { engine } = this.#deps;
+      const files = this.#render(text);
+      const { problems } = await engine.prepare(files, signal);
+      if (problems.length > 0) return problems;
+      const proof = await engine.prove(files, signal);
+      this.#proven = { hash: hashOf(text), proof };
+      return proof.problems;
+    });
+  }
+  /** Writes the files of this site. */
+  put(text: string): Promise<void> {
+    return this.#inTurn(() => this.#put(text));
+  }
+  reload(signal: AbortSignal): Promise<void> {
+    return this.#inTurn(async () => {
+      const live = this.#live();
+      if (live.length > 0) await this.#deps.engine.reload(live, signal);
+    });
+  }
+  verify(depth: 'all' | 'changed', signal: AbortSignal): Promise<readonly EngineProblem[]> {
+    return this.#inTurn(async () => {
+      const { engine, restart } = this.#deps;
+      const live = this.#live();
+      const problems = live.length === 0 ? [] : await engine.verify(await this.#proof(), live, signal, depth);
+      if (problems.length > 0) return problems;
+      if (live.length < this.#touched.size) await restart();
+      this.#touched.clear();
+      return [];
+    });
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#lane.then(work);
+    this.#lane = done.catch(() => undefined);
+    return done;
+  }
+  #render(text: string): EngineFiles {
+    return this.#deps.engine.render(JSON.parse(text) as Site);
+  }
+  #live(): readonly string[] {
+    const later = this.#deps.engine.needsRestart([...this.#touched]);
+    return [...this.#touched].filter((name) => !later.includes(name));
+  }
+  async #proof(): Promise<Proof> {
+    const { engine } = this.#deps;
+    const text = this.#text!;
+    return this.#proven?.hash === hashOf(text)
+      ? this.#proven.proof
+      : await proofOfDisk(engine, this.#render(text).keys());
+  }
+  async #put(text: string): Promise<void> {
+    const { clock, engine } = this.#deps;
+    const files = this.#render(text);
+    await engine.certify(files);
+    if (text !== this.#text) [this.#before, this.#text] = [this.#text, text];
+    this.#open = text === this.#settled ? null : clock.now();
+    for (const name of await engine.write(files)) this.#touched.add(name);
+  }
+  /** Returns what a living engine reads only at its next start. */
+  async #bring(text: string, lives: boolean, signal?: AbortSignal): Promise<readonly string[]> {
+    const { engine } = this.#deps;
+    if (signal !== undefined) {
+      const { problems } = await engine.prepare(this.#render(text), signal);
+      if (problems.length > 0) throw new Error(problems.map((one) => one.words).join('; '));
+    }
+    await this.#put(text);
+    const untaken = engine.needsRestart([...this.#touched]);
+    const live = this.#live();
+    if (lives && live.length > 0) {
+      await engine.reload(live, signal);
+      const problems = await engine.verify(await this.#proof(), live, signal);
+      if (problems.length > 0) throw new Error(problems.map((one) => one.words).join('; '));
+    }
+    this.#touched.clear();
+    return lives ? untaken : [];
+  }
+  #settle(newest: string, version: number): void {
+    this.#newest = newest;
+    this.#version = version;
+    this.#settled = this.#text;
+    this.#problem = null;
+    this.#refused = '';
+    this.#open = null;
+  }
+}
