@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { channelId, nodeId } from '@offhook/contract/ids.ts';
 import { channel, member, snapshot } from '../../../test/support/model-scene.ts';
 import { until } from '../../../test/support/until.ts';
-import type { EngineEvent } from '../../ports/engine.ts';
+import type { EngineEvent, StoredCallerRule, StoredCustomer } from '../../ports/engine.ts';
 import type { SiteEngine } from '../../ports/engine-site.ts';
 import { joinEngines } from './joined-engine.ts';
 
@@ -13,6 +13,28 @@ function scripted(name: string) {
   const batches: EngineEvent[][] = [];
   let wake = (): void => {};
   const asked: string[] = [];
+  const link = { link: 'up', since: 1 };
+  const customers = new Map<string, StoredCustomer | null>();
+  const rules = new Map<string, StoredCallerRule | null>();
+  const wakeable = new Map<string, true | null>();
+  /** Verbs of a store of the engine. */
+  const store = <T>(what: string, rows: Map<string, T | null>) => ({
+    async keep(changes: ReadonlyMap<string, T | null>) {
+      if (link.link !== 'up') throw new Error('the engine is away');
+      if (changes.size > 0) asked.push(`${what} ${[...changes.keys()].join(' ')}`);
+      for (const [key, value] of changes)
+        if (value === null) rows.delete(key);
+        else rows.set(key, value);
+    },
+    async stored(each: (key: string, value: T | null) => void) {
+      for (const [key, value] of rows) each(key, value);
+    },
+  });
+  const of = {
+    customers: store('keepCustomers', customers),
+    rules: store('keepCallerRules', rules),
+    wakeable: store('keepWakeable', wakeable),
+  };
   const verb =
     (what: string) =>
     (...given: unknown[]): Promise<void> => {
@@ -32,7 +54,13 @@ function scripted(name: string) {
     hangup: verb('hangup'),
     pauseMember: verb('pauseMember'),
     keepFeatures: verb('keepFeatures'),
-    keepCustomers: verb('keepCustomers'),
+    status: () => link,
+    keepCustomers: of.customers.keep,
+    storedCustomers: of.customers.stored,
+    keepCallerRules: of.rules.keep,
+    storedCallerRules: of.rules.stored,
+    keepWakeable: of.wakeable.keep,
+    storedWakeable: of.wakeable.stored,
   } as unknown as SiteEngine;
   const push = (...events: object[]): void => {
     batches.push(events.map((event) => ({ at: 1, ...event }) as EngineEvent));
@@ -41,6 +69,9 @@ function scripted(name: string) {
   return {
     engine,
     asked,
+    link,
+    customers,
+    rules,
     push,
     connect: (channels: readonly string[], queue: string) =>
       push(
@@ -116,9 +147,28 @@ test('joined engines - a verb goes to the engine of its channel, queue or extens
   await joined.hangup(channelId(nodeId('a'), '1.1'));
   await joined.pauseMember('support', 'x', true, '');
   await joined.keepFeatures('1001', {}, 1);
-  await joined.keepCustomers(new Map());
-  assert.deepEqual(a.asked, ['hangup a:1.1', 'keepFeatures 1001', 'keepCustomers [object Map]']);
-  assert.deepEqual(b.asked, ['hangup b:1.7', 'pauseMember support', 'keepCustomers [object Map]']);
+  await joined.keepCustomers(new Map([['+491', CUSTOMER]]));
+  assert.deepEqual(a.asked, ['hangup a:1.1', 'keepFeatures 1001', 'keepCustomers +491']);
+  assert.deepEqual(b.asked.slice(0, 3), ['hangup b:1.7', 'pauseMember support', 'keepCustomers +491']);
   assert.equal(joined.nodeOf!('1002'), 'b');
   assert.throws(() => joined.hangup(channelId(nodeId('c'), '1.1')), { code: 'engine_unavailable' });
+});
+
+const CUSTOMER: StoredCustomer = { name: 'Ada', owner: null, blocked: false };
+const byCode: StoredCallerRule = { number: 'block', prefix: null, by: '1002' };
+
+test('joined engines - an engine that was away gets what all must know once it is back, and keeps what its phones wrote', async (t) => {
+  const { a, b, joined, shown } = open(t);
+  a.connect(['1.1'], 'sales');
+  b.connect(['1.7'], 'support');
+  await until('both', () => shown().includes('b up'));
+  b.link.link = 'down';
+  b.customers.set('+490', CUSTOMER);
+  b.rules.set('+495', byCode);
+  await joined.keepCustomers(new Map([['+491', CUSTOMER]]));
+  assert.equal(b.customers.has('+491'), false);
+  [b.link.link, b.link.since] = ['up', 2];
+  await until('its store to be that of the first', () => b.customers.has('+491') && a.rules.has('+495'));
+  assert.deepEqual([...b.customers.keys()], ['+491']);
+  assert.deepEqual([...b.rules], [['+495', byCode]]);
 });

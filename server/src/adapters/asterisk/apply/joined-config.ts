@@ -15,13 +15,12 @@ import { ofOtherEngine, otherEngineFile } from '../../../ports/engine-config.ts'
 import type { OtherEngine, Site } from '../../../ports/site.ts';
 import { siteAt } from '../conf/engine-trunks.ts';
 
-/** The site as an engine beside the leading one has it: what the leading node found out concerns its machine, and a trunk registers once. */
+/** The site as an engine beside the leading one has it: what the leading node found out concerns its own machine. */
 export function siteOf(site: Site, node: string, leading: OtherEngine): Site {
   return {
     ...siteAt(site, node, leading),
     found_address: null,
     trunk_proxy: null,
-    trunks: site.trunks.map((trunk) => ({ ...trunk, register: false })),
   };
 }
 /** Another engine, whose node does each step. Every method rejects with `engine_unavailable` where it is away. */
