@@ -74,14 +74,16 @@ describe('a node with people of its own', () => {
   };
 
   test('homes - an apply gives an engine its people and its queue, and both engines hold what is theirs', async () => {
-    await ask(a!, 'POST', '/engines', { node: 'b', title: 'Branch', ...b!.sip });
-    for (const extension of ['1003', '1004'])
-      await ask(a!, 'PATCH', `/extensions/${extension}`, { engine: 'b', devices: ['sip'] });
-    await ask(a!, 'PATCH', '/queues/support', {
-      engine: 'b',
-      members: [{ extension: '1003', static: true }],
+    const patch = (kind: string, key: string, body: object) => ({ op: 'patch', kind, key, patch: body });
+    await ask(a!, 'POST', '/draft/changes', {
+      changes: [
+        { op: 'create', kind: 'engine', object: { node: 'b', title: 'Branch', ...b!.sip } },
+        patch('queue', 'sales', { members: [] }),
+        patch('queue', 'support', { engine: 'b', members: [{ extension: '1003', static: true }] }),
+        patch('extension', '1003', { engine: 'b', devices: ['sip'] }),
+        patch('extension', '1004', { engine: 'b', devices: ['sip'] }),
+      ],
     });
-    await ask(a!, 'PATCH', '/queues/sales', { members: [] });
     const { state, detail, problems, files } = await apply(a!);
     assert.deepEqual([state, problems], ['applied', []], detail ?? '');
     assert.ok(files.includes('engines/b.json'), files.join());
