@@ -34,11 +34,11 @@ describe('a node with people of its own', () => {
     await a?.[Symbol.asyncDispose]();
     await server?.[Symbol.asyncDispose]();
   });
-  afterEach((t) => {
-    if ((t as { passed?: boolean }).passed === false)
-      (t as unknown as { diagnostic(text: string): void }).diagnostic(
-        `a said last:\n${a?.tail()}\nb said last:\n${b?.tail()}`,
-      );
+  afterEach(async (t) => {
+    const { passed, diagnostic } = t as { passed?: boolean; diagnostic?: (text: string) => void };
+    if (passed !== false) return;
+    const queues = await b?.engineCli('queue show').catch(String);
+    diagnostic?.call(t, `a said last:\n${a?.tail()}\nb said last:\n${b?.tail()}\nits queues:\n${queues}`);
   });
   /** Resolves once the engine of b runs with the applied configuration. */
   async function holds(): Promise<void> {

@@ -335,7 +335,8 @@ ${numbersOf(REACH)}${outboundInclude(site)}`,
       switchContexts(site),
       wakeContexts,
       context(conf`hints`, [
-        ...patterns.map((p) => hint(p, EXTEN, KINDS, atShared)),
+        // Those of all engines: queues are read first, and a member without a hint would stay invalid.
+        ...patternsOf(site.extensions).map((p) => hint(p, EXTEN, KINDS, atShared)),
         ...few.map((e) => hint(e.number, e.number, e.kinds, atShared)),
         ...here.queues.map(queueHint),
         ...site.parking_lots.flatMap(slotHints),

@@ -63,7 +63,7 @@ export class HomeFiles {
   }
   /** Before the engine is started or adopted. Returns the files that a living one reads only at its next start. */
   write(lives: boolean): Promise<readonly string[]> {
-    return this.#inTurn(async () => {
+    return this.#serially(async () => {
       const newest = await this.#deps.newest();
       const { version, site } = await this.#deps.read();
       const untaken = await this.#bring(JSON.stringify(site), lives);
@@ -75,7 +75,7 @@ export class HomeFiles {
   async refit(): Promise<boolean> {
     const { engine } = this.#deps;
     if (!engine.ready || this.#text === null) return false;
-    await this.#inTurn(() => engine.write(this.#render(this.#text!)));
+    await this.#serially(() => engine.write(this.#render(this.#text!)));
     return true;
   }
   /** Brings a newer version to the running engine. */
@@ -85,7 +85,7 @@ export class HomeFiles {
     const wanted = await newest();
     if (this.#open !== null && clock.now() - this.#open > OPEN_MS) this.unsettle();
     if (wanted === this.#newest || wanted === this.#refused) return;
-    await this.#inTurn(async () => {
+    await this.#serially(async () => {
       const { version, site } = await read();
       const text = JSON.stringify(site);
       try {
@@ -121,7 +121,7 @@ export class HomeFiles {
     return backup ? this.#before : this.#text;
   }
   prove(text: string, signal: AbortSignal): Promise<readonly EngineProblem[]> {
-    return this.#inTurn(async () => {
+    return this.#serially(async () => {
       const { engine } = this.#deps;
       const files = this.#render(text);
       const { problems } = await engine.prepare(files, signal);
@@ -133,16 +133,16 @@ export class HomeFiles {
   }
   /** Writes the files of this site. */
   put(text: string): Promise<void> {
-    return this.#inTurn(() => this.#put(text));
+    return this.#serially(() => this.#put(text));
   }
   reload(signal: AbortSignal): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#serially(async () => {
       const live = this.#live();
       if (live.length > 0) await this.#deps.engine.reload(live, signal);
     });
   }
   verify(depth: 'all' | 'changed', signal: AbortSignal): Promise<readonly EngineProblem[]> {
-    return this.#inTurn(async () => {
+    return this.#serially(async () => {
       const { engine, restart } = this.#deps;
       const live = this.#live();
       const problems = live.length === 0 ? [] : await engine.verify(await this.#proof(), live, signal, depth);
@@ -153,7 +153,7 @@ export class HomeFiles {
     });
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+  #serially<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#lane.then(work);
     this.#lane = done.catch(() => undefined);
     return done;
