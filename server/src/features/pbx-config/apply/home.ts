@@ -32,7 +32,7 @@ const OPEN_MS = 600_000;
 /** Its steps run one after the other. */
 export class HomeFiles {
   readonly #deps: HomeFilesDeps;
-  #lane: Promise<unknown> = Promise.resolve();
+  #last: Promise<unknown> = Promise.resolve();
   #text: string | null = null;
   #before: string | null = null;
   /** Text of the applied configuration. */
@@ -154,8 +154,8 @@ export class HomeFiles {
   }
 
   #serially<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#lane.then(work);
-    this.#lane = done.catch(() => undefined);
+    const done = this.#last.then(work);
+    this.#last = done.catch(() => undefined);
     return done;
   }
   #render(text: string): EngineFiles {
