@@ -128,10 +128,10 @@ test('home applies - one that is away is named by a refusal, and nothing was beg
 test('home applies - one that is cut off while it takes it in goes back by itself', async (t) => {
   const { rig, files, names, before, cut, there, unsettled } = await open(t);
   await rig.rename('1003', 'New');
-  const { verify } = files;
+  const verify = files.verify.bind(files);
   files.verify = async (...given) => {
-    files.verify = verify.bind(files);
-    await files.verify(...given);
+    files.verify = verify;
+    await verify(...given);
     cut(true);
     throw awayError('b', 'the connection ended');
   };

@@ -14,7 +14,12 @@ import { toSite } from '../features/pbx-config/site.ts';
 import type { Check } from '../http/health.ts';
 import { createMetrics } from '../http/metrics.ts';
 import { listenAsStandby } from '../http/standby.ts';
-import type { NodeReport, SeenNode } from '../ports/site-nodes.ts';
+import type { Log } from '../core/log.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Exchange } from '../ports/engine-site.ts';
+import type { NodeReport, SeenNode, SiteNodes } from '../ports/site-nodes.ts';
+import type { Store } from '../ports/store.ts';
+import type { Config } from './config.ts';
 import type { OtherEngine, Site } from '../ports/site.ts';
 import { openAsteriskSite } from './asterisk-site.ts';
 import { sipOf } from './home-engines.ts';
@@ -45,6 +50,51 @@ function leadingOf(nodes: readonly SeenNode[]): OtherEngine {
   return { node: node.name, host, port: Number(port) };
 }
 
+interface Parts {
+  readonly config: Config;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly say: (line: string) => void;
+  readonly nodes: SiteNodes;
+  readonly store: Store;
+}
+/** Resolves once there is a site that this version can read, and its key is here. */
+async function untilBegun({ config, signal, clock, say, nodes, store }: Parts): Promise<void> {
+  const waiting = { clock, say, signal };
+  await whenReachable(waiting, () => shareKey(nodes, config.data));
+  for (let said = false; ; said = true) {
+    const [site, newer] = await whenReachable(waiting, async () => [
+      await knownSite(store).catch(() => null),
+      await newerVersion(store),
+    ]);
+    if (site !== null && newer === null) return;
+    if (!said) say(newer ?? 'Waiting for a node that leads the site.');
+    await clock.sleep(LOOK_MS, signal);
+  }
+}
+function filesOf({ config, signal, clock, log, nodes, store }: Parts, exchange: Exchange): HomeFiles {
+  const leading = async (): Promise<OtherEngine> => leadingOf(await nodes.list());
+  return new HomeFiles({
+    engine: exchange.engineConfig,
+    clock,
+    log,
+    async read() {
+      const objects = await openObjects(store);
+      const known = toPbxConfig(objects.applied());
+      const servers = await serversNow(known.trunks, config, signal);
+      const site = toSite(known, FEATURE_CODES, { address: null, servers });
+      return {
+        version: objects.version,
+        site: siteHere(site, config.node!, config.sipListen, await leading()),
+      };
+    },
+    newest: async () => JSON.stringify([await newestVersion(store), await leading()]),
+    restart: () => exchange.restartWhenConvenient(),
+    running: () => exchange.running(),
+  });
+}
+
 /** Resolves once it was asked to stop. Throws where the node's name is that of another living one. */
 export async function runHome(options: StandbyOptions): Promise<void> {
   const { config, signal } = options;
@@ -59,20 +109,10 @@ export async function runHome(options: StandbyOptions): Promise<void> {
   stack.defer(() => nodes.close());
   const store = openPostgresStore(url, { log });
   stack.defer(() => store.close());
-  const waiting = { clock, say, signal };
   const own = config.node!;
-  const leading = async (): Promise<OtherEngine> => leadingOf(await nodes.list());
+  const parts: Parts = { config, signal, clock, log, say, nodes, store };
   try {
-    await whenReachable(waiting, () => shareKey(nodes, config.data));
-    for (let said = false; ; said = true) {
-      const [site, newer] = await whenReachable(waiting, async () => [
-        await knownSite(store).catch(() => null),
-        await newerVersion(store),
-      ]);
-      if (site !== null && newer === null) break;
-      if (!said) say(newer ?? 'Waiting for a node that leads the site.');
-      await clock.sleep(LOOK_MS, signal);
-    }
+    await untilBegun(parts);
     const key = await siteKey(config.data);
     const engineSite = await (options.openEngineSite ?? openAsteriskSite)({
       config,
@@ -82,21 +122,7 @@ export async function runHome(options: StandbyOptions): Promise<void> {
       home: true,
     });
     const { exchange } = engineSite;
-    const files = new HomeFiles({
-      engine: exchange.engineConfig,
-      clock,
-      log,
-      async read() {
-        const objects = await openObjects(store);
-        const known = toPbxConfig(objects.applied());
-        const servers = await serversNow(known.trunks, config, signal);
-        const site = toSite(known, FEATURE_CODES, { address: null, servers });
-        return { version: objects.version, site: siteHere(site, own, config.sipListen, await leading()) };
-      },
-      newest: async () => JSON.stringify([await newestVersion(store), await leading()]),
-      restart: () => exchange.restartWhenConvenient(),
-      running: () => exchange.running(),
-    });
+    const files = filesOf(parts, exchange);
     const stop = new AbortController();
     exchange.begin({
       signal: stop.signal,

@@ -19,14 +19,14 @@ function scripted(name: string) {
   const wakeable = new Map<string, true | null>();
   /** Verbs of a store of the engine. */
   const store = <T>(what: string, rows: Map<string, T | null>) => ({
-    async keep(changes: ReadonlyMap<string, T | null>) {
+    keep: async (changes: ReadonlyMap<string, T | null>): Promise<void> => {
       if (link.link !== 'up') throw new Error('the engine is away');
       if (changes.size > 0) asked.push(`${what} ${[...changes.keys()].join(' ')}`);
       for (const [key, value] of changes)
         if (value === null) rows.delete(key);
         else rows.set(key, value);
     },
-    async stored(each: (key: string, value: T | null) => void) {
+    stored: async (each: (key: string, value: T | null) => void): Promise<void> => {
       for (const [key, value] of rows) each(key, value);
     },
   });

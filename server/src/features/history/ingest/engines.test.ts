@@ -4,7 +4,11 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { recordedIn } from '../../../../test/support/call-records.ts';
-import { historyScene, inPieces } from '../../../../test/support/history-scene.ts';
+import { NODE, historyScene, inPieces, recordingFile } from '../../../../test/support/history-scene.ts';
+import { systemClock } from '../../../core/clock.ts';
+import { silent } from '../../../core/log.ts';
+import { e164In } from '../../../numbers/e164.ts';
+import { createIngest } from './ingest.ts';
 import { recordLines } from '../../../../test/support/record-lines.ts';
 
 const recordsAt = (node: string) =>
@@ -59,4 +63,50 @@ test('history engines - the records of two engines are one conversation, in what
     ),
     { numRuns: 15 },
   );
+});
+
+/** With another engine b beside that of this node. */
+const besideB = ({ store, directory }: Awaited<ReturnType<typeof historyScene>>) =>
+  createIngest({
+    store,
+    directory,
+    clock: { ...systemClock, now: () => A.at(-1)!.at_us / 1000 + 3_600_000 },
+    log: silent,
+    e164: e164In('DE'),
+    others: ['b'],
+  });
+const goesOnAt = (node: string) => recordedIn(nodeId(node), recordingFile('internal-answered')).slice(0, 8);
+
+test('history engines - a start of an engine ends its own conversations at once, and none of the other', async () => {
+  for (const starts of ['b', NODE]) {
+    await using scene = await historyScene();
+    const ingest = besideB(scene);
+    const there = goesOnAt('b');
+    const after = there.at(-1)!.at_us / 1000 + 1000;
+    const node = starts === 'b' ? 'b' : undefined;
+    await ingest.engineBooted('first', after - 60_000, node);
+    await scene.feed(...goesOnAt(NODE), ...there);
+    assert.deepEqual(await scene.rows(), []);
+    await ingest.engineBooted('second', after, node);
+    const ended = (await scene.rows()) as readonly { readonly root: string }[];
+    assert.deepEqual(
+      ended.map(({ root }) => root.split(':')[0]),
+      [starts, starts],
+    );
+  }
+});
+
+test('history engines - a call whose other half died with its engine ends without it, and not before that engine is back', async () => {
+  await using scene = await historyScene();
+  const ingest = besideB(scene);
+  const last = A.findIndex(({ type }) => type === 'linked_end');
+  const first = A.slice(0, last + 1);
+  const half = B.filter(({ type, at_us }) => at_us < first.at(-1)!.at_us && type !== 'hangup').slice(0, 6);
+  await ingest.engineBooted('first', half[0]!.at_us / 1000 - 60_000, 'b');
+  await scene.feed(...first, ...half);
+  await ingest.closeHalves();
+  assert.deepEqual(await scene.rows(), []);
+  await ingest.engineBooted('second', first.at(-1)!.at_us / 1000 + 1000, 'b');
+  await ingest.closeHalves();
+  assert.equal((await scene.rows()).length, 2);
 });
