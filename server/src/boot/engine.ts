@@ -30,7 +30,7 @@ const sparedNetworks = ({ sipNeverBlock, sipProxies, trustProxy }: Config): read
 ];
 /** Connects nothing: the loop does so when it begins. */
 export async function createEngineSide(parts: EngineParts, stack: AsyncDisposableStack) {
-  const { audit, clock, config, directory, engineSite, journal, log, node, push, store } = parts;
+  const { audit, clock, config, directory, engineHosts, engineSite, journal, log, node, push, store } = parts;
   const sipSecurity = createSipSecurity({
     audit,
     clock,
@@ -58,7 +58,11 @@ export async function createEngineSide(parts: EngineParts, stack: AsyncDisposabl
     clock,
     log,
     publish: loop.publish,
-    spared: () => [...sparedNetworks(config), ...directory.config().engines.map(({ host }) => host)],
+    spared: () => [
+      ...sparedNetworks(config),
+      ...directory.config().engines.map(({ host }) => host),
+      ...engineHosts(),
+    ],
     phones: () => engineSite.phoneAddresses(),
     enforce: (networks) => engineSite.blockNetworks(networks),
     firewall: engineSite.firewall,

@@ -1,6 +1,7 @@
 /** The other engines of a site, as the leading node reaches them: by their nodes, with a proof of its term. */
 import http from 'node:http';
 import https from 'node:https';
+import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '@offhook/contract/errors.ts';
 import { ERRORS } from '@offhook/contract/errors.ts';
@@ -47,6 +48,7 @@ export class HomeEngines {
   readonly #deps: HomeEnginesDeps;
   readonly #engines = new Map<string, HomeEngine>();
   #seen: { readonly at: number; readonly nodes: Promise<readonly SeenNode[]> } | null = null;
+  #hosts: readonly string[] = [];
   constructor(deps: HomeEnginesDeps) {
     this.#deps = deps;
   }
@@ -58,13 +60,26 @@ export class HomeEngines {
     }
     return one;
   }
-  /** Address of a node that answers; null for one that is away. */
-  async #urlOf(name: string): Promise<string | null> {
+  /** Addresses of the engines of all nodes, as they were last seen: a standby asks the others whether they answer, too. */
+  hosts(): readonly string[] {
+    void this.#look().catch(() => undefined);
+    return this.#hosts;
+  }
+  async #look(): Promise<readonly SeenNode[]> {
     const { clock, nodes } = this.#deps;
-    if (nodes === null) return null;
+    if (nodes === null) return [];
     if (this.#seen === null || clock.now() - this.#seen.at > LOOK_MS)
       this.#seen = { at: clock.now(), nodes: nodes.list() };
-    const found = (await this.#seen.nodes).find((node) => node.name === name && node.role === 'home');
+    const seen = await this.#seen.nodes;
+    this.#hosts = seen.flatMap(({ sip }) => {
+      const host = sip?.replace(/:\d{1,5}$/, '').replace(/^\[|\]$/g, '') ?? '';
+      return isIP(host) === 0 || /^(?:0\.0\.0\.0|::)$/.test(host) ? [] : [host];
+    });
+    return seen;
+  }
+  /** Address of a node that answers; null for one that is away. */
+  async #urlOf(name: string): Promise<string | null> {
+    const found = (await this.#look()).find((node) => node.name === name && node.role === 'home');
     return found === undefined || found.seconds > SILENT_SECONDS ? null : found.url;
   }
 }

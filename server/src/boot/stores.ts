@@ -136,6 +136,8 @@ export async function openStores(options: StoresOptions, stack: AsyncDisposableS
     storeGaps,
     records,
     engineSite,
+    /** Addresses of the engines of all nodes. */
+    engineHosts: () => homes.hosts(),
     node,
     journal,
     lease,
