@@ -18,6 +18,7 @@ const reportOf = (name: string, more: Partial<NodeReport> = {}): NodeReport => (
   problem: null,
   head: 0,
   bus: null,
+  sip: null,
   calls: null,
   ...more,
 });
@@ -43,7 +44,7 @@ export function siteNodesConformance(adapter: string, open: () => Promise<NodesP
       withNodes(async (nodes, other, log) => {
         await log.begin({ epoch: 'e', began: 1, head: 9, check: firstCheck('e') });
         const [a, b] = [
-          reportOf('a', { bus: true }),
+          reportOf('a', { bus: true, sip: '10.0.0.1:5060' }),
           reportOf('b', { role: 'web', engine: 'none', head: 7 }),
         ];
         assert.equal(await nodes.report(b), true);
