@@ -49,16 +49,22 @@ export class HomeEngines {
   readonly #engines = new Map<string, HomeEngine>();
   #seen: { readonly at: number; readonly nodes: Promise<readonly SeenNode[]> } | null = null;
   #hosts: readonly string[] = [];
+  readonly #stop = new AbortController();
   constructor(deps: HomeEnginesDeps) {
     this.#deps = deps;
   }
   of(node: string): HomeEngine {
     let one = this.#engines.get(node);
     if (one === undefined) {
-      one = new HomeEngine(node, this.#deps, () => this.#urlOf(node));
+      const url = (): Promise<string | null> => this.#urlOf(node);
+      one = new HomeEngine(node, { ...this.#deps, stop: this.#stop.signal }, url);
       this.#engines.set(node, one);
     }
     return one;
+  }
+  /** Ends what it still asks of others; another term tells them the rest. */
+  close(): void {
+    this.#stop.abort();
   }
   /** Addresses of the engines of all nodes, as they were last seen: a standby asks the others whether they answer, too. */
   hosts(): readonly string[] {
@@ -86,10 +92,14 @@ export class HomeEngines {
 
 export class HomeEngine implements FarConfig {
   readonly node: string;
-  readonly #deps: HomeEnginesDeps;
+  readonly #deps: HomeEnginesDeps & { readonly stop: AbortSignal };
   readonly #url: () => Promise<string | null>;
   #unsettled = false;
-  constructor(node: string, deps: HomeEnginesDeps, url: () => Promise<string | null>) {
+  constructor(
+    node: string,
+    deps: HomeEnginesDeps & { readonly stop: AbortSignal },
+    url: () => Promise<string | null>,
+  ) {
     this.node = node;
     this.#deps = deps;
     this.#url = url;
@@ -127,11 +137,11 @@ export class HomeEngine implements FarConfig {
     this.#unsettled = true;
     void this.#untilSettled();
   }
-  /** A leading node that ends has told it by its term. */
   async #untilSettled(): Promise<void> {
-    const { clock } = this.#deps;
+    const { clock, stop } = this.#deps;
     while (this.#unsettled) {
-      await clock.sleep(RETRY_MS);
+      await clock.sleep(RETRY_MS, stop).catch(() => undefined);
+      if (stop.aborted) return;
       await this.#ask({ op: 'unsettle' }).then(
         () => (this.#unsettled = false),
         () => undefined,

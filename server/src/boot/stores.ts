@@ -109,6 +109,7 @@ export async function openStores(options: StoresOptions, stack: AsyncDisposableS
     clock,
     log,
   });
+  stack.defer(() => homes.close());
   const others =
     config.node === null
       ? undefined
