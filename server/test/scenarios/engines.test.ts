@@ -10,6 +10,7 @@ import { nodeId } from '@offhook/contract/ids.ts';
 import { CelReader } from '../../src/adapters/asterisk/cel/reader.ts';
 import { celFile } from '../../src/adapters/asterisk/conf/instance.ts';
 import { createAsteriskEngine } from '../../src/adapters/asterisk/engine.ts';
+import { siteAt } from '../../src/adapters/asterisk/conf/engine-trunks.ts';
 import { joinEngines } from '../../src/adapters/asterisk/joined-engine.ts';
 import { findLiving } from '../../src/adapters/asterisk/process/living.ts';
 import { openMemoryJournal } from '../../src/adapters/memory/journal-store.ts';
@@ -22,36 +23,40 @@ import { eventOf, openJournal } from '../../src/journal/journal.ts';
 import { createModel } from '../../src/pbx/model.ts';
 import type { SiteEngine } from '../../src/ports/engine-site.ts';
 import type { LiveModel } from '../../src/ports/live.ts';
-import type { Site } from '../../src/ports/site.ts';
+import type { OtherEngine, Site } from '../../src/ports/site.ts';
 import { forgetfulAudit, noRecordings } from '../support/conversations-rig.ts';
 import { demoPeople, directoryFixture } from '../support/directory-fixture.ts';
 import { site as siteEvent } from '../support/model-scene.ts';
 import { registerPhone } from '../support/phone.ts';
 import type { Phone } from '../support/phone.ts';
 import { freePort } from '../support/ports.ts';
-import { PASSWORD, company } from '../support/rendered-company.ts';
+import { PASSWORD, company, conference, ringGroup } from '../support/rendered-company.ts';
 import { openTestStore } from '../support/test-store.ts';
 import { startTestEngine } from '../support/throwaway-engine.ts';
 import type { TestEngine } from '../support/throwaway-engine.ts';
 import { until } from '../support/until.ts';
 
 const [A, B] = [nodeId('a'), nodeId('b')];
-/** 1002 and up are homed on b, with the queue. */
-const homeOf = (extension: string): string | null => (extension === '1001' ? null : 'b');
+/** Homed at a; everybody else is at b, with the queues. */
+const HERE = ['1001', '1005'];
+const homeOf = (extension: string): string | null => (HERE.includes(extension) ? null : 'b');
 const SECRET = 'a-secret-of-the-engines-0';
 
-/** The site as the engine of `node` has it. */
-function siteAt(
-  node: string,
-  other: { readonly node: string; readonly host: string; readonly port: number },
-): Site {
-  const whole = company();
-  const elsewhere = (home: string): string | null => (home === node ? null : home);
+/** The site as it is configured; a leads it. */
+function configured(b: OtherEngine): Site {
+  const whole = company({
+    engines: [b],
+    ring_groups: [ringGroup({ name: 'care', number: '550', members: ['1002', '1005'] })],
+    conferences: [conference({ name: 'room', number: '570', announce: false })],
+  });
   return {
     ...whole,
-    engines: [other],
-    extensions: whole.extensions.map((e) => ({ ...e, elsewhere: elsewhere(homeOf(e.extension) ?? 'a') })),
-    queues: whole.queues.map((q) => ({ ...q, elsewhere: elsewhere('b') })),
+    extensions: whole.extensions.map((e) => ({ ...e, engine: homeOf(e.extension) })),
+    queues: whole.queues.map((q) => ({
+      ...q,
+      engine: 'b',
+      ...(q.name === 'sales' && { otherwise: { kind: 'extension' as const, key: '1005' } }),
+    })),
   };
 }
 
@@ -61,7 +66,7 @@ describe('two engines of a site', () => {
   let joined: SiteEngine;
   let model: LiveModel;
   let history: History;
-  let phones: Readonly<Record<'1001' | '1002' | '1003', Phone>>;
+  let phones: Readonly<Record<'1001' | '1002' | '1003' | '1005', Phone>>;
   const events: DomainEvent[] = [];
   const told = (...types: readonly DomainEvent['type'][]): readonly DomainEvent[] =>
     events.filter((event) => types.includes(event.type));
@@ -78,10 +83,13 @@ describe('two engines of a site', () => {
       a: { node: 'a', host: '127.0.0.2', port: await freePort() },
       b: { node: 'b', host: '127.0.0.3', port: await freePort() },
     };
-    const start = (own: 'a' | 'b', other: 'a' | 'b') =>
-      startTestEngine(siteAt(own, at[other]), { ...at[own], engine_secret: SECRET });
-    const a = stack.use(await start('a', 'b'));
-    const b = stack.use(await start('b', 'a'));
+    const start = (own: 'a' | 'b') =>
+      startTestEngine(siteAt(configured(at.b), own === 'a' ? null : own, at.a), {
+        ...at[own],
+        engine_secret: SECRET,
+      });
+    const a = stack.use(await start('a'));
+    const b = stack.use(await start('b'));
     engines = { a, b };
     const follow = ({ instance }: TestEngine, node: typeof A) =>
       createAsteriskEngine({
@@ -130,7 +138,7 @@ describe('two engines of a site', () => {
     const stop = new AbortController();
     loop.begin({
       signal: stop.signal,
-      site: siteEvent(['1001', '1002', '1003', '1004']),
+      site: siteEvent(['1001', '1002', '1003', '1004', '1005']),
       onCommitted: (_rows, some) => {
         events.push(...some);
         for (const event of some) history.onDomainEvent(event);
@@ -150,6 +158,7 @@ describe('two engines of a site', () => {
       '1001': await phone('1001', a),
       '1002': await phone('1002', b),
       '1003': await phone('1003', b),
+      '1005': await phone('1005', a),
     };
     await until('the trunk between the engines', async () =>
       (await Promise.all([a, b].map((one) => one.cli('pjsip show contacts')))).every((text) =>
@@ -249,6 +258,67 @@ describe('two engines of a site', () => {
     const types = events.slice(from).map((event) => event.type);
     for (const once of ['call.started', 'queue.caller_joined', 'offer.accepted', 'call.ended'] as const)
       assert.equal(types.filter((type) => type === once).length, 1, once);
+  });
+
+  test('engines - a ring group rings its members at both engines, and whoever answers is in one call with the caller', async () => {
+    const from = events.length;
+    const call = await phones['1001'].invite('550');
+    const [far, near] = await Promise.all([phones['1002'].incoming(call), phones['1005'].incoming(call)]);
+    far.ring();
+    near.ring();
+    assert.equal(far.party.number, '1001');
+    await far.answer();
+    await call.bridged();
+    await near.ended();
+    await until('one call of both', () => {
+      const [live, ...more] = model.view.calls();
+      const talking = live?.legs.filter(({ state }) => state === 'connected').map((leg) => leg.extension);
+      return more.length === 0 && talking?.toSorted().join() === '1001,1002';
+    });
+    await call.hangup();
+    await until('its end', () => events.slice(from).some((event) => event.type === 'call.ended'));
+    assert.deepEqual(model.view.calls(), []);
+    const key = events
+      .slice(from)
+      .find((event) => event.type === 'call.started')!
+      .subject.split('/')[1];
+    const rowOf = async (extension: string) => (await calls(extension)).find((row) => row.call_key === key);
+    await until('their rows', async () => (await rowOf('1001')) && (await rowOf('1002')));
+    for (const extension of ['1001', '1002'])
+      assert.equal((await rowOf(extension))!.disposition, 'ANSWERED', extension);
+  });
+
+  test('engines - a caller of a queue at the other engine whom nobody takes overflows to a person at the own one', async () => {
+    const from = events.length;
+    const call = await phones['1001'].invite('510');
+    const got = await phones['1005'].incoming(call);
+    assert.equal(got.party.number, '1001');
+    await got.answer();
+    await call.bridged();
+    await until('one call of both', () => {
+      const [live, ...more] = model.view.calls();
+      const talking = live?.legs.filter(({ state }) => state === 'connected').map((leg) => leg.extension);
+      return more.length === 0 && talking?.toSorted().join() === '1001,1005';
+    });
+    await got.hangup();
+    await call.ended();
+    await until('its end', () => events.slice(from).some((event) => event.type === 'call.ended'));
+    await until('no call', () => model.view.calls().length === 0);
+    const joins = events.slice(from).filter((event) => event.type === 'queue.caller_joined');
+    assert.equal(joins.length, 1);
+  });
+
+  test('engines - people of both engines meet in one conference', async () => {
+    const one = await phones['1001'].invite('570');
+    await one.answered();
+    const two = await phones['1002'].invite('570');
+    await two.answered();
+    two.play('tone');
+    await one.hears(100);
+    assert.match(await engines.a.cli('confbridge list'), /room +2 /);
+    await one.hangup();
+    await two.hangup();
+    await until('no call', () => model.view.calls().length === 0);
   });
 
   test('engines - a call in the other direction is one call too, and neither engine warns of anything', async () => {

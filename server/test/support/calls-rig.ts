@@ -1,4 +1,5 @@
 import type { TestContext } from 'node:test';
+import type { NodeId } from '@offhook/contract/ids.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { createVirtualClock } from '../../src/adapters/memory/virtual-clock.ts';
 import { silent } from '../../src/core/log.ts';
@@ -26,6 +27,8 @@ export interface Asked {
 }
 /** Token `key-<name>` is an API key of `keys`. */
 export interface CallsRigOptions {
+  /** Node of the engine of an extension; that of the site by default. */
+  readonly nodeOf?: (extension: string) => NodeId;
   readonly keys?: Readonly<Record<string, Partial<KeyRights>>>;
   /** Effect of a command in the engine; by default it is accepted without events. */
   readonly answer?: (asked: Asked) => Promise<void> | void;
@@ -93,7 +96,13 @@ export async function callsRig(t: TestContext, options: CallsRigOptions = {}) {
   let calls: Awaited<ReturnType<typeof createCallControlFeature>> | undefined;
   const open = () =>
     createCallControlFeature({
-      engine: { node, ...verbs, settled: async () => {}, roundTrip: async () => {} },
+      engine: {
+        node,
+        nodeOf: options.nodeOf ?? (() => node),
+        ...verbs,
+        settled: async () => {},
+        roundTrip: async () => {},
+      },
       live: live.view,
       directory: directoryFixture(),
       audit: { record, recordIn: (_trx, entry) => record(entry) },

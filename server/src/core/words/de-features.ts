@@ -159,6 +159,7 @@ export const features: Readonly<Record<string, string>> = {
   'nothing of this call rings now': 'von diesem Anruf klingelt gerade nichts',
   'what rings is a device of who calls, and not called by anybody':
     'es klingelt ein Gerät des Anrufenden selbst, das niemand anruft',
+  '{0} is at another engine than this call': '{0} ist an einer anderen Engine als dieser Anruf',
   '{0} is in this call already': '{0} ist schon in diesem Anruf',
   'this call is neither on hold nor parked': 'dieser Anruf wird weder gehalten noch ist er geparkt',
   'nobody of this call talks now whom you could listen to':

@@ -150,6 +150,7 @@ export const features: Readonly<Record<string, string>> = {
   'nothing of this call rings now': 'bu çağrının çalan bir cihazı yok',
   'what rings is a device of who calls, and not called by anybody':
     'çalan, arayanın kendi cihazı; onu kimse aramıyor',
+  '{0} is at another engine than this call': '{0} bu çağrıdan başka bir motorda',
   '{0} is in this call already': '{0} zaten bu çağrıda',
   'this call is neither on hold nor parked': 'bu çağrı ne beklemede ne de parkta',
   'nobody of this call talks now whom you could listen to':

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { callsRig } from '../../../test/support/calls-rig.ts';
 import { until } from '../../../test/support/until.ts';
 import { ServiceError } from '../../core/errors.ts';
+import { nodeId } from '@offhook/contract/ids.ts';
 import { chan } from '../../../test/support/model-scene.ts';
 import type { PlacedCall } from '../../ports/engine.ts';
 
@@ -747,6 +748,25 @@ test('calls - an extension in a call does not pick it up', async (t) => {
   rig.scene.state('2', 'ringing');
   const own = await rig.post(BOSS, `/${chan('1')}/pickup`);
   assert.deepEqual([own.status, own.body.code], [409, 'wrong_call_state']);
+  assert.equal(rig.asked.length, 0);
+});
+
+test('calls - a call at another engine is neither picked up nor listened to, and the refusal says why', async (t) => {
+  const rig = await callsRig(t, { nodeOf: (extension) => nodeId(extension === '1002' ? 'b' : 'ast1') });
+  rig.scene.device('1002', 'NOT_INUSE');
+  rig.scene.created('1', { endpoint: '1003', dialled: '1004' });
+  rig.scene.created('2', { endpoint: '1004', of: '1' });
+  rig.scene.state('2', 'ringing');
+  const pickup = await rig.post(BOSS, `/${chan('1')}/pickup`);
+  assert.deepEqual(
+    [pickup.status, pickup.body.code, pickup.body.detail],
+    [409, 'wrong_call_state', '1002 is at another engine than this call'],
+  );
+  const listen = await rig.post(BOSS, `/${rig.talk()}/listen`);
+  assert.deepEqual(
+    [listen.status, listen.body.code, listen.body.detail],
+    [409, 'wrong_call_state', '1002 is at another engine than this call'],
+  );
   assert.equal(rig.asked.length, 0);
 });
 

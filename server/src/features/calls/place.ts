@@ -52,6 +52,7 @@ interface PlacedPlan {
   readonly auditFirst?: boolean;
 }
 
+const nodeOf = (id: ChannelId): string => id.slice(0, id.indexOf(':'));
 /**
  * Ids for a pair of channels that the engine creates. They end in seconds and a counter like the engine's own, because calls
  * are sorted by them.
@@ -115,6 +116,7 @@ export class Placing {
     if (call.legs.some((l) => l.extension === own.person.extension && l.state !== 'alerting')) {
       throw wrongState(say`${own.person.extension} is in this call already`);
     }
+    this.#isNear(own, leg.id);
     if (!steersAll(actor) && group(leg.extension) !== mine) {
       throw new ServiceError('forbidden', 'this leg rings in another pick-up group');
     }
@@ -137,6 +139,7 @@ export class Placing {
     const leg = call.legs.find((l) => l.slot !== null);
     if (leg?.slot == null) throw wrongState('this call is neither on hold nor parked');
     const own = this.#ownOf(actor, wanted.from, wanted.device);
+    this.#isNear(own, leg.id);
     return this.#placed({
       action: 'calls.retrieve',
       own,
@@ -179,7 +182,11 @@ export class Placing {
     const { extension } = own.person;
     const isAgent = ({ extension: whose }: LiveLeg): boolean =>
       whose !== null && this.#deps.directory.queuesOf(whose).length > 0;
-    const talking = call.legs.filter((leg) => isTalking(leg) && leg.extension !== extension);
+    const near = (leg: LiveLeg): boolean => nodeOf(leg.id) === this.#nodeOf(extension);
+    // Of a call between two engines both sides are heard at either leg; the own engine has one of them.
+    const talking = call.legs
+      .filter((leg) => isTalking(leg) && leg.extension !== extension)
+      .toSorted((a, b) => Number(near(b)) - Number(near(a)));
     const leg =
       wanted.leg_id === undefined
         ? (talking.find(isAgent) ?? talking.find((l) => l.extension !== null) ?? talking[0])
@@ -191,6 +198,7 @@ export class Placing {
       .calls()
       .some(({ placed: p, legs }) => p === 'listen' && legs.some((l) => l.extension === extension));
     if (rings) throw wrongState('the own devices ring to listen, or listen to another call already');
+    this.#isNear(own, leg.id);
     return this.#placed({
       action: `calls.${does}`,
       own,
@@ -233,10 +241,20 @@ export class Placing {
     }
     return { person, kind };
   }
+  /** Node of the engine that has the devices of an extension. */
+  #nodeOf(extension: string): NodeId {
+    const { engine } = this.#deps;
+    return engine.nodeOf?.(extension) ?? engine.node;
+  }
+  /** A device reaches calls of its own engine only. */
+  #isNear({ person: { extension } }: Own, leg: ChannelId): void {
+    if (nodeOf(leg) !== this.#nodeOf(extension))
+      throw wrongState(say`${extension} is at another engine than this call`);
+  }
   #placed(plan: PlacedPlan): Plan {
     const { engine, live, clock } = this.#deps;
     const { extension } = plan.own.person;
-    const pair = newPair(engine.nodeOf?.(extension) ?? engine.node, clock.now());
+    const pair = newPair(this.#nodeOf(extension), clock.now());
     const placedId = pair[0] as string;
     const ring_seconds = plan.ring_seconds ?? RING_SECONDS;
     const ring_ms = ring_seconds * 1000 + RING_SLACK_MS;

@@ -6,7 +6,7 @@
 import type { OtherEngine, Site } from '../../../ports/site.ts';
 import type { CallPlan } from '../../../routing/plan.ts';
 import { callingPhone } from './call-contexts.ts';
-import { at, context, exten, hangUp } from './dialplan-text.ts';
+import { at, cause, context, exten, hangUp } from './dialplan-text.ts';
 import { ENGINE, MEMBER, SHARED, trunkOf } from './elsewhere.ts';
 import type { Instance, InstanceSettings } from './instance.ts';
 import type { RecordingSteps } from './recording-contexts.ts';
@@ -15,6 +15,8 @@ import { conf, dialled, host, joined, objectName, secret, whole } from './text.t
 import type { ConfText } from './text.ts';
 
 const nothing = conf``;
+/** What another engine answers about a number that it does not have. */
+const UNKNOWN = cause('unknown');
 const HEADER = conf`X-Offhook-Half`;
 /** Begin of the names of channels to other engines. */
 const ENGINE_NAME = conf`PJSIP/engine-`;
@@ -110,6 +112,8 @@ export function engineContexts(
             conf`GotoIf($["$\{DEVICE_STATE(PJSIP/${trunkOf(node)})}" = "UNAVAILABLE"]?away)`,
             ...caller,
             conf`Dial(PJSIP/$\{EXTEN}@${trunkOf(node)},,${callingPhone}b(half^s^1)${answered})`,
+            // An engine that dies with calls of this one is not known to be away yet.
+            conf`GotoIf($["$\{DIALSTATUS}" = "CHANUNAVAIL" & "$\{HANGUPCAUSE}" != "${UNKNOWN}"]?away)`,
             conf`Hangup($\{HANGUPCAUSE})`,
             at(conf`away`, hangUp('full')),
           ]),
