@@ -155,6 +155,8 @@ export const config: Readonly<Record<string, string>> = {
     'diese Anlage hat einen Knoten; weitere Engines brauchen OFFHOOK_NODE und PostgreSQL',
   'this node leads the site: what has no engine of its own is here':
     'dieser Knoten führt: hier ist, was keine eigene Engine hat',
+  'a site has at most {0} engines beside that of the leading node':
+    'eine Anlage hat höchstens {0} Engines neben der des führenden Knotens',
   '{0} {1} has this address': '{0} {1} hat diese Adresse',
   'only desk phones can be at another engine': 'an einer anderen Engine können nur Tischtelefone sein',
   'its engine is another one than that of the queue': 'die Engine ist eine andere als die der Warteschlange',

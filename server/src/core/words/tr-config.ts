@@ -150,6 +150,8 @@ export const config: Readonly<Record<string, string>> = {
     'bu sitede tek düğüm var; başka motorlar OFFHOOK_NODE ve PostgreSQL ister',
   'this node leads the site: what has no engine of its own is here':
     'siteyi bu düğüm yönetiyor: kendi motoru olmayan her şey burada',
+  'a site has at most {0} engines beside that of the leading node':
+    'bir sitede yöneten düğümünkinin yanında en çok {0} motor olabilir',
   '{0} {1} has this address': '{0} {1} bu adrese sahip',
   'only desk phones can be at another engine': 'başka bir motorda yalnız masa telefonları olabilir',
   'its engine is another one than that of the queue': 'motoru kuyruğunkinden başka',

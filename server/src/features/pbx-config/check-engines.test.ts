@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { modelOf } from '../../../test/support/config-company.ts';
+import { configRig } from '../../../test/support/config-rig.ts';
 import { checkModel } from './check.ts';
 import type { House } from './check.ts';
 import type { Objects } from './put.ts';
@@ -75,6 +76,20 @@ test('pbx-config engines - they need several nodes, and the leading one is none 
   ]);
 });
 
+test('pbx-config engines - there are sixteen at most', () => {
+  const engines = (count: number) => ({
+    engine: [
+      B,
+      ...Array.from({ length: count - 1 }, (_, i) => ({ ...B, node: `n${i}`, host: `192.0.2.${100 + i}` })),
+    ],
+  });
+  assert.deepEqual(found(engines(16)), []);
+  assert.deepEqual(
+    found(engines(17)).map((text) => text.replace(/n[0-9]+/, 'n')),
+    ['engine n: node: a site has at most 16 engines beside that of the leading node'],
+  );
+});
+
 test('pbx-config engines - what works at one engine only is refused for people of another', () => {
   const extension = [person('1001'), person('1002', { engine: 'b', devices: ['sip', 'webrtc'] })];
   assert.deepEqual(found({ extension }), [
@@ -90,4 +105,30 @@ test('pbx-config engines - what works at one engine only is refused for people o
   assert.deepEqual(found({ time_condition: [{ ...office, switched_by: ['1001', '1002'] }] }), [
     'time_condition office: switched_by.1: only phones of the engine of the leading node can switch it',
   ]);
+});
+
+test('pbx-config engines - by the API an engine is made, named by people and queues, and not deleted while they name it', async (t) => {
+  const { ask } = await configRig(t);
+  const made = await ask('POST', 'engines', B);
+  assert.deepEqual([made.status, made.body.object.port], [201, 5060], made.text);
+  assert.equal((await ask('POST', 'engines', { ...B, node: 'c', host: 'branch.example.com' })).status, 400);
+  const person = { extension: '1050', username: 'ada', name: 'Ada Lovelace', devices: ['sip'] };
+  const unknown = await ask('POST', 'extensions', { ...person, engine: 'nowhere' });
+  assert.deepEqual(
+    [unknown.status, unknown.body.code, unknown.body.findings[0].path],
+    [422, 'invalid_configuration', 'engine'],
+  );
+  assert.equal((await ask('POST', 'extensions', { ...person, engine: 'b' })).status, 201);
+  const mixed = await ask('PATCH', 'queues/support', { engine: 'b' });
+  assert.deepEqual([mixed.status, mixed.body.code], [422, 'invalid_configuration']);
+  const queue = { name: 'far', number: '590', title: 'Far', engine: 'b', members: [{ extension: '1050' }] };
+  assert.equal((await ask('POST', 'queues', queue)).status, 201);
+  const used = await ask('DELETE', 'engines/b');
+  assert.deepEqual([used.status, used.body.code], [409, 'in_use']);
+  assert.deepEqual(
+    used.body.used_by.map(({ kind, key, path }: Record<string, string>) => `${kind} ${key}: ${path}`),
+    ['extension 1050: engine', 'queue far: engine'],
+  );
+  for (const path of ['queues/far', 'extensions/1050', 'engines/b'])
+    assert.equal((await ask('DELETE', path)).status, 200, path);
 });

@@ -12,6 +12,8 @@ interface Nodes {
 }
 const addressOf = (host: string): string => edgesOf(`${host}/${host.includes(':') ? '128' : '32'}`).join(' ');
 
+/** The leading node follows each of them by connections of its own, and each knows all others. */
+const MOST_ENGINES = 16;
 /** A call is known by the address from which it comes, so each has its own. */
 function* addresses(model: Model, { node }: Nodes): Generator<Found> {
   const known = new Map<string, string>();
@@ -54,6 +56,10 @@ function* homes(model: Model): Generator<Found> {
         yield [object, `switched_by.${i}`, 'only phones of the engine of the leading node can switch it'];
 }
 export function* engines(model: Model, house: Nodes): Generator<Found> {
-  if (model.of('engine').size > 0) yield* addresses(model, house);
+  const all = [...model.of('engine').values()];
+  const first = all.at(MOST_ENGINES);
+  if (first !== undefined)
+    yield [first, 'node', say`a site has at most ${MOST_ENGINES} engines beside that of the leading node`];
+  if (all.length > 0) yield* addresses(model, house);
   yield* homes(model);
 }
