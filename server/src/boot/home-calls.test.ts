@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import http from 'node:http';
 import net from 'node:net';
 import { once } from 'node:events';
 import { test } from 'node:test';
@@ -8,10 +9,11 @@ import { until } from '../../test/support/until.ts';
 import { systemClock } from '../core/clock.ts';
 import { silent } from '../core/log.ts';
 import type { HomeFiles } from '../features/pbx-config/apply/home.ts';
+import { PROOF_HEADER, prove } from '../http/node-proof.ts';
 import { listenAsStandby } from '../http/standby.ts';
 import type { CallRecordBatch, CallRecords } from '../ports/call-records.ts';
 import type { SeenNode } from '../ports/site-nodes.ts';
-import { TermGate, homeRoutes } from './home-calls.ts';
+import { BODY_HEADER, HOME_PATH, TermGate, bodyHash, homeParts, homeRoutes } from './home-calls.ts';
 import { HomeEngines } from './home-engines.ts';
 
 const SECRET = 'a-secret-of-the-nodes';
@@ -104,6 +106,28 @@ test('home calls - who has no proof is told that there is no such path', async (
     message: /^the engine b is away/,
   });
   await assert.rejects(leader(3, SECRET, 'c').disk(), { code: 'engine_unavailable' });
+});
+
+test('home calls - a stranger is refused before his body comes, and a proof holds for its own body only', async (t) => {
+  const { url } = await open(t);
+  const asked = http.request(`${url}${HOME_PATH}`, {
+    method: 'POST',
+    headers: { 'content-length': 1_000_000 },
+  });
+  asked.on('error', () => {});
+  asked.flushHeaders();
+  const [refused] = (await once(asked, 'response')) as [http.IncomingMessage];
+  assert.equal(refused.statusCode, 404);
+  asked.destroy();
+  const body = bodyHash('{"op":"disk"}');
+  const headers = {
+    [BODY_HEADER]: body,
+    [PROOF_HEADER]: prove(SECRET, { node: 'a', term: 3 }, homeParts('b', HOME_PATH, body)),
+  };
+  const statuses = ['{"op":"disk"}', '{"op":"reload"}'].map(
+    async (text) => (await fetch(`${url}${HOME_PATH}`, { method: 'POST', headers, body: text })).status,
+  );
+  assert.deepEqual(await Promise.all(statuses), [200, 404]);
 });
 
 test('home calls - call records go on after the last one that was stored', async (t) => {

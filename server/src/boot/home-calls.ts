@@ -37,13 +37,11 @@ export interface LeaderProof {
   readonly node: string;
   readonly term: number;
 }
+/** Has the hash of the body, so that a stranger is refused before his body is read. */
+export const BODY_HEADER = 'offhook-body';
+export const bodyHash = (payload: string): string => hash('sha256', payload, 'base64url');
 /** What a proof is made for: `node` is the one that is asked. */
-export const homeParts = (node: string, path: string, payload: string): string[] => [
-  'engine',
-  node,
-  path,
-  hash('sha256', payload, 'base64url'),
-];
+export const homeParts = (node: string, path: string, body: string): string[] => ['engine', node, path, body];
 
 /** Ends what a former leader has open; terms only grow. */
 export class TermGate {
@@ -106,8 +104,8 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 export function homeRoutes(deps: HomeCallsDeps) {
   const { accounts, files, gate, log, manager, node, sealingKey, secret } = deps;
   /** Throws unless the leading node of this site asks. */
-  const check = (request: IncomingMessage, payload: string): void => {
-    const parts = homeParts(node, pathOf(request), payload);
+  const check = (request: IncomingMessage): void => {
+    const parts = homeParts(node, pathOf(request), String(request.headers[BODY_HEADER]));
     const said = proven(secret, request.headers[PROOF_HEADER], parts) as LeaderProof | null;
     if (said === null || !Number.isSafeInteger(said.term)) throw notFound();
     gate.admit(said.term);
@@ -159,8 +157,9 @@ export function homeRoutes(deps: HomeCallsDeps) {
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const stop = new AbortController();
     response.once('close', () => stop.abort(new Error('the connection ended')));
+    check(request);
     const payload = await bodyOf(request);
-    check(request, payload);
+    if (bodyHash(payload) !== request.headers[BODY_HEADER]) throw notFound();
     const closed = gate.open(() => response.destroy());
     response.once('close', closed);
     checkJson(payload);
@@ -188,7 +187,7 @@ export function homeRoutes(deps: HomeCallsDeps) {
     upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
       if (pathOf(request) !== MANAGER_PATH) return false;
       try {
-        check(request, '');
+        check(request);
         const port = manager();
         if (port === null) throw new ServiceError('engine_unavailable', 'there is no engine yet');
         const engine = net.connect({ host: '127.0.0.1', port, noDelay: true, keepAlive: true });

@@ -19,7 +19,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { EngineProblem } from '../ports/engine-config.ts';
 import type { SeenNode, SiteNodes } from '../ports/site-nodes.ts';
 import type { Config } from './config.ts';
-import { BEAT_MS, HOME_PATH, MANAGER_PATH, homeParts } from './home-calls.ts';
+import { BEAT_MS, BODY_HEADER, HOME_PATH, MANAGER_PATH, bodyHash, homeParts } from './home-calls.ts';
 import type { HomeCall, LeaderProof } from './home-calls.ts';
 
 /** Limit of a question that the node answers at once, and of one for which its engine works. */
@@ -151,7 +151,8 @@ export class HomeEngine implements FarConfig {
 
   #headers(path: string, payload: string): Record<string, string> {
     const { own, secret } = this.#deps;
-    return { [PROOF_HEADER]: prove(secret, own(), homeParts(this.node, path, payload)) };
+    const body = bodyHash(payload);
+    return { [BODY_HEADER]: body, [PROOF_HEADER]: prove(secret, own(), homeParts(this.node, path, body)) };
   }
   async #needUrl(): Promise<string> {
     const url = await this.#url();
