@@ -362,8 +362,9 @@ export class ConfigApplies implements AsyncDisposable {
       await audit.record({ action, actor: author, object: null, outcome: 'ok', ip, detail });
       const target = await prepare();
       // A draft that does not fit together is not rendered; the apply says so.
-      if (checkModel(target, this.#given.house).length === 0)
-        await this.#given.engine.reach?.(this.#given.site(target));
+      const { engine, house, site } = this.#given;
+      if (engine.reach !== undefined && checkModel(target, house).length === 0)
+        await engine.reach(site(target));
       const at = clock.now();
       const shown: Omit<ConfigApply, 'id'> = {
         state: 'validating',
