@@ -7,7 +7,7 @@ import { CHECK_NAMES } from './check-names.ts';
 
 const BOOT = path.join(REPOSITORY, 'server/src/boot');
 /** Files of this folder with names of features, and with checks that no console shows. */
-const OTHERS = ['manifest.ts', 'sip-proxy.ts', 'standby.ts'];
+const OTHERS = ['home.ts', 'manifest.ts', 'sip-proxy.ts', 'standby.ts'];
 /** Checks whose names are not in that folder as text. */
 const ELSEWHERE = ['sip', 'call', 'call_records', 'task_queues', 'store'];
 
