@@ -13,7 +13,15 @@ import { PROOF_HEADER, prove } from '../http/node-proof.ts';
 import { listenAsStandby } from '../http/standby.ts';
 import type { CallRecordBatch, CallRecords } from '../ports/call-records.ts';
 import type { SeenNode } from '../ports/site-nodes.ts';
-import { BODY_HEADER, HOME_PATH, TermGate, bodyHash, homeParts, homeRoutes } from './home-calls.ts';
+import {
+  BODY_HEADER,
+  HOME_PATH,
+  MANAGER_PATH,
+  TermGate,
+  bodyHash,
+  homeParts,
+  homeRoutes,
+} from './home-calls.ts';
 import { HomeEngines } from './home-engines.ts';
 
 const SECRET = 'a-secret-of-the-nodes';
@@ -128,6 +136,33 @@ test('home calls - a stranger is refused before his body comes, and a proof hold
     async (text) => (await fetch(`${url}${HOME_PATH}`, { method: 'POST', headers, body: text })).status,
   );
   assert.deepEqual(await Promise.all(statuses), [200, 404]);
+});
+
+test('home calls - a stranger who resets a connection ends nothing, and a refused one does not stay open', async (t) => {
+  const { leader, url } = await open(t);
+  const { hostname: host, port } = new URL(url);
+  const asks = async (path: string): Promise<net.Socket> => {
+    // Keeps its own half open.
+    const socket = net.connect({ host, port: Number(port), allowHalfOpen: true });
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: ami\r\n\r\n`);
+    return socket;
+  };
+  for (const path of [MANAGER_PATH, '/ws']) {
+    // The answer is written to some of them after the reset.
+    for (let n = 0; n < 20; n += 1) (await asks(path)).resetAndDestroy();
+    const held = await asks(path);
+    t.after(() => held.destroy());
+    let answer = '';
+    held.on('data', (chunk: Buffer) => (answer += chunk.toString()));
+    await until('the answer', () => /^HTTP\/1\.1 (?:404|503) /.test(answer));
+    await until('the end of both halves', () => {
+      held.write('\n');
+      return held.destroyed;
+    });
+  }
+  assert.deepEqual(await leader(3).disk(), { hash: 'h', backup_hash: null });
 });
 
 test('home calls - call records go on after the last one that was stored', async (t) => {

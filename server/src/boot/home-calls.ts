@@ -11,7 +11,8 @@ import type { Log } from '../core/log.ts';
 import { seal } from '../core/seal.ts';
 import type { HomeFiles } from '../features/pbx-config/apply/home.ts';
 import { PROOF_HEADER, proven } from '../http/node-proof.ts';
-import { answerOf, asServiceError, rawAnswer } from '../http/problem.ts';
+import { answerOf, asServiceError } from '../http/problem.ts';
+import { refuseUpgrade } from '../http/standby.ts';
 import type { CallRecordCheckpoint, CallRecords } from '../ports/call-records.ts';
 
 export const HOME_PATH = '/api/nodes/engine';
@@ -190,12 +191,13 @@ export function homeRoutes(deps: HomeCallsDeps) {
         check(request);
         const port = manager();
         if (port === null) throw new ServiceError('engine_unavailable', 'there is no engine yet');
-        const engine = net.connect({ host: '127.0.0.1', port, noDelay: true, keepAlive: true });
+        const engine = new net.Socket().setNoDelay(true).setKeepAlive(true);
         const end = (): void => {
           socket.destroy();
           engine.destroy();
         };
         const closed = gate.open(end);
+        engine.connect(port, '127.0.0.1');
         socket.write(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: ami\r\nConnection: Upgrade\r\n\r\n`);
         if (head.length > 0) engine.write(head);
         pipeline(socket, engine, end);
@@ -204,7 +206,7 @@ export function homeRoutes(deps: HomeCallsDeps) {
           end();
         });
       } catch (error) {
-        socket.end(rawAnswer(asServiceError(error)));
+        refuseUpgrade(socket, asServiceError(error));
       }
       return true;
     },

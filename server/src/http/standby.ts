@@ -19,6 +19,11 @@ export interface StandbyListener {
   };
 }
 
+/** Answers and ends the connection, also where the other side keeps its half open. */
+export function refuseUpgrade(socket: Duplex, error: ServiceError): void {
+  socket.end(rawAnswer(error), () => socket.destroy());
+}
+
 /** What a standby answers: it lives, is no target for a load balancer, and names the active node. Resolves once it listens. */
 export async function listenAsStandby(
   address: { readonly host: string; readonly port: number },
@@ -58,7 +63,9 @@ export async function listenAsStandby(
     answer(request, response).catch(() => response.destroy());
   });
   server.on('upgrade', (request, socket, head) => {
-    if (nodes?.upgrade(request, socket, head) !== true) socket.end(rawAnswer(refusal()));
+    // Node no longer handles errors of such a socket, nor limits how long it stays open.
+    socket.on('error', () => socket.destroy());
+    if (nodes?.upgrade(request, socket, head) !== true) refuseUpgrade(socket, refusal());
   });
   // A whole configuration takes longer than a question for health.
   server.requestTimeout = nodes === undefined ? 5_000 : 30_000;
