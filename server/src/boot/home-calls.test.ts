@@ -17,6 +17,7 @@ import {
   BODY_HEADER,
   HOME_PATH,
   MANAGER_PATH,
+  TakenProofs,
   TermGate,
   bodyHash,
   homeParts,
@@ -116,7 +117,7 @@ test('home calls - who has no proof is told that there is no such path', async (
   await assert.rejects(leader(3, SECRET, 'c').disk(), { code: 'engine_unavailable' });
 });
 
-test('home calls - a stranger is refused before his body comes, and a proof holds for its own body only', async (t) => {
+test('home calls - a stranger is refused before his body comes, and a proof holds once, for its own body only', async (t) => {
   const { url } = await open(t);
   const asked = http.request(`${url}${HOME_PATH}`, {
     method: 'POST',
@@ -128,14 +129,27 @@ test('home calls - a stranger is refused before his body comes, and a proof hold
   assert.equal(refused.statusCode, 404);
   asked.destroy();
   const body = bodyHash('{"op":"disk"}');
-  const headers = {
+  const headers = (once: string) => ({
     [BODY_HEADER]: body,
-    [PROOF_HEADER]: prove(SECRET, { node: 'a', term: 3 }, homeParts('b', HOME_PATH, body)),
-  };
-  const statuses = ['{"op":"disk"}', '{"op":"reload"}'].map(
-    async (text) => (await fetch(`${url}${HOME_PATH}`, { method: 'POST', headers, body: text })).status,
+    [PROOF_HEADER]: prove(SECRET, { node: 'a', term: 3, once }, homeParts('b', HOME_PATH, body)),
+  });
+  const asks = async (given: Record<string, string>, text: string) =>
+    (await fetch(`${url}${HOME_PATH}`, { method: 'POST', headers: given, body: text })).status;
+  const first = headers('1');
+  assert.equal(await asks(first, '{"op":"disk"}'), 200);
+  assert.equal(await asks(first, '{"op":"disk"}'), 404, 'a proof is taken once');
+  assert.equal(await asks(headers('2'), '{"op":"reload"}'), 404);
+});
+
+test('home calls - proofs that were taken are kept for as long as they hold, and no more of them than there is room for', () => {
+  const taken = new TakenProofs();
+  assert.deepEqual(
+    [taken.take('one', 0), taken.take('one', 30 * 60_000), taken.take('two', 0)],
+    [true, false, true],
   );
-  assert.deepEqual(await Promise.all(statuses), [200, 404]);
+  assert.equal(taken.take('one', 32 * 60_000), true);
+  for (let n = 0; n < 20_000; n += 1) taken.take(`more ${n}`, 32 * 60_000);
+  assert.equal(taken.take('one', 32 * 60_000), true);
 });
 
 test('home calls - a stranger who resets a connection ends nothing, and a refused one does not stay open', async (t) => {

@@ -44,6 +44,23 @@ export const bodyHash = (payload: string): string => hash('sha256', payload, 'ba
 /** What a proof is made for: `node` is the one that is asked. */
 export const homeParts = (node: string, path: string, body: string): string[] => ['engine', node, path, body];
 
+/** Longer than any proof holds, with clocks that differ. */
+const REMEMBERED_MS = 31 * 60_000;
+const MOST_REMEMBERED = 20_000;
+/** Proofs that were taken, so that nobody who reads one on its way can use it again. */
+export class TakenProofs {
+  readonly #taken = new Map<string, number>();
+  /** False for one that was taken before. Only what is proven comes here, so strangers fill nothing. */
+  take(proof: string, now: number): boolean {
+    for (const [one, at] of this.#taken) {
+      if (now - at <= REMEMBERED_MS && this.#taken.size < MOST_REMEMBERED) break;
+      this.#taken.delete(one);
+    }
+    if (this.#taken.has(proof)) return false;
+    this.#taken.set(proof, now);
+    return true;
+  }
+}
 /** Ends what a former leader has open; terms only grow. */
 export class TermGate {
   #term = 0;
@@ -104,11 +121,14 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 }
 export function homeRoutes(deps: HomeCallsDeps) {
   const { accounts, files, gate, log, manager, node, sealingKey, secret } = deps;
-  /** Throws unless the leading node of this site asks. */
+  const taken = new TakenProofs();
+  /** Throws unless the leading node of this site asks, for the first time with this proof. */
   const check = (request: IncomingMessage): void => {
     const parts = homeParts(node, pathOf(request), String(request.headers[BODY_HEADER]));
-    const said = proven(secret, request.headers[PROOF_HEADER], parts) as LeaderProof | null;
+    const proof = String(request.headers[PROOF_HEADER]);
+    const said = proven(secret, proof, parts) as LeaderProof | null;
     if (said === null || !Number.isSafeInteger(said.term)) throw notFound();
+    if (!taken.take(proof.slice(0, proof.lastIndexOf('.')), Date.now())) throw notFound();
     gate.admit(said.term);
   };
   const answer = async (call: HomeCall, signal: AbortSignal): Promise<object> => {

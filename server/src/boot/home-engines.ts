@@ -1,4 +1,5 @@
 /** The other engines of a site, as the leading node reaches them: by their nodes, with a proof of its term. */
+import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 import https from 'node:https';
 import { isIP } from 'node:net';
@@ -152,7 +153,9 @@ export class HomeEngine implements FarConfig {
   #headers(path: string, payload: string): Record<string, string> {
     const { own, secret } = this.#deps;
     const body = bodyHash(payload);
-    return { [BODY_HEADER]: body, [PROOF_HEADER]: prove(secret, own(), homeParts(this.node, path, body)) };
+    // Two questions in one millisecond have different proofs: each is taken once.
+    const said = { ...own(), once: randomUUID() };
+    return { [BODY_HEADER]: body, [PROOF_HEADER]: prove(secret, said, homeParts(this.node, path, body)) };
   }
   async #needUrl(): Promise<string> {
     const url = await this.#url();
