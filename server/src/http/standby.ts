@@ -62,7 +62,11 @@ export async function listenAsStandby(
     if (nodes?.request(request, response) === true) return;
     answer(request, response).catch(() => response.destroy());
   });
+  /** The server waits for their end when it closes, and ends none of them. */
+  const upgraded = new Set<Duplex>();
   server.on('upgrade', (request, socket, head) => {
+    upgraded.add(socket);
+    socket.once('close', () => upgraded.delete(socket));
     // Node no longer handles errors of such a socket, nor limits how long it stays open.
     socket.on('error', () => socket.destroy());
     if (nodes?.upgrade(request, socket, head) !== true) refuseUpgrade(socket, refusal());
@@ -79,6 +83,7 @@ export async function listenAsStandby(
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
+      for (const socket of upgraded) socket.destroy();
       await closed;
     },
   };
