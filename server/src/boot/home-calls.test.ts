@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import net from 'node:net';
 import { once } from 'node:events';
+import type { Duplex } from 'node:stream';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { freePort } from '../../test/support/ports.ts';
@@ -37,7 +38,13 @@ const batch = (offset: number): CallRecordBatch => ({
 
 /** The node b with an engine that answers each byte with itself, and the leading node of a term. */
 async function open(t: TestContext) {
-  const echo = net.createServer((socket) => socket.on('error', () => {}).pipe(socket)).listen(0, '127.0.0.1');
+  const engines = { opened: 0, closed: 0 };
+  const echo = net.createServer((socket) => {
+    engines.opened += 1;
+    socket.on('close', () => (engines.closed += 1));
+    socket.on('error', () => {}).pipe(socket);
+  });
+  echo.listen(0, '127.0.0.1');
   await once(echo, 'listening');
   const { port } = echo.address() as net.AddressInfo;
   let unsettled = 0;
@@ -50,7 +57,11 @@ async function open(t: TestContext) {
       if (!signal.aborted) await once(signal, 'abort');
     },
   };
-  const files = { hashes: () => ({ hash: 'h', backup_hash: null }) } as unknown as HomeFiles;
+  // `read` is answered as no version does.
+  const files = {
+    hashes: () => ({ hash: 'h', backup_hash: null }),
+    text: () => 1,
+  } as unknown as HomeFiles;
   const address = { host: '127.0.0.1', port: await freePort() };
   const listener = await listenAsStandby(address, {
     engineUp: () => true,
@@ -84,7 +95,7 @@ async function open(t: TestContext) {
       clock: systemClock,
       log: silent,
     }).of(name);
-  return { gate, leader, reads, url, unsettled: () => unsettled };
+  return { engines, gate, leader, listener, reads, url, unsettled: () => unsettled };
 }
 
 test('home calls - the leading node gets the accounts and a way to the manager interface, which ends with its term', async (t) => {
@@ -177,6 +188,48 @@ test('home calls - a stranger who resets a connection ends nothing, and a refuse
     });
   }
   assert.deepEqual(await leader(3).disk(), { hash: 'h', backup_hash: null });
+});
+
+test('home calls - a question that only another version knows is refused as such, and an answer of one counts as none', async (t) => {
+  const { leader, url } = await open(t);
+  const ask = async (payload: string): Promise<Response> => {
+    const body = bodyHash(payload);
+    const proof = prove(SECRET, { node: 'a', term: 3 }, homeParts('b', HOME_PATH, body));
+    const headers = { [BODY_HEADER]: body, [PROOF_HEADER]: proof };
+    return await fetch(`${url}${HOME_PATH}`, { method: 'POST', headers, body: payload });
+  };
+  for (const payload of [
+    '{"op":"paint"}',
+    '{"op":"put"}',
+    '{"op":"records"}',
+    '{"op":"verify","depth":"half"}',
+  ]) {
+    const refused = await ask(payload);
+    assert.equal(refused.status, 404, payload);
+    assert.match(await refused.text(), /another version of the service/);
+  }
+  assert.equal((await ask('{"op":"disk","more":1}')).status, 200);
+  await assert.rejects(leader(3).read(false), {
+    code: 'engine_unavailable',
+    message: /its node runs another version of the service/,
+  });
+});
+
+test('home calls - the leading node gets a bounded number of connections, which end with it', async (t) => {
+  const { engines, leader, listener } = await open(t);
+  const target = await leader(3).target();
+  const ways = await Promise.all(Array.from({ length: 32 }, () => target!.dial!()));
+  for (const way of ways) way.on('error', () => {});
+  await until('all of them at the engine', () => engines.opened === 32);
+  await assert.rejects(target!.dial!(), /refused with 503/);
+  ways[0]!.destroy();
+  await until('one to end', () => engines.closed === 1);
+  let again: Duplex | null = null;
+  await until('a place', async () => (again = await target!.dial!().catch(() => null)) !== null);
+  again!.on('error', () => {});
+  await until('that of the last one', () => engines.opened === 33);
+  await listener.close();
+  await until('the end of all with that of the node', () => engines.closed === 33);
 });
 
 test('home calls - call records go on after the last one that was stored', async (t) => {

@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import net from 'node:net';
 import { pipeline } from 'node:stream';
 import type { Duplex } from 'node:stream';
+import { z } from 'zod';
 import { ServiceError } from '../core/errors.ts';
 import { checkJson } from '../core/json-check.ts';
 import type { Log } from '../core/log.ts';
@@ -17,28 +18,64 @@ import type { CallRecordCheckpoint, CallRecords } from '../ports/call-records.ts
 
 export const HOME_PATH = '/api/nodes/engine';
 export const MANAGER_PATH = `${HOME_PATH}/manager`;
-/** A configuration of the largest site has a few megabytes. */
+/** Limit of a body, which is read into memory: a configuration is proven and parsed as a whole. Large sites have a few megabytes. */
 const MOST_BYTES = 64 * 1024 * 1024;
 const MOST_CONNECTIONS = 32;
+const Checkpoint: z.ZodType<CallRecordCheckpoint> = z.looseObject({
+  file: z.string(),
+  inode: z.number(),
+  offset: z.number(),
+  mark: z.string(),
+});
 /** Interval of the lines by which a silent stream of call records is known to be alive. */
 export const BEAT_MS = 5_000;
 
-/** A question of the leading node. */
-export type HomeCall =
-  | { readonly op: 'accounts' }
-  | { readonly op: 'disk' }
-  | { readonly op: 'read'; readonly backup: boolean }
-  | { readonly op: 'prove' | 'put'; readonly text: string }
-  | { readonly op: 'reload' }
-  | { readonly op: 'verify'; readonly depth: 'all' | 'changed' }
-  | { readonly op: 'unsettle' }
-  | { readonly op: 'records'; readonly from: CallRecordCheckpoint | null };
+/** A question of the leading node. What another version adds to one is passed over; a question of it that is unknown here is refused. */
+const HomeCall = z.discriminatedUnion('op', [
+  z.object({ op: z.enum(['accounts', 'disk', 'reload', 'unsettle']) }),
+  z.object({ op: z.literal('read'), backup: z.boolean() }),
+  z.object({ op: z.enum(['prove', 'put']), text: z.string() }),
+  z.object({ op: z.literal('verify'), depth: z.enum(['all', 'changed']) }),
+  z.object({ op: z.literal('records'), from: Checkpoint.nullable() }),
+]);
+export type HomeCall = z.infer<typeof HomeCall>;
+const Problems = z.object({
+  problems: z.array(
+    z.object({ object: z.string().nullable(), file: z.string().nullable(), words: z.string() }),
+  ),
+});
+const Account = z.object({ user: z.string(), secret: z.string() });
+const Hash = z.string().nullable();
+/** What a node answers, by the question; records are lines of `RecordLine`. */
+export const HOME_ANSWERS = {
+  accounts: z.object({ sealed: z.base64() }),
+  disk: z.object({ hash: Hash, backup_hash: Hash }),
+  read: z.object({ text: z.string().nullable() }),
+  prove: Problems,
+  put: z.object({}),
+  reload: z.object({}),
+  verify: Problems,
+  unsettle: z.object({}),
+} as const;
+type Answers = typeof HOME_ANSWERS;
+export type HomeAnswers = { readonly [op in keyof Answers]: z.infer<Answers[op]> };
+/** What is sealed in the answer to `accounts`. */
+export const ManagerAccounts = z.object({ events: Account, actions: Account });
+/** A batch of call records; what is in a record is of the same version as the leading node. */
+export const RecordLine = z.looseObject({
+  records: z.array(
+    z.looseObject({ type: z.string(), at_us: z.number(), channel: z.string(), call: z.string() }),
+  ),
+  checkpoint: Checkpoint,
+  malformed: z.array(z.unknown()),
+  live: z.boolean(),
+});
 /** What a leading node says of itself in each proof. */
 export interface LeaderProof {
   readonly node: string;
   readonly term: number;
 }
-/** Has the hash of the body, so that a stranger is refused before his body is read. */
+/** Has the hash of the body, so that a stranger is refused before its body is read. */
 export const BODY_HEADER = 'offhook-body';
 export const bodyHash = (payload: string): string => hash('sha256', payload, 'base64url');
 /** What a proof is made for: `node` is the one that is asked. */
@@ -104,6 +141,12 @@ export interface HomeCallsDeps {
   /** Accounts of the manager interface. */
   readonly accounts: object;
   readonly log: Log;
+}
+function readCall(payload: string): HomeCall {
+  checkJson(payload);
+  const read = HomeCall.safeParse(JSON.parse(payload));
+  if (!read.success) throw new ServiceError('not_found', 'this node runs another version of the service');
+  return read.data;
 }
 const notFound = (): ServiceError =>
   new ServiceError('not_found', 'there is no such path; the paths are listed in /api/v1/openapi.json');
@@ -179,12 +222,12 @@ export function homeRoutes(deps: HomeCallsDeps) {
     const stop = new AbortController();
     response.once('close', () => stop.abort(new Error('the connection ended')));
     check(request);
-    const payload = await bodyOf(request);
-    if (bodyHash(payload) !== request.headers[BODY_HEADER]) throw notFound();
+    // Before the body, so that the number of bodies in memory is bounded.
     const closed = gate.open(() => response.destroy());
     response.once('close', closed);
-    checkJson(payload);
-    const call = JSON.parse(payload) as HomeCall;
+    const payload = await bodyOf(request);
+    if (bodyHash(payload) !== request.headers[BODY_HEADER]) throw notFound();
+    const call = readCall(payload);
     if (call.op === 'records') return await records(call.from, response, stop.signal);
     const body = JSON.stringify(await answer(call, stop.signal));
     response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' });

@@ -4,6 +4,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { z } from 'zod';
 import type { ErrorCode } from '@offhook/contract/errors.ts';
 import { ERRORS } from '@offhook/contract/errors.ts';
 import { awayError } from '../adapters/asterisk/apply/joined-config.ts';
@@ -17,11 +18,20 @@ import { SILENT_SECONDS } from '../features/nodes/state.ts';
 import { PROOF_HEADER, prove } from '../http/node-proof.ts';
 import type { CallRecordBatch, CallRecordCheckpoint, CallRecords } from '../ports/call-records.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { EngineProblem } from '../ports/engine-config.ts';
 import type { SeenNode, SiteNodes } from '../ports/site-nodes.ts';
 import type { Config } from './config.ts';
-import { BEAT_MS, BODY_HEADER, HOME_PATH, MANAGER_PATH, bodyHash, homeParts } from './home-calls.ts';
-import type { HomeCall, LeaderProof } from './home-calls.ts';
+import {
+  BEAT_MS,
+  BODY_HEADER,
+  HOME_ANSWERS,
+  HOME_PATH,
+  MANAGER_PATH,
+  ManagerAccounts,
+  RecordLine,
+  bodyHash,
+  homeParts,
+} from './home-calls.ts';
+import type { HomeAnswers, HomeCall, LeaderProof } from './home-calls.ts';
 
 /** Limit of a question that the node answers at once, and of one for which its engine works. */
 const SHORT_MS = 5_000;
@@ -32,7 +42,7 @@ const RETRY_MS = 1_000;
 const SILENT_MS = 3 * BEAT_MS;
 const SHORT: ReadonlySet<HomeCall['op']> = new Set(['accounts', 'disk', 'read', 'unsettle']);
 
-/** Where the engine of this node takes SIP, as it is told to the other nodes. */
+/** Where the engine of this node takes SIP, as the other nodes see it. */
 export const sipOf = ({ sipListen: { host, port } }: Pick<Config, 'sipListen'>): string =>
   `${bracketed(host)}:${port}`;
 
@@ -63,11 +73,11 @@ export class HomeEngines {
     }
     return one;
   }
-  /** Ends what it still asks of others; another term tells them the rest. */
+  /** Ends the retries. Under the next term each node reads the applied configuration by itself. */
   close(): void {
     this.#stop.abort();
   }
-  /** Addresses of the engines of all nodes, as they were last seen: a standby asks the others whether they answer, too. */
+  /** Addresses of the engines of all nodes, as they were last seen; standbys included, because they probe the other engines. */
   hosts(): readonly string[] {
     void this.#look().catch(() => undefined);
     return this.#hosts;
@@ -108,21 +118,21 @@ export class HomeEngine implements FarConfig {
   /** Where its manager interface is; null while its node is away. */
   async target(): Promise<ManagerTarget | null> {
     if ((await this.#url()) === null) return null;
-    const { sealed } = (await this.#ask({ op: 'accounts' })) as { readonly sealed: string };
+    const { sealed } = await this.#ask({ op: 'accounts' });
     const text = unseal(this.#deps.sealingKey, Buffer.from(sealed, 'base64'));
     if (text === null) throw new Error(`the node ${this.node} has another key of the site`);
-    const accounts = JSON.parse(text.toString()) as Pick<ManagerTarget, 'events' | 'actions'>;
+    const accounts = readAs(ManagerAccounts, JSON.parse(text.toString()));
     return { host: this.node, port: 0, ...accounts, dial: (signal) => this.#dial(signal) };
   }
   readonly records: CallRecords = { read: (from, signal) => this.#records(from, signal) };
   async disk() {
-    return (await this.#ask({ op: 'disk' })) as Awaited<ReturnType<FarConfig['disk']>>;
+    return await this.#ask({ op: 'disk' });
   }
   async read(backup: boolean): Promise<string | null> {
-    return ((await this.#ask({ op: 'read', backup })) as { readonly text: string | null }).text;
+    return (await this.#ask({ op: 'read', backup })).text;
   }
   async prove(text: string, signal?: AbortSignal) {
-    return problemsOf(await this.#ask({ op: 'prove', text }, signal));
+    return (await this.#ask({ op: 'prove', text }, signal)).problems;
   }
   async put(text: string): Promise<void> {
     await this.#ask({ op: 'put', text });
@@ -131,7 +141,7 @@ export class HomeEngine implements FarConfig {
     await this.#ask({ op: 'reload' }, signal);
   }
   async verify(depth: 'all' | 'changed', signal?: AbortSignal) {
-    return problemsOf(await this.#ask({ op: 'verify', depth }, signal));
+    return (await this.#ask({ op: 'verify', depth }, signal)).problems;
   }
   unsettle(): void {
     if (this.#unsettled) return;
@@ -162,7 +172,10 @@ export class HomeEngine implements FarConfig {
     if (url === null) throw awayError(this.node, 'its node does not report');
     return url;
   }
-  async #ask(call: HomeCall, stop?: AbortSignal): Promise<unknown> {
+  async #ask<O extends keyof HomeAnswers>(
+    call: HomeCall & { readonly op: O },
+    stop?: AbortSignal,
+  ): Promise<HomeAnswers[O]> {
     const url = await this.#needUrl();
     const limit = AbortSignal.timeout(SHORT.has(call.op) ? SHORT_MS : LONG_MS);
     try {
@@ -172,7 +185,7 @@ export class HomeEngine implements FarConfig {
         stop === undefined ? limit : AbortSignal.any([limit, stop]),
       );
       const body: unknown = await response.json();
-      if (response.ok) return body;
+      if (response.ok) return readAs(HOME_ANSWERS[call.op] as unknown as z.ZodType<HomeAnswers[O]>, body);
       throw refusalOf(body);
     } catch (error) {
       if (error instanceof ServiceError && error.code !== 'not_found') throw error;
@@ -189,6 +202,7 @@ export class HomeEngine implements FarConfig {
     const url = new URL(MANAGER_PATH, await this.#needUrl());
     const limit = AbortSignal.timeout(DIAL_MS);
     const signal = stop === undefined ? limit : AbortSignal.any([limit, stop]);
+    signal.throwIfAborted();
     return await new Promise<Duplex>((resolve, reject) => {
       const { request } = url.protocol === 'https:' ? https : http;
       const out = request(url, {
@@ -228,7 +242,10 @@ export class HomeEngine implements FarConfig {
         if (signal.aborted) return;
         const words = messageOf(error);
         if (words !== said)
-          log.warn({ node: this.node, error: words }, 'call records of another engine wait');
+          log.warn(
+            { node: this.node, error: words },
+            'call records of another engine cannot be read; retrying',
+          );
         said = words;
       }
       await clock.sleep(RETRY_MS, signal).catch(() => undefined);
@@ -252,7 +269,8 @@ export class HomeEngine implements FarConfig {
         const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
         rest = lines.pop()!;
         if (rest.length > MOST_LINE) throw new Error('a line is too long');
-        for (const line of lines) if (line !== '') yield JSON.parse(line) as CallRecordBatch;
+        for (const line of lines)
+          if (line !== '') yield readAs(RecordLine, JSON.parse(line)) as unknown as CallRecordBatch;
         timer.refresh();
       }
     } finally {
@@ -262,8 +280,11 @@ export class HomeEngine implements FarConfig {
   }
 }
 const MOST_LINE = 16 * 1024 * 1024;
-const problemsOf = (body: unknown): readonly EngineProblem[] =>
-  (body as { readonly problems: readonly EngineProblem[] }).problems;
+function readAs<T extends z.ZodType>(schema: T, given: unknown): z.infer<T> {
+  const read = schema.safeParse(given);
+  if (!read.success) throw new Error('its node runs another version of the service');
+  return read.data;
+}
 function refusalOf(body: unknown): Error {
   const { code, detail } = body as { code?: string; detail?: string };
   if (code === undefined || !(code in ERRORS)) return new Error('the answer is not one of this service');
