@@ -141,6 +141,26 @@ test('joined engines - while an engine is away a snapshot of the other one shows
   assert.deepEqual(shown().slice(3), ['b down', 'a: b:1.7']);
 });
 
+test('joined engines - where the facts of one engine fail, those of a silent one end too', async () => {
+  const [a, b] = [scripted('a'), scripted('b')];
+  const failing = {
+    ...b.engine,
+    async *events() {
+      yield* [];
+      await Promise.reject(new Error('the facts are lost'));
+    },
+  } as SiteEngine;
+  const joined = joinEngines({
+    first: a.engine,
+    others: [failing],
+    homeOf: { extension: () => null, queue: () => null },
+  });
+  const stop = new AbortController();
+  const facts = joined.events(stop.signal)[Symbol.asyncIterator]();
+  await assert.rejects(async () => await facts.next(), /the facts are lost/);
+  assert.equal(stop.signal.aborted, false);
+});
+
 test('joined engines - a verb goes to the engine of its channel, queue or extension, and what all must know to all', async (t) => {
   const { a, b, joined } = open(t);
   await joined.hangup(channelId(nodeId('b'), '1.7'));

@@ -22,10 +22,14 @@ export interface JoinedEngineOptions {
 }
 const PATIENCE_MS = 5_000;
 
-/** Facts of several sources in the order in which they come; each waits until its last batch was taken. Ends with the first source. */
+/**
+ * Facts of several sources in the order in which they come; each waits until its last batch was taken. Ends with the first source, or
+ * where one fails; `end` then has the others end, which may wait for facts that never come.
+ */
 async function* merged(
   sources: readonly AsyncIterable<readonly EngineEvent[]>[],
   each: (batch: readonly EngineEvent[], source: number) => readonly EngineEvent[],
+  end: () => void,
 ): AsyncGenerator<readonly EngineEvent[]> {
   const ready: { readonly batch: readonly EngineEvent[]; readonly i: number; readonly taken: () => void }[] =
     [];
@@ -66,6 +70,7 @@ async function* merged(
     if (failure !== null) throw (failure as { readonly error: unknown }).error;
   } finally {
     over = true;
+    end();
     for (const { taken } of ready) taken();
     for (const one of iterators) await one.return?.();
     await Promise.all(pumps);
@@ -159,7 +164,9 @@ async function keepCopied(
   }
 }
 /** The first snapshot waits for the other engines: without the state of one that is only slower its calls would end. */
-async function* factsOf(facts: Facts, signal: AbortSignal): AsyncGenerator<readonly EngineEvent[]> {
+async function* factsOf(facts: Facts, stop: AbortSignal): AsyncGenerator<readonly EngineEvent[]> {
+  const over = new AbortController();
+  const signal = AbortSignal.any([stop, over.signal]);
   const [first, ...others] = facts.all;
   const states = new States(facts);
   for (const [i, other] of others.entries()) void keepCopied(facts, i + 1, other, states, signal);
@@ -169,7 +176,8 @@ async function* factsOf(facts: Facts, signal: AbortSignal): AsyncGenerator<reado
     patience.addEventListener('abort', () => resolve(), { once: true }),
   );
   let begun = false;
-  const links: EngineEvent[] = [];
+  /** The newest state of the link of each other engine. */
+  const links = new Map<number, EngineEvent>();
   const shows = (batch: readonly EngineEvent[]): boolean =>
     batch.some(({ type }) => type === 'engine.snapshot');
   async function* ofFirst(): AsyncGenerator<readonly EngineEvent[]> {
@@ -177,18 +185,20 @@ async function* factsOf(facts: Facts, signal: AbortSignal): AsyncGenerator<reado
       if (!begun && shows(batch)) {
         await Promise.race([Promise.all(known.map(({ promise }) => promise)), late]);
         begun = true;
-        yield [...batch, ...links];
+        yield [...batch, ...links.values()];
       } else yield batch;
     }
   }
-  yield* merged([ofFirst(), ...others.map((one) => one.events(signal))], (batch, i) => {
+  const each = (batch: readonly EngineEvent[], i: number): readonly EngineEvent[] => {
     const events = states.take(batch, i);
     if (i === 0) return events;
     if (shows(batch)) known[i - 1]!.resolve();
     if (begun) return events;
-    links.push(...events.filter(({ type }) => type === 'engine.link'));
+    const link = events.findLast(({ type }) => type === 'engine.link');
+    if (link !== undefined) links.set(i, link);
     return [];
-  });
+  };
+  yield* merged([ofFirst(), ...others.map((one) => one.events(signal))], each, () => over.abort());
 }
 
 const inNode = (id: ChannelId): string => id.slice(0, id.indexOf(':'));
