@@ -65,6 +65,11 @@ test('pbx-config engines - each engine has an address of its own, by any spellin
   assert.deepEqual(found({ engine: [{ ...B, host: '127.0.0.1' }] }), [`engine b: host: ${own}`]);
   const trunk = [{ name: 'north', title: 'North', host: '192.0.2.9' }];
   assert.deepEqual(found({ trunk }), ['engine b: host: trunk north has this address']);
+  const north = [{ name: 'north', title: 'North', host: '2001:DB8:0::9' }];
+  assert.deepEqual(found({ engine: six.slice(0, 1), trunk: north }), [
+    'engine b: host: trunk north has this address',
+  ]);
+  assert.deepEqual(found({ trunk: [{ name: 'north', title: 'North', host: 'sip.example.com' }] }), []);
 });
 
 test('pbx-config engines - they need several nodes, and the leading one is none of them', () => {

@@ -1,4 +1,5 @@
 /** Rules of a site with several engines: their addresses, and homes that fit together. What cannot work over engines is refused here. */
+import { isIP } from 'node:net';
 import { edgesOf } from '../../core/networks.ts';
 import { say } from '../../core/said.ts';
 import { wordOf } from './findings.ts';
@@ -10,14 +11,16 @@ import { isOwnAddress } from './own-address.ts';
 interface Nodes {
   readonly node?: string | null;
 }
-const addressOf = (host: string): string => edgesOf(`${host}/${host.includes(':') ? '128' : '32'}`).join(' ');
+/** Equal for all spellings of one address; a name stays as it is. */
+const addressOf = (host: string): string =>
+  isIP(host) === 0 ? host : edgesOf(`${host}/${isIP(host) === 6 ? '128' : '32'}`).join(' ');
 
 /** The leading node follows each of them by connections of its own, and each knows all others. */
 const MOST_ENGINES = 16;
 /** A call is known by the address from which it comes, so each has its own. */
 function* addresses(model: Model, { node }: Nodes): Generator<Found> {
   const known = new Map<string, string>();
-  const trunks = new Map([...model.of('trunk').values()].map(({ key, body }) => [body.host, key]));
+  const trunks = new Map([...model.of('trunk').values()].map(({ key, body }) => [addressOf(body.host), key]));
   for (const object of model.of('engine').values()) {
     const { host } = object.body;
     if (node === null)
@@ -29,7 +32,7 @@ function* addresses(model: Model, { node }: Nodes): Generator<Found> {
     const other = known.get(addressOf(host));
     if (other !== undefined) yield [object, 'host', say`${wordOf('engine')} ${other} has this address`];
     known.set(addressOf(host), object.key);
-    const trunk = trunks.get(host);
+    const trunk = trunks.get(addressOf(host));
     if (trunk !== undefined) yield [object, 'host', say`${wordOf('trunk')} ${trunk} has this address`];
   }
 }

@@ -1,4 +1,5 @@
-/** Addresses that a trunk or another engine cannot have, because the service itself uses them. */
+/** Addresses that neither a trunk nor another engine can have: the service itself uses them. */
+
 /** Addresses from which the service connects for browsers, and addresses that mean all or none. */
 const OWN_ADDRESS =
   /^(?:127\.0\.0\.1|0\.0\.0\.0|\[(?:::1?|::ffff:(?:7f00:1|0:0))\]|(?:.+\.)?localhost(?:\.localdomain)?)$/;
