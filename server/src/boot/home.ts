@@ -1,16 +1,9 @@
 /** A node whose engine has people and queues of its own, and which never leads: it serves that engine to the node that leads the site. */
 import net from 'node:net';
 import { siteOf } from '../adapters/asterisk/apply/joined-config.ts';
-import { openPostgresSiteLog } from '../adapters/postgres/site-log.ts';
-import { openPostgresSiteNodes } from '../adapters/postgres/site-nodes.ts';
-import { openPostgresStore } from '../adapters/postgres/store.ts';
 import { systemClock } from '../core/clock.ts';
 import { StartError, messageOf } from '../core/errors.ts';
-import { FEATURE_CODES } from '../features/feature-codes/feature-codes.ts';
 import { HomeFiles } from '../features/pbx-config/apply/home.ts';
-import { toPbxConfig } from '../features/pbx-config/config.ts';
-import { openObjects } from '../features/pbx-config/objects.ts';
-import { toSite } from '../features/pbx-config/site.ts';
 import type { Check } from '../http/health.ts';
 import { createMetrics } from '../http/metrics.ts';
 import { listenAsStandby } from '../http/standby.ts';
@@ -18,22 +11,21 @@ import type { Log } from '../core/log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Exchange } from '../ports/engine-site.ts';
 import type { NodeReport, SeenNode, SiteNodes } from '../ports/site-nodes.ts';
+import type { OtherEngine, Site } from '../ports/site.ts';
 import type { Store } from '../ports/store.ts';
 import type { Config } from './config.ts';
-import type { OtherEngine, Site } from '../ports/site.ts';
 import { openAsteriskSite } from './asterisk-site.ts';
 import { sipOf } from './home-engines.ts';
 import { TermGate, homeRoutes } from './home-calls.ts';
 import { serveMetrics } from './listen.ts';
 import { newerVersion } from './newer-version.ts';
 import { sharedFilesCheck } from './shared-files.ts';
-import { holderOf, whenReachable } from './server-site.ts';
+import { holderOf, openSiteDatabase, whenReachable } from './server-site.ts';
 import { knownSite } from './site-id.ts';
 import { sealingKey, shareKey, siteKey, siteSecret } from './site-key.ts';
-import { nameTaken, newestVersion, nodeUrlOf } from './standby.ts';
+import { appliedSite, nameTaken, newestVersion, nodeUrlOf } from './standby.ts';
 import type { StandbyOptions } from './standby.ts';
 import { openFolder } from './stores.ts';
-import { serversNow } from './trunk-lookup.ts';
 
 const LOOK_MS = 1_000;
 
@@ -42,7 +34,7 @@ function leadingOf(nodes: readonly SeenNode[]): OtherEngine {
   const node = nodes.find((one) => one.holds);
   const [, host, port] = /^\[?([0-9a-fA-F.:]+?)\]?:(\d{1,5})$/.exec(node?.sip ?? '') ?? [];
   if (node === undefined || host === undefined || net.isIP(host) === 0)
-    throw new Error('no node that leads the site has told the address of its SIP yet');
+    throw new Error('the leading node has not reported the address of its SIP yet');
   if (/^(?:0\.0\.0\.0|::)$/.test(host))
     throw new Error(
       `the node ${node.name} listens for SIP at every address: its OFFHOOK_SIP_LISTEN has to name the one that other engines reach`,
@@ -80,14 +72,8 @@ function filesOf({ config, signal, clock, log, nodes, store }: Parts, exchange: 
     clock,
     log,
     async read() {
-      const objects = await openObjects(store);
-      const known = toPbxConfig(objects.applied());
-      const servers = await serversNow(known.trunks, config, signal);
-      const site = toSite(known, FEATURE_CODES, { address: null, servers });
-      return {
-        version: objects.version,
-        site: siteHere(site, config.node!, config.sipListen, await leading()),
-      };
+      const { version, site } = await appliedSite(store, config, signal);
+      return { version, site: siteHere(site, config.node!, config.sipListen, await leading()) };
     },
     newest: async () => JSON.stringify([await newestVersion(store), await leading()]),
     restart: () => exchange.restartWhenConvenient(),
@@ -102,13 +88,7 @@ export async function runHome(options: StandbyOptions): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const { log } = openFolder(config, stack);
   const say = (line: string): void => options.print(`  ${line}\n`);
-  const url = config.databaseUrl!;
-  const siteLog = openPostgresSiteLog(url);
-  stack.defer(() => siteLog.close());
-  const nodes = openPostgresSiteNodes(url);
-  stack.defer(() => nodes.close());
-  const store = openPostgresStore(url, { log });
-  stack.defer(() => store.close());
+  const { siteLog, nodes, store } = openSiteDatabase(config, log, stack);
   const own = config.node!;
   const parts: Parts = { config, signal, clock, log, say, nodes, store };
   try {
@@ -195,7 +175,7 @@ export async function runHome(options: StandbyOptions): Promise<void> {
     if (!signal.aborted) throw error;
   }
 }
-/** Where no object names this engine nobody is homed here. */
+/** The site as this engine has it. An engine that no object names has no people. */
 function siteHere(site: Site, own: string, sip: Omit<OtherEngine, 'node'>, leading: OtherEngine): Site {
   const { engines = [] } = site;
   const named = engines.some(({ node }) => node === own);

@@ -39,6 +39,16 @@ export interface ServerSiteOptions {
   /** Called last at the stop: to which node the site is passed, null for any; undefined leaves it to this folder. */
   readonly heir?: () => LogHolder | null | undefined;
 }
+/** The database of the site as a node that does not lead it opens it. */
+export function openSiteDatabase({ databaseUrl }: Config, log: Log, stack: AsyncDisposableStack) {
+  const siteLog = openPostgresSiteLog(databaseUrl!);
+  stack.defer(() => siteLog.close());
+  const nodes = openPostgresSiteNodes(databaseUrl!);
+  stack.defer(() => nodes.close());
+  const store = openPostgresStore(databaseUrl!, { log });
+  stack.defer(() => store.close());
+  return { siteLog, nodes, store };
+}
 /** Time in which only the named node may take a site that was passed to it. */
 const HEIR_SECONDS = 10;
 

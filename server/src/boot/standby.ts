@@ -1,8 +1,5 @@
 /** An engine node while another one leads the site: its engine runs with the current configuration, and it waits for the lease. */
 import path from 'node:path';
-import { openPostgresSiteLog } from '../adapters/postgres/site-log.ts';
-import { openPostgresSiteNodes } from '../adapters/postgres/site-nodes.ts';
-import { openPostgresStore } from '../adapters/postgres/store.ts';
 import { sqliteCopyFile } from '../adapters/sqlite/journal-copy.ts';
 import { systemClock } from '../core/clock.ts';
 import { StartError, messageOf } from '../core/errors.ts';
@@ -34,7 +31,7 @@ import { StandbyCalls, drainCheck } from './drain.ts';
 import { serveMetrics } from './listen.ts';
 import { newerVersion } from './newer-version.ts';
 import { sharedFilesCheck } from './shared-files.ts';
-import { holderOf, whenReachable } from './server-site.ts';
+import { holderOf, openSiteDatabase, whenReachable } from './server-site.ts';
 import { knownSite } from './site-id.ts';
 import { shareKey } from './site-key.ts';
 import { openFolder } from './stores.ts';
@@ -62,16 +59,10 @@ export async function standBy(options: StandbyOptions): Promise<boolean> {
   await using stack = new AsyncDisposableStack();
   const { log } = openFolder(config, stack);
   const say = (line: string): void => options.print(`  ${line}\n`);
-  const url = config.databaseUrl!;
-  const siteLog = openPostgresSiteLog(url);
-  stack.defer(() => siteLog.close());
+  const { siteLog, nodes, store } = openSiteDatabase(config, log, stack);
   const holder = await holderOf(config.data);
   const waiting = { clock, say, signal };
   try {
-    const nodes = openPostgresSiteNodes(url);
-    stack.defer(() => nodes.close());
-    const store = openPostgresStore(url, { log });
-    stack.defer(() => store.close());
     const parts: Parts = { ...options, clock, log, say, siteLog, nodes, store, holder };
     const first = await whenReachable(waiting, () => takeAtStart(parts));
     if (first) return true;
@@ -114,12 +105,7 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
   const files = new StandbyFiles({
     engine: exchange.engineConfig,
     log,
-    async read() {
-      const objects = await openObjects(store);
-      const known = toPbxConfig(objects.applied());
-      const servers = await serversNow(known.trunks, config, signal);
-      return { version: objects.version, site: toSite(known, FEATURE_CODES, { address: null, servers }) };
-    },
+    read: () => appliedSite(store, config, signal),
     newest: () => newestVersion(store),
     restart: () => exchange.restartWhenConvenient(),
     running: () => exchange.running(),
@@ -226,6 +212,13 @@ export const newestVersion = async (store: Pick<Store, 'db'>): Promise<number> =
       .select((e) => e.fn.max('version').as('version'))
       .executeTakeFirst()
   )?.version ?? 0;
+/** The site that was applied last, without what a leading node finds out. */
+export async function appliedSite(store: Store, config: Config, signal: AbortSignal) {
+  const objects = await openObjects(store);
+  const known = toPbxConfig(objects.applied());
+  const servers = await serversNow(known.trunks, config, signal);
+  return { version: objects.version, site: toSite(known, FEATURE_CODES, { address: null, servers }) };
+}
 async function serveOwnMetrics(
   {
     config,

@@ -1,9 +1,6 @@
 /** A node without an engine: it serves the console and the event streams, and the leading node answers everything else. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { NodeId } from '@offhook/contract/ids.ts';
-import { openPostgresSiteLog } from '../adapters/postgres/site-log.ts';
-import { openPostgresSiteNodes } from '../adapters/postgres/site-nodes.ts';
-import { openPostgresStore } from '../adapters/postgres/store.ts';
 import { systemClock } from '../core/clock.ts';
 import { ServiceError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
@@ -39,7 +36,7 @@ import { VERSION } from './config.ts';
 import type { Address, Config } from './config.ts';
 import { addConsole, listenHttp, serveMetrics } from './listen.ts';
 import { Leader } from './leader.ts';
-import { holderOf, whenReachable } from './server-site.ts';
+import { holderOf, openSiteDatabase, whenReachable } from './server-site.ts';
 import { shownNodes } from './node.ts';
 import { knownSite } from './site-id.ts';
 import { sealingKey, shareKey, siteKey, siteSecret } from './site-key.ts';
@@ -82,13 +79,7 @@ export async function startWebNode({ config, signal, print }: WebNodeOptions): P
   await using stack = new AsyncDisposableStack();
   const { log } = openFolder(config, stack);
   const say = (line: string): void => print(`  ${line}\n`);
-  const url = config.databaseUrl!;
-  const siteLog = openPostgresSiteLog(url);
-  stack.defer(() => siteLog.close());
-  const nodes = openPostgresSiteNodes(url);
-  stack.defer(() => nodes.close());
-  const store = openPostgresStore(url, { log });
-  stack.defer(() => store.close());
+  const { siteLog, nodes, store } = openSiteDatabase(config, log, stack);
   const base: Base = { config, log, siteLog, nodes, store, say, signal };
   try {
     const ended = Promise.withResolvers<void>();

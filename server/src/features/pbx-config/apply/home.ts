@@ -3,30 +3,25 @@
  * and as the applied configuration says at the start, at a version that no such apply brought, and where it is not known how one ended.
  */
 import { messageOf } from '../../../core/errors.ts';
-import type { Log } from '../../../core/log.ts';
 import type { Clock } from '../../../ports/clock.ts';
-import type { EngineConfig, EngineFiles, EngineProblem, Proof } from '../../../ports/engine-config.ts';
+import type { EngineFiles, EngineProblem, Proof } from '../../../ports/engine-config.ts';
 import type { Site } from '../../../ports/site.ts';
 import { hashOf } from './hashes.ts';
 import { proofOfDisk } from './put-back.ts';
+import { findingOf, refuse } from './standby.ts';
+import type { StandbyFilesDeps } from './standby.ts';
 
-export interface HomeFilesDeps {
-  readonly engine: EngineConfig;
+/** `read` gives the site as this engine has it. */
+export interface HomeFilesDeps extends Omit<StandbyFilesDeps, 'newest'> {
   readonly clock: Clock;
-  readonly log: Log;
-  /** The applied configuration as this engine has it. */
-  readonly read: () => Promise<{ readonly version: number; readonly site: Site }>;
   /** Names the newest applied version and the node that leads: what `read` depends on. */
   readonly newest: () => Promise<string>;
-  /** Requests a restart of the engine when no call is left. */
-  readonly restart: () => Promise<void>;
-  readonly running: () => boolean;
 }
 export interface HomeHashes {
   readonly hash: string | null;
   readonly backup_hash: string | null;
 }
-/** An apply whose end is not heard of for so long is taken for one that ended. */
+/** An apply of which nothing is heard for so long counts as ended. */
 const OPEN_MS = 600_000;
 
 /** Its steps run one after the other. */
@@ -58,8 +53,7 @@ export class HomeFiles {
     return this.#problem;
   }
   finding(): { readonly ok: boolean; readonly detail: string } {
-    const ok = this.#version !== null && this.#problem === null;
-    return { ok, detail: this.#problem ?? (ok ? `version ${this.#version}` : 'not written yet') };
+    return findingOf(this.#version, this.#problem);
   }
   /** Before the engine is started or adopted. Returns the files that a living one reads only at its next start. */
   write(lives: boolean): Promise<readonly string[]> {
@@ -183,17 +177,13 @@ export class HomeFiles {
   /** Returns what a living engine reads only at its next start. */
   async #bring(text: string, lives: boolean, signal?: AbortSignal): Promise<readonly string[]> {
     const { engine } = this.#deps;
-    if (signal !== undefined) {
-      const { problems } = await engine.prepare(this.#render(text), signal);
-      if (problems.length > 0) throw new Error(problems.map((one) => one.words).join('; '));
-    }
+    if (signal !== undefined) refuse((await engine.prepare(this.#render(text), signal)).problems);
     await this.#put(text);
     const untaken = engine.needsRestart([...this.#touched]);
     const live = this.#live();
     if (lives && live.length > 0) {
       await engine.reload(live, signal);
-      const problems = await engine.verify(await this.#proof(), live, signal);
-      if (problems.length > 0) throw new Error(problems.map((one) => one.words).join('; '));
+      refuse(await engine.verify(await this.#proof(), live, signal));
     }
     this.#touched.clear();
     return lives ? untaken : [];

@@ -1,7 +1,7 @@
 /** The files of an engine that stands by: written as the node that leads the site applied them, and read back from the engine. */
 import { messageOf } from '../../../core/errors.ts';
 import type { Log } from '../../../core/log.ts';
-import type { EngineConfig, EngineFiles } from '../../../ports/engine-config.ts';
+import type { EngineConfig, EngineFiles, EngineProblem } from '../../../ports/engine-config.ts';
 import type { Site } from '../../../ports/site.ts';
 import { proofOfDisk } from './put-back.ts';
 
@@ -15,6 +15,16 @@ export interface StandbyFilesDeps {
   /** Requests a restart of the engine when no call is left. */
   readonly restart: () => Promise<void>;
   readonly running: () => boolean;
+}
+
+/** What the check `configuration` shows of such files. */
+export const findingOf = (version: number | null, problem: string | null) => {
+  const ok = version !== null && problem === null;
+  return { ok, detail: problem ?? (ok ? `version ${version}` : 'not written yet') };
+};
+/** Throws where there are any. */
+export function refuse(problems: readonly EngineProblem[]): void {
+  if (problems.length > 0) throw new Error(problems.map((one) => one.words).join('; '));
 }
 
 export class StandbyFiles {
@@ -35,8 +45,7 @@ export class StandbyFiles {
     return this.#problem;
   }
   finding(): { readonly ok: boolean; readonly detail: string } {
-    const ok = this.#version !== null && this.#problem === null;
-    return { ok, detail: this.#problem ?? (ok ? `version ${this.#version}` : 'not written yet') };
+    return findingOf(this.#version, this.#problem);
   }
   /** Before the engine is started or adopted. Returns the files that a living one reads only at its next start. */
   async write(lives: boolean): Promise<readonly string[]> {
@@ -66,8 +75,7 @@ export class StandbyFiles {
     const { version, site } = await read();
     try {
       const files = engine.render(site);
-      const { problems } = await engine.prepare(files, signal);
-      if (problems.length > 0) throw new Error(problems.map((one) => one.words).join('; '));
+      refuse((await engine.prepare(files, signal)).problems);
       await engine.certify(files);
       const untaken = await this.#takeIn(files, await engine.write(files), signal);
       if (untaken.length > 0) await this.#deps.restart();
@@ -96,8 +104,7 @@ export class StandbyFiles {
     const live = written.filter((name) => !untaken.includes(name));
     if (live.length === 0) return untaken;
     await engine.reload(live, signal);
-    const problems = await engine.verify(await proofOfDisk(engine, files.keys()), live, signal);
-    if (problems.length > 0) throw new Error(problems.map((one) => one.words).join('; '));
+    refuse(await engine.verify(await proofOfDisk(engine, files.keys()), live, signal));
     return untaken;
   }
 }
