@@ -183,7 +183,7 @@ export class JoinedConfig implements EngineConfig {
       far.unsettle();
       if (!isAway(error)) throw error;
       this.#lost.add(node);
-      // Not as that of an engine that is about to come back: it may hold anything.
+      // Not `engine_unavailable`: the apply is not to wait for an engine that may hold anything by then.
       throw new Error(messageOf(error), { cause: error });
     }
   }

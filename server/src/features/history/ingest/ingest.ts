@@ -313,7 +313,7 @@ class RecordIngest implements Ingest {
   }
   /** Closes open conversations whose newest record is older than the given moment; null: those of no other engine. */
   async #closeBefore(at_us: number, node: string | null): Promise<void> {
-    const others = [...this.#others].map((one) => `${one}:`);
+    const others = this.#others.map((one) => `${one}:`);
     for (;;) {
       const closed = await this.#deps.store.transaction<Tables, number>(async (db) => {
         const telling = beginTelling(db, this.#deps);
