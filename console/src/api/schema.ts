@@ -140,6 +140,8 @@ const FORMATS: Readonly<Record<string, string>> = {
   date: '2026-01-31',
   email: 'person@example.com',
   uri: 'https://example.com/',
+  ipv4: '192.0.2.10',
+  ipv6: '2001:db8::10',
   uuid: '00000000-0000-4000-8000-000000000000',
 };
 function textOf({ format, pattern, minLength = 0, maxLength = Infinity }: Schema): string {
