@@ -165,6 +165,15 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
       return [];
     }
   };
+  /** What the service logged last, for a site that does not come up. */
+  const logTail = (): string => {
+    try {
+      const log = readFileSync(path.join(dataDir, 'logs', 'offhook.log'), 'utf8');
+      return log.trimEnd().split('\n').slice(-15).join('\n');
+    } catch {
+      return 'no log';
+    }
+  };
   // Without the banner's list of people and passwords.
   const tail = (count = 20): string =>
     [...lines.filter((line) => !line.startsWith('    ')).slice(-count), ...engineTail().slice(-count)].join(
@@ -192,7 +201,9 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
         { ms, every: what === 'ready' ? 200 : 50, seen: () => ({ answer }) },
       );
     } catch (error) {
-      throw new Error(`${(error as Error).message}\n${tail()}`, { cause: error });
+      throw new Error(`${(error as Error).message}\n${tail()}\nits log ends with\n${logTail()}`, {
+        cause: error,
+      });
     }
   }
   async function launch(wait: 'ready' | 'answers'): Promise<void> {

@@ -13,7 +13,7 @@ import { asteriskConf } from '../conf/instance.ts';
 import type { AsteriskProgram, Instance } from '../conf/instance.ts';
 import { engineCommand } from './control.ts';
 import { engineAt, findLiving } from './living.ts';
-import { EngineProcess } from './supervise.ts';
+import { BOOT_MS, EngineProcess } from './supervise.ts';
 import type { EngineProcessStatus } from './status.ts';
 import {
   configure,
@@ -33,13 +33,14 @@ const exists = (pid: number): boolean => {
     return false;
   }
 };
-/** Waits longer than a tenth of a second are noted and cut short. */
+/** Waits longer than a third of a second are noted and cut short, but for the limit of a boot. */
 function hastyClock(): Clock & { readonly waits: number[] } {
   const waits: number[] = [];
   return {
     waits,
     now: systemClock.now,
     sleep(ms, signal) {
+      if (ms === BOOT_MS) return systemClock.sleep(ms, signal);
       if (ms > 300) waits.push(ms);
       return systemClock.sleep(Math.min(ms, 20), signal);
     },
@@ -265,6 +266,22 @@ test('engine process - a program that cannot be run is reported, not thrown', as
   await assert.rejects(engine.up(soon()), /cannot be started: .*ENOENT/);
 });
 
+test('engine process - an engine that hangs while it boots is killed and started again', async (t) => {
+  const hung = fakeProgram(temporary(t), `setInterval(() => {}, 1000);`);
+  const said: (string | null)[] = [];
+  await using engine = new EngineProcess({
+    program: hung,
+    instance: await testInstance(t, hung),
+    log: silent,
+    clock: systemClock,
+    random: () => 0.5,
+    boot_ms: 500,
+    tried: async (_program, why) => void said.push(why),
+  });
+  engine.start();
+  await until('the end of two', () => said.length > 1);
+  for (const why of said) assert.match(why ?? '', /did not boot \(signal SIGKILL\)/);
+});
 test('engine process - a program on trial that ends at once, or hangs, gives way to the one before', async (t) => {
   const good = await realProgram();
   for (const [body, why] of [

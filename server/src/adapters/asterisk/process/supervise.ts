@@ -31,6 +31,8 @@ export interface SuperviseOptions {
   readonly tried?: (program: AsteriskProgram, why: string | null) => Promise<void>;
   /** Boot timeout of a program on trial, in ms; 2 min by default. */
   readonly trial_ms?: number;
+  /** That of every other program; 10 min by default. */
+  readonly boot_ms?: number;
   /** 0 to below 1, for the jitter of the waits. */
   readonly random?: () => number;
 }
@@ -42,6 +44,8 @@ const STEADY_MS = 60_000;
 const POLL_MS = 250;
 const TRIM_MS = 60_000;
 const TRIAL_MS = 120_000;
+/** Ten times what 10,000 extensions take on a busy machine. */
+export const BOOT_MS = 600_000;
 
 /** A run of the engine that this service watches; `upSince` is null until it has booted. */
 interface Run extends Launched {
@@ -184,14 +188,14 @@ export class EngineProcess implements AsyncDisposable {
     await this.#reportTrial(null);
     return { ...launched, upSince };
   }
-  /** As `untilBooted`; kills a program on trial that hangs, so that the previous one can start. */
+  /** As `untilBooted`; kills an engine that hangs: it, or after a trial the previous program, is started again. */
   async #booted(launched: Launched): Promise<boolean> {
     const over = this.#over.signal;
     const engine = { program: this.#program, instance: this.#instance, clock: this.#clock };
-    if (!this.#trial) return await untilBooted(launched, engine, over);
+    const { trial_ms = TRIAL_MS, boot_ms = BOOT_MS } = this.#options;
     const done = new AbortController();
     const patience = this.#clock
-      .sleep(this.#options.trial_ms ?? TRIAL_MS, AbortSignal.any([done.signal, over]))
+      .sleep(this.#trial ? trial_ms : boot_ms, AbortSignal.any([done.signal, over]))
       .then(() => signalTo(launched.living, 'SIGKILL'))
       .catch(() => undefined);
     try {
