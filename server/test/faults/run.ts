@@ -2,10 +2,14 @@
  * `npm run faults -- --seeds 20 --minutes 30 [--from 1]`: a site in PostgreSQL for each seed, its service and its database killed,
  * frozen and restarted by chance of the seed; each seed gets an equal part of the time. Prints what happened, and ends with 1 where
  * something was lost or doubled.
+ *
+ * `npm run faults -- --failovers 2`: two engine nodes behind a SIP proxy instead; the one that leads is killed, frozen and cut off from
+ * the database, twice each, while calls, agents and clients of the stream are at work.
  */
 import { parseArgs } from 'node:util';
 import { messageOf } from '../../src/core/errors.ts';
 import { startPostgres } from '../support/postgres.ts';
+import { runFailovers } from './failovers.ts';
 import { noFaults, runServerFaults } from '../support/server-faults.ts';
 import type { FaultCounts } from '../support/server-faults.ts';
 import { startSite } from '../support/site.ts';
@@ -15,6 +19,7 @@ const { values } = parseArgs({
     seeds: { type: 'string', default: '5' },
     minutes: { type: 'string', default: '5' },
     from: { type: 'string', default: '1' },
+    failovers: { type: 'string' },
   },
 });
 const number = (name: keyof typeof values): number => {
@@ -22,6 +27,10 @@ const number = (name: keyof typeof values): number => {
   if (!Number.isSafeInteger(value) || value < 1) throw new Error(`--${name}: expected a number from 1`);
   return value;
 };
+if (values.failovers !== undefined) {
+  await runFailovers(number('failovers'), console.log);
+  process.exit(0);
+}
 const [seeds, minutes, from] = [number('seeds'), number('minutes'), number('from')];
 const total = noFaults();
 const failed: number[] = [];
