@@ -17,6 +17,8 @@ import { serveMetrics } from './listen.ts';
 import { openFolder } from './stores.ts';
 
 const ASK_MS = 1_000;
+/** Interval in which the proxy follows what the nodes answered last. */
+const FOLLOW_MS = 250;
 /** A node that answers later is taken for one that does not lead. */
 const ANSWER_MS = 2_000;
 const ANY = new Set(['0.0.0.0', '::', 'localhost']);
@@ -124,27 +126,41 @@ export async function runSipProxy(
     );
     await serveMetrics(config, { metrics, engineUp: () => proxy.finding().ok, checks }, log, stack);
   }
-  const leaders = new LeaderOfNodes();
-  let failing = false;
-  while (!signal.aborted) {
-    const ready = await Promise.all(sipProxyNodes.map((node) => isReady(node, signal)));
-    if (signal.aborted) break;
-    const index = leaders.next(ready);
-    const now = index === null ? null : sipProxyNodes[index]!;
-    try {
-      if (now !== null && (await proxy.lead(now.sip)) && now !== leader) {
-        leader = now;
-        log.warn({ node: nameOf(now) }, 'SIP goes to another node');
-        say(`SIP of ${bracketed(sipListen.host)}:${sipListen.port} goes to ${nameOf(now)}.`);
-      }
-      const blocked = now === null ? null : await blockedBy(now, sipListen.host, signal);
-      if (blocked !== null) await proxy.block(blocked);
-      if (metricsListen !== null && proxy.finding().ok) counts = await proxy.counts();
-      failing = false;
-    } catch (error) {
-      if (!failing) log.error({ error: messageOf(error) }, 'the SIP proxy takes no command');
-      failing = true;
+  // Each node is asked by itself: one that is frozen does not hold up the way to the next one.
+  const ready = sipProxyNodes.map(() => false);
+  const asking = sipProxyNodes.map(async (node, i) => {
+    while (!signal.aborted) {
+      ready[i] = await isReady(node, signal);
+      await clock.sleep(ASK_MS, signal).catch(() => undefined);
     }
-    await clock.sleep(ASK_MS, signal).catch(() => undefined);
-  }
+  });
+  /** Work in intervals; a failure is logged once until it works again. */
+  const repeat = async (ms: number, work: () => Promise<void>): Promise<void> => {
+    let failing = false;
+    while (!signal.aborted) {
+      try {
+        await work();
+        failing = false;
+      } catch (error) {
+        if (!failing) log.error({ error: messageOf(error) }, 'the SIP proxy takes no command');
+        failing = true;
+      }
+      await clock.sleep(ms, signal).catch(() => undefined);
+    }
+  };
+  const leaders = new LeaderOfNodes();
+  const following = repeat(FOLLOW_MS, async () => {
+    const index = leaders.next([...ready]);
+    const now = index === null ? null : sipProxyNodes[index]!;
+    if (now === null || !(await proxy.lead(now.sip)) || now === leader) return;
+    leader = now;
+    log.warn({ node: nameOf(now) }, 'SIP goes to another node');
+    say(`SIP of ${bracketed(sipListen.host)}:${sipListen.port} goes to ${nameOf(now)}.`);
+  });
+  const telling = repeat(ASK_MS, async () => {
+    const blocked = leader === null ? null : await blockedBy(leader, sipListen.host, signal);
+    if (blocked !== null) await proxy.block(blocked);
+    if (metricsListen !== null && proxy.finding().ok) counts = await proxy.counts();
+  });
+  await Promise.all([...asking, following, telling]);
 }
