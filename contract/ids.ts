@@ -20,6 +20,8 @@ export const extension = (s: string): Extension => s as Extension;
 export const channelId = (node: NodeId, id: string): ChannelId => `${node}:${id}` as ChannelId;
 export const callId = (node: NodeId, id: string): CallId => `${node}:${id}` as CallId;
 export const bridgeId = (node: NodeId, id: string): BridgeId => `${node}:${id}` as BridgeId;
+/** Node of such an id. */
+export const nodeOf = (id: string): NodeId => nodeId(id.slice(0, id.indexOf(':')));
 
 /** Levels of access, lowest first; each includes the ones before it. */
 export const LEVELS = ['public', 'user', 'agent', 'supervisor', 'admin'] as const;

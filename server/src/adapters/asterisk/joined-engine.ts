@@ -4,6 +4,7 @@
  * so that the model, which replaces its state by a snapshot, keeps what is there.
  */
 import { setTimeout as wait } from 'node:timers/promises';
+import { nodeOf } from '@offhook/contract/ids.ts';
 import type { ChannelId, NodeId } from '@offhook/contract/ids.ts';
 import type { EngineEvent, EngineSnapshot } from '../../ports/engine.ts';
 import type { SiteEngine } from '../../ports/engine-site.ts';
@@ -201,7 +202,6 @@ async function* factsOf(facts: Facts, stop: AbortSignal): AsyncGenerator<readonl
   yield* merged([ofFirst(), ...others.map((one) => one.events(signal))], each, () => over.abort());
 }
 
-const inNode = (id: ChannelId): string => id.slice(0, id.indexOf(':'));
 export function joinEngines({
   first,
   others,
@@ -216,7 +216,7 @@ export function joinEngines({
       throw new ServiceError('engine_unavailable', `the engine ${node} is not followed`);
     return found;
   };
-  const ofChannel = (id: ChannelId): SiteEngine => at(inNode(id));
+  const ofChannel = (id: ChannelId): SiteEngine => at(nodeOf(id));
   const ofQueue = (queue: string): SiteEngine => at(homeOf.queue(queue));
   const ofExtension = (extension: string): SiteEngine => at(homeOf.extension(extension));
   const ofEndpoint = (endpoint: string): SiteEngine => ofExtension(endpoint.split('-', 1)[0]!);

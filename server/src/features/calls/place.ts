@@ -7,7 +7,7 @@ import type {
   RetrieveRequest,
 } from '@offhook/contract/call-control.ts';
 import { callsOf, reaches } from '../../rights/rights.ts';
-import { channelId, includesLevel } from '@offhook/contract/ids.ts';
+import { channelId, includesLevel, nodeOf } from '@offhook/contract/ids.ts';
 import type { ChannelId, NodeId } from '@offhook/contract/ids.ts';
 import { randomBytes } from '../../core/chance.ts';
 import { ServiceError } from '../../core/errors.ts';
@@ -52,7 +52,6 @@ interface PlacedPlan {
   readonly auditFirst?: boolean;
 }
 
-const nodeOf = (id: ChannelId): string => id.slice(0, id.indexOf(':'));
 /**
  * Ids for a pair of channels that the engine creates. They end in seconds and a counter like the engine's own, because calls
  * are sorted by them.

@@ -1,3 +1,4 @@
+import { nodeOf } from '@offhook/contract/ids.ts';
 import type { Kysely } from 'kysely';
 import type { CallRecord, CallRecordBatch, CallRecordCheckpoint } from '../../../ports/call-records.ts';
 import type { Clock } from '../../../ports/clock.ts';
@@ -78,7 +79,6 @@ export interface Ingest {
 const HALF_MS = 60_000;
 /** No name of a node. */
 const ALL = '*';
-const nodeOf = (root: string): string => root.slice(0, root.indexOf(':'));
 const keyFor = <T extends 'boot' | 'restarted_us'>(what: T, node: string | undefined): T | `${T}:${string}` =>
   node === undefined ? what : `${what}:${node}`;
 

@@ -1,3 +1,4 @@
+import { nodeOf } from '@offhook/contract/ids.ts';
 import type { Kysely } from 'kysely';
 import { BUILT } from '../store/packs.ts';
 import { firstOf, isChannel } from '../record/records.ts';
@@ -135,7 +136,6 @@ async function moveConversation(db: Kysely<Tables>, from: string, to: string): P
   await putConversations(db, [joined]);
 }
 
-const nodeOf = (id: string): string => id.slice(0, id.indexOf(':'));
 /** Sets of calls that belong together; the root of a set is its first call, and never one of `far` where there is another. */
 function createSets(far: ReadonlySet<string>) {
   const parent = new Map<string, string>();

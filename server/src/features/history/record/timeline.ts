@@ -1,4 +1,5 @@
 /** Call records of a conversation as intervals of each channel. */
+import { nodeOf } from '@offhook/contract/ids.ts';
 import type { EndpointKind } from '../../../ports/directory.ts';
 import type { KnownRecord } from './records.ts';
 import { compareCalls, firstOf, inOrder } from './records.ts';
@@ -129,7 +130,6 @@ const serialOf = (channel: string): number | null => {
   const found = /^(?:[^:]*:)?\d{1,12}\.(\d{1,12})$/.exec(channel);
   return found ? Number(found[1]) : null;
 };
-const nodeOf = (id: string): string => id.slice(0, id.indexOf(':'));
 /** Smaller distances are not evidence of a clock that was set back. */
 const SET_BACK_US = 1_000_000;
 /**
