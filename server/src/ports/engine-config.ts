@@ -19,6 +19,8 @@ export interface EngineProblem {
 /** True for what stands for the files of another engine of the site: the site as that engine has it. */
 export const ofOtherEngine = (name: string): boolean => name.startsWith('engines/');
 export const otherEngineFile = (node: string): string => `engines/${node}.json`;
+/** Node of the engine that such a name stands for. */
+export const nodeOfFile = (name: string): string => name.slice('engines/'.length, -'.json'.length);
 export interface Preparation {
   readonly problems: readonly EngineProblem[];
   readonly notices: readonly EngineProblem[];

@@ -11,7 +11,7 @@ import type {
   Preparation,
   Proof,
 } from '../../../ports/engine-config.ts';
-import { ofOtherEngine, otherEngineFile } from '../../../ports/engine-config.ts';
+import { nodeOfFile, ofOtherEngine, otherEngineFile } from '../../../ports/engine-config.ts';
 import type { OtherEngine, Site } from '../../../ports/site.ts';
 import { siteAt } from '../conf/engine-trunks.ts';
 
@@ -43,7 +43,6 @@ interface JoinedProof extends Proof {
   readonly local: Proof;
 }
 type Disk = Pick<FileOnDisk, 'hash' | 'backup_hash'>;
-const nodeOf = (name: string): string => name.slice('engines/'.length, -'.json'.length);
 const isAway = (error: unknown): boolean =>
   error instanceof ServiceError && error.code === 'engine_unavailable';
 /** Waits for all, then throws the first error. */
@@ -69,30 +68,27 @@ export class JoinedConfig implements EngineConfig {
   }
   render(site: Site): EngineFiles {
     const { leading } = this.#options;
-    const others = (site.engines ?? []).filter(({ node }) => node !== leading.node);
     return new Map([
       ...this.#local.render(site),
-      ...others.map(
+      ...this.#others(site).map(
         ({ node }) => [otherEngineFile(node), JSON.stringify(siteOf(site, node, leading))] as const,
       ),
     ]);
   }
   async reach(site: Site): Promise<void> {
-    const { leading } = this.#options;
     this.#lost.clear();
     this.#before.clear();
-    const others = (site.engines ?? []).filter(({ node }) => node !== leading.node);
-    await all(others.map(({ node }) => this.#diskAt(node)));
+    await all(this.#others(site).map(({ node }) => this.#diskAt(node)));
   }
   async onDisk(names: Iterable<string>): Promise<readonly FileOnDisk[]> {
     const { here, there } = parted(names);
-    const far = there.map(async (name) => ({ name, ...(await this.#lastDisk(nodeOf(name))) }));
+    const far = there.map(async (name) => ({ name, ...(await this.#lastDisk(nodeOfFile(name))) }));
     const found = [...(await this.#local.onDisk(here)), ...(await Promise.all(far))];
     return found.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
   async read(name: string, backup = false): Promise<string | null> {
     if (!ofOtherEngine(name)) return await this.#local.read(name, backup);
-    return this.#lost.has(nodeOf(name)) ? null : await this.#far(name).read(backup);
+    return this.#lost.has(nodeOfFile(name)) ? null : await this.#far(name).read(backup);
   }
   certify(files: EngineFiles): Promise<void> {
     return this.#local.certify(partedFiles(files).here);
@@ -121,7 +117,7 @@ export class JoinedConfig implements EngineConfig {
     await all([
       this.#local.write(here).then((names) => written.push(...names)),
       ...there.map(async ([name, text]) => {
-        const node = nodeOf(name);
+        const node = nodeOfFile(name);
         const before = this.#known.get(node);
         if (before !== undefined && !this.#before.has(node)) this.#before.set(node, before);
         const done = await this.#step(name, (far) => far.put(text).then(() => true));
@@ -169,12 +165,15 @@ export class JoinedConfig implements EngineConfig {
     return this.#local.needsRestart(names.filter((name) => !ofOtherEngine(name)));
   }
 
+  #others({ engines = [] }: Site): readonly OtherEngine[] {
+    return engines.filter(({ node }) => node !== this.#options.leading.node);
+  }
   #far(name: string): FarConfig {
-    return this.#options.far(nodeOf(name));
+    return this.#options.far(nodeOfFile(name));
   }
   /** Null where it was lost before. */
   async #step<T>(name: string, work: (far: FarConfig) => Promise<T>): Promise<T | null> {
-    const node = nodeOf(name);
+    const node = nodeOfFile(name);
     if (this.#lost.has(node)) return null;
     const far = this.#far(name);
     try {
@@ -222,7 +221,7 @@ function partedFiles(files: EngineFiles): {
   };
 }
 const named = (name: string, problems: readonly EngineProblem[]): readonly EngineProblem[] =>
-  problems.map((one) => ({ ...one, words: `engine ${nodeOf(name)}: ${one.words}` }));
+  problems.map((one) => ({ ...one, words: `engine ${nodeOfFile(name)}: ${one.words}` }));
 export const awayError = (node: string, why: unknown): ServiceError =>
   new ServiceError('engine_unavailable', `the engine ${node} is away: ${messageOf(why)}`, {
     body: { node },
