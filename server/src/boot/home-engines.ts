@@ -18,6 +18,7 @@ import { SILENT_SECONDS } from '../features/nodes/state.ts';
 import { PROOF_HEADER, prove } from '../http/node-proof.ts';
 import type { CallRecordBatch, CallRecordCheckpoint, CallRecords } from '../ports/call-records.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { OtherEngine } from '../ports/site.ts';
 import type { SeenNode, SiteNodes } from '../ports/site-nodes.ts';
 import type { Config } from './config.ts';
 import {
@@ -45,6 +46,14 @@ const SHORT: ReadonlySet<HomeCall['op']> = new Set(['accounts', 'disk', 'read', 
 /** Where the engine of this node takes SIP, as the other nodes see it. */
 export const sipOf = ({ sipListen: { host, port } }: Pick<Config, 'sipListen'>): string =>
   `${bracketed(host)}:${port}`;
+
+/** What `sipOf` says, read again; null where it names no address by number. */
+export function readSip(sip: string | null | undefined): Omit<OtherEngine, 'node'> | null {
+  const [, host = '', port] = /^\[?([0-9a-fA-F.:]+?)\]?:(\d{1,5})$/.exec(sip ?? '') ?? [];
+  return isIP(host) === 0 ? null : { host, port: Number(port) };
+}
+/** True for the address that stands for all of a machine, which no other one can reach. */
+export const isEveryAddress = (host: string): boolean => host === '0.0.0.0' || host === '::';
 
 export interface HomeEnginesDeps {
   /** Null where the site has one node. */
@@ -89,8 +98,8 @@ export class HomeEngines {
       this.#seen = { at: clock.now(), nodes: nodes.list() };
     const seen = await this.#seen.nodes;
     this.#hosts = seen.flatMap(({ sip }) => {
-      const host = sip?.replace(/:\d{1,5}$/, '').replace(/^\[|\]$/g, '') ?? '';
-      return isIP(host) === 0 || /^(?:0\.0\.0\.0|::)$/.test(host) ? [] : [host];
+      const host = readSip(sip)?.host;
+      return host === undefined || isEveryAddress(host) ? [] : [host];
     });
     return seen;
   }

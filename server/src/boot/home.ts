@@ -1,5 +1,4 @@
 /** A node whose engine has people and queues of its own, and which never leads: it serves that engine to the node that leads the site. */
-import net from 'node:net';
 import { siteOf } from '../adapters/asterisk/apply/joined-config.ts';
 import { systemClock } from '../core/clock.ts';
 import { StartError, messageOf } from '../core/errors.ts';
@@ -15,7 +14,7 @@ import type { OtherEngine, Site } from '../ports/site.ts';
 import type { Store } from '../ports/store.ts';
 import type { Config } from './config.ts';
 import { openAsteriskSite } from './asterisk-site.ts';
-import { sipOf } from './home-engines.ts';
+import { isEveryAddress, readSip, sipOf } from './home-engines.ts';
 import { TermGate, homeRoutes } from './home-calls.ts';
 import { serveMetrics } from './listen.ts';
 import { newerVersion } from './newer-version.ts';
@@ -32,14 +31,14 @@ const LOOK_MS = 1_000;
 /** The engine of the node that leads the site, as others reach it. */
 function leadingOf(nodes: readonly SeenNode[]): OtherEngine {
   const node = nodes.find((one) => one.holds);
-  const [, host, port] = /^\[?([0-9a-fA-F.:]+?)\]?:(\d{1,5})$/.exec(node?.sip ?? '') ?? [];
-  if (node === undefined || host === undefined || net.isIP(host) === 0)
+  const sip = readSip(node?.sip);
+  if (node === undefined || sip === null)
     throw new Error('the leading node has not reported the address of its SIP yet');
-  if (/^(?:0\.0\.0\.0|::)$/.test(host))
+  if (isEveryAddress(sip.host))
     throw new Error(
       `the node ${node.name} listens for SIP at every address: its OFFHOOK_SIP_LISTEN has to name the one that other engines reach`,
     );
-  return { node: node.name, host, port: Number(port) };
+  return { node: node.name, ...sip };
 }
 
 interface Parts {
