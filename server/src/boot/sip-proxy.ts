@@ -126,14 +126,6 @@ export async function runSipProxy(
     );
     await serveMetrics(config, { metrics, engineUp: () => proxy.finding().ok, checks }, log, stack);
   }
-  // Each node is asked by itself: one that is frozen does not hold up the way to the next one.
-  const ready = sipProxyNodes.map(() => false);
-  const asking = sipProxyNodes.map(async (node, i) => {
-    while (!signal.aborted) {
-      ready[i] = await isReady(node, signal);
-      await clock.sleep(ASK_MS, signal).catch(() => undefined);
-    }
-  });
   /** Work in intervals; a failure is logged once until it works again. */
   const repeat = async (ms: number, work: () => Promise<void>): Promise<void> => {
     let failing = false;
@@ -148,6 +140,13 @@ export async function runSipProxy(
       await clock.sleep(ms, signal).catch(() => undefined);
     }
   };
+  // Each node is asked by itself: one that is frozen does not hold up the way to the next one.
+  const ready = sipProxyNodes.map(() => false);
+  const asking = sipProxyNodes.map((node, i) =>
+    repeat(ASK_MS, async () => {
+      ready[i] = await isReady(node, signal);
+    }),
+  );
   const leaders = new LeaderOfNodes();
   const following = repeat(FOLLOW_MS, async () => {
     const index = leaders.next([...ready]);
