@@ -8,9 +8,9 @@ import type { ContactAddress, SiteNodes } from '../ports/site-nodes.ts';
 
 const READ_MS = 1_000;
 const LIST_MS = 10_000;
-/** The engine lists its phones for at most this share of the time, */
+/** The engine lists its phones for at most this share of the time. */
 const LIST_SHARE = 0.02;
-/** but this often on a machine whose processors are busy: a phone that is not stored yet is lost with its node. */
+/** Longest pause between two lists, also where a busy machine makes one slow: a phone that is not stored yet is lost with its node. */
 const MOST_MS = 5_000;
 
 const keyOf = ({ endpoint, uri }: ContactAddress): string => `${endpoint} ${uri}`;

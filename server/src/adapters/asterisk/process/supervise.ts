@@ -44,7 +44,7 @@ const STEADY_MS = 60_000;
 const POLL_MS = 250;
 const TRIM_MS = 60_000;
 const TRIAL_MS = 120_000;
-/** Ten times what 10,000 extensions take on a busy machine. */
+/** Chosen far beyond every boot that was seen: an engine that takes longer hangs. */
 export const BOOT_MS = 600_000;
 
 /** A run of the engine that this service watches; `upSince` is null until it has booted. */
