@@ -1,6 +1,7 @@
 /** The engine of this site: found, configured, started and supervised beside the service. */
 import dgram from 'node:dgram';
 import net from 'node:net';
+import { AmiConnection } from '../adapters/asterisk/ami/connection.ts';
 import { AsteriskConfig } from '../adapters/asterisk/apply/engine-config.ts';
 import { sweepShadows } from '../adapters/asterisk/apply/shadow.ts';
 import { asteriskConf } from '../adapters/asterisk/conf/engine-files.ts';
@@ -180,7 +181,16 @@ export class AsteriskExchange implements Exchange {
   }
   /** Reply of the engine's console; throws `engine_unavailable` while there is no engine. */
   async console(text: string, until: AbortSignal): Promise<string> {
-    return (await engineCommand(this.#needProgram(), this.#options.instance, text, { signal: until })).stdout;
+    const { clock, instance } = this.#options;
+    const over = { clock, log: this.#log, signal: until };
+    const ami = await AmiConnection.forActions(instance, over).catch((error: unknown) => {
+      throw new ServiceError('engine_unavailable', messageOf(error), { cause: error });
+    });
+    try {
+      return await ami.console(text, { signal: until });
+    } finally {
+      ami.close();
+    }
   }
   async restartWhenConvenient(): Promise<void> {
     const program = this.#needProgram();

@@ -6,9 +6,10 @@ import type { Log } from '../../../core/log.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { encodeAction } from './codec.ts';
 import type { ActionFields } from './codec.ts';
+import { header } from './frame.ts';
 import type { Frame } from './frame.ts';
-import { createDecoder } from './framing.ts';
-import type { Decoder, DropReason } from './framing.ts';
+import { CONSOLE_LIMITS, createDecoder } from './framing.ts';
+import type { Decoder, DropReason, FrameLimits } from './framing.ts';
 import { PendingActions } from './pending.ts';
 import type { AmiAnswer, Pending } from './pending.ts';
 
@@ -85,6 +86,7 @@ export interface AmiOptions {
   /** Called when a command times out after it was sent: the engine may or may not have executed it. */
   readonly unanswered?: () => void;
   readonly dropped?: (reason: DropReason, raw: string) => void;
+  readonly limits?: FrameLimits;
   readonly state?: (state: ConnectionState) => void;
 }
 export interface ActionOptions {
@@ -94,6 +96,7 @@ export interface ActionOptions {
   /** The event that the list's end counts, where it does not count all of them. */
   readonly counted?: string;
 }
+const OUTPUT = header('Output');
 /** Actions after which the engine is as before, so that a missing answer leaves nothing unknown. */
 const READS: ReadonlySet<string> = new Set(['Ping', 'Login', 'Logoff']);
 /** Actions that change nothing, which a process without the lease may send too. */
@@ -131,6 +134,7 @@ export class AmiConnection {
       ...ami_actions,
       events: 'off',
       awaitBoot: false,
+      limits: CONSOLE_LIMITS,
       ...options,
     });
   }
@@ -199,6 +203,19 @@ export class AmiConnection {
   ): Promise<number> {
     this.#rejectWhileDraining();
     return (await this.#send(name, fields, row, options.ms ?? ACTION_MS.list, options)).rows;
+  }
+  /**
+   * Text that the engine's console prints for a command; only for a connection of `forActions`, whose frames may be that long. The
+   * engine collects it in a file, whereas it drops lines that a client of its control socket does not read within 100 ms. Errors:
+   * those of `action`.
+   */
+  async console(command: string, options: ActionOptions = {}): Promise<string> {
+    const { ms = ACTION_MS.list, ...others } = options;
+    const { ok, message, frame } = await this.action('Command', { Command: command }, { ms, ...others });
+    // A command that the engine does not know is an error with text.
+    if (!ok && !frame.has(OUTPUT))
+      throw new ServiceError('engine_unavailable', `the engine did not print ${command}: ${message}`);
+    return frame.all(OUTPUT).join('\n');
   }
   /** Accepts no new action, waits for the pending ones, signs out. */
   async drain(): Promise<CloseReason> {
@@ -280,7 +297,7 @@ export class AmiConnection {
   }
 
   #createDecoder(): Decoder {
-    const { wants, event, ignored, dropped } = this.#options;
+    const { wants, event, ignored, dropped, limits } = this.#options;
     const pending = this.#pending;
     return createDecoder(
       {
@@ -301,6 +318,7 @@ export class AmiConnection {
       },
       {
         banner: true,
+        ...(limits ? { limits } : {}),
         wants: (name) => name === 'FullyBooted' || pending.size > 0 || wants === undefined || wants(name),
       },
     );

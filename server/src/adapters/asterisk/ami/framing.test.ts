@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { header } from './frame.ts';
 import type { Frame } from './frame.ts';
-import { createDecoder, FRAME_BYTES, HEADER_COUNT, LINE_BYTES } from './framing.ts';
+import { createDecoder, FRAME_LIMITS, LINE_BYTES } from './framing.ts';
 import type { DecoderOptions } from './framing.ts';
 
 const H = { a: header('A'), b: header('B'), name: header('CallerIDName') };
@@ -150,7 +150,7 @@ test('framing - oversize frames are dropped and counted, and the next frame is r
     ['frame_too_long', `Event: Big\r\n${'A: 1234567890\r\n'.repeat(80_000)}\r\n`],
     ['line_too_long', `Event: Long\r\nA: ${'x'.repeat(LINE_BYTES)}\r\n\r\n`],
     ['too_many_headers', `Event: Many\r\n${'A: 1\r\n'.repeat(10_000)}\r\n`],
-    ['too_many_headers', `Event: Many\r\n${'A: 1\r\n'.repeat(HEADER_COUNT)}\r\n`],
+    ['too_many_headers', `Event: Many\r\n${'A: 1\r\n'.repeat(FRAME_LIMITS.headers)}\r\n`],
   ];
   for (const [reason, bad] of cases)
     for (const size of [1 << 30, 65_536, 1448, 97, 5]) {
@@ -158,14 +158,18 @@ test('framing - oversize frames are dropped and counted, and the next frame is r
       const chunks: Buffer[] = [];
       for (let i = 0; i < bytes.length; i += size) chunks.push(bytes.subarray(i, i + size));
       const { frames, drops } = decode(chunks);
-      assert.deepEqual(drops, [bad.length > FRAME_BYTES ? 'frame_too_long' : reason], `${reason} by ${size}`);
+      assert.deepEqual(
+        drops,
+        [bad.length > FRAME_LIMITS.bytes ? 'frame_too_long' : reason],
+        `${reason} by ${size}`,
+      );
       assert.deepEqual(
         frames.map((f) => f.name),
         ['Good', 'Good', 'Good'],
         `${reason} by ${size}`,
       );
     }
-  const fits = `Event: Fits\r\n${'A: 1\r\n'.repeat(HEADER_COUNT - 1)}\r\n`;
+  const fits = `Event: Fits\r\n${'A: 1\r\n'.repeat(FRAME_LIMITS.headers - 1)}\r\n`;
   assert.equal(decode([fits]).frames.length, 1);
 });
 

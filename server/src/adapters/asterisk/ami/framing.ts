@@ -1,16 +1,22 @@
 import { isAscii } from 'node:buffer';
 import { Frame } from './frame.ts';
 
-/** Limits of a frame: its bytes, the bytes of a line, and its headers; a frame beyond them is dropped and counted. */
-export const FRAME_BYTES = 64 * 1024;
+/** Limit of a line, in bytes. */
 export const LINE_BYTES = 16 * 1024;
-export const HEADER_COUNT = 512;
+/** Limits of a frame; one beyond them is dropped and counted. */
+export interface FrameLimits {
+  readonly bytes: number;
+  readonly headers: number;
+}
+export const FRAME_LIMITS: FrameLimits = { bytes: 64 * 1024, headers: 512 };
+/** For a connection that reads console text: each line of it is a header. */
+export const CONSOLE_LIMITS: FrameLimits = { bytes: 16 * 1024 * 1024, headers: 200_000 };
 const BANNER_BYTES = 256;
 const END = '\r\n\r\n';
 /** Characters to scan again when the end of a frame is split over two chunks. */
 const SEAM = END.length - 1;
-/** A header needs a letter, a colon and a line end, so a shorter frame cannot have too many of them. */
-const NEEDS_COUNTING = HEADER_COUNT * 4;
+/** A header needs a letter, a colon and a line end. */
+const SHORTEST_HEADER = 4;
 
 export type DropReason = 'frame_too_long' | 'line_too_long' | 'too_many_headers' | 'not_a_frame';
 
@@ -33,6 +39,7 @@ export interface DecoderOptions {
   readonly banner?: boolean;
   /** Events for which a frame is built; all where absent. */
   readonly wants?: (name: string) => boolean;
+  readonly limits?: FrameLimits;
 }
 export interface Decoder {
   write(chunk: Buffer): void;
@@ -43,7 +50,9 @@ export interface Decoder {
  * character and a split loses nothing; a value is decoded as UTF-8 only on request and when it is not ASCII.
  */
 export const createDecoder = (handlers: DecoderHandlers, options: DecoderOptions = {}): Decoder => {
-  const { wants } = options;
+  const { wants, limits = FRAME_LIMITS } = options;
+  /** No shorter frame can be beyond a limit. */
+  const short = Math.min(LINE_BYTES, limits.headers * SHORTEST_HEADER);
   let greeting = options.banner === true;
   let dead = false;
   /** Start of a frame whose end has not arrived, joined lazily by the engine so that tiny chunks stay cheap. */
@@ -57,13 +66,13 @@ export const createDecoder = (handlers: DecoderHandlers, options: DecoderOptions
   const drop = (reason: DropReason, raw: string): void => handlers.dropped?.(reason, raw.slice(0, 2000));
 
   const oversize = (text: string, start: number, end: number): DropReason | null => {
-    if (end - start > FRAME_BYTES) return 'frame_too_long';
+    if (end - start > limits.bytes) return 'frame_too_long';
     let lines = 0;
     for (let at = start; at < end;) {
       const found = text.indexOf('\r\n', at);
       const stop = found < 0 || found > end ? end : found;
       if (stop - at > LINE_BYTES) return 'line_too_long';
-      if (++lines > HEADER_COUNT) return 'too_many_headers';
+      if (++lines > limits.headers) return 'too_many_headers';
       at = stop + 2;
     }
     return null;
@@ -74,7 +83,7 @@ export const createDecoder = (handlers: DecoderHandlers, options: DecoderOptions
     let start = begin;
     while (start < end && text.startsWith('\r\n', start)) start += 2;
     if (start >= end) return;
-    if (end - start > NEEDS_COUNTING) {
+    if (end - start > short) {
       const reason = oversize(text, start, end);
       if (reason !== null) return drop(reason, text.slice(start, start + 2000));
     }
@@ -98,7 +107,7 @@ export const createDecoder = (handlers: DecoderHandlers, options: DecoderOptions
     if (!skipping) {
       rest += text;
       restAscii &&= ascii;
-      if (rest.length > FRAME_BYTES) {
+      if (rest.length > limits.bytes) {
         drop('frame_too_long', rest.slice(0, 2000));
         rest = '';
         skipping = true;

@@ -25,7 +25,6 @@ import { diskOf, handWrittenFiles, readFileOf, writeFiles } from '../conf/write.
 import { etcDir } from '../conf/instance.ts';
 import type { AsteriskProgram, Instance, InstanceSettings } from '../conf/instance.ts';
 import { consoleFile } from '../process/console-log.ts';
-import { engineCommand } from '../process/control.ts';
 import { neededPrompts } from '../sounds/needed-prompts.ts';
 import type { Languages } from '../sounds/languages.ts';
 import type { TurnServer } from '../turn/server.ts';
@@ -248,7 +247,6 @@ export class AsteriskConfig implements EngineConfig {
   }
   async #withEngine<T>(signal: AbortSignal | undefined, use: (asked: Asked) => Promise<T>): Promise<T> {
     const { instance, clock } = this.#options;
-    const program = this.#needProgram();
     let ami;
     try {
       const over = { clock, log: this.#log, ...(signal ? { signal } : {}) };
@@ -269,12 +267,7 @@ export class AsteriskConfig implements EngineConfig {
       throw new ServiceError('engine_unavailable', 'the engine is not there', { cause: error });
     }
     try {
-      return await use({
-        ami,
-        ...(signal ? { signal } : {}),
-        console: async (text) =>
-          (await engineCommand(program, instance, text, signal ? { signal } : {})).stdout,
-      });
+      return await use({ ami, ...(signal ? { signal } : {}) });
     } catch (error) {
       if (!(error instanceof ListVoid)) throw error;
       throw new ServiceError('engine_unavailable', 'the engine’s answer broke off', { cause: error });

@@ -7,6 +7,7 @@ import { TURN_FILE } from '../conf/turn-file.ts';
 
 /** In an order in which referenced objects are loaded first. */
 const PARTS: readonly { readonly module: string; readonly files: readonly string[] }[] = [
+  { module: 'manager', files: ['manager.conf'] },
   { module: 'logger', files: ['logger.conf'] },
   { module: 'cel', files: ['cel.conf'] },
   { module: 'indications', files: ['indications.conf'] },

@@ -11,7 +11,6 @@ import { managerConf } from '../conf/manager-files.ts';
 import { etcDir } from '../conf/instance.ts';
 import type { AsteriskProgram, Instance } from '../conf/instance.ts';
 import { consoleFile } from '../process/console-log.ts';
-import { engineCommand } from '../process/control.ts';
 import { createInstance, loadInstance } from '../process/instance-file.ts';
 import { findLiving, lives } from '../process/living.ts';
 import type { Living } from '../process/living.ts';
@@ -144,15 +143,9 @@ export async function startShadow(
       await engine.release();
     }
     const ami = await AmiConnection.forActions(instance, { clock, log: silent, signal });
-    const it = instance;
     return {
       log: consoleFile(instance),
-      asked: {
-        ami,
-        signal,
-        console: async (text) =>
-          (await engineCommand(program, it, text, { timeout_ms: 60_000, signal })).stdout,
-      },
+      asked: { ami, signal },
       async [Symbol.asyncDispose]() {
         ami.close();
         await end();

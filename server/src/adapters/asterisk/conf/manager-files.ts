@@ -43,7 +43,7 @@ eventfilter = !Event: SuccessfulAuth
 ${user(
   instance.ami_actions,
   conf`read =
-write = system,call,agent,reporting,originate
+write = system,command,call,agent,reporting,originate
 `,
 )}`;
 }

@@ -5,17 +5,20 @@ import { test } from 'node:test';
 import { realProgram, testInstance } from '../../../../test/support/engine-instance.ts';
 import { systemClock } from '../../../core/clock.ts';
 import { silent } from '../../../core/log.ts';
+import { AmiConnection } from '../ami/connection.ts';
 import { etcDir } from '../conf/instance.ts';
+import { managerConf } from '../conf/manager-files.ts';
 import { engineCommand } from './control.ts';
 import { EngineProcess } from './supervise.ts';
 
 const STEPS = 1_000;
 
-test('engine console - a reply is whole, however late this process reads it', async (t) => {
+test('engine console - a reply is whole by both ways, however late this process reads it', async (t) => {
   const program = await realProgram();
   const instance = await testInstance(t, program, ['load => pbx_config.so']);
   const steps = Array.from({ length: STEPS }, (_, i) => `exten => 1,${i + 1},Hangup()`);
   fs.writeFileSync(path.join(etcDir(instance), 'extensions.conf'), `[long]\n${steps.join('\n')}\n`);
+  fs.writeFileSync(path.join(etcDir(instance), 'manager.conf'), managerConf(instance));
   await using engine = new EngineProcess({ program, instance, log: silent, clock: systemClock });
   engine.start();
   await engine.up(AbortSignal.timeout(20_000));
@@ -26,6 +29,14 @@ test('engine console - a reply is whole, however late this process reads it', as
   try {
     const { stdout } = await engineCommand(program, instance, 'dialplan show long');
     assert.equal(stdout.match(/Hangup\(\)/g)?.length, STEPS);
+    const ami = await AmiConnection.forActions(instance, { clock: systemClock, log: silent });
+    try {
+      const printed = await ami.console('dialplan show long');
+      assert.deepEqual(printed.trimEnd().split('\n'), stdout.trimEnd().split('\n'));
+      assert.match(await ami.console('no such command'), /^No such command 'no such command'/);
+    } finally {
+      ami.close();
+    }
   } finally {
     clearInterval(busy);
   }
