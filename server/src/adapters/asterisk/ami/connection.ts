@@ -211,7 +211,11 @@ export class AmiConnection {
    */
   async console(command: string, options: ActionOptions = {}): Promise<string> {
     const { ms = ACTION_MS.list, ...others } = options;
-    const { ok, message, frame } = await this.action('Command', { Command: command }, { ms, ...others });
+    // The engine removes its file after the first answer; one killed between leaves it in /tmp.
+    const [{ ok, message, frame }] = await Promise.all([
+      this.action('Command', { Command: command }, { ms, ...others }),
+      this.action('Ping', {}, { ms, ...others }),
+    ]);
     // A command that the engine does not know is an error with text.
     if (!ok && !frame.has(OUTPUT))
       throw new ServiceError('engine_unavailable', `the engine did not print ${command}: ${message}`);
