@@ -1,13 +1,13 @@
 /** The engine of this site: found, configured, started and supervised beside the service. */
 import dgram from 'node:dgram';
 import net from 'node:net';
-import { AmiConnection } from '../adapters/asterisk/ami/connection.ts';
 import { AsteriskConfig } from '../adapters/asterisk/apply/engine-config.ts';
 import { sweepShadows } from '../adapters/asterisk/apply/shadow.ts';
 import { asteriskConf } from '../adapters/asterisk/conf/engine-files.ts';
 import { prepareFolders, readFileOf } from '../adapters/asterisk/conf/write.ts';
 import { etcDir } from '../adapters/asterisk/conf/instance.ts';
 import type { AsteriskProgram, Instance, InstanceSettings } from '../adapters/asterisk/conf/instance.ts';
+import { consoleText } from '../adapters/asterisk/console-text.ts';
 import { countCalls } from '../adapters/asterisk/count-calls.ts';
 import { engineCommand } from '../adapters/asterisk/process/control.ts';
 import { findLiving, lives } from '../adapters/asterisk/process/living.ts';
@@ -182,15 +182,7 @@ export class AsteriskExchange implements Exchange {
   /** Reply of the engine's console; throws `engine_unavailable` while there is no engine. */
   async console(text: string, until: AbortSignal): Promise<string> {
     const { clock, instance } = this.#options;
-    const over = { clock, log: this.#log, signal: until };
-    const ami = await AmiConnection.forActions(instance, over).catch((error: unknown) => {
-      throw new ServiceError('engine_unavailable', messageOf(error), { cause: error });
-    });
-    try {
-      return await ami.console(text, { signal: until });
-    } finally {
-      ami.close();
-    }
+    return await consoleText(instance, text, { clock, log: this.#log, signal: until });
   }
   async restartWhenConvenient(): Promise<void> {
     const program = this.#needProgram();

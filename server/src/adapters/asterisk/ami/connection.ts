@@ -6,9 +6,8 @@ import type { Log } from '../../../core/log.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { encodeAction } from './codec.ts';
 import type { ActionFields } from './codec.ts';
-import { header } from './frame.ts';
 import type { Frame } from './frame.ts';
-import { CONSOLE_LIMITS, createDecoder } from './framing.ts';
+import { createDecoder } from './framing.ts';
 import type { Decoder, DropReason, FrameLimits } from './framing.ts';
 import { PendingActions } from './pending.ts';
 import type { AmiAnswer, Pending } from './pending.ts';
@@ -86,6 +85,7 @@ export interface AmiOptions {
   /** Called when a command times out after it was sent: the engine may or may not have executed it. */
   readonly unanswered?: () => void;
   readonly dropped?: (reason: DropReason, raw: string) => void;
+  /** Limits of a frame from the engine. */
   readonly limits?: FrameLimits;
   readonly state?: (state: ConnectionState) => void;
 }
@@ -96,7 +96,6 @@ export interface ActionOptions {
   /** The event that the list's end counts, where it does not count all of them. */
   readonly counted?: string;
 }
-const OUTPUT = header('Output');
 /** Actions after which the engine is as before, so that a missing answer leaves nothing unknown. */
 const READS: ReadonlySet<string> = new Set(['Ping', 'Login', 'Logoff']);
 /** Actions that change nothing, which a process without the lease may send too. */
@@ -134,7 +133,6 @@ export class AmiConnection {
       ...ami_actions,
       events: 'off',
       awaitBoot: false,
-      limits: CONSOLE_LIMITS,
       ...options,
     });
   }
@@ -203,23 +201,6 @@ export class AmiConnection {
   ): Promise<number> {
     this.#rejectWhileDraining();
     return (await this.#send(name, fields, row, options.ms ?? ACTION_MS.list, options)).rows;
-  }
-  /**
-   * Text that the engine's console prints for a command; only for a connection of `forActions`, whose frames may be that long. The
-   * engine collects it in a file, whereas it drops lines that a client of its control socket does not read within 100 ms. Errors:
-   * those of `action`.
-   */
-  async console(command: string, options: ActionOptions = {}): Promise<string> {
-    const { ms = ACTION_MS.list, ...others } = options;
-    // The engine removes its file after the first answer; one killed between leaves it in /tmp.
-    const [{ ok, message, frame }] = await Promise.all([
-      this.action('Command', { Command: command }, { ms, ...others }),
-      this.action('Ping', {}, { ms, ...others }),
-    ]);
-    // A command that the engine does not know is an error with text.
-    if (!ok && !frame.has(OUTPUT))
-      throw new ServiceError('engine_unavailable', `the engine did not print ${command}: ${message}`);
-    return frame.all(OUTPUT).join('\n');
   }
   /** Accepts no new action, waits for the pending ones, signs out. */
   async drain(): Promise<CloseReason> {

@@ -9,8 +9,6 @@ export interface FrameLimits {
   readonly headers: number;
 }
 export const FRAME_LIMITS: FrameLimits = { bytes: 64 * 1024, headers: 512 };
-/** For a connection that reads console text: each line of it is a header. */
-export const CONSOLE_LIMITS: FrameLimits = { bytes: 16 * 1024 * 1024, headers: 200_000 };
 const BANNER_BYTES = 256;
 const END = '\r\n\r\n';
 /** Characters to scan again when the end of a frame is split over two chunks. */

@@ -319,7 +319,7 @@ test('apply/prove - what is wrong in a hand-written file is found, and it is kep
 test('apply/read-back - endpoints that are asked for one by one show the same as their lists', async () => {
   const ami = await engine.ami();
   try {
-    const asked = { ami };
+    const asked = { ami, console: (text: string) => engine.cli(text) };
     const kinds = new Set(['endpoint', 'auth', 'aor', 'identify'] as const);
     const endpoints = ['1001', '1001-web', 'trunk-north', 'nobody'];
     const listed = await readBack(asked, { kinds, endpoints }, false);

@@ -15,6 +15,7 @@ import type {
   Preparation,
   Proof,
 } from '../../../ports/engine-config.ts';
+import { consoleText } from '../console-text.ts';
 import { AmiConnection } from '../ami/connection.ts';
 import { ListVoid } from '../ami/pending.ts';
 import { hiddenSecrets } from '../conf/hidden.ts';
@@ -267,7 +268,11 @@ export class AsteriskConfig implements EngineConfig {
       throw new ServiceError('engine_unavailable', 'the engine is not there', { cause: error });
     }
     try {
-      return await use({ ami, ...(signal ? { signal } : {}) });
+      return await use({
+        ami,
+        ...(signal ? { signal } : {}),
+        console: (text) => consoleText(instance, text, { clock, log: this.#log, signal }),
+      });
     } catch (error) {
       if (!(error instanceof ListVoid)) throw error;
       throw new ServiceError('engine_unavailable', 'the engine’s answer broke off', { cause: error });

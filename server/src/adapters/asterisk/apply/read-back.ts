@@ -10,6 +10,8 @@ import type { Kind, Objects } from './meant.ts';
 
 export interface Asked {
   readonly ami: AmiConnection;
+  /** Text that the engine's console prints for one of the fixed commands below. */
+  readonly console: (text: string) => Promise<string>;
   readonly signal?: AbortSignal;
 }
 
@@ -87,11 +89,9 @@ const list = (
     ...(counted ? { counted } : {}),
   });
 const REGISTRATION = 'OutboundRegistrationDetail';
-const printed = ({ ami, signal }: Asked, command: string): Promise<string> =>
-  ami.console(command, { ms: LIST_MS, ...(signal ? { signal } : {}) });
 /** Names in the first column of a console table. */
 async function names(asked: Asked, command: string, pattern: RegExp, put: (found: RegExpExecArray) => void) {
-  for (const found of (await printed(asked, command)).matchAll(pattern)) put(found);
+  for (const found of (await asked.console(command)).matchAll(pattern)) put(found);
 }
 
 const conferences: Reader = async (asked, put) => {
@@ -112,7 +112,7 @@ const transports: Reader = async (asked, put) => {
     ([, name]) => found.push(name!),
   );
   for (const name of found) {
-    const shown = await printed(asked, `pjsip show transport ${name}`);
+    const shown = await asked.console(`pjsip show transport ${name}`);
     const settings = new Map(
       [...shown.matchAll(/^ (\w+) +: (\S*) *$/gm)].map(([, key, value]) => [key, value]),
     );

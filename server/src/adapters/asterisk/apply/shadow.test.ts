@@ -84,12 +84,12 @@ test('apply/shadow - even told to, it sends nothing to a trunk, and it listens f
     ['transport-udp', 'transport-tcp', 'transport-ws'],
     { home: engine.instance.folder, program: engine.program, clock: systemClock, signal },
   );
-  await shadow.asked.ami.console('pjsip qualify trunk-north');
-  await shadow.asked.ami.console('pjsip send register *all');
+  await shadow.asked.console('pjsip qualify trunk-north');
+  await shadow.asked.console('pjsip send register *all');
   await until('it to have tried', async () =>
     /EUNSUPTRANSPORT.* sending OPTIONS request/.test(await readFile(shadow.log, 'utf8')),
   );
-  assert.match(await shadow.asked.ami.console('pjsip show transports'), /transport-udp +ws/);
+  assert.match(await shadow.asked.console('pjsip show transports'), /transport-udp +ws/);
   assert.deepEqual(other.heard, []);
 });
 

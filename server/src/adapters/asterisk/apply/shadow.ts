@@ -5,6 +5,7 @@ import { ServiceError, messageOf } from '../../../core/errors.ts';
 import { silent } from '../../../core/log.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { EngineFiles } from '../../../ports/engine-config.ts';
+import { consoleText } from '../console-text.ts';
 import { AmiConnection } from '../ami/connection.ts';
 import { asteriskConf } from '../conf/engine-files.ts';
 import { managerConf } from '../conf/manager-files.ts';
@@ -143,9 +144,14 @@ export async function startShadow(
       await engine.release();
     }
     const ami = await AmiConnection.forActions(instance, { clock, log: silent, signal });
+    const it = instance;
     return {
       log: consoleFile(instance),
-      asked: { ami, signal },
+      asked: {
+        ami,
+        signal,
+        console: (text) => consoleText(it, text, { clock, log: silent, ms: 60_000, signal }),
+      },
       async [Symbol.asyncDispose]() {
         ami.close();
         await end();

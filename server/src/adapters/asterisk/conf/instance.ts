@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import path from 'node:path';
 import type { CertificateFiles } from '../../../ports/certificates.ts';
 import type { UnpackedPackages } from '../provision/tree.ts';
@@ -34,6 +35,11 @@ export interface Instance {
   readonly ami_events: { readonly user: string; readonly secret: string };
   readonly ami_actions: { readonly user: string; readonly secret: string };
 }
+/** The account of the manager interface that reads console text. Its secret follows from another one, which the file has. */
+export const consoleAccount = ({ ami_actions }: Instance): Instance['ami_actions'] => ({
+  user: 'offhook-console',
+  secret: createHmac('sha256', ami_actions.secret).update('console').digest('base64url'),
+});
 /** Settings of the site that are added to the instance when its files are rendered. */
 export interface InstanceSettings {
   readonly sip: { readonly host: string; readonly port: number };

@@ -1,4 +1,5 @@
 /** The ways into the engine for this service: AMI and the HTTP server for SIP over WebSocket, both on loopback. */
+import { consoleAccount } from './instance.ts';
 import type { Instance } from './instance.ts';
 import { conf, objectName, secret, whole } from './text.ts';
 import type { ConfText } from './text.ts';
@@ -6,8 +7,8 @@ import type { ConfText } from './text.ts';
 const port = (n: number, what: string): ConfText => whole(n, what, 1, 65535);
 
 /**
- * Two users: one only hears, one only acts, because events wait behind a long action on the same session. Dialplan steps,
- * variables and RTCP reports are switched off where they arise: they are most of the traffic, and the first two carry
+ * Three users: one only hears, one only acts, because events wait behind a long action on the same session. The third prints
+ * console text: whoever gets text into the values of an action must not reach the console. Dialplan steps, variables and RTCP reports are switched off where they arise: they are most of the traffic, and the first two carry
  * text of callers unescaped.
  */
 export function managerConf(instance: Instance): ConfText {
@@ -43,7 +44,13 @@ eventfilter = !Event: SuccessfulAuth
 ${user(
   instance.ami_actions,
   conf`read =
-write = system,command,call,agent,reporting,originate
+write = system,call,agent,reporting,originate
+`,
+)}
+${user(
+  consoleAccount(instance),
+  conf`read =
+write = command
 `,
 )}`;
 }

@@ -14,6 +14,7 @@ import type {
   SiteTrunk,
 } from '../../../ports/site.ts';
 import { guard, isNumber } from './dialplan-text.ts';
+import { consoleAccount } from './instance.ts';
 import { renderSite } from './render.ts';
 import {
   INSTANCE,
@@ -449,7 +450,7 @@ const CASES: readonly Case[] = [
     read: (files) =>
       readConf(files.get('manager.conf')!)
         .sections.map((s) => s.name)
-        .filter((name) => name !== 'general' && name !== 'actions'),
+        .filter((name) => !['general', 'actions', consoleAccount(INSTANCE).user].includes(name)),
   },
 ];
 
@@ -642,6 +643,9 @@ test('conf/render - the AMI users have their own rights, on loopback only', () =
     [of('actions')['read'], of('actions')['write']],
     ['', 'system,call,agent,reporting,originate'],
   );
+  const { user: console } = consoleAccount(INSTANCE);
+  assert.deepEqual([of(console)['read'], of(console)['write']], ['', 'command']);
   assert.equal(of('general')['bindaddr'], '127.0.0.1');
-  for (const user of ['events', 'actions']) assert.equal(of(user)['permit'], '127.0.0.1/255.255.255.255');
+  for (const user of ['events', 'actions', console])
+    assert.equal(of(user)['permit'], '127.0.0.1/255.255.255.255');
 });

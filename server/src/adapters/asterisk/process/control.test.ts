@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { realProgram, testInstance } from '../../../../test/support/engine-instance.ts';
 import { systemClock } from '../../../core/clock.ts';
 import { silent } from '../../../core/log.ts';
-import { AmiConnection } from '../ami/connection.ts';
+import { consoleText } from '../console-text.ts';
 import { etcDir } from '../conf/instance.ts';
 import { managerConf } from '../conf/manager-files.ts';
 import { engineCommand } from './control.ts';
@@ -29,14 +29,10 @@ test('engine console - a reply is whole by both ways, however late this process 
   try {
     const { stdout } = await engineCommand(program, instance, 'dialplan show long');
     assert.equal(stdout.match(/Hangup\(\)/g)?.length, STEPS);
-    const ami = await AmiConnection.forActions(instance, { clock: systemClock, log: silent });
-    try {
-      const printed = await ami.console('dialplan show long');
-      assert.deepEqual(printed.trimEnd().split('\n'), stdout.trimEnd().split('\n'));
-      assert.match(await ami.console('no such command'), /^No such command 'no such command'/);
-    } finally {
-      ami.close();
-    }
+    const print = (command: string): Promise<string> =>
+      consoleText(instance, command, { clock: systemClock, log: silent });
+    assert.deepEqual((await print('dialplan show long')).trimEnd().split('\n'), stdout.trimEnd().split('\n'));
+    assert.match(await print('no such command'), /^No such command 'no such command'/);
   } finally {
     clearInterval(busy);
   }

@@ -24,7 +24,7 @@ export async function engineCommand(
     throw new ServiceError('invalid_request', 'A console command is one line of text');
   }
   const command = [...program.command, '-C', asteriskConf(instance), '-rx', cliText];
-  // The engine drops output that a console does not read within 100 ms; where lines must not be missing, see `AmiConnection.console`.
+  // The engine drops output that a console does not read within 100 ms; where lines must not be missing, see `consoleText`.
   const ended = await run(command, { timeout_ms, unread: true, ...(signal ? { signal } : {}) }).catch(
     (error: unknown) => {
       if (signal?.aborted) throw error;
