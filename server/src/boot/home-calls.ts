@@ -1,4 +1,4 @@
-/** What the node of another engine answers to the leading node of its site: its manager interface, call records and configuration. */
+/** The requests that the node of another engine serves to the leading node: manager interface, call records and configuration. */
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -18,7 +18,7 @@ import type { CallRecordCheckpoint, CallRecords } from '../ports/call-records.ts
 
 export const HOME_PATH = '/api/nodes/engine';
 export const MANAGER_PATH = `${HOME_PATH}/manager`;
-/** Limit of a body, which is read into memory: a configuration is proven and parsed as a whole. Large sites have a few megabytes. */
+/** Limit of a body, in bytes. It is read into memory, because a configuration is parsed as a whole; a large site has a few megabytes. */
 const MOST_BYTES = 64 * 1024 * 1024;
 const MOST_CONNECTIONS = 32;
 const Checkpoint: z.ZodType<CallRecordCheckpoint> = z.looseObject({
@@ -30,7 +30,7 @@ const Checkpoint: z.ZodType<CallRecordCheckpoint> = z.looseObject({
 /** Interval of the lines by which a silent stream of call records is known to be alive. */
 export const BEAT_MS = 5_000;
 
-/** A question of the leading node. What another version adds to one is passed over; a question of it that is unknown here is refused. */
+/** A request of the leading node, which may have another version: unknown fields are ignored, an unknown request is refused. */
 const HomeCall = z.discriminatedUnion('op', [
   z.object({ op: z.enum(['accounts', 'disk', 'reload', 'unsettle']) }),
   z.object({ op: z.literal('read'), backup: z.boolean() }),
@@ -59,7 +59,7 @@ export const HOME_ANSWERS = {
 } as const;
 type Answers = typeof HOME_ANSWERS;
 export type HomeAnswers = { readonly [op in keyof Answers]: z.infer<Answers[op]> };
-/** What is sealed in the answer to `accounts`. */
+/** Sealed content of the answer to `accounts`. */
 export const ManagerAccounts = z.object({ events: Account, actions: Account });
 /** A batch of call records; what is in a record is of the same version as the leading node. */
 export const RecordLine = z.looseObject({
@@ -70,7 +70,7 @@ export const RecordLine = z.looseObject({
   malformed: z.array(z.unknown()),
   live: z.boolean(),
 });
-/** What a leading node says of itself in each proof. */
+/** Claims of the leading node in each proof. */
 export interface LeaderProof {
   readonly node: string;
   readonly term: number;
@@ -78,16 +78,16 @@ export interface LeaderProof {
 /** Has the hash of the body, so that a stranger is refused before its body is read. */
 export const BODY_HEADER = 'offhook-body';
 export const bodyHash = (payload: string): string => hash('sha256', payload, 'base64url');
-/** What a proof is made for: `node` is the one that is asked. */
+/** The request that a proof belongs to; `node` is the node that serves it. */
 export const homeParts = (node: string, path: string, body: string): string[] => ['engine', node, path, body];
 
-/** Longer than any proof holds, with clocks that differ. */
+/** Longer than a proof is valid, clock differences included, in ms. */
 const REMEMBERED_MS = 31 * 60_000;
 const MOST_REMEMBERED = 20_000;
-/** Proofs that were taken, so that nobody who reads one on its way can use it again. */
+/** Accepted proofs, so that nobody who reads one on its way can use it again. */
 export class TakenProofs {
   readonly #taken = new Map<string, number>();
-  /** False for one that was taken before. Only what is proven comes here, so strangers fill nothing. */
+  /** False for a proof that was accepted before. Only valid proofs come here, so strangers cannot fill the memory. */
   take(proof: string, now: number): boolean {
     for (const [one, at] of this.#taken) {
       if (now - at <= REMEMBERED_MS && this.#taken.size < MOST_REMEMBERED) break;
@@ -98,16 +98,16 @@ export class TakenProofs {
     return true;
   }
 }
-/** Ends what a former leader has open; terms only grow. */
+/** Ends the connections of a former leader; terms only grow. */
 export class TermGate {
   #term = 0;
   readonly #open = new Set<() => void>();
-  /** Called where another term began. */
+  /** Called when a new term begins. */
   readonly #raised: () => void;
   constructor(raised: () => void) {
     this.#raised = raised;
   }
-  /** The log of the site, or a proof, has this term. */
+  /** Notes a term that the log of the site, or a proof, has. */
   raise(term: number): void {
     if (term <= this.#term) return;
     const first = this.#term === 0;
@@ -121,7 +121,7 @@ export class TermGate {
     this.raise(term);
     if (term !== this.#term) throw new ServiceError('node_not_active', 'another node leads the site');
   }
-  /** `end` is called once another one leads; the result takes it back. */
+  /** Calls `end` once another node leads, unless the returned function is called before. */
   open(end: () => void): () => void {
     if (this.#open.size >= MOST_CONNECTIONS)
       throw new ServiceError('overloaded', 'the leading node has too many connections to this engine');
@@ -165,7 +165,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 export function homeRoutes(deps: HomeCallsDeps) {
   const { accounts, files, gate, log, manager, node, sealingKey, secret } = deps;
   const taken = new TakenProofs();
-  /** Throws unless the leading node of this site asks, for the first time with this proof. */
+  /** Throws unless the request comes from the leading node of this site and its proof is new. */
   const check = (request: IncomingMessage): void => {
     const parts = homeParts(node, pathOf(request), String(request.headers[BODY_HEADER]));
     const proof = String(request.headers[PROOF_HEADER]);
@@ -247,7 +247,7 @@ export function homeRoutes(deps: HomeCallsDeps) {
       serve(request, response).catch((error: unknown) => refuse(error, response));
       return true;
     },
-    /** Both directions are passed on as bytes, as fast as the slower side takes them. */
+    /** Passes bytes both ways, as fast as the slower side reads them. */
     upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
       if (pathOf(request) !== MANAGER_PATH) return false;
       try {

@@ -34,7 +34,7 @@ import {
 } from './home-calls.ts';
 import type { HomeAnswers, HomeCall, LeaderProof } from './home-calls.ts';
 
-/** Limit of a question that the node answers at once, and of one for which its engine works. */
+/** Limits, in ms, of a request that the node answers at once and of one for which its engine works. */
 const SHORT_MS = 5_000;
 const LONG_MS = 120_000;
 const DIAL_MS = 2_000;
@@ -47,12 +47,12 @@ const SHORT: ReadonlySet<HomeCall['op']> = new Set(['accounts', 'disk', 'read', 
 export const sipOf = ({ sipListen: { host, port } }: Pick<Config, 'sipListen'>): string =>
   `${bracketed(host)}:${port}`;
 
-/** What `sipOf` says, read again; null where it names no address by number. */
+/** Parses a text of `sipOf`; null where its host is no IP address. */
 export function readSip(sip: string | null | undefined): Omit<OtherEngine, 'node'> | null {
   const [, host = '', port] = /^\[?([0-9a-fA-F.:]+?)\]?:(\d{1,5})$/.exec(sip ?? '') ?? [];
   return isIP(host) === 0 ? null : { host, port: Number(port) };
 }
-/** True for the address that stands for all of a machine, which no other one can reach. */
+/** True for an address such as 0.0.0.0, which means all addresses of a machine and which no other machine can reach. */
 export const isEveryAddress = (host: string): boolean => host === '0.0.0.0' || host === '::';
 
 export interface HomeEnginesDeps {
@@ -172,7 +172,7 @@ export class HomeEngine implements FarConfig {
   #headers(path: string, payload: string): Record<string, string> {
     const { own, secret } = this.#deps;
     const body = bodyHash(payload);
-    // Two questions in one millisecond have different proofs: each is taken once.
+    // Makes proofs of one millisecond differ, because a node accepts each proof once.
     const said = { ...own(), once: randomUUID() };
     return { [BODY_HEADER]: body, [PROOF_HEADER]: prove(secret, said, homeParts(this.node, path, body)) };
   }

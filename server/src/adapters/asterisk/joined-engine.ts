@@ -1,7 +1,7 @@
 /**
- * The engines of a site as one: the facts of all in one stream, and each verb at the engine that it concerns. The first one is that of
- * the leading node, which the state of the link stands for. A snapshot of one engine is completed by the present state of the others,
- * so that the model, which replaces its state by a snapshot, keeps what is there.
+ * The engines of a site as one engine: one stream with the facts of all, and each verb at the engine that it concerns. The first engine
+ * is that of the leading node; the state of the link is that of the first. The model replaces its state by a snapshot, so a snapshot of
+ * one engine is completed by the present state of the others.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { nodeOf } from '@offhook/contract/ids.ts';
@@ -82,7 +82,7 @@ interface Facts {
   readonly all: readonly SiteEngine[];
   readonly ofExtension: (extension: string) => SiteEngine;
   readonly patience_ms: number;
-  /** Engines that did not take a write that is for all. */
+  /** Engines that failed to execute a write meant for all. */
   readonly lacks: Map<SiteEngine, 'stores' | 'last callers'>;
 }
 /** The present state of each engine, which completes the snapshots of the others. */
@@ -132,11 +132,11 @@ class States {
   }
 }
 
-/** What an engine did not take is tried again after so long, and what its own phones wrote is read. */
+/** Interval of retries for an engine that failed, and of reading what its own phones wrote, in ms. */
 const COPY_AGAIN_MS = 5_000;
 const COPY_EVERY_MS = 600_000;
 const LOOK_MS = 500;
-/** Brings what every engine must know to this one after each connect, where a write failed, and every ten minutes. */
+/** Copies the state that all engines share to this one: after each connect, after a failed write, and every ten minutes. */
 async function keepCopied(
   { all: [first], lacks }: Facts,
   own: number,
@@ -164,7 +164,7 @@ async function keepCopied(
     }
   }
 }
-/** The first snapshot waits for the other engines: without the state of one that is only slower its calls would end. */
+/** The first snapshot waits for the other engines: calls of an engine that is only slower would end without its state. */
 async function* factsOf(facts: Facts, stop: AbortSignal): AsyncGenerator<readonly EngineEvent[]> {
   const over = new AbortController();
   const signal = AbortSignal.any([stop, over.signal]);
@@ -228,7 +228,7 @@ export function joinEngines({
     await Promise.all(all.filter((one) => one === first || one.status().link === 'up').map(work));
   };
   const lacks: Facts['lacks'] = new Map();
-  /** The first engine must take it; another one that is away or fails gets it from there later. */
+  /** The first engine must execute it; another one that is away or fails gets it from there later. */
   const kept = async (
     work: (one: SiteEngine) => Promise<void>,
     lack: 'stores' | 'last callers' = 'stores',

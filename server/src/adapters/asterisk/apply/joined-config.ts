@@ -1,6 +1,6 @@
 /**
- * The configuration of all engines of a site as one: what stands for the files of another engine is the site as that engine has it, and
- * its node does each step there. So an apply is written at all of them, or taken back at all.
+ * The configuration of all engines of a site as one. The site as another engine has it takes the place of that engine's files, and its
+ * node does each step there. So an apply is written at all engines, or taken back at all.
  */
 import { ServiceError, messageOf } from '../../../core/errors.ts';
 import type {
@@ -15,7 +15,7 @@ import { nodeOfFile, ofOtherEngine, otherEngineFile } from '../../../ports/engin
 import type { OtherEngine, Site } from '../../../ports/site.ts';
 import { siteAt } from '../conf/engine-trunks.ts';
 
-/** The site as an engine beside the leading one has it: what the leading node found out concerns its own machine. */
+/** The site as another engine has it, without what the leading node found out about its own machine. */
 export function siteOf(site: Site, node: string, leading: OtherEngine): Site {
   return {
     ...siteAt(site, node, leading),
@@ -31,7 +31,7 @@ export interface FarConfig {
   put(text: string): Promise<void>;
   reload(signal?: AbortSignal): Promise<void>;
   verify(depth: 'all' | 'changed', signal?: AbortSignal): Promise<readonly EngineProblem[]>;
-  /** Asks it, as soon as it can be reached, to read the applied configuration: it is not known what it did. */
+  /** Asks the node, as soon as it can be reached, to read the applied configuration again, because the result of a step is unknown. */
   unsettle(): void;
 }
 export interface JoinedConfigOptions {
@@ -57,7 +57,7 @@ export class JoinedConfig implements EngineConfig {
   readonly #known = new Map<string, Disk>();
   /** What each had before the files of this apply were written there. */
   readonly #before = new Map<string, Disk>();
-  /** Those that were lost in this apply, which is taken back without them: they go back by themselves. */
+  /** Engines that were lost during this apply. It is taken back without them; they go back by themselves. */
   readonly #lost = new Set<string>();
   constructor(options: JoinedConfigOptions) {
     this.#options = options;
@@ -155,7 +155,7 @@ export class JoinedConfig implements EngineConfig {
   handWritten(): Promise<readonly FileOnDisk[]> {
     return this.#local.handWritten();
   }
-  /** Of the site of another engine nothing is shown: secrets are everywhere in it. */
+  /** Shows nothing of the site of another engine, because secrets are everywhere in it. */
   hidden(name: string, text: string): string {
     return ofOtherEngine(name)
       ? `The site as this engine has it: ${text.length} bytes, in files that its own node writes.\n`
@@ -171,7 +171,7 @@ export class JoinedConfig implements EngineConfig {
   #far(name: string): FarConfig {
     return this.#options.far(nodeOfFile(name));
   }
-  /** Null where it was lost before. */
+  /** Null where the engine was lost before. */
   async #step<T>(name: string, work: (far: FarConfig) => Promise<T>): Promise<T | null> {
     const node = nodeOfFile(name);
     if (this.#lost.has(node)) return null;
@@ -182,7 +182,7 @@ export class JoinedConfig implements EngineConfig {
       far.unsettle();
       if (!isAway(error)) throw error;
       this.#lost.add(node);
-      // Not `engine_unavailable`: the apply is not to wait for an engine that may hold anything by then.
+      // Not `engine_unavailable`, for which the apply would wait: the engine may have any files by then.
       throw new Error(messageOf(error), { cause: error });
     }
   }

@@ -1,6 +1,6 @@
 /**
- * The files of an engine that has people of its own and never leads. They are written as an apply of the leading node asks, step by step;
- * and as the applied configuration says at the start, at a version that no such apply brought, and where it is not known how one ended.
+ * The files of an engine that has people of its own and never leads. An apply of the leading node writes them step by step. They are also
+ * written from the applied configuration: at the start, for a version that no such apply brought, and after an apply with unknown end.
  */
 import { messageOf } from '../../../core/errors.ts';
 import type { Clock } from '../../../ports/clock.ts';
@@ -21,7 +21,7 @@ export interface HomeHashes {
   readonly hash: string | null;
   readonly backup_hash: string | null;
 }
-/** An apply of which nothing is heard for so long counts as ended. */
+/** Silence after which an apply counts as ended, in ms. */
 const OPEN_MS = 600_000;
 
 /** Its steps run one after the other. */
@@ -35,9 +35,9 @@ export class HomeFiles {
   #newest = '';
   #version: number | null = null;
   #problem: string | null = null;
-  /** What failed, which is not tried again before the next one or the next start. */
+  /** Version that failed; it is not tried again before the next version or the next start. */
   #refused = '';
-  /** Since when the files are those of an apply whose end is not known, in ms. */
+  /** Time since which the files are those of an apply with unknown end, in ms; null for none. */
   #open: number | null = null;
   /** Files that were written since the engine was last compared with them. */
   readonly #touched = new Set<string>();
@@ -100,7 +100,7 @@ export class HomeFiles {
       }
     });
   }
-  /** Has the applied configuration read again: how an apply ended is not known. */
+  /** Makes `follow` read the applied configuration again after an apply with unknown end. */
   unsettle(): void {
     if (this.#open === null && this.#touched.size === 0) return;
     this.#newest = '';
@@ -174,7 +174,7 @@ export class HomeFiles {
     this.#open = text === this.#settled ? null : clock.now();
     for (const name of await engine.write(files)) this.#touched.add(name);
   }
-  /** Returns what a living engine reads only at its next start. */
+  /** Returns the files that a living engine reads only at its next start. */
   async #bring(text: string, lives: boolean, signal?: AbortSignal): Promise<readonly string[]> {
     const { engine } = this.#deps;
     if (signal !== undefined) refuse((await engine.prepare(this.#render(text), signal)).problems);
