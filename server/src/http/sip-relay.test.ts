@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import net from 'node:net';
 import { after, before, beforeEach, test } from 'node:test';
 import { hostFixture, rawExchange } from '../../test/support/host-fixture.ts';
+import { PATIENCE_MS } from '../../test/support/until.ts';
 import type { Host } from './host.ts';
 import { sipRelayRoutes } from './sip-relay.ts';
 import { digestAnswer } from '../adapters/asterisk/phone/digest.ts';
@@ -96,7 +97,7 @@ async function connect(port: number, headers: Record<string, string | null> = {}
     wake();
   });
   const until = async (holds: () => boolean, what: string): Promise<void> => {
-    const deadline = Date.now() + 5_000;
+    const deadline = Date.now() + PATIENCE_MS;
     while (!holds()) {
       const { promise, resolve } = Promise.withResolvers<void>();
       waiters.add(resolve);
@@ -146,7 +147,7 @@ before(async () => {
       child: () => assert.fail(),
     },
     metrics: host.metrics,
-    limits: { maxFrame: 1_000, answerMs: 300 },
+    limits: { maxFrame: 1_000 },
   });
   ({ port } = await host.listen({ host: '127.0.0.1', port: 0 }));
 });
@@ -238,8 +239,8 @@ test('sip relay - pages of other origins may not connect; our own, listed ones a
   }
 });
 test('sip relay - while the engine is unreachable, silent or refuses, the upgrade is 503', async () => {
-  const unavailable = async (why: string): Promise<void> => {
-    const { text } = await rawExchange(port, handshake());
+  const unavailable = async (why: string, at = port): Promise<void> => {
+    const { text } = await rawExchange(at, handshake());
     assert.match(text, /^HTTP\/1\.1 503 /, why);
     assert.match(text, /"engine_unavailable"/, why);
     assert.match(text, /retry-after: \d/i, why);
@@ -250,7 +251,11 @@ test('sip relay - while the engine is unreachable, silent or refuses, the upgrad
   const silent = net.createServer((socket) => socket.resume().on('error', () => {}));
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
   engine.port = (silent.address() as net.AddressInfo).port;
-  await unavailable('accepts and is silent');
+  // A relay of its own: with this limit, a busy machine would make the engine of other tests late.
+  const hasty = await hostFixture();
+  sipRelayRoutes(hasty.app, { port: () => engine.port, credentials: nobody, log, limits: { answerMs: 300 } });
+  await unavailable('accepts and is silent', (await hasty.listen({ host: '127.0.0.1', port: 0 })).port);
+  await hasty.close();
   await new Promise((resolve) => silent.close(resolve));
   await unavailable('refuses the connection');
   engine.port = real;
@@ -417,7 +422,7 @@ function oneSession() {
 
 test('sip relay - without an accepted registration a connection ends, however many were refused; a registered phone stays until its session ends', async () => {
   const { credentials, end } = oneSession();
-  const relay = await registrar(credentials, { registerMs: 400 });
+  const relay = await registrar(credentials, { registerMs: 3_000 });
   const [silent, refused, phone] = [
     await connect(relay.port),
     await connect(relay.port),
