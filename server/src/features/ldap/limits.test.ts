@@ -115,7 +115,7 @@ test('LDAP - a connection without a right password is closed in time, however mu
 });
 
 test('LDAP - an idle connection is closed', async (t) => {
-  const { client, server } = await open(t, { limits: { idleMs: 150 } });
+  const { client, server } = await open(t, { limits: { idleMs: 2_000 } });
   assert.equal(await bind(client()), CODES.ok);
   const late = AbortSignal.timeout(20_000);
   while (server.finding().detail !== '0 connections') {
