@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { run } from '../adapters/asterisk/provision/run.ts';
 import { EngineProcess } from '../adapters/asterisk/process/supervise.ts';
 import { realProgram, temporary, testInstance } from '../../test/support/engine-instance.ts';
+import { PATIENCE_MS } from '../../test/support/until.ts';
 import { systemClock } from '../core/clock.ts';
 import { silent } from '../core/log.ts';
 
@@ -18,7 +19,7 @@ test('engine command - it prints what this site’s own engine answers', async (
   const instance = await testInstance(t, program);
   await using engine = new EngineProcess({ program, instance, log: silent, clock: systemClock });
   engine.start();
-  await engine.up(AbortSignal.timeout(20_000));
+  await engine.up(AbortSignal.timeout(PATIENCE_MS));
   const data = path.dirname(instance.folder);
   const answered = await ask(data, 'core show version');
   assert.equal(answered.code, 0, answered.stderr);

@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { realProgram, testInstance } from '../../../../test/support/engine-instance.ts';
+import { PATIENCE_MS } from '../../../../test/support/until.ts';
 import { systemClock } from '../../../core/clock.ts';
 import { silent } from '../../../core/log.ts';
 import { consoleText } from '../console-text.ts';
@@ -21,7 +22,7 @@ test('engine console - a reply is whole by both ways, however late this process 
   fs.writeFileSync(path.join(etcDir(instance), 'manager.conf'), managerConf(instance));
   await using engine = new EngineProcess({ program, instance, log: silent, clock: systemClock });
   engine.start();
-  await engine.up(AbortSignal.timeout(20_000));
+  await engine.up(AbortSignal.timeout(PATIENCE_MS));
 
   // A busy process: its event loop turns twice a second.
   const cell = new Int32Array(new SharedArrayBuffer(4));

@@ -12,6 +12,7 @@ import { createInstance, loadInstance } from './instance-file.ts';
 import { chooseRunDir, makeRunDir } from './run-dir.ts';
 import { EngineProcess } from './supervise.ts';
 import { configure, realProgram, temporary } from '../../../../test/support/engine-instance.ts';
+import { PATIENCE_MS } from '../../../../test/support/until.ts';
 
 test('instance - it is made once, for this user alone, and is the same from then on', async (t) => {
   const data = path.join(temporary(t), 'data');
@@ -72,7 +73,7 @@ test('instance - while its engine lives its ports are kept, taken as they are', 
   );
   await using engine = new EngineProcess({ program, instance: made, log: silent, clock: systemClock });
   engine.start();
-  await engine.up(AbortSignal.timeout(20_000));
+  await engine.up(AbortSignal.timeout(PATIENCE_MS));
   const socket = net.connect(made.ami_port, '127.0.0.1');
   await once(socket, 'connect');
   socket.destroy();

@@ -23,7 +23,7 @@ import {
   testInstance,
 } from '../../../../test/support/engine-instance.ts';
 import { freeze } from '../../../../test/support/steps.ts';
-import { until } from '../../../../test/support/until.ts';
+import { PATIENCE_MS, until } from '../../../../test/support/until.ts';
 
 /** Runs; one that ended but was not yet collected by its parent does not. */
 const exists = (pid: number): boolean => {
@@ -56,7 +56,7 @@ function supervise(
   t.after(() => engine.release());
   return engine;
 }
-const soon = (): AbortSignal => AbortSignal.timeout(20_000);
+const soon = (): AbortSignal => AbortSignal.timeout(PATIENCE_MS);
 
 test('engine process - it boots, answers its console, and stop ends it cleanly', async (t) => {
   const program = await realProgram();
@@ -284,9 +284,9 @@ test('engine process - an engine that hangs while it boots is killed and started
 });
 test('engine process - a program on trial that ends at once, or hangs, gives way to the one before', async (t) => {
   const good = await realProgram();
-  for (const [body, why] of [
-    [`process.exitCode = 3;`, /did not boot \(exit code 3\)/],
-    [`setInterval(() => {}, 1000);`, /did not boot \(signal SIGKILL\)/],
+  for (const [body, why, trial_ms] of [
+    [`process.exitCode = 3;`, /did not boot \(exit code 3\)/, PATIENCE_MS],
+    [`setInterval(() => {}, 1000);`, /did not boot \(signal SIGKILL\)/, 500],
   ] as const) {
     const bad = fakeProgram(temporary(t), body);
     const instance = await testInstance(t, good);
@@ -298,7 +298,7 @@ test('engine process - a program on trial that ends at once, or hangs, gives way
       log: silent,
       clock: systemClock,
       random: () => 0.5,
-      trial_ms: 500,
+      trial_ms,
       choose: async () => (refused ? { program: good, trial: false } : { program: bad, trial: true }),
       async tried(program, said) {
         reported.push([program === bad ? 'bad' : 'good', said]);
