@@ -9,8 +9,9 @@ import { nodeId } from '@offhook/contract/ids.ts';
 import { systemClock } from '../../../core/clock.ts';
 import { silent } from '../../../core/log.ts';
 import type { Log } from '../../../core/log.ts';
+import type { Clock } from '../../../ports/clock.ts';
 import type { CallRecordBatch, CallRecordCheckpoint, CallRecords } from '../../../ports/call-records.ts';
-import { until } from '../../../../test/support/until.ts';
+import { PATIENCE_MS, until } from '../../../../test/support/until.ts';
 import { CelReader } from './reader.ts';
 import type { CelReaderOptions } from './reader.ts';
 import { recordsOf } from '../../../../test/support/call-records.ts';
@@ -174,15 +175,21 @@ test('reading call records - a file that is renamed is finished before the new o
 test('reading call records - a last write into a file that was renamed already', async () => {
   await using s = await scene();
   await fs.writeFile(s.file, lines.slice(0, 5).join(''));
-  s.start({ linger_ms: 500 });
+  // The wait for late writes begins before this one and ends after it, however busy the machine is.
+  const [waits, written] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const linger_ms = 123_456;
+  const sleep: Clock['sleep'] = (ms, signal) =>
+    ms === linger_ms ? (waits.resolve(), written.promise) : systemClock.sleep(ms, signal);
+  s.start({ linger_ms, clock: { ...systemClock, sleep } });
   await s.saw(5);
   const slow = await fs.open(s.file, 'a');
   await fs.rename(s.file, `${s.file}.1`);
   await fs.writeFile(s.file, lines.slice(6).join(''));
   // The writer had opened the file before it was renamed and writes a moment after.
-  await systemClock.sleep(100);
+  await waits.promise;
   await slow.write(lines[5]!);
   await slow.close();
+  written.resolve();
   await s.saw(keys.length);
   assert.deepEqual(s.keys, keys);
 });
@@ -342,7 +349,7 @@ test('reading call records - what was read can be forgotten, copies included; wh
   await fs.writeFile(s.file, lines.slice(5, 10).join(''));
   s.start();
   await s.saw(10);
-  const forgotten = s.forget(AbortSignal.timeout(5_000));
+  const forgotten = s.forget(AbortSignal.timeout(PATIENCE_MS));
   for (const line of lines.slice(10, 20)) {
     await fs.appendFile(s.file, line);
     await setImmediate();
