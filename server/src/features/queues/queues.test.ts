@@ -377,7 +377,7 @@ test('queues - a change without its line in the trail is no success', async (t) 
 });
 
 test('queues - another position in its queue: one visit, marked beforehand, which ends if the caller does not return', async (t) => {
-  const rig = await queuesRig(t, { confirm_ms: 300 });
+  const rig = await queuesRig(t, { confirm_ms: 2_000 });
   const { request, waits, joins, leaves, asked, published } = rig;
   waits('1');
   waits('2', 'support', 2);

@@ -6,6 +6,7 @@ import type { FakeWorld } from '../../../../test/support/fake-engine-config.ts';
 import { ServiceError } from '../../../core/errors.ts';
 
 import type { ObjectTables } from '../tables.ts';
+import { PATIENCE } from './patience.ts';
 import { pruneVersions } from './versions.ts';
 
 const WANTED = { comment: null, overwrite_drift: false, restart: 'no' } as const;
@@ -230,7 +231,8 @@ test('applies - an altered backup is not trusted: the applied version is written
 
 test('applies - an engine that dies between writing and reload starts with the new files, which is a success', async () => {
   await using temp = await temporaryStore();
-  const rig = await startSite(temp.store);
+  // However long the engine stays away on a busy machine.
+  const rig = await startSite(temp.store, { patience: PATIENCE });
   await rig.rename('1003', 'Zoe Miller');
   rig.world.faults.set('reload', ['dies']);
   rig.world.away = 3;
