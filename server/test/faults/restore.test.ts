@@ -162,6 +162,19 @@ function headOf(site: Site): number {
     db.close();
   }
 }
+/**
+ * Cuts a write-ahead log at half of its frames. The file may be longer than they: after a checkpoint the next ones overwrite it from
+ * its start, and what is behind them has another salt.
+ */
+function cutLog(file: string): void {
+  const bytes = fs.readFileSync(file);
+  const frame = 24 + bytes.readUInt32BE(8);
+  const salt = bytes.subarray(16, 24);
+  let frames = 0;
+  for (let at = 32; at + frame <= bytes.length && bytes.subarray(at + 8, at + 16).equals(salt); at += frame)
+    frames += 1;
+  fs.truncateSync(file, 32 + Math.floor(frames / 2) * frame);
+}
 /** Emits an event that every reader receives. */
 async function busy(person: Person, times: number): Promise<void> {
   for (let i = 0; i < times; i += 1) {
@@ -231,8 +244,7 @@ describe('restore', () => {
         await busy(zoe, 1);
         await gapReasons();
         await site().kill('SIGKILL');
-        const wal = path.join(dataDir, 'journal.db-wal');
-        fs.truncateSync(wal, Math.floor(fs.statSync(wal).size / 2));
+        cutLog(path.join(dataDir, 'journal.db-wal'));
       },
       'the folder removed and unpacked anew': async () => {
         await site().stop();
@@ -241,10 +253,12 @@ describe('restore', () => {
       },
     };
     for (const [way, goBack] of Object.entries(ways)) {
+      const newest = headOf(site());
       await goBack();
       await site().start();
-      // At least as many events as were lost, so that the readers' seqs are reached again.
-      await busy(zoe, 4);
+      // The readers' seqs are reached again.
+      do await busy(zoe, 1);
+      while (headOf(site()) <= newest);
       assert.deepEqual(await gapReasons(), all('epoch'), way);
       await busy(zoe, 1);
       assert.deepEqual(await gapReasons(), all(null), `after ${way}`);
