@@ -7,6 +7,7 @@ import { prepareDemo } from '../support/company.ts';
 import { farAddress } from '../support/far-address.ts';
 import { openFarSide } from '../support/phone.ts';
 import type { Phone } from '../support/phone.ts';
+import { steadyZone } from '../support/steady-zone.ts';
 import { until } from '../support/until.ts';
 import { useSite } from '../support/use-site.ts';
 
@@ -17,6 +18,7 @@ const ABROAD = ['0044207946000', '+44207946001', '0018095551234', '+18095551235'
 
 describe('call limits', () => {
   const site = useSite({
+    env: { OFFHOOK_SITE_ZONE: steadyZone() },
     prepare: prepareDemo(async (store) => {
       await putObjects(store, {
         extension: [

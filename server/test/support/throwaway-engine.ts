@@ -83,6 +83,7 @@ export async function startTestEngine(
     port,
     ...more
   }: Pick<InstanceSettings, 'doctor_secret' | 'engine_secret' | 'sip_proxies'> & {
+    readonly zone?: string;
     readonly host?: string | undefined;
     readonly node?: string;
     readonly port?: number;

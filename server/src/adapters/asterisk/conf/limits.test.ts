@@ -15,6 +15,7 @@ import {
   timeCondition,
   trunk,
 } from '../../../../test/support/rendered-company.ts';
+import { steadyZone } from '../../../../test/support/steady-zone.ts';
 import { startTestEngine } from '../../../../test/support/throwaway-engine.ts';
 import type { TestEngine } from '../../../../test/support/throwaway-engine.ts';
 import { until } from '../../../../test/support/until.ts';
@@ -85,6 +86,7 @@ before(async () => {
         }),
       ],
     }),
+    { zone: steadyZone() },
   );
 });
 after(async () => {
