@@ -1,6 +1,6 @@
 /**
- * The configuration of all engines of a site as one. The site as another engine has it takes the place of that engine's files, and its
- * node does each step there. So an apply is written at all engines, or taken back at all.
+ * The configuration of all engines of a site as one. The files of another engine are replaced by the site as that engine has it, and
+ * its node does each step there. So an apply is written at all engines, or taken back at all.
  */
 import { ServiceError, messageOf } from '../../../core/errors.ts';
 import type {
