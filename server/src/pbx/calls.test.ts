@@ -151,11 +151,19 @@ test('pbx calls - an internal pair is no leg, its halves belong to one call, and
   scene.enter('outer', '1');
   assert.equal(ofType(scene.published, 'call.answered')[0]?.data.leg.extension, '1002');
   assert.equal(scene.view.calls()[0]?.legs[0]?.party.name, 'Ann');
+  const beside = (passing: boolean, ...channels: string[]) => ({
+    leg: chan('1'),
+    channels: channels.map(chan),
+    passing,
+  });
+  assert.deepEqual(scene.view.beside(chan('4')), beside(true, '3'));
   // Optimised away: the pair goes, the leg moves over.
   scene.leave('inner', '4');
   scene.enter('outer', '4');
+  assert.deepEqual(scene.view.beside(chan('4')), beside(true, '2', '1'));
   scene.hangup('2');
   scene.hangup('3');
+  assert.deepEqual(scene.view.beside(chan('4')), beside(false, '1'));
   assert.equal(scene.view.calls()[0]?.legs.length, 2);
   scene.hangup('1');
   scene.hangup('4');

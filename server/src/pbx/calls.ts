@@ -431,5 +431,11 @@ export function sideOf(s: State, id: ChannelId): LiveSide | undefined {
   const ch = s.channels.get(id);
   if (ch === undefined || ch.bridge === null || ch.holding) return undefined;
   const channels = [...(s.bridges.get(ch.bridge) ?? [])].filter((other) => other !== id);
-  return channels.length === 0 ? undefined : { leg: legBeside(s, ch)?.id ?? null, channels };
+  if (channels.length === 0) return undefined;
+  // A half with an endpoint leads to another engine and stays.
+  const passing = channels.some((other) => {
+    const { kind, endpoint } = s.channels.get(other) ?? {};
+    return kind === 'local' && endpoint === null;
+  });
+  return { leg: legBeside(s, ch)?.id ?? null, channels, passing };
 }

@@ -48,7 +48,8 @@ test('pbx engines - a call to another engine is one call with the legs of both, 
     ['1001', '1002'],
   );
   assert.equal(s.view.leg(chan('1.1'))!.state, 'connected');
-  assert.equal(s.view.beside(chan('1.1'))!.leg, channelId(B, '1.2'));
+  const { leg, passing } = s.view.beside(chan('1.1'))!;
+  assert.deepEqual([leg, passing], [channelId(B, '1.2'), false], 'this pair stays');
   for (const id of [channelId(B, '1.2'), channelId(B, '1.1'), chan('1.2'), chan('1.1')]) s.send(gone(id));
   const told = facts(s).filter((one) => /^call\.(started|answered|ended)/.test(one));
   assert.deepEqual(

@@ -80,6 +80,8 @@ export interface LiveSide {
   readonly leg: ChannelId | null;
   /** Channels in the same bridge, halves of pairs included. */
   readonly channels: readonly ChannelId[];
+  /** True while one of them is half of a pair that the engine takes out of the call as soon as audio flows. */
+  readonly passing: boolean;
 }
 export interface LiveCall {
   readonly id: CallId;

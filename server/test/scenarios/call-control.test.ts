@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { CallsReply } from '@offhook/contract/calls.ts';
 import { ApiError } from '../support/api.ts';
 import type { Person } from '../support/api.ts';
 import { ask, doneBy, eventsOf, recordingsOf } from '../support/call-steps.ts';
@@ -421,5 +422,38 @@ describe('call control', () => {
     await doneBy(site(), operation, 'call.retrieved');
     await doneBy(site(), operation, 'call.transferred');
     await atCaller.hangup();
+  });
+
+  test('hold - in a queue call that was answered a moment ago, while the engine still connects both sides', async () => {
+    await using caller = await site().phone('1009');
+    const nour = await site().person('1009');
+    for (const [i, extension] of ['1004', '1005', '1006', '1003'].entries()) {
+      await using desk = await site().phone(extension);
+      const own = await site().person(extension);
+      const headers = { authorization: `Bearer ${own.token}` };
+      const atCaller = await caller.invite('500');
+      const agent = await desk.incoming();
+      agent.ring();
+      const answered = agent.answer();
+      const call = await until(
+        `the leg of ${extension} to be connected`,
+        async () => {
+          const response = await fetch(`${site().base}/api/v1/calls`, { headers });
+          const { calls } = CallsReply.parse(await response.json());
+          const isUp = (leg: (typeof calls)[number]['legs'][number]): boolean =>
+            leg.extension === extension && leg.state === 'connected';
+          return calls.find(({ legs }) => legs.some(isUp))?.call_id;
+        },
+        { every: 1 },
+      );
+      const holder = i % 2 === 0 ? own : nour;
+      const { operation } = await ask(site(), holder, `/${call}/hold`);
+      const held = await doneBy(site(), operation, 'call.held');
+      assert.equal((held.data['leg'] as { extension: string }).extension, holder.extension);
+      await answered;
+      await doneBy(site(), (await ask(site(), holder, `/${call}/retrieve`)).operation, 'call.retrieved');
+      await atCaller.hangup();
+      await agent.ended();
+    }
   });
 });

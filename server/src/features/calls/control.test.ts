@@ -325,6 +325,45 @@ test('calls - hold and retrieve: only a talking leg, only once, not a hold by th
   );
 });
 
+test('calls - hold right after the answer is sent once the engine has moved the leg beside the other one', async (t) => {
+  const rig = await callsRig(t);
+  const { scene } = rig;
+  scene.created('1', { endpoint: '1004', state: 'up' });
+  scene.created('l1', { kind: 'local', pair: 'p', of: '1' });
+  scene.created('l2', { kind: 'local', pair: 'p', of: '1' });
+  scene.created('2', { endpoint: '1003', of: '1', state: 'up' });
+  scene.enter('inner', '2');
+  scene.enter('inner', 'l2');
+  scene.enter('outer', 'l1');
+  scene.enter('outer', '1');
+  const waits = t.mock.method(rig.live, 'until');
+  const hold = rig.post(PERSON, `/${chan('1')}/hold`);
+  await until('it waits', () => waits.mock.callCount() > 0);
+  scene.leave('inner', '2');
+  scene.enter('outer', '2');
+  assert.equal(rig.asked.length, 0, 'its half of the pair is still beside it');
+  scene.leave('outer', 'l1');
+  await until('hold was asked for', () => rig.asked.length === 1);
+  assert.deepEqual(rig.asked[0]!.args, [chan('2'), [chan('1')]]);
+  scene.send({ type: 'channel.held', id: chan('2'), held: true, by: 'operation' });
+  assert.equal((await hold).status, 200);
+});
+
+test('calls - hold before the engine has connected an answered leg is sent once it has', async (t) => {
+  const rig = await callsRig(t);
+  const { scene } = rig;
+  scene.created('1', { endpoint: '1004', state: 'up' });
+  scene.created('2', { endpoint: '1003', of: '1', state: 'up' });
+  const waits = t.mock.method(rig.live, 'until');
+  const hold = rig.post(PERSON, `/${chan('1')}/hold`);
+  await until('it waits', () => waits.mock.callCount() > 0);
+  scene.enter('b', '1');
+  scene.enter('b', '2');
+  await until('hold was asked for', () => rig.asked.length === 1);
+  scene.send({ type: 'channel.held', id: chan('2'), held: true, by: 'operation' });
+  assert.equal((await hold).status, 200);
+});
+
 test('calls - an attended transfer from the consult to its end, as a resource', async (t) => {
   const rig = await callsRig(t);
   const call = rig.talk();

@@ -95,7 +95,7 @@ export function createCallControl(deps: CallControlDeps): CallControl {
         actor,
         'retrieve',
         id,
-        () => steering.retrieve(actor, id, wanted) ?? placing.parked(actor, id, wanted),
+        async () => (await steering.retrieve(actor, id, wanted)) ?? placing.parked(actor, id, wanted),
       ),
     async park(actor, id, choice) {
       const operation = await alone(actor, 'park', id, () => steering.park(actor, id, choice));

@@ -1,8 +1,9 @@
 /** Plans for a leg of an ongoing call: hang up, transfer, hold, park, digits, recording. */
 import type { LegChoice, RetrieveRequest, TransferRequest } from '@offhook/contract/call-control.ts';
+import { ignoreLate } from '../../commands/confirm.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
-import type { LiveCall, LiveLeg, LiveSide } from '../../ports/live.ts';
+import type { LiveCall, LiveLeg, LiveSide, LiveView } from '../../ports/live.ts';
 import type { Actor } from '../../ports/operations.ts';
 import type { CallControlDeps } from './deps.ts';
 import { gone, hasOwn, isTalking, wrongState } from './deps.ts';
@@ -17,6 +18,8 @@ export interface Talking {
   readonly side: LiveSide;
 }
 
+/** Longest wait until the engine has moved an answered leg to the other side, in milliseconds. */
+const MOVED_MS = 2_000;
 /** Longest time that the engine takes for one digit, with the gap after it. */
 const DIGIT_MS = 300;
 /** Most recordings of one leg; other programs may record it too. */
@@ -31,14 +34,30 @@ export const aboutLeg = ({ call, leg }: { call: LiveCall; leg: LiveLeg }) => ({
   leg_id: leg.id as string,
   extension: leg.extension,
 });
+/**
+ * Waits while a leg that has just been answered is not yet beside the other one: the engine first connects it with its half of an
+ * internal pair and moves it a moment later, and what is sent in between is for a channel that ends. Without audio the pair stays.
+ */
+async function connected(live: LiveView, { id, call }: LiveLeg): Promise<void> {
+  const waits = (): boolean => {
+    if (live.leg(id)?.state !== 'connected') return false;
+    const side = live.beside(id);
+    if (side !== undefined) return side.passing;
+    return live.call(call)?.legs.some((other) => other.id !== id && other.state !== 'alerting') === true;
+  };
+  await live
+    .until(() => !waits(), { ms: MOVED_MS, waitingFor: 'the leg to be beside the other one' })
+    .catch(ignoreLate);
+}
 /** The leg and the side that it talks to; throws `wrong_call_state` if there is none. */
-export function talking(
+export async function talking(
   deps: CallControlDeps,
   actor: Actor,
   id: string,
   leg_id: string | undefined,
-): Talking {
+): Promise<Talking> {
   const { live } = deps;
+  await connected(live, legFor(live, actor, callFor(deps, actor, id), leg_id));
   const call = callFor(deps, actor, id);
   const leg = legFor(live, actor, call, leg_id);
   const side = live.beside(leg.id);
@@ -103,7 +122,7 @@ export class Steering {
   }
   async blindTransfer(actor: Actor, id: string, { to, leg_id }: TransferRequest): Promise<Plan> {
     const { engine, live, guard } = this.#deps;
-    const at = talking(this.#deps, actor, id, leg_id);
+    const at = await talking(this.#deps, actor, id, leg_id);
     checkSlot(this.#deps, actor, to);
     const destination = await guard.admit(actor, at.leg.extension ?? actor.caller.username, to);
     if (this.#deps.isLot(to)) return this.#toLot(at, to);
@@ -129,9 +148,9 @@ export class Steering {
       detail: { kind: 'blind', to, destination },
     };
   }
-  hold(actor: Actor, id: string, choice: LegChoice): Plan {
+  async hold(actor: Actor, id: string, choice: LegChoice): Promise<Plan> {
     const { engine, live } = this.#deps;
-    const at = talking(this.#deps, actor, id, choice.leg_id);
+    const at = await talking(this.#deps, actor, id, choice.leg_id);
     const { leg, side } = at;
     if (leg.state === 'held') throw wrongState('the other side is on hold already');
     const other = side.leg === null ? undefined : live.leg(side.leg);
@@ -147,12 +166,12 @@ export class Steering {
     };
   }
   /** Null if the call is not on hold by an operation; it may be parked then. */
-  retrieve(actor: Actor, id: string, wanted: RetrieveRequest): Plan | null {
+  async retrieve(actor: Actor, id: string, wanted: RetrieveRequest): Promise<Plan | null> {
     const { engine, live } = this.#deps;
     const call = live.call(id);
     const mine = call?.legs.some((leg) => leg.id === wanted.leg_id) || (call && hasOwn(actor, call));
     if (call?.legs.some((leg) => leg.slot !== null) && !mine) return null;
-    const at = talking(this.#deps, actor, id, wanted.leg_id);
+    const at = await talking(this.#deps, actor, id, wanted.leg_id);
     if (!at.leg.held_here) {
       throw wrongState(at.leg.held ? 'held at the device: retrieve it there' : 'nobody is on hold');
     }
@@ -166,8 +185,8 @@ export class Steering {
       waitingFor: 'the other side to be taken back from hold',
     };
   }
-  park(actor: Actor, id: string, choice: LegChoice): Plan {
-    const at = talking(this.#deps, actor, id, choice.leg_id);
+  async park(actor: Actor, id: string, choice: LegChoice): Promise<Plan> {
+    const at = await talking(this.#deps, actor, id, choice.leg_id);
     const { parked, ...plan } = this.#parkPlan(at);
     return {
       ...plan,

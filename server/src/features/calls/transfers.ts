@@ -59,7 +59,7 @@ export class Transfers {
   /** Holds the other side and calls the new one. */
   async consult(actor: Actor, id: string, { to, leg_id }: TransferRequest): Promise<Plan> {
     const { engine, live, guard, clock } = this.#deps;
-    const at = talking(this.#deps, actor, id, leg_id);
+    const at = await talking(this.#deps, actor, id, leg_id);
     const { call, leg, side } = at;
     for (const t of this.#kept.values()) {
       if (t.leg_id !== leg.id || t.over !== null) continue;
