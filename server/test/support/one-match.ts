@@ -1,5 +1,7 @@
-/** Actions of Playwright's locators that wait until exactly one element matches. */
-import type { Locator } from 'playwright-core';
+/** Actions of Playwright's locators that wait until exactly one element matches, and whose failures show the page. */
+import { errors } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
+import { shownBy } from './page-log.ts';
 import { PATIENCE_MS, until } from './until.ts';
 
 const ACTIONS = [
@@ -31,6 +33,14 @@ const limitOf = (args: readonly unknown[]): number =>
   (args.at(-1) as { timeout?: number } | undefined)?.timeout ?? PATIENCE_MS;
 const done = new WeakSet<object>();
 
+/** Puts what the page shows into an error; alerts come first, because a report may cut a long message. */
+async function showPage(error: Error, page: Page): Promise<Error> {
+  const [first = '', ...rest] = error.message.split('\n');
+  const { alerts, parts } = await shownBy(page);
+  error.message = [first, `alerts: ${alerts}`, ...rest, `${page.url()} shows:`, parts].join('\n');
+  return error;
+}
+
 /**
  * Playwright waits where no element matches, and fails at once where two do. For a moment two often do: a text in a dialog that
  * closes and on the page just drawn beneath it. Two that stay fail the test after the limit, with Playwright's list of them.
@@ -56,8 +66,11 @@ export function awaitOneMatch(locator: Locator): void {
             },
           ),
         { ms: limitOf(args), seen: () => ({ several }) },
-      );
-      if ('error' in end) throw end.error;
+      ).catch((error: Error) => ({ error }));
+      if ('error' in end) {
+        const late = end.error instanceof errors.TimeoutError || several !== '';
+        throw late ? await showPage(end.error, this.page()) : end.error;
+      }
       return end.value;
     };
   }

@@ -1,4 +1,5 @@
 /** Requests, frames and texts of a page, printed when its test fails. */
+import { setTimeout as wait } from 'node:timers/promises';
 import type { BrowserContext, Page } from 'playwright-core';
 
 /** Number of newest lines kept for each page. */
@@ -37,6 +38,43 @@ function watch(page: Page): void {
   });
   page.on('console', (message) => add(`console ${message.type()}: ${message.text()}`));
 }
+/** Lines of a page, or of its dialogs, that are put into the error of a wait. */
+const MOST_SHOWN = 60;
+/** Limit of each look at a page whose wait has failed, in milliseconds. */
+const LOOK_MS = 2_000;
+
+/** What a page shows now: its alerts in one line, and its dialogs and main part as roles and names. */
+export async function shownBy(page: Page): Promise<{ readonly alerts: string; readonly parts: string }> {
+  // A page that is closed or no longer runs answers nothing.
+  const within = <T>(work: Promise<readonly T[]>): Promise<readonly T[]> =>
+    Promise.race([work.catch(() => []), wait(LOOK_MS, [], { ref: false })]);
+  const alerts = await within(page.locator('[role=alert]').allInnerTexts());
+  const found = [
+    ...(await within(page.locator('[role=dialog]').all())),
+    ...(await within(page.locator('main').all())),
+  ];
+  const parts = found.length > 0 ? found : [page.locator('body')];
+  const shown = await Promise.all(
+    parts.map((part) =>
+      part
+        .ariaSnapshot({ timeout: LOOK_MS })
+        .catch((error: Error) => `nothing: ${error.message.split('\n', 1)[0]}`),
+    ),
+  );
+  const lines = shown.join('\n').split('\n');
+  const rest = lines.length > MOST_SHOWN ? [`… ${lines.length - MOST_SHOWN} more lines`] : [];
+  return {
+    alerts:
+      alerts.length === 0
+        ? 'none'
+        : alerts
+            .join(' | ')
+            .replaceAll(/\s*\n\s*/g, ' · ')
+            .slice(0, LONGEST),
+    parts: [...lines.slice(0, MOST_SHOWN), ...rest].join('\n'),
+  };
+}
+
 /** Keeps a log of every page of this context. */
 export const watchPages = (context: BrowserContext): unknown => context.on('page', watch);
 
