@@ -1,6 +1,7 @@
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import { machineZone, zoneName } from '../core/zone.ts';
 import { isCountry } from '../numbers/e164.ts';
 
 export const VERSION = '0.1.0';
@@ -61,12 +62,8 @@ const mirrors = (text: string): readonly string[] | null | undefined => {
 };
 /** By name only: the engine knows no zone such as `+05:45`. */
 const zone = (text: string): string | undefined => {
-  try {
-    const known = new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone;
-    return /^[A-Z]/i.test(known) ? known : undefined;
-  } catch {
-    return undefined;
-  }
+  const known = zoneName(text);
+  return known !== null && /^[A-Z]/i.test(known) ? known : undefined;
 };
 const LETSENCRYPT: Readonly<Record<string, string>> = {
   letsencrypt: 'https://acme-v02.api.letsencrypt.org/directory',
@@ -412,7 +409,7 @@ export const SETTINGS = {
   siteZone: setting({
     name: 'OFFHOOK_SITE_ZONE',
     expects: 'a time zone such as Europe/Istanbul',
-    initial: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    initial: machineZone(),
     about: "The site's zone: `calldate` and the days of reports.",
     parse: zone,
   }),
