@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
@@ -20,6 +20,11 @@ export interface CreateInstanceOptions {
 }
 
 const LOOPBACK = '127.0.0.1';
+/**
+ * Below the ports that Linux gives to outgoing connections. Of those, one may be taken before the engine starts, which then runs
+ * without its manager interface, and the service never reaches it.
+ */
+const [FIRST_PORT, LAST_PORT] = [29_500, 32_767];
 const fileOf = (folder: string): string => path.join(folder, 'instance.json');
 /** A data folder has one name, whatever links lead to it: the engine is identified by the path of its configuration. */
 function folderOf(dataFolder: string): string {
@@ -40,14 +45,6 @@ function listen(port: number): Promise<net.Server> {
 }
 const shut = (server: net.Server): Promise<void> => new Promise((done) => server.close(() => done()));
 
-/** Free TCP ports on the loopback address, all different. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(Array.from({ length: count }, () => listen(0)));
-  const ports = servers.map((server) => (server.address() as net.AddressInfo).port);
-  await Promise.all(servers.map(shut));
-  return ports;
-}
-
 async function isFree(port: number): Promise<boolean> {
   try {
     await shut(await listen(port));
@@ -55,6 +52,18 @@ async function isFree(port: number): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** Free TCP ports on the loopback address, all different. */
+async function freePorts(count: number): Promise<number[]> {
+  const found = new Set<number>();
+  for (let tries = 0; found.size < count; tries += 1) {
+    if (tries > 10 * (LAST_PORT - FIRST_PORT))
+      throw new Error(`no free port from ${FIRST_PORT} to ${LAST_PORT}`);
+    const port = randomInt(FIRST_PORT, LAST_PORT + 1);
+    if (await isFree(port)) found.add(port);
+  }
+  return [...found];
 }
 
 /** The file is replaced atomically, so that a crash leaves the old or the new one. */
@@ -121,7 +130,8 @@ export function loadInstance(dataFolder: string): Instance | null {
 }
 
 async function withFreePorts(instance: Instance, wanted: Ports): Promise<Instance> {
-  const [ami, http] = await Promise.all([isFree(instance.ami_port), isFree(instance.http_port)]);
+  const stays = async (port: number): Promise<boolean> => port <= LAST_PORT && (await isFree(port));
+  const [ami, http] = await Promise.all([stays(instance.ami_port), stays(instance.http_port)]);
   if ((ami && http) || findLiving(instance) !== null) return instance;
   const [first = 0, second = 0] = await freePorts(2);
   return {
@@ -164,7 +174,8 @@ async function newInstance(folder: string, options: CreateInstanceOptions): Prom
 
 /**
  * The engine instance of a data folder: created once (free loopback ports, random secrets, mode 0600) and loaded from then on.
- * Where its engine does not run and another program has one of its ports, new ones are chosen. Creates its folders. Throws
+ * Where its engine does not run and another program has one of its ports, or may get it for an outgoing connection, new ones are
+ * chosen. Creates its folders. Throws
  * where they cannot be created.
  */
 export async function createInstance(
