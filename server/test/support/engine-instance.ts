@@ -8,6 +8,7 @@ import type { AsteriskProgram, Instance } from '../../src/adapters/asterisk/conf
 import { obtainAsterisk } from '../../src/adapters/asterisk/provision/asterisk.ts';
 import { createInstance } from '../../src/adapters/asterisk/process/instance-file.ts';
 import { findLiving } from '../../src/adapters/asterisk/process/living.ts';
+import { enginePorts } from './ports.ts';
 
 let obtained: Promise<AsteriskProgram> | undefined;
 /** The Asterisk shared by all tests, got once into the cache. */
@@ -63,7 +64,7 @@ export async function testInstance(
   modules: readonly string[] = [],
 ): Promise<Instance> {
   const data = fs.mkdtempSync(path.join(os.tmpdir(), 'offhook-test-'));
-  const instance = await createInstance(data);
+  const instance = await createInstance(data, { ports: await enginePorts() });
   configure(instance, program, modules);
   t.after(() => {
     // Before its folder is removed, which identifies the process.

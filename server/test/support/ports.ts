@@ -65,3 +65,9 @@ export async function freeRange(count: number): Promise<number> {
 
 /** A loopback port that is free for UDP and TCP. */
 export const freePort = (): Promise<number> => freeRange(1);
+
+/** Loopback ports for an engine's manager interface and WebSocket, which no other test takes before it starts. */
+export const enginePorts = async (): Promise<{ readonly ami_port: number; readonly http_port: number }> => ({
+  ami_port: await freePort(),
+  http_port: await freePort(),
+});

@@ -7,8 +7,9 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
+import { consoleFile } from '../../src/adapters/asterisk/process/console-log.ts';
 import { engineCommand } from '../../src/adapters/asterisk/process/control.ts';
-import { loadInstance } from '../../src/adapters/asterisk/process/instance-file.ts';
+import { createInstance, loadInstance } from '../../src/adapters/asterisk/process/instance-file.ts';
 import { findLiving } from '../../src/adapters/asterisk/process/living.ts';
 import { endAbandonedSites, siteFolderPrefix } from './abandoned.ts';
 import { signIn } from './api.ts';
@@ -16,7 +17,7 @@ import type { Person } from './api.ts';
 import { registerPhone } from './phone.ts';
 import type { Phone } from './phone.ts';
 import { readDatabase } from './journal.ts';
-import { freePort, freeRange } from './ports.ts';
+import { enginePorts, freePort, freeRange } from './ports.ts';
 import { sitePlace } from './site-store.ts';
 import type { SitePlace } from './site-store.ts';
 import { REPOSITORY } from './sources.ts';
@@ -159,7 +160,8 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
   };
   const engineTail = (): string[] => {
     try {
-      const log = readFileSync(path.join(dataDir, 'engine', 'log', 'messages.log'), 'utf8');
+      const instance = loadInstance(dataDir);
+      const log = instance ? readFileSync(consoleFile(instance), 'utf8') : '';
       return log.split('\n').filter((line) => /\b(WARNING|ERROR)\b/.test(line));
     } catch {
       return [];
@@ -290,6 +292,9 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
   };
   try {
     await options.prepare?.(dataDir, site.sip);
+    const { OFFHOOK_NODE: node, OFFHOOK_NODE_ROLE: role } = env;
+    if (role !== 'web')
+      await createInstance(dataDir, { ports: await enginePorts(), ...(node === undefined ? {} : { node }) });
     await place.settle();
     await launch(options.wait ?? 'ready');
   } catch (error) {

@@ -19,7 +19,7 @@ import { EngineProcess } from '../../src/adapters/asterisk/process/supervise.ts'
 import { obtainAsterisk } from '../../src/adapters/asterisk/provision/asterisk.ts';
 import { renderSite } from '../../src/adapters/asterisk/conf/render.ts';
 import { prepareFolders, writeFiles } from '../../src/adapters/asterisk/conf/write.ts';
-import { freePort } from './ports.ts';
+import { enginePorts, freePort } from './ports.ts';
 import { withShortSounds } from './short-sounds.ts';
 import { PATIENCE_MS, until } from './until.ts';
 
@@ -93,7 +93,10 @@ export async function startTestEngine(
   const found = await obtainAsterisk({ cache, explicit: process.env['OFFHOOK_ASTERISK'] ?? '' });
   const folder = await mkdtemp(path.join(os.tmpdir(), 'offhook-conf-'));
   const program = await withShortSounds(found, path.join(folder, 'program'));
-  const instance = await createInstance(folder, node === undefined ? {} : { node });
+  const instance = await createInstance(folder, {
+    ports: await enginePorts(),
+    ...(node === undefined ? {} : { node }),
+  });
   const server = { host, port: port ?? (await freePort()) };
   const settings: InstanceSettings = {
     sip: server,
