@@ -8,12 +8,12 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import { consoleFile } from '../../src/adapters/asterisk/process/console-log.ts';
-import { engineCommand } from '../../src/adapters/asterisk/process/control.ts';
 import { createInstance, loadInstance } from '../../src/adapters/asterisk/process/instance-file.ts';
 import { findLiving } from '../../src/adapters/asterisk/process/living.ts';
 import { endAbandonedSites, siteFolderPrefix } from './abandoned.ts';
 import { signIn } from './api.ts';
 import type { Person } from './api.ts';
+import { engineConsole } from './engine-console.ts';
 import { registerPhone } from './phone.ts';
 import type { Phone } from './phone.ts';
 import { readDatabase } from './journal.ts';
@@ -259,7 +259,7 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
     async engineCli(text) {
       const found = engine();
       if (!found) throw new Error(`no engine runs to be asked ${text}\n${tail()}`);
-      return (await engineCommand(found.living, found.instance, text)).stdout;
+      return engineConsole(found.living, found.instance, text);
     },
     enginePid: () => engine()?.living.pid ?? null,
     kill: end,

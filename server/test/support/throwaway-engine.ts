@@ -13,12 +13,12 @@ import type {
   InstanceSettings,
 } from '../../src/adapters/asterisk/conf/instance.ts';
 import { consoleFile } from '../../src/adapters/asterisk/process/console-log.ts';
-import { engineCommand } from '../../src/adapters/asterisk/process/control.ts';
 import { createInstance } from '../../src/adapters/asterisk/process/instance-file.ts';
 import { EngineProcess } from '../../src/adapters/asterisk/process/supervise.ts';
 import { obtainAsterisk } from '../../src/adapters/asterisk/provision/asterisk.ts';
 import { renderSite } from '../../src/adapters/asterisk/conf/render.ts';
 import { prepareFolders, writeFiles } from '../../src/adapters/asterisk/conf/write.ts';
+import { engineConsole } from './engine-console.ts';
 import { enginePorts, freePort } from './ports.ts';
 import { withShortSounds } from './short-sounds.ts';
 import { PATIENCE_MS, until } from './until.ts';
@@ -124,7 +124,7 @@ export async function startTestEngine(
     return { engine, boot_ms: performance.now() - from };
   };
   let running = await boot();
-  const cli = async (text: string): Promise<string> => (await engineCommand(program, instance, text)).stdout;
+  const cli = (text: string): Promise<string> => engineConsole(program, instance, text);
   const read = (file: string): Promise<string[]> =>
     readFile(file, 'utf8').then(
       (text) => text.split('\n'),
