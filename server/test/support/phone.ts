@@ -147,12 +147,20 @@ export async function openFarSide({
   }
   return phone;
 }
+/**
+ * Time after which the engine has given an OPTIONS up, in milliseconds. Only then the next one is triggered: one that is still open
+ * would time out after the success of a later one, and the engine would not dial the contact.
+ */
+const QUALIFY_MS = 4_000;
 /** Waits until the engine reaches the far sides at these addresses; triggers OPTIONS for the others. */
 export async function farSidesReached(
   cli: (text: string) => Promise<string>,
   addresses: readonly FarAddress[],
 ): Promise<void> {
   let shown = '';
+  const triggered = new Map<string, number>();
+  const isOpen = (endpoint: string): boolean =>
+    performance.now() - (triggered.get(endpoint) ?? -Infinity) < QUALIFY_MS;
   await until(
     'the far sides of trunks to be reached',
     async () => {
@@ -163,7 +171,11 @@ export async function farSidesReached(
         reached: state === 'Avail',
       }));
       const wanted = addresses.map(({ host, port }) => contacts.find(({ at }) => at === `${host}:${port}`));
-      for (const one of wanted) if (one?.reached === false) await cli(`pjsip qualify ${one.endpoint}`);
+      for (const one of wanted) {
+        if (one === undefined || one.reached || isOpen(one.endpoint)) continue;
+        triggered.set(one.endpoint, performance.now());
+        await cli(`pjsip qualify ${one.endpoint}`);
+      }
       return wanted.every((one) => one?.reached);
     },
     { seen: () => ({ shown }) },
