@@ -95,6 +95,10 @@ async function scene(t: TestContext) {
   return s;
 }
 
+/** Less than the replica's pause between two reads of its own. One wait may be longer on a busy machine, most are not. */
+const OWN_PACE_MS = 200;
+const median = (all: readonly number[]): number => all.toSorted((a, b) => a - b)[all.length >> 1]!;
+
 test('replica - it takes in what the log has, and what follows', async (t) => {
   const s = await scene(t);
   await s.write(3);
@@ -195,29 +199,35 @@ test('replica - news of the leading node wakes it, and while it is heard the log
     await wait(150);
     return s.reads === reads;
   });
+  const waits: number[] = [];
   for (let head = 2; head <= 20; head += 1) {
     await s.write(1);
     const told = performance.now();
     replica.hear({ epoch, head });
     await journal.waitFor(head);
-    if (head > 2) assert.ok(performance.now() - told < 200, 'not by its own pace');
+    waits.push(performance.now() - told);
   }
+  assert.ok(median(waits) < OWN_PACE_MS, `${waits.map(Math.round).join(' ')} ms: not by its own pace`);
 });
 test('replica - news that comes while the log is read is not missed', async (t) => {
   const s = await scene(t);
   const { replica, journal } = await s.open();
   replica.hear({ epoch: 'first-epoch', head: 0 });
-  const { promise, resolve } = Promise.withResolvers<void>();
-  s.slow = promise;
-  const { reads } = s;
-  await until('a read under way', () => s.reads > reads);
-  await s.write(1);
-  replica.hear({ epoch: 'first-epoch', head: 1 });
-  s.slow = null;
-  resolve();
-  const released = performance.now();
-  await journal.waitFor(1);
-  assert.ok(performance.now() - released < 200);
+  const waits: number[] = [];
+  for (let head = 1; head <= 9; head += 1) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    s.slow = promise;
+    const { reads } = s;
+    await until('a read under way', () => s.reads > reads);
+    await s.write(1);
+    replica.hear({ epoch: 'first-epoch', head });
+    s.slow = null;
+    resolve();
+    const released = performance.now();
+    await journal.waitFor(head);
+    waits.push(performance.now() - released);
+  }
+  assert.ok(median(waits) < OWN_PACE_MS, `${waits.map(Math.round).join(' ')} ms`);
 });
 test('replica - doubled, late and forged news cost at most one read between two of its own', async (t) => {
   const s = await scene(t);
