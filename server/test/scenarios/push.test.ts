@@ -14,7 +14,8 @@ import { useSite } from '../support/use-site.ts';
 import { openWsPhone } from '../support/ws-phone.ts';
 import type { WsPhone } from '../support/ws-phone.ts';
 
-const WAIT_SECONDS = 4;
+/** Long for a woken app on a busy machine, and shorter than the 10 s after which a silent service is given up. */
+const WAIT_SECONDS = 9;
 const TOKEN = 'f-token_1:APA91b';
 /** `subject` and `data` are absent in frames of the stream that are no events. */
 interface PresenceEvent {
