@@ -5,7 +5,7 @@ import path from 'node:path';
 import { after, describe, test } from 'node:test';
 import { siteAt } from '../../src/adapters/asterisk/conf/engine-trunks.ts';
 import { siteKey, siteSecret } from '../../src/boot/site-key.ts';
-import { eventsOf } from '../support/call-steps.ts';
+import { callsIn, eventsOf } from '../support/call-steps.ts';
 import { SECRET, prepareCompany } from '../support/company.ts';
 import { ENGINES_FILE } from '../support/second-engine.ts';
 import type { SecondEngine } from '../support/second-engine.ts';
@@ -87,7 +87,7 @@ describe('a site with two engines', () => {
     await call.answered();
     got.play('tone');
     await call.hears(100);
-    await until('the answer', () => eventsOf(site(), 'call.answered').length === 1);
+    await until('the answer', () => eventsOf(site(), 'call.answered').length > 0);
     const shown = [await admin.contact('1002'), await admin.contact('1003')];
     await got.hold();
     await call.hears(250);
@@ -106,8 +106,9 @@ describe('a site with two engines', () => {
       ],
     );
     assert.equal(mine.call_key, theirs.call_key);
-    assert.equal(eventsOf(site(), 'call.started').length, 1);
-    assert.equal(eventsOf(site(), 'call.ended').length, 1);
+    // The history may have its end before the journal.
+    await until('its end', () => callsIn(site()).ended === 1);
+    assert.equal(callsIn(site()).began, 1);
     for (const { talk_seconds, hold_seconds, disposition } of [mine, theirs]) {
       assert.equal(disposition, 'ANSWERED');
       assert.ok(
@@ -126,7 +127,7 @@ describe('a site with two engines', () => {
     await call.bridged();
     await until('the agent', () => eventsOf(site(), 'agent.talking').length === 1);
     await call.hangup();
-    await until('its end', () => eventsOf(site(), 'call.ended').length === 2);
+    await until('its end', () => callsIn(site()).ended === 2);
     const [row] = await finishedCalls(await site().person('1003'), 2);
     assert.deepEqual([row!.party, row!.queue], ['1002', 'q500']);
   });

@@ -57,6 +57,15 @@ export function eventsOf(site: Site, ...types: string[]): StreamEvent[] {
     db.close();
   }
 }
+/**
+ * Calls that began and that ended. A part at another engine that was heard first began as a call of its own, which ended as merged: which
+ * engine is heard first is chance.
+ */
+export function callsIn(site: Site): { readonly began: number; readonly ended: number } {
+  const ends = eventsOf(site, 'call.ended');
+  const merged = ends.filter(({ data }) => data['reason'] === 'merged').length;
+  return { began: eventsOf(site, 'call.started').length - merged, ended: ends.length - merged };
+}
 /** The first event of this type caused by the operation. */
 export const doneBy = (site: Site, operation: CallOperation, type: string): Promise<StreamEvent> =>
   until(
