@@ -364,6 +364,29 @@ describe('agent desk', () => {
     await close(page);
   });
 
+  test('desk - a pause is offered once the action before it is over, so that no choice is lost', async () => {
+    await using _phone = await site().phone('1003');
+    await put('logout');
+    const page = await desk();
+    const answer = Promise.withResolvers<void>();
+    await page.route('**/api/v1/agents/1003/login', async (route) => {
+      const response = await route.fetch();
+      await answer.promise;
+      await route.fulfill({ response });
+    });
+    await press(page, 'Sign in to all queues');
+    await isIn(page, 'Available');
+    await page.locator('[aria-keyshortcuts="p"][aria-disabled="true"]').waitFor();
+    await page.keyboard.press('p');
+    await page.getByRole('button', { name: 'Pause' }).dispatchEvent('click');
+    assert.equal(await page.getByRole('menu').count(), 0);
+    answer.resolve();
+    await press(page, 'Pause');
+    await page.getByRole('menuitem', { name: /Break/ }).click();
+    await isIn(page, 'Paused');
+    await close(page);
+  });
+
   test('desk - every action by keys alone; none of them while somebody types, and none once they are switched off', async () => {
     await using phone = await site().phone('1003');
     await using target = await site().phone('1004');

@@ -118,7 +118,9 @@ function PauseButton({ agent, action, waits }: ActionsProps & { readonly waits: 
   const supervisor = useMay('supervisor');
   const reasons = (usePauseReasons().data ?? []).filter((reason) => supervisor || !reason.supervisor_only);
   const menu = useOpener('menu');
-  useShortcut('p', menu.open);
+  // What is chosen while another action runs would be lost without a word.
+  const free = action.busy === null;
+  useShortcut('p', () => free && menu.open());
   const paused = agent.state === 'not_ready' || agent.state === 'not_responding';
   const word = t(waits ? 'break_after' : paused ? 'other_reason' : 'pause');
   const busy = action.busy !== null && reasons.some((reason) => action.busy === `${word}: ${reason.name}`);
@@ -132,6 +134,8 @@ function PauseButton({ agent, action, waits }: ActionsProps & { readonly waits: 
         leftSection={busy ? <Loader size={16} color="currentColor" /> : <Coffee size={18} aria-hidden />}
         rightSection={<Key name="p" />}
         {...menu.button}
+        aria-disabled={!free}
+        onClick={() => free && menu.button.onClick()}
       >
         {word}
       </Button>
