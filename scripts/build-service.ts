@@ -4,7 +4,6 @@
  * folder of an argument gets the programs of test sites. Paths inside the programs stay those of the sources.
  */
 import { spawnSync } from 'node:child_process';
-import http from 'node:http';
 import { readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -23,16 +22,23 @@ const escaped = (text: string): string =>
     .join('');
 
 /**
- * `node:http` without its classes of the browser: an `import` of it reads every member, and those load the client of `fetch`,
- * 2.8 MB of heap and text that the service never uses.
+ * Modules of Node without members that an `import` would read, but the service never uses: the client of `fetch` in `node:http`
+ * (2.8 MB of heap and text), and the texts of all root certificates in `node:tls`.
  */
-const HTTP = '\0http';
-const HTTP_MEMBERS = Object.entries(Object.getOwnPropertyDescriptors(http))
-  .filter(([, member]) => member.get === undefined)
-  .map(([name]) => name);
-const httpModule = `const http = process.getBuiltinModule('node:http');
-export const { ${HTTP_MEMBERS.join(', ')} } = http;
-export default http;`;
+const PARTIAL = ['node:http', 'node:tls'] as const;
+function partialModule(id: string): string {
+  const members = Object.entries(Object.getOwnPropertyDescriptors(process.getBuiltinModule(id)!))
+    .filter(([, member]) => member.get === undefined)
+    .map(([name]) => name);
+  return `const all = process.getBuiltinModule('${id}');
+export const { ${members.join(', ')} } = all;
+export default all;`;
+}
+/**
+ * pino asks for the files of its callers, for a transport, of which the service has none. V8 then counts the lines of the whole
+ * program and keeps them: 1.3 MB.
+ */
+const CALLER = path.join(ROOT, 'node_modules/pino/lib/caller.js');
 
 async function write(dir: string, programs: readonly string[]): Promise<void> {
   await build({
@@ -50,11 +56,16 @@ async function write(dir: string, programs: readonly string[]): Promise<void> {
     },
     plugins: [
       {
-        name: 'http',
+        name: 'less',
         // What a `require` returns reads its members when they are used.
         resolveId: (id, _importer, { kind }) =>
-          id === 'node:http' && kind === 'import-statement' ? HTTP : null,
-        load: (id) => (id === HTTP ? httpModule : null),
+          kind === 'import-statement' && PARTIAL.some((name) => name === id) ? `\0${id}` : null,
+        load: (id) =>
+          id === CALLER
+            ? 'module.exports = () => [];'
+            : id.startsWith('\0node:')
+              ? partialModule(id.slice(1))
+              : null,
       },
       {
         name: 'place',
