@@ -21,6 +21,8 @@ function compile(folder: string): void {
     extends: from('tsconfig.json'),
     compilerOptions: {
       noEmit: false,
+      // Not that of the whole repository, which the next check would have to build again.
+      tsBuildInfoFile: from('node_modules/.cache/sdk.tsbuildinfo'),
       declaration: true,
       rewriteRelativeImportExtensions: true,
       rootDir: ROOT,
