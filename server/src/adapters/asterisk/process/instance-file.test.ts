@@ -64,17 +64,14 @@ test('instance - a port that somebody else has meanwhile is replaced, the rest s
 
 test('instance - its ports are none that an outgoing connection may get before the engine starts; earlier ones are replaced', async (t) => {
   const data = temporary(t);
-  const range = fs.readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8');
-  const first = Number(/^\d+/.exec(range)![0]);
+  // Where Linux begins unless a machine was set otherwise.
+  const first = 32_768;
   const made = await createInstance(data);
-  assert.ok(
-    made.ami_port < first && made.http_port < first,
-    `${made.ami_port} and ${made.http_port} of ${range}`,
-  );
+  assert.ok(made.ami_port < first && made.http_port < first, `${made.ami_port} and ${made.http_port}`);
   const file = path.join(made.folder, 'instance.json');
   fs.writeFileSync(file, JSON.stringify({ ...made, http_port: 40_000 }));
   const next = await createInstance(data);
-  assert.ok(next.http_port < first, `${next.http_port} of ${range}`);
+  assert.ok(next.http_port < first, String(next.http_port));
   assert.deepEqual({ ...next, http_port: made.http_port }, made);
 });
 
