@@ -18,7 +18,7 @@ function house(t: TestContext, files: Readonly<Record<string, string>>) {
     return file;
   };
   for (const [name, text] of Object.entries(files)) fs.writeFileSync(place(name), text);
-  for (const name of ['test.ts', 'test-context.ts', 'test-files.ts', 'test-report.ts']) {
+  for (const name of ['test.ts', 'test-files.ts', 'test-report.ts']) {
     fs.copyFileSync(path.join(import.meta.dirname, name), place(`scripts/${name}`));
   }
   // Inside a test run, Node's runner would report to the outer one.
@@ -72,53 +72,6 @@ describe('suite', () => {
     out,
     /\nℹ tests 4\nℹ suites 1\nℹ pass 2\nℹ fail 1\nℹ cancelled 0\nℹ skipped 1\nℹ todo 0\nℹ duration_ms \d+\n$/,
   );
-});
-
-test('test run - an error after an await fails its test, and a test added after an await belongs to its suite', (t) => {
-  const { run } = house(t, {
-    'server/late.test.ts': `import assert from 'node:assert/strict';
-import net from 'node:net';
-import { after, before, describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-const fail = (words) => { throw new Error(words); };
-const never = new Promise(() => {});
-describe('suite', async () => {
-  await sleep(1);
-  let ready = 0;
-  before(async () => { await sleep(1); ready += 1; });
-  test('in a timer', async () => { await sleep(1); setTimeout(fail, 1, 'of the timer'); await never; });
-  describe('inner', async () => {
-    await sleep(1);
-    test('in a tick', async () => { await sleep(1); process.nextTick(fail, 'of the tick'); await never; });
-    test('prepared', async () => { await sleep(1); assert.equal(ready, 1); });
-  });
-});
-test('in a promise', async () => {
-  await sleep(1);
-  void sleep(1).then(() => fail('of the promise'));
-  await never;
-});
-test('in a socket', async () => {
-  await sleep(1);
-  const server = net.createServer((link) => { link.end(); server.close(); });
-  server.listen(0, () => net.connect(server.address().port).on('close', () => fail('of the socket')).resume());
-  await never;
-});
-test('cleans up', async () => { await sleep(1); after(() => console.log('cleaned')); });
-test('after that', () => console.log('next'));
-`,
-  });
-  const { code, out } = run();
-  assert.equal(code, 1);
-  for (const failed of [
-    /:11 {2}suite > in a timer\n +of the timer\n/,
-    /:14 {2}suite > inner > in a tick\n +of the tick\n/,
-    /:18 {2}in a promise\n +of the promise\n/,
-    /:23 {2}in a socket\n +of the socket\n/,
-    /cleaned\n +next\n/,
-    /\nℹ tests 7\nℹ suites 2\nℹ pass 3\nℹ fail 4\n/,
-  ])
-    assert.match(out, failed);
 });
 
 test('test run - a file that runs no test, exits early, crashes or is killed has failed', (t) => {

@@ -17,8 +17,6 @@ const LONGEST = 900;
 /** Limit of a file once all its tests have ended, in seconds; the hooks that end a site take up to 40. */
 const LINGER = 120;
 
-/** Saves the processor time of Node's runner. */
-const CONTEXT = import.meta.resolve('./test-context.ts');
 /** Puts test sites into PostgreSQL (server/test/support/site-store.ts). */
 const POSTGRES = `process.env.TEST_SITE_STORE = 'postgres';`;
 /** Lowers the priority below files that measure the times of calls, for all child processes, too. */
@@ -82,12 +80,9 @@ async function runFile(
     files: [path.join(ROOT, file)],
     concurrency: 1,
     signal: AbortSignal.any([signal, late, left.signal]),
-    execArgv: [
-      CONTEXT,
-      ...[kind.yields && YIELD, postgres && POSTGRES]
-        .filter((text) => typeof text === 'string')
-        .map((text) => `data:text/javascript,${text}`),
-    ].map((module) => `--import=${module}`),
+    execArgv: [kind.yields && YIELD, postgres && POSTGRES]
+      .filter((text) => typeof text === 'string')
+      .map((text) => `--import=data:text/javascript,${text}`),
     ...(names === undefined ? {} : { testNamePatterns: names }),
   });
   for await (const { type, data } of events) {
