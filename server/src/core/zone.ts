@@ -17,12 +17,15 @@ export function zoneName(text: string): string | null {
     return null;
   }
 }
+const ZONES = '/zoneinfo/';
 /** The zone of this machine, in which `Date` shows its local time; found as the platform does, without `Intl` where it can be. */
 export function machineZone(): string {
   let text = process.env['TZ'];
   if (text === undefined) {
     try {
-      text = /\/zoneinfo\/(.+)$/.exec(fs.realpathSync('/etc/localtime'))?.[1];
+      const file = fs.realpathSync('/etc/localtime');
+      const at = file.indexOf(ZONES);
+      if (at >= 0) text = file.slice(at + ZONES.length);
     } catch {
       // Such a machine is asked by `Intl`.
     }
