@@ -7,7 +7,7 @@ import { connect } from '../../server/test/support/conversation-stage.ts';
 import type { Phone, PhoneCall } from '../../server/test/support/phone.ts';
 import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
-import { COMPANY, close, deskSteps, isIn, offered, region } from './desk-steps.ts';
+import { COMPANY, byKey, close, deskSteps, isIn, offered, region } from './desk-steps.ts';
 import { button, contextOf, openPanel, panel, ready, says } from './phone-rig.ts';
 import { assertAccessible, buildFirst, focusIsOn, focusIsWatched, hasValue } from './rig.ts';
 
@@ -20,11 +20,6 @@ describe('calls of the desk', () => {
   const note = (page: Page) => page.getByRole('textbox', { name: 'Note' });
   const calls = (page: Page) => region(page, 'My calls').getByRole('listitem');
   const party = (page: Page, name: string) => page.getByTestId('party').getByText(name).waitFor();
-  /** Presses a key once its button is enabled. */
-  const byKey = async (page: Page, letter: string): Promise<void> => {
-    await page.locator(`[aria-keyshortcuts="${letter}"]:not([aria-disabled="true"])`).waitFor();
-    await page.keyboard.press(letter);
-  };
   /** No word of a button is cut, and no name in the list of calls. */
   const isWhole = async (page: Page): Promise<void> => {
     const cut =

@@ -6,6 +6,7 @@ import { until } from '../../server/test/support/until.ts';
 import { useBrowser, useSite } from '../../server/test/support/use-site.ts';
 import { button, callOf, dial, panel, phoneOf, says } from './phone-rig.ts';
 import { assertAccessible, assertNoTrouble, buildFirst, clientOf, focusIsOn, hasValue } from './rig.ts';
+import { byKey } from './desk-steps.ts';
 
 describe('five browsers', () => {
   before(buildFirst);
@@ -14,10 +15,6 @@ describe('five browsers', () => {
   const note = (page: Page) => page.getByRole('textbox', { name: 'Note' });
   const party = (page: Page, name: string) => page.getByTestId('party').getByText(name).waitFor();
   const myCalls = (page: Page) => page.getByRole('region', { name: 'My calls' }).getByRole('listitem');
-  const byKey = async (page: Page, letter: string): Promise<void> => {
-    await page.locator(`[aria-keyshortcuts="${letter}"]:not([aria-disabled="true"])`).waitFor();
-    await page.keyboard.press(letter);
-  };
   const drop = (page: Page) => button(page, 'Hang up').click();
 
   test('five browsers - a note is typed while calls come and go, are held, parked, taken back, transferred and listened to', async (t) => {

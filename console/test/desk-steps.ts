@@ -70,6 +70,11 @@ export const isIn = (page: Page, word: string): Promise<void> =>
 export const press = (page: Page, name: string): Promise<void> =>
   page.getByRole('button', { name, exact: true }).click();
 
+/** Presses a key once its button is there and enabled: one that is pressed while another action runs does nothing. */
+export const byKey = async (page: Page, letter: string): Promise<void> => {
+  await page.locator(`[aria-keyshortcuts="${letter}"]:not([aria-disabled="true"])`).waitFor();
+  await page.keyboard.press(letter);
+};
 export const close = async (...pages: Page[]): Promise<void> => {
   for (const page of pages) {
     assertNoTrouble(page);

@@ -9,6 +9,7 @@ import {
   COMPANY,
   FAR,
   HOSTILE,
+  byKey,
   close,
   deskSteps,
   isIn,
@@ -260,6 +261,22 @@ describe('agent desk', () => {
     const saved = region(page, 'Note').getByText('Half a thought');
     await saved.first().waitFor();
     assert.equal(await saved.count(), 1, 'saved once, though its answer was lost');
+
+    const answer = Promise.withResolvers<void>();
+    const hold = async (route: Route): Promise<void> => {
+      await answer.promise;
+      await route.continue();
+    };
+    await page.route('**/notes', hold, { times: 1 });
+    await note.fill('Another');
+    await press(page, 'Save note');
+    await note.press('Control+End');
+    await note.pressSequentially(' one');
+    answer.resolve();
+    await region(page, 'Note').getByText('Another', { exact: true }).waitFor();
+    await hasValue(note, 'Another one', 'what is typed while a note is saved stays');
+    await press(page, 'Save note');
+    await until('the note is sent', async () => (await note.inputValue()) === '');
     await press(page, 'Back to the call');
     await next.hangup();
     await isIn(page, 'Available');
@@ -404,35 +421,30 @@ describe('agent desk', () => {
       await page.getByRole('button', { name, disabled: false }).focus();
       await keyboard.press('Enter');
     };
-    /** A key does what its button does, once that is there and nothing else is under way. */
-    const byKey = async (letter: string): Promise<void> => {
-      await page.locator(`[aria-keyshortcuts="${letter}"]:not([aria-disabled="true"])`).waitFor();
-      await keyboard.press(letter);
-    };
     await isIn(page, 'Signed out');
-    await byKey('l');
+    await byKey(page, 'l');
     await isIn(page, 'Available');
-    await byKey('p');
+    await byKey(page, 'p');
     await page.getByRole('menu').waitFor();
     await keyboard.press('ArrowDown');
     await keyboard.press('Enter');
     await isIn(page, 'Paused');
-    await byKey('r');
+    await byKey(page, 'r');
     await isIn(page, 'Available');
 
     const call = await offered(phone, caller);
     await call.answer();
     await isIn(page, 'Talking');
-    await byKey('h');
+    await byKey(page, 'h');
     await isIn(page, 'On hold');
-    await byKey('h');
+    await byKey(page, 'h');
     await isIn(page, 'Talking');
-    await byKey('o');
+    await byKey(page, 'o');
     await stateOf(page).getByText('signed out', { exact: true }).waitFor();
-    await byKey('c');
+    await byKey(page, 'c');
     await until('nothing waits', async () => (await page.getByText('After this call:').count()) === 0);
 
-    await byKey('t');
+    await byKey(page, 't');
     await page.getByRole('textbox', { name: 'Name or number' }).waitFor();
     await keyboard.type('jose');
     await page.getByRole('button', { name: /José Ibáñez/ }).waitFor();
@@ -451,26 +463,26 @@ describe('agent desk', () => {
     await keyboard.press('Escape');
 
     await page.locator('#content').focus();
-    await byKey('n');
+    await byKey(page, 'n');
     await keyboard.type('xhtp');
     await hasValue(page.getByRole('textbox', { name: 'Note' }), 'xhtp');
     await isIn(page, 'Talking');
     await keyboard.press('Control+Enter');
     await page.getByRole('status').getByText('Saved').waitFor();
     await keyboard.press('Escape');
-    await byKey('u');
+    await byKey(page, 'u');
     await keyboard.type('called');
     await keyboard.press('Enter');
     await page.getByText('Outcome: called').waitFor();
     await keyboard.press('Escape');
-    await byKey('x');
+    await byKey(page, 'x');
     await call.ended();
     await isIn(page, 'Wrap-up');
-    await byKey('e');
+    await byKey(page, 'e');
     await until('it is a minute more', async () =>
       /1:[0-5]\d left/.test((await page.getByRole('timer').getAttribute('aria-label')) ?? ''),
     );
-    await byKey('f');
+    await byKey(page, 'f');
     await isIn(page, 'Available');
     assert.deepEqual(notFound, [], 'a conversation is read once the history has it');
 

@@ -41,11 +41,12 @@ export function draftsOf(
     .toSorted((a, b) => b.at - a.at);
 }
 /**
- * One draft of this person; `name` is its key, e.g. `note.<conversation>`. Call `clear` once the text is sent.
+ * One draft of this person; `name` is its key, e.g. `note.<conversation>`. Call `clear` once a text is sent: with that text, what was
+ * typed since stays, and the result is false then.
  */
 export function useDraft(
   name: string,
-): readonly [text: string, set: (text: string) => void, clear: () => void] {
+): readonly [text: string, set: (text: string) => void, clear: (sent?: string) => boolean] {
   const { extension } = useMe();
   const key = `${PREFIX}${extension}.${name}`;
   const [text, setText] = useState(() => read(key));
@@ -62,6 +63,15 @@ export function useDraft(
     },
     [key],
   );
-  const clear = useCallback(() => set(''), [set]);
+  const clear = useCallback(
+    (sent?: string) => {
+      if (sent !== undefined && read(key) !== sent) return false;
+      write(key, '');
+      // Another draft may be shown by now.
+      if (shown.current === key) setText('');
+      return true;
+    },
+    [key],
+  );
   return [text, set, clear];
 }

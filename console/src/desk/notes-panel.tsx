@@ -93,8 +93,7 @@ function Note({ id }: { readonly id: string }): ReactNode {
   const work = async (): Promise<void> => {
     if (text.trim() === '') return;
     await client.conversations.addNote(id, text.trim(), { idempotency_key: attempt });
-    clear();
-    setSaved(true);
+    setSaved(clear(text));
     await queries.invalidateQueries({ queryKey: ['conversation', id] });
   };
   return (
@@ -158,7 +157,7 @@ function Outcome({ id, conversation }: NotesPanelProps): ReactNode {
   const label = t('save_outcome');
   const set = (chosen: string) => async (): Promise<void> => {
     await client.conversations.setOutcome(id, { code: chosen });
-    clear();
+    clear(code);
     await queries.invalidateQueries({ queryKey: ['conversation', id] });
   };
   const save = (): void => {
@@ -193,6 +192,7 @@ function Outcome({ id, conversation }: NotesPanelProps): ReactNode {
             size="xs"
             variant={now === one ? 'light' : 'default'}
             aria-pressed={now === one}
+            aria-disabled={action.busy !== null}
             leftSection={now === one ? <Check size={14} aria-hidden /> : <Tag size={14} aria-hidden />}
             onClick={() => void action.run(label, set(one))}
           >

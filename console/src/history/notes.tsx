@@ -34,10 +34,13 @@ export function Notes({ conversation: { id, notes } }: Props): ReactNode {
   const empty = text.trim() === '';
   const shown = (): Promise<void> => queries.invalidateQueries({ queryKey: ['conversation'] });
   const add = useOnce({
-    mutationFn: () => client.conversations.addNote(id, text.trim(), { idempotency_key: attempt }),
-    async onSuccess() {
+    async mutationFn() {
+      await client.conversations.addNote(id, text.trim(), { idempotency_key: attempt });
+      return text;
+    },
+    async onSuccess(sent) {
       await shown();
-      clear();
+      clear(sent);
     },
   });
   const remove = useOnce({
@@ -101,9 +104,12 @@ export function Outcome({ conversation: { id, outcome } }: Props): ReactNode {
   const [text, setText, clear] = useDraft(`outcome.${id}`);
   const bad = code !== '' && !isTaken('outcome', code);
   const set = useOnce({
-    mutationFn: () => client.conversations.setOutcome(id, { code, text: text.trim() }),
-    async onSuccess() {
-      clear();
+    async mutationFn() {
+      await client.conversations.setOutcome(id, { code, text: text.trim() });
+      return text;
+    },
+    async onSuccess(sent) {
+      clear(sent);
       notifications.show({ message: t('outcome_set') });
       await queries.invalidateQueries({ queryKey: ['conversation'] });
     },
