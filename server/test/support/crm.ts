@@ -50,7 +50,11 @@ export interface Crm extends AsyncDisposable {
   /** Text of a reply with an error status. */
   words: string;
   of(call: string): CrmEntry[];
+  /** Resolves once no request is on its way or being answered; those that get no answer do not count. */
+  idle(): Promise<void>;
 }
+/** Turns of the event loop in which a request arrives that was begun before, in the same process. */
+const TURNS = 10;
 
 /** The body of a request; a file in a form as `name` and `bytes`. */
 async function parsed(body: Buffer, type: string): Promise<object> {
@@ -132,8 +136,11 @@ export async function startCrm(): Promise<Crm> {
     else entries.set(id, { ...before, ...body });
     return [200, { id }];
   }
+  const open = new Set<http.ServerResponse>();
   const server = http.createServer((request, response) => {
     response.on('error', () => undefined);
+    open.add(response);
+    response.on('close', () => open.delete(response));
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     const answer = async (): Promise<void> => {
@@ -154,6 +161,7 @@ export async function startCrm(): Promise<Crm> {
       const [status, value] = work(method, at, body);
       if (mood === 'lost') return void request.socket.destroy();
       if (mood === 'works') response.writeHead(status, headers).end(JSON.stringify(value));
+      else open.delete(response);
     };
     request.on('end', () => void answer());
   });
@@ -173,6 +181,10 @@ export async function startCrm(): Promise<Crm> {
     retryAfter: null,
     words: 'not now',
     of: (call) => [...entries.values()].filter((entry) => entry.call === call),
+    async idle() {
+      for (let quiet = 0; quiet < TURNS; quiet = open.size === 0 ? quiet + 1 : 0)
+        await new Promise((resolve) => setImmediate(resolve));
+    },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

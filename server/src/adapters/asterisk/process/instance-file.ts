@@ -175,8 +175,7 @@ async function newInstance(folder: string, options: CreateInstanceOptions): Prom
 /**
  * The engine instance of a data folder: created once (free loopback ports, random secrets, mode 0600) and loaded from then on.
  * Where its engine does not run and another program has one of its ports, or may get it for an outgoing connection, new ones are
- * chosen. Creates its folders. Throws
- * where they cannot be created.
+ * chosen. Creates its folders. Throws where they cannot be created.
  */
 export async function createInstance(
   dataFolder: string,
