@@ -160,7 +160,7 @@ export async function connectorsRig(t: TestContext, more: Partial<ConnectorsOpti
   const temp = await temporaryStore();
   const crm = await startCrm();
   // No limit of a request passes while its answer is on its way, however busy the machine is.
-  const clock = createVirtualClock(STARTED, crm.idle);
+  const clock = createVirtualClock(STARTED, () => crm.idle());
   const feed = memoryFeed();
   const directory = directoryFixture();
   const audit = await createAudit(temp.store, clock, silent);

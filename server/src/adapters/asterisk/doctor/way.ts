@@ -63,10 +63,17 @@ export async function within<T>(
     timeout.catch(() => undefined);
   }
 }
-/** Runs one way; a failure becomes its finding. */
+/**
+ * Runs one way; a failure becomes its finding. A way without an answer is tried twice: a blocked port stays silent, whereas a busy
+ * exchange answers then, and the finding says so.
+ */
 export async function findingOf(way: PathWay, work: () => Promise<string>): Promise<PathFinding> {
   try {
-    return { way, ok: true, detail: await work(), fault: null, values: {} };
+    const detail = await work().catch(async (error: unknown) => {
+      if (!(error instanceof Blocked && error.fault === 'no_answer')) throw error;
+      return `${await work()}, at the second try: the first had no answer in ${STEP_MS / 1000} s`;
+    });
+    return { way, ok: true, detail, fault: null, values: {} };
   } catch (error) {
     const detail = messageOf(error);
     return error instanceof Blocked
