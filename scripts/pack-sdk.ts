@@ -21,7 +21,7 @@ function compile(folder: string): void {
     extends: from('tsconfig.json'),
     compilerOptions: {
       noEmit: false,
-      // Not that of the whole repository, which the next check would have to build again.
+      // A build state of its own, so that the next check can use that of the whole repository.
       tsBuildInfoFile: from('node_modules/.cache/sdk.tsbuildinfo'),
       declaration: true,
       rewriteRelativeImportExtensions: true,

@@ -41,8 +41,8 @@ export function draftsOf(
     .toSorted((a, b) => b.at - a.at);
 }
 /**
- * One draft of this person; `name` is its key, e.g. `note.<conversation>`. Call `clear` once a text is sent: with that text, what was
- * typed since stays, and the result is false then.
+ * One draft of this person; `name` is its key, e.g. `note.<conversation>`. Call `clear` once the draft is sent. `clear(sent)` keeps a
+ * draft that was changed after `sent`, and returns false then.
  */
 export function useDraft(
   name: string,
@@ -67,7 +67,7 @@ export function useDraft(
     (sent?: string) => {
       if (sent !== undefined && read(key) !== sent) return false;
       write(key, '');
-      // Another draft may be shown by now.
+      // The page may show another draft by now.
       if (shown.current === key) setText('');
       return true;
     },

@@ -53,7 +53,7 @@ export interface Crm extends AsyncDisposable {
   /** Resolves once no request is on its way or being answered; those that get no answer do not count. */
   idle(): Promise<void>;
 }
-/** Turns of the event loop in which a request arrives that was begun before, in the same process. */
+/** Turns of the event loop within which a request arrives that was already sent: client and server are in one process. */
 const TURNS = 10;
 
 /** The body of a request; a file in a form as `name` and `bytes`. */

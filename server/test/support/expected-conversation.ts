@@ -364,7 +364,7 @@ export function spanOf({ legs }: ExpectedConversation): readonly [from: number, 
     Math.max(...all.flatMap(({ segments }) => segments.map(([, until]) => until))),
   ];
 }
-/** `late_s`: what the machine was late at the engine and at the phones while they were measured. */
+/** `late_s` widens each tolerance: the delay of engine and phones on this machine during the call, in seconds. */
 export function assertConversation(e: ExpectedConversation, c: Conversation, late_s = 0): void {
   const lines = differences(e, c, late_s);
   const text = lines.join('\n  ');

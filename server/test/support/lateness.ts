@@ -1,4 +1,4 @@
-/** How late the machine lets this process run: a sample of what it does to the engine and the phones, too. */
+/** Delays of a timer in this process: the engine and the phones wait for the same cores. */
 const STEP_MS = 20;
 const NOTED_MS = 20;
 const noted: { readonly at: number; readonly ms: number }[] = [];

@@ -4,7 +4,7 @@ const HOUR_M = 60;
 /** Last minute of an hour, and hours of a day, in which a test file still ends within the same hour and day. */
 const [LAST_MINUTE, FROM_HOUR, TO_HOUR] = [44, 2, 20];
 
-/** A time zone in which no hour and no day ends while a test runs that counts by them. */
+/** A time zone in which no hour and no day ends in the next quarter of an hour, for tests that count by hours and days. */
 export function steadyZone(ms = Date.now()): string {
   const utc = Math.floor(ms / 60_000);
   const found = Object.entries(ZONES).find(([, ahead]) => {
