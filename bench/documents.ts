@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { gatesChart, growthChart } from './chart.ts';
 import { ROUNDS, digits, pinned } from './lib.ts';
-import type { Row } from './lib.ts';
+import type { Gate, Row } from './lib.ts';
 import { machineText } from './machine.ts';
 import type { Machine } from './machine.ts';
 import { askedOf, intervalOf, measuredOf, readJson, writeJson } from './report.ts';
@@ -14,6 +14,7 @@ const DOCS = path.join(folder, '../docs');
 /** Last results of each row with their date, so that a run of some rows keeps the others. */
 const RESULTS = path.join(folder, 'results.json');
 const MOST_HISTORY = 8;
+const SOAK = 'soak.md';
 const TOPICS: Readonly<Record<string, { readonly title: string; readonly rows: readonly string[] }>> = {
   engine: {
     title: 'The engine: events, state, start, configuration',
@@ -42,6 +43,15 @@ interface Past {
   /** Medians by what the gate asks. */
   readonly measured: Readonly<Record<string, number>>;
 }
+type Interval = Gate['measured'];
+/** A second run of a row, for comparison. */
+interface Repeat {
+  readonly at: string;
+  readonly commit: string;
+  readonly machine: string;
+  /** By what the gate asks. */
+  readonly measured: Readonly<Record<string, Interval>>;
+}
 interface Measured {
   readonly row: Row;
   readonly at: string;
@@ -49,6 +59,7 @@ interface Measured {
   readonly machine: string;
   /** Newest last, without this one. */
   readonly history: readonly Past[];
+  readonly repeat?: Repeat;
 }
 const commitOf = (): string => {
   try {
@@ -67,23 +78,26 @@ function historyOf(before: Measured | undefined, commit: string): readonly Past[
   return past.slice(-MOST_HISTORY);
 }
 
-/** Keeps the rows and writes every page anew. */
-export function writeDocuments(rows: readonly Row[], machine: Machine): void {
+/**
+ * Keeps the rows and writes every page anew. A repeat stays beside the published figures of its row until these are measured
+ * again; a row without published figures is published by it.
+ */
+export function writeDocuments(rows: readonly Row[], read: Machine, repeated: boolean): void {
   const results = readJson<Record<string, Measured>>(RESULTS, {});
-  const [commit, at] = [commitOf(), new Date().toISOString().slice(0, 10)];
-  for (const row of rows)
-    results[row.id] = {
-      row,
-      at,
-      commit,
-      machine: machineText(machine),
-      history: historyOf(results[row.id], commit),
-    };
+  const [commit, at, machine] = [commitOf(), new Date().toISOString().slice(0, 10), machineText(read)];
+  for (const row of rows) {
+    const before = results[row.id];
+    if (repeated && before !== undefined) {
+      const measured = Object.fromEntries(row.gates.map((gate) => [gate.what, gate.measured]));
+      results[row.id] = { ...before, repeat: { at, commit, machine, measured } };
+    } else results[row.id] = { row, at, commit, machine, history: historyOf(before, commit) };
+  }
   const sorted = Object.entries(results).toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }));
   writeJson(RESULTS, Object.fromEntries(sorted));
   const pages = path.join(DOCS, 'performance');
-  fs.rmSync(pages, { recursive: true, force: true });
-  fs.mkdirSync(pages);
+  fs.mkdirSync(pages, { recursive: true });
+  // Written by `npm run soak`.
+  for (const name of fs.readdirSync(pages)) if (name !== SOAK) fs.rmSync(path.join(pages, name));
   const missing = Object.keys(results).filter(
     (id) => !Object.values(TOPICS).some((topic) => topic.rows.includes(id)),
   );
@@ -104,6 +118,32 @@ const verdictText = { held: 'held', broken: '**broken**', undecided: 'undecided'
 const gatesOf = ({ all }: Topic) =>
   all.flatMap(({ row }) => row.gates.map((gate) => ({ ...gate, row: row.id })));
 
+/** True if two intervals have a value in common. */
+const meet = (a: Interval, b: Interval): boolean => a.low <= b.high && b.low <= a.high;
+/** A ratio with more than one observation; absolute figures depend on the machine. */
+const isRatio = ({ what, unit, measured }: Gate): boolean =>
+  measured.low < measured.high && (unit.trim() === '×' || /\bslope\b|^share\b/.test(what));
+/** Ratios of a row that both runs have, with the intervals. */
+const pairsOf = ({ row, repeat }: Measured): readonly (readonly [Interval, Interval])[] =>
+  row.gates.flatMap((gate) => {
+    const again = repeat?.measured[gate.what];
+    return again === undefined || !isRatio(gate) ? [] : [[gate.measured, again] as const];
+  });
+function repeatText(topics: readonly Topic[]): string {
+  const rows = topics
+    .flatMap(({ all }) => all)
+    .map((measured) => ({ id: measured.row.id, pairs: pairsOf(measured) }))
+    .filter(({ pairs }) => pairs.length > 0);
+  if (rows.length === 0) return '';
+  const ratios = rows.flatMap(({ pairs }) => pairs);
+  const apart = rows.filter(({ pairs }) => pairs.some(([a, b]) => !meet(a, b))).map(({ id }) => id);
+  const agree = ratios.filter(([a, b]) => meet(a, b)).length;
+  return `
+Repeated on another machine (\`npm run bench -- --repeat P1 P7\`): of ${ratios.length} ratios in ${rows.length} rows, the intervals of ${agree} have
+values in common with the published ones. All ratios of ${rows.length - apart.length} rows do${apart.length === 0 ? '' : `; not those of ${apart.join(', ')}`}.
+`;
+}
+
 function indexOf(topics: readonly Topic[]): string {
   const gates = topics.flatMap(gatesOf);
   const of = (verdict: keyof typeof verdictText): number =>
@@ -119,8 +159,8 @@ interval is on the right side of what is asked, broken where it is on the wrong 
 depend on the machine, and ratios hardly do.
 
 ${gates.length} gates: ${of('held')} held, ${of('broken')} broken, ${of('undecided')} undecided.
-
-${topics.map(({ name, title }) => `- [${title}](performance/${name}.md)`).join('\n')}${fs.existsSync(path.join(DOCS, 'performance/soak.md')) ? '\n- [A centre of 5,000 agents, held for an hour](performance/soak.md)' : ''}
+${repeatText(topics)}
+${topics.map(({ name, title }) => `- [${title}](performance/${name}.md)`).join('\n')}${fs.existsSync(path.join(DOCS, 'performance', SOAK)) ? `\n- [A centre of 5,000 agents, held for an hour](performance/${SOAK})` : ''}
 
 | Row | Asked | Measured | |
 |---|---|---|---|
@@ -147,21 +187,23 @@ ${charts.join('\n\n')}
 ${all.map(sectionOf).join('\n')}`,
   );
 }
-function sectionOf({ row, at, commit, machine, history }: Measured): string {
+function sectionOf({ row, at, commit, machine, history, repeat }: Measured): string {
   const figures = row.figures.map(({ name, unit, role, series }) => {
     const shown = role === 'ours' ? `**${name}**` : name;
     return `| ${shown} | ${role === 'ours' ? '' : role} | ${digits(series.median)} ${unit} | ${intervalOf(series)} |`;
   });
-  const gates = row.gates.map(
-    (gate) => `| ${askedOf(gate)} | ${measuredOf(gate)} | ${verdictText[gate.verdict]} |`,
-  );
+  const gates = row.gates.map((gate) => {
+    const again = repeat?.measured[gate.what];
+    const repeated = again === undefined ? '' : measuredOf({ ...gate, measured: again });
+    return `| ${askedOf(gate)} | ${measuredOf(gate)} | ${verdictText[gate.verdict]} |${repeat === undefined ? '' : ` ${repeated} |`}`;
+  });
   return `## ${row.id}: ${row.title}
 
 | | | median | 95 % interval |
 |---|---|---|---|
 ${figures.join('\n')}
-${gates.length === 0 ? '' : `\n| Asked | Measured | |\n|---|---|---|\n${gates.join('\n')}\n`}${(row.notes ?? []).map((note) => `\n${note}\n`).join('')}${historyTable(row, commit, history)}
-<sub>Measured ${at}, commit ${commit}; ${machine}.</sub>
+${gates.length === 0 ? '' : `\n| Asked | Measured | |${repeat === undefined ? '' : ' Repeated |'}\n|---|---|---|${repeat === undefined ? '' : '---|'}\n${gates.join('\n')}\n`}${(row.notes ?? []).map((note) => `\n${note}\n`).join('')}${historyTable(row, commit, history)}
+<sub>Measured ${at}, commit ${commit}; ${machine}.${repeat === undefined ? '' : ` Repeated ${repeat.at}, commit ${repeat.commit}; ${repeat.machine}.`}</sub>
 `;
 }
 function historyTable(row: Row, commit: string, history: readonly Past[]): string {

@@ -1,6 +1,7 @@
 /**
  * `npm run bench [-- P1 P7 …]`: measures the rows with their peers and limits, checks the gates, writes the documents.
- * `--quick` is for CI: some rows at small sizes in less than five minutes, without writing.
+ * `--quick` is for CI: some rows at small sizes in less than five minutes, without writing. `--repeat` puts the figures beside
+ * the published ones instead of in their place, for a second run on another machine.
  */
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -69,11 +70,11 @@ const named = words.filter((word) => !word.startsWith('--'));
 const QUICK_ROWS = ['P1', 'P2', 'P5', 'P7', 'P12', 'P21'];
 const wanted = QUICK && named.length === 0 ? QUICK_ROWS : named;
 const unknown = words.filter(
-  (word) => !['--baseline', '--quick', '--large'].includes(word) && !Object.hasOwn(ROWS, word),
+  (word) => !['--baseline', '--quick', '--large', '--repeat'].includes(word) && !Object.hasOwn(ROWS, word),
 );
 if (unknown.length > 0) {
   process.stderr.write(
-    `no row ${unknown.join(', ')}; there are ${Object.keys(ROWS).join(', ')}, --baseline keeps the figures to compare with, --quick measures a little, --large the biggest sizes too\n`,
+    `no row ${unknown.join(', ')}; there are ${Object.keys(ROWS).join(', ')}, --baseline keeps the figures to compare with, --quick measures a little, --large the biggest sizes too, --repeat keeps the published figures and puts these beside them\n`,
   );
   process.exit(2);
 }
@@ -100,7 +101,7 @@ for (const [id, measure] of Object.entries(ROWS)) {
 const worse = compareWithBaseline(rows);
 for (const line of worse) process.stdout.write(`worse than the baseline: ${line}\n`);
 if (keep) keepBaseline(rows);
-if (!QUICK) writeDocuments(rows, machine);
+if (!QUICK) writeDocuments(rows, machine, words.includes('--repeat'));
 // A quick run has small sizes, for which the gates are not made: it looks for what became worse.
 const broken = !QUICK && rows.some((row) => row.gates.some(({ verdict }) => verdict === 'broken'));
 process.exit(failed || broken || worse.length > 0 ? 1 : 0);

@@ -8,6 +8,7 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { writeDocuments } from './documents.ts';
 import { request } from './http-client.ts';
 import {
   GENERATOR_CORE,
@@ -203,4 +204,6 @@ ${shown.map(([i, m]) => `| ${i + 1} | ${digits(m.rss)} | ${digits(m.heap)} | ${c
 <sub>Measured ${new Date().toISOString().slice(0, 10)}, commit ${commit}; ${machineText(machine)}.</sub>
 `;
   fs.writeFileSync(path.join(import.meta.dirname, '../docs/performance/soak.md'), text);
+  // The first page names this one.
+  writeDocuments([], machine, false);
 }
