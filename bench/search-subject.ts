@@ -40,20 +40,30 @@ db.exec('begin');
 const insert = db.prepare('insert into people (text) values (?)');
 for (const text of folded) insert.run(text);
 db.exec('commit');
-const like = db.prepare('select id from people where text like ? limit 50');
-const count = db.prepare('select count(*) as n from people where text like ?');
 
-/** A rare name, a frequent word in the middle, a number, a common one, and no match. */
+/** A rare name, a frequent word in the middle, a number, a common one, and no match; each word may be anywhere. */
 const texts = ['person 314', 'zoë', 'team 271', '1003141', 'nobody is called so'];
+const wordsOf = (q: string): string[] => q.replace('ë', 'e').split(' ');
+/** Statements for so many words. */
+const statements = new Map(
+  texts.map((text) => {
+    const { length } = wordsOf(text);
+    const where = Array.from({ length }, () => 'text like ?').join(' and ');
+    const page = db.prepare(`select id from people where ${where} limit 50`);
+    return [length, { page, count: db.prepare(`select count(*) as n from people where ${where}`) }];
+  }),
+);
 const ways: Readonly<Record<string, (text: string) => number>> = {
   ours: (q) => (JSON.parse(contacts.body({ q, limit: 50 }).toString()) as { total: number }).total,
   like: (q) => {
-    like.all(`%${q.replace('ë', 'e')}%`);
-    return Number(count.get(`%${q.replace('ë', 'e')}%`)!['n']);
+    const words = wordsOf(q).map((word) => `%${word}%`);
+    const { page, count } = statements.get(words.length)!;
+    page.all(...words);
+    return Number(count.get(...words)!['n']);
   },
   scan: (q) => {
-    const needle = q.replace('ë', 'e');
-    return folded.filter((text) => text.includes(needle)).length;
+    const words = wordsOf(q);
+    return folded.filter((text) => words.every((word) => text.includes(word))).length;
   },
 };
 const ms = Object.fromEntries(Object.keys(ways).map((way) => [way, [] as number[]]));
