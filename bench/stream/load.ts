@@ -630,6 +630,8 @@ const due = (list: readonly Client[]): number => {
 };
 /** Callers in a queue. */
 const joined = new Set<number>();
+/** Extensions whose device is in use. Each event must change one: the service publishes nothing else. */
+const inUse = new Set<number>();
 let devices = 0;
 let callers = 0;
 async function play(question: LoadQuestion & { ask: 'play' }): Promise<Played> {
@@ -659,8 +661,9 @@ async function play(question: LoadQuestion & { ask: 'play' }): Promise<Played> {
       audience = byQueue.get(queue) ?? [];
     } else {
       const size = among[1] - among[0];
-      const i = among[0] + (devices % size);
-      text = deviceFrame(n, i, Math.floor(devices++ / size) % 2 === 0);
+      const i = among[0] + (devices++ % size);
+      if (!inUse.delete(i)) inUse.add(i);
+      text = deviceFrame(n, i, inUse.has(i));
       audience = byExtension.get(i) ?? [];
       wanted += due(wide);
     }
