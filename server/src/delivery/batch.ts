@@ -94,3 +94,20 @@ export function createBatch(
     },
   };
 }
+/** Returns one batch for all audiences of a transport that receive the same rows of a range, so that they share its bytes. */
+export function sharedBatches(
+  from: number,
+  to: number,
+): (framing: Framing, rows: readonly JournalRow[]) => Batch {
+  const jsonOf = bytesOnce();
+  const made = new Map<string, Batch>();
+  return (framing, rows) => {
+    const key = `${framing.name} ${rows.map((row) => row.seq).join(' ')}`;
+    let batch = made.get(key);
+    if (batch === undefined) {
+      batch = createBatch(framing, jsonOf, { from, to, rows, essential: essentialBytes(rows) });
+      made.set(key, batch);
+    }
+    return batch;
+  };
+}

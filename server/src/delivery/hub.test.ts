@@ -248,6 +248,32 @@ test('hub - readers of the same names share one piece of bytes, whatever place t
   hub.close();
 });
 
+test('hub - readers of other names that receive the same event share one piece of bytes', async () => {
+  const journal = openJournal({ store: openMemoryJournal(), node: nodeId('ast1') });
+  const hub = new Hub({ journal, log: silent });
+  const pieces: Buffer[] = [];
+  class Shared extends Puppet {
+    override send(bytes: Buffer): void {
+      super.send(bytes);
+      pieces.push(bytes);
+    }
+  }
+  const readers = Array.from({ length: 20 }, () => new Shared());
+  readers.forEach((reader, i) => hub.attach(reader, [`presence/${i}`, 'queues/a', EVERYONE], 0, 0));
+  journal.append([offer('a', '1'), offer('b', '1'), presence('3')]);
+  hub.committed();
+  await settled(hub, readers);
+  assert.equal(hub.counters().audiences, 20);
+  // The one that receives the presence too has bytes of its own.
+  assert.equal(pieces.length, 20);
+  assert.equal(new Set(pieces).size, 2);
+  assert.deepEqual(
+    readers.slice(2, 5).map(({ sent }) => sent.map(({ seq }) => seq)),
+    [[1], [1, 3], [1]],
+  );
+  hub.close();
+});
+
 test('hub - a reader that takes nothing is given up at a mebibyte of facts, and not for states', async () => {
   const journal = openJournal({ store: openMemoryJournal(), node: nodeId('ast1') });
   const hub = new Hub({ journal, log: silent });

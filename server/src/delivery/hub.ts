@@ -4,7 +4,7 @@ import type { Journal } from '../journal/journal.ts';
 import { Audiences } from './audiences.ts';
 import type { Audience } from './audiences.ts';
 import { BacklogPages } from './backlog-pages.ts';
-import { ROWS_PER_PAGE, bytesOnce, createBatch, essentialBytes, firstPiece } from './batch.ts';
+import { ROWS_PER_PAGE, bytesOnce, createBatch, firstPiece, sharedBatches } from './batch.ts';
 import type { Batch } from './batch.ts';
 import type { Reader } from './reader.ts';
 
@@ -41,8 +41,8 @@ interface Round {
 }
 
 /**
- * Distributes committed rows to readers: an index of names to audiences, and one framing for all readers of
- * an audience. Nothing is queued for a reader: a full one keeps its position and reads the journal from
+ * Distributes committed rows to readers: an index of names to audiences, and one framing for all readers that
+ * receive the same rows. Nothing is queued for a reader: a full one keeps its position and reads the journal from
  * there.
  */
 export class Hub {
@@ -190,17 +190,13 @@ export class Hub {
     if (this.#journal.tail > this.#done + 1) this.#skipTrimmed();
     const rows = firstPiece(this.#journal.read(this.#done, ROWS_PER_PAGE));
     const [from, to] = [this.#done, rows.at(-1)?.seq ?? head];
-    const jsonOf = bytesOnce();
+    const batchOf = sharedBatches(from, to);
     const batches: [Audience, Batch][] = [];
     for (const [audience, received] of this.#audiences.receiving(rows)) {
-      const essential = essentialBytes(received);
-      audience.essential += essential;
+      const batch = batchOf(audience.framing, received);
+      audience.essential += batch.essential;
       this.#giveUpSlow(audience);
-      if (audience.live.size === 0) continue;
-      batches.push([
-        audience,
-        createBatch(audience.framing, jsonOf, { from, to, rows: received, essential }),
-      ]);
+      if (audience.live.size > 0) batches.push([audience, batch]);
     }
     return { to, audiences: batches, next: 0, readers: null };
   }
