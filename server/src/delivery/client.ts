@@ -37,6 +37,8 @@ export abstract class Client extends Reader {
   /** Tick of the last bytes from the client, and tick in which its unsent bytes last decreased. */
   heardAt = 0;
   movedAt = 0;
+  /** True from a write that was not passed on at once; only then is `unsent` looked at in each tick. */
+  waits = false;
   waiting = 0;
   /** Its part of the heartbeat interval, so that heartbeats are spread evenly. */
   slot = 0;

@@ -21,12 +21,14 @@ const caller = {
 /** Counts its heartbeats. */
 class Quiet extends Client {
   readonly #beaten: (time: string) => void;
-  unsent = 0;
   talks = false;
   full = false;
   constructor(beaten: () => void) {
     super(WEBSOCKET, caller, null);
     this.#beaten = beaten;
+  }
+  get unsent(): number {
+    return 0;
   }
   heartbeat(_scanned: number, time: string): void {
     this.#beaten(time);
@@ -41,15 +43,18 @@ class Quiet extends Client {
   caughtUp(): void {}
 }
 
-test('delivery/clients - heartbeats of many clients are spread over the interval, one for each in it', async () => {
-  const clients = new Clients({
+const clientsOf = (heartbeatMs: number): Clients =>
+  new Clients({
     hub: { safeCursorOf: () => 1, leave: () => {} } as never as Hub,
     directory: { onChange: nothing, queuesOf: () => [] } as never as Directory,
     credentials: { onSessionEnded: nothing, onKeyEnded: nothing } as never as Credentials,
     clock,
-    heartbeatMs: 1_500,
+    heartbeatMs,
     perPerson: 1_000,
   });
+
+test('delivery/clients - heartbeats of many clients are spread over the interval, one for each in it', async () => {
+  const clients = clientsOf(1_500);
   const many = 300;
   const beats = new Map<number, number>();
   const all = Promise.withResolvers<void>();
@@ -72,4 +77,45 @@ test('delivery/clients - heartbeats of many clients are spread over the interval
   }
   assert.deepEqual(new Set(beats.values()), new Set([1]));
   assert.equal(most, 2, 'heartbeats in one turn of the event loop');
+});
+
+test('delivery/clients - whose unsent bytes stay for two heartbeats is too slow, and only those bytes are looked at', async () => {
+  const clients = clientsOf(150);
+  const stuck = Promise.withResolvers<void>();
+  class Slow extends Quiet {
+    override get unsent(): number {
+      return 100;
+    }
+    override tooSlow(): void {
+      clients.remove(this);
+      stuck.resolve();
+    }
+  }
+  class Moving extends Quiet {
+    #left = 10_000;
+    override get unsent(): number {
+      return (this.#left -= 1);
+    }
+    override tooSlow(): void {
+      assert.fail('a client that takes bytes is not too slow');
+    }
+  }
+  class Idle extends Quiet {
+    override get unsent(): number {
+      return assert.fail('the bytes of an idle client were looked at');
+    }
+  }
+  const began = performance.now();
+  for (const client of [new Slow(() => {}), new Moving(() => {}), new Idle(() => {})]) {
+    client.waits = !(client instanceof Idle);
+    clients.add(client);
+  }
+  const alive = setInterval(() => {}, 1_000);
+  try {
+    await stuck.promise;
+  } finally {
+    clearInterval(alive);
+    clients.close();
+  }
+  assert.ok(performance.now() - began >= 300);
 });

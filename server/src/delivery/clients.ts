@@ -216,13 +216,18 @@ export class Clients {
     this.#part = (this.#part + 1) % this.#parts;
   }
   #look(client: Client, isDue: boolean, at: number, time: string): void {
-    const { unsent } = client;
-    if (unsent === 0 || unsent < client.waiting) client.movedAt = this.#now;
-    client.waiting = unsent;
-    if (this.#now - client.movedAt > DEAD) client.tooSlow();
-    else if (client.talks && this.#now - client.heardAt > DEAD) client.vanish();
+    if (client.waits && this.#isStuck(client)) client.tooSlow();
+    else if (this.#now - client.heardAt > DEAD && client.talks) client.vanish();
     else if (at >= client.caller.expires_at) void this.#lapse(client);
     else if (isDue && !client.full) client.heartbeat(this.#options.hub.safeCursorOf(client), time);
+  }
+  /** True if the client has taken none of its unsent bytes for too long. */
+  #isStuck(client: Client): boolean {
+    const { unsent, waiting } = client;
+    if (waiting === 0 || unsent < waiting) client.movedAt = this.#now;
+    client.waiting = unsent;
+    client.waits = unsent > 0;
+    return client.waits && this.#now - client.movedAt > DEAD;
   }
 }
 /** Why a topic is not accessible. */

@@ -161,7 +161,9 @@ export class Connection extends Client {
   send(bytes: Buffer): void {
     if (this.#ended || !this.#socket.writable) return;
     this.#socket.write(bytes);
-    if (this.#socket.writableLength > NO_MORE_READ) this.#socket.pause();
+    const unsent = this.#socket.writableLength;
+    this.waits ||= unsent > 0;
+    if (unsent > NO_MORE_READ) this.#socket.pause();
   }
   #say(frame: ServerFrame): void {
     this.send(frameOf(frame));

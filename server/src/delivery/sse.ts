@@ -97,7 +97,9 @@ class EventSource extends Client {
     return this.#response.writableLength;
   }
   send(bytes: Buffer): void {
-    if (!this.#ended) this.#response.write(bytes);
+    if (this.#ended) return;
+    this.#response.write(bytes);
+    this.waits ||= this.#response.writableLength > 0;
   }
   heartbeat(scanned: number, time: string): void {
     this.send(Buffer.from(`: heartbeat ${time}\nid: ${scanned}\n\n`));
