@@ -25,6 +25,17 @@ import { T0, at, emitted } from '../../../test/support/queue-story.ts';
 async function rig(t: TestContext, options: { zone?: string; now?: number; before?: DomainEvent[] } = {}) {
   const temp = await temporaryStore();
   const clock = createVirtualClock(options.now ?? T0);
+  /** Times of the saves, and what each takes. */
+  const saves = { at: [] as number[], ms: 0 };
+  const store: typeof temp.store = Object.create(temp.store, {
+    transaction: {
+      async value(work: Parameters<typeof temp.store.transaction>[0]) {
+        saves.at.push(clock.now());
+        if (saves.ms > 0) await clock.sleep(saves.ms);
+        return await temp.store.transaction(work);
+      },
+    },
+  });
   const directory = directoryFixture();
   const audit = await createAudit(temp.store, clock, silent);
   const journal = openJournal({ store: openMemoryJournal(), node: nodeId('ast1') });
@@ -43,7 +54,7 @@ async function rig(t: TestContext, options: { zone?: string; now?: number; befor
   const commit = (...events: DomainEvent[]): void => board.onCommitted(journal.append(events), events);
   const open = () =>
     Wallboard.open({
-      store: temp.store,
+      store,
       journal,
       eventOf,
       clock,
@@ -124,6 +135,7 @@ async function rig(t: TestContext, options: { zone?: string; now?: number; befor
   };
   return {
     temp,
+    saves,
     clock,
     directory,
     audit,
@@ -479,6 +491,27 @@ test('wallboard - queue.stats: a new day begins at midnight of the site', async 
     ],
   );
 });
+for (const [ms, pause] of [
+  [0, 3_000],
+  [50, 15_050],
+  [500, 30_500],
+] as const)
+  test(`wallboard - a save that takes ${ms} ms is followed by the next after ${pause} ms`, async (t) => {
+    const { clock, commit, saves } = await rig(t);
+    const opened = saves.at.length;
+    saves.ms = ms;
+    for (let i = 0; i < 100; i += 1) {
+      commit(emitted.joined(clock.now(), `call-${i}`, 'support'));
+      await clock.advance(1_000);
+    }
+    saves.ms = 0;
+    await clock.advance(ms);
+    const [first = 0, ...later] = saves.at.slice(opened);
+    assert.equal(first, T0 + 3_000);
+    assert.ok(later.length >= 3);
+    for (const [i, at] of later.entries()) assert.equal(at, first + (i + 1) * pause);
+  });
+
 test('wallboard - a queue removed from the directory is not published any more', async (t) => {
   const { clock, published, pbx, directory, commit, board } = await rig(t);
   pbx.linkUp();
