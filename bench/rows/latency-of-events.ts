@@ -1,5 +1,17 @@
 /** P3 and P4: from a frame of the engine to the event at every client. */
-import { QUICK, ROUNDS, atMost, count, figure, growthOf, interleave, beyond, ratiosOf } from '../lib.ts';
+import {
+  QUICK,
+  ROUNDS,
+  atMost,
+  beyond,
+  count,
+  digits,
+  figure,
+  growthOf,
+  interleave,
+  ratiosOf,
+  series,
+} from '../lib.ts';
 import type { Figure, Gate, Row } from '../lib.ts';
 import { NAMES, withSubjects } from '../stream/subjects.ts';
 import type { Cost, Kind } from '../stream/subjects.ts';
@@ -62,11 +74,17 @@ export async function p3(): Promise<Row> {
 }
 
 const NARROW_RATE = 240;
+/** The clients whose extensions and queues alone have events, where only the number of the others grows. */
+const BUSY = 100;
+/** Ours, with events for the busy clients alone. */
+const FEW = 'few';
+const perEvent = (costs: readonly Cost[] = []): number[] => costs.map((c) => c.cpu / c.events);
 export async function p4(): Promise<Row> {
-  const kinds: readonly Kind[] = ['ours', 'bridge', 'preframed'];
+  const kinds: readonly Kind[] = ['ours', 'bridge', 'due'];
   const figures: Figure[] = [];
   const points: [size: number, cpu: readonly number[]][] = [];
   const gates: Gate[] = [];
+  const messages: string[] = [];
   for (const clients of [100, 1_000, 10_000]) {
     if (clients > MOST_CLIENTS) continue;
     const all = clients === MOST_CLIENTS;
@@ -78,34 +96,36 @@ export async function p4(): Promise<Row> {
         await subject.connect({ count: clients, topics: 'narrow' });
         await subject.play({ ...play, events: NARROW_RATE });
       }
-      const costs = await interleave(here, ROUNDS, (kind) => subjects.get(kind as Kind)!.play(play));
-      const cpu = costs.get('ours')!.map((c) => c.cpu / c.events);
-      points.push([clients, cpu]);
-      figures.push(figure(`Offhook, ${count(clients)} clients`, 'µs CPU/event', 'ours', cpu));
+      const costs = await interleave([...here, FEW], ROUNDS, (which) =>
+        which === FEW
+          ? subjects.get('ours')!.play({ ...play, among: [0, BUSY] })
+          : subjects.get(which as Kind)!.play(play),
+      );
+      const what = `${count(clients)} clients`;
+      const cpu = perEvent(costs.get('ours'));
+      points.push([clients, perEvent(costs.get(FEW))]);
+      figures.push(figure(`Offhook, ${what}`, 'µs CPU/event', 'ours', cpu));
+      if (clients > BUSY)
+        figures.push(
+          figure(`Offhook, ${what}, events for ${BUSY}`, 'µs CPU/event', 'ours', perEvent(costs.get(FEW))),
+        );
+      for (const kind of here) {
+        const each = costs.get(kind)!.map((c) => (c.received + c.figures) / c.events);
+        messages.push(`${NAMES[kind]}, ${what}: ${digits(series(each).median)}`);
+      }
       if (!all) return;
-      const limit = costs.get('preframed')!;
       gates.push(
-        atMost(`${count(clients)} clients: p99`, 10, p99s(costs.get('ours')), ' ms'),
-        atMost(
-          `${count(clients)} clients: CPU, times the limit's`,
-          3,
-          ratiosOf(
-            cpu,
-            limit.map((c) => c.cpu / c.events),
-          ),
-          '×',
-        ),
+        atMost(`${what}: p99`, 10, p99s(costs.get('ours')), ' ms'),
+        atMost(`${what}: CPU, times the limit's`, 3, ratiosOf(cpu, perEvent(costs.get('due'))), '×'),
       );
       for (const kind of kinds) {
-        const role = kind === 'ours' ? 'ours' : kind === 'preframed' ? 'limit' : 'peer';
+        const role = kind === 'ours' ? 'ours' : kind === 'due' ? 'limit' : 'peer';
         const of = costs.get(kind);
-        if (kind !== 'ours') {
-          const perEvent = of!.map((c) => c.cpu / c.events);
-          figures.push(figure(`${NAMES[kind]}, ${count(clients)} clients`, 'µs CPU/event', role, perEvent));
-        }
+        if (kind !== 'ours')
+          figures.push(figure(`${NAMES[kind]}, ${what}`, 'µs CPU/event', role, perEvent(of)));
         figures.push(
-          figure(`${NAMES[kind]}, ${count(clients)} clients, p50`, 'ms', role, p50s(of)),
-          figure(`${NAMES[kind]}, ${count(clients)} clients, p99`, 'ms', role, p99s(of)),
+          figure(`${NAMES[kind]}, ${what}, p50`, 'ms', role, p50s(of)),
+          figure(`${NAMES[kind]}, ${what}, p99`, 'ms', role, p99s(of)),
         );
       }
     });
@@ -120,5 +140,9 @@ export async function p4(): Promise<Row> {
     figures,
     gates: [...gates, gate],
     growth: [growth],
+    notes: [
+      `An event of a queue goes to its 20 clients, and its new figures follow, at most twice a second for each queue: more of them where more queues have events. Messages for one event: ${messages.join('; ')}.`,
+      `The limit sends heartbeats and figures too, of the size and at the rate of ours. For the slope the same ${BUSY} clients have all events, so that each event causes as many messages at every size.`,
+    ],
   };
 }

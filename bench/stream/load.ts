@@ -65,7 +65,7 @@ export type LoadQuestion =
       readonly window?: number;
       /** Events in one write of the engine. */
       readonly batch?: number;
-      /** Range of participating extensions; by default all. */
+      /** Range of participating extensions, and of their queues; by default all. */
       readonly among?: readonly [from: number, to: number];
       readonly callers?: boolean;
     }
@@ -90,6 +90,8 @@ export interface Played {
   /** Messages due to reading clients. */
   readonly due: number;
   readonly received: number;
+  /** Messages with figures of a queue, which follow from the events and are not in `due`. */
+  readonly figures: number;
   readonly bytes: number;
   readonly p50: number;
   readonly p99: number;
@@ -185,6 +187,7 @@ let wide: Client[] = [];
 
 let bytes = 0;
 let received = 0;
+let figures = 0;
 let wrong = 0;
 let closed = 0;
 let onLive: (client: Client) => void = () => undefined;
@@ -306,15 +309,15 @@ function heard(client: Client, buffer: Buffer, from: number, to: number): void {
     const { seq, prev } = numbersOf(buffer, from, to);
     if (!(seq > client.last) || (client.newest >= 0 && prev !== client.newest)) wrong += 1;
     client.last = client.newest = seq;
-    // Figures derived from the script are not counted.
-    if (isFigures(buffer, from, to)) return;
-  } else if (wire === 'offhook-sse') {
-    if (isFigures(buffer, from, to)) return;
-  } else {
+  } else if (wire !== 'offhook-sse') {
     const at = find(SEQ, buffer, from, to);
     const seq = at < 0 ? client.last : digitsAt(buffer, at);
     if (at >= 0 && seq <= client.last) wrong += 1;
     client.last = seq;
+  }
+  if (isFigures(buffer, from, to)) {
+    figures += 1;
+    return;
   }
   const n = numberOf(buffer, from, to);
   if (n < 0 || n >= events) {
@@ -366,7 +369,8 @@ function ourFrame(client: Client, buffer: Buffer, from: number, to: number): voi
   // A snapshot can be large; its start is sufficient.
   const word = buffer.toString('latin1', from, Math.min(to, from + 40));
   if (word.startsWith('{"op":"snapshot')) return;
-  if (word.startsWith('{"op":"heartbeat')) return void client.socket.write(PONG);
+  // The ping that comes with it is answered, as every client does by itself.
+  if (word.startsWith('{"op":"heartbeat')) return;
   const frame = JSON.parse(buffer.toString('utf8', from, to)) as ServerWord;
   switch (frame.op) {
     case 'hello':
@@ -403,8 +407,8 @@ function frame(client: Client, opcode: number, buffer: Buffer, from: number, to:
   if (opcode !== 1) return;
   if (wire === 'offhook') ourFrame(client, buffer, from, to);
   else if (wire === 'socket.io') socketIoFrame(client, buffer, from, to);
-  // Other messages of a peer begin with `{"ok"`.
-  else if (buffer[from + 2] === 0x6f && buffer[from + 3] === 0x6b) live(client);
+  // Other messages of a peer begin with `{"ok"`, its heartbeats with `{"op"`.
+  else if (buffer[from + 2] === 0x6f) live(client);
   else heard(client, buffer, from, to);
 }
 const END = Buffer.from('\r\n\r\n');
@@ -637,8 +641,10 @@ let callers = 0;
 async function play(question: LoadQuestion & { ask: 'play' }): Promise<Played> {
   const { rate, window = 1, batch = 1, among = [0, site.extensions], callers: both = false } = question;
   for (const client of clients) [client.received, client.due] = [0, 0];
-  [bytes, received, wrong, closed, samples] = [0, 0, 0, 0, 0];
+  [bytes, received, figures, wrong, closed, samples] = [0, 0, 0, 0, 0, 0];
   histogram.fill(0);
+  const size = among[1] - among[0];
+  const [firstQueue, queues] = [among[0] / AGENTS_PER_QUEUE, size / AGENTS_PER_QUEUE];
   let sent = 0;
   let wanted = 0;
   /** Number of due messages after each write. */
@@ -654,13 +660,12 @@ async function play(question: LoadQuestion & { ask: 'play' }): Promise<Played> {
     let text: string;
     let audience: readonly Client[];
     if (both && n % 2 === 1) {
-      const i = callers++ % site.queues;
-      const queue = queueAt(i * 20, site.queues);
+      const i = firstQueue + (callers++ % queues);
+      const queue = queueOf(i);
       if (!joined.delete(i)) joined.add(i);
       text = callerFrame(n, queue, i, joined.has(i));
       audience = byQueue.get(queue) ?? [];
     } else {
-      const size = among[1] - among[0];
       const i = among[0] + (devices++ % size);
       if (!inUse.delete(i)) inUse.add(i);
       text = deviceFrame(n, i, inUse.has(i));
@@ -723,6 +728,7 @@ async function play(question: LoadQuestion & { ask: 'play' }): Promise<Played> {
       events: sent,
       due: wanted,
       received,
+      figures,
       bytes,
       p50: quantileOf(0.5),
       p99: quantileOf(0.99),

@@ -6,6 +6,7 @@
  * ws         `ws` to all clients, the envelope built once: only the library's cost of sending
  * socket.io  the same with socket.io
  * preframed  the limit: one frame built once, written to the bare socket of each due client
+ * due        the same, and what the contract asks of every service: heartbeats, and figures of a queue after its events
  * sse        the same limit for server-sent events
  * replay     the limit of resuming: prepared frames, in pieces of 64 kB to a bare socket
  * redis, jetstream  publish each event to a message server, whose port is that for clients; the log kinds fill its log
@@ -43,6 +44,8 @@ const webSocketServer = (): WebSocketServer => {
 /** One event of the engine as sent by every peer but the bridge: an envelope of the size of ours. */
 interface Published {
   readonly topics: readonly string[];
+  /** Null for a phone, which changes no figures while it has no call. */
+  readonly queue: string | null;
   readonly json: string;
 }
 let seq = 0;
@@ -72,6 +75,7 @@ function published(frame: string): Published | null {
     const rest = { reachability: 'online', activity: state, personal: 'not_set', note: null };
     return {
       topics: ['presence', `presence/${extension}`],
+      queue: null,
       json: envelope('presence.changed', `presence/${extension}`, ms, {
         extension,
         ...rest,
@@ -87,6 +91,7 @@ function published(frame: string): Published | null {
     const data = { queue, call_id: value('Linkedid'), leg_id: value('Uniqueid'), caller, position: 1 };
     return {
       topics: ['queues', `queues/${queue}`],
+      queue,
       json: envelope('queue.caller', `queues/${queue}`, ms, data),
     };
   }
@@ -119,6 +124,67 @@ const listen = (topic: string, client: Duplex | http.ServerResponse): void => {
 const leave = (client: Duplex | http.ServerResponse): void => {
   for (const set of byTopic.values()) set.delete(client);
 };
+/** Serves bare WebSocket frames, and returns what writes an event to the clients of its topics. */
+function serveFrames(opened: (socket: net.Socket) => void = () => undefined) {
+  server.on('upgrade', (request: http.IncomingMessage, socket: net.Socket) => {
+    socket.setNoDelay(true).on('error', () => socket.destroy());
+    socket.on('close', () => leave(socket));
+    socket.write(upgradeAnswer(request.headers['sec-websocket-key'] ?? ''));
+    socket.on('data', (chunk: Buffer) => {
+      eachFrame(chunk, chunk.length, (opcode, from, to) => {
+        if (opcode !== 1) return;
+        for (const topic of topicsIn(unmasked(chunk, from, to))) listen(topic, socket);
+        socket.write(serverFrame(OK));
+      });
+    });
+    opened(socket);
+  });
+  return ({ topics, json }: Pick<Published, 'topics' | 'json'>): void => {
+    const frame = serverFrame(json);
+    for (const topic of topics) for (const socket of byTopic.get(topic) ?? []) socket.write(frame);
+  };
+}
+/** Each client's heartbeat and ping come once in an interval, spread over it as ours are. */
+const HEARTBEAT_MS = 15_000;
+const PARTS = 150;
+const PING = Buffer.from([0x89, 0]);
+function heartbeats(): (socket: net.Socket) => void {
+  const parts = Array.from({ length: PARTS }, () => new Set<net.Socket>());
+  let part = 0;
+  let opened = 0;
+  setInterval(() => {
+    const beat = { op: 'heartbeat', scanned: seq, time: new Date().toISOString() };
+    const bytes = Buffer.concat([serverFrame(JSON.stringify(beat)), PING]);
+    part = (part + 1) % PARTS;
+    for (const socket of parts[part]!) socket.write(bytes);
+  }, HEARTBEAT_MS / PARTS);
+  return (socket) => {
+    const own = parts[opened++ % PARTS]!.add(socket);
+    socket.on('close', () => own.delete(socket));
+  };
+}
+/** Figures of a changed queue, of the size and at the rate of ours: their delay, and the shortest time between two. */
+const GATHER_MS = 40;
+const FIGURES_EVERY_MS = 500;
+const FIGURES = 'x'.repeat(1_150);
+function figures(write: ReturnType<typeof serveFrames>): (queue: string) => void {
+  const changed = new Set<string>();
+  const written = new Map<string, number>();
+  setInterval(() => {
+    const now = Date.now();
+    for (const queue of changed) {
+      if ((written.get(queue) ?? 0) + FIGURES_EVERY_MS > now) continue;
+      changed.delete(queue);
+      written.set(queue, now);
+      const topic = `queues/${queue}`;
+      write({
+        topics: ['queues', topic],
+        json: envelope('queue.stats', topic, now, { queue, figures: FIGURES }),
+      });
+    }
+  }, GATHER_MS);
+  return (queue) => changed.add(queue);
+}
 const topicsIn = (text: string): string[] => (JSON.parse(text) as { topics?: string[] }).topics ?? [];
 const OK = '{"ok":true}';
 
@@ -181,21 +247,14 @@ const kinds: Readonly<Record<string, () => void | Promise<void>>> = {
     });
   },
   preframed() {
-    server.on('upgrade', (request: http.IncomingMessage, socket: net.Socket) => {
-      socket.setNoDelay(true).on('error', () => socket.destroy());
-      socket.on('close', () => leave(socket));
-      socket.write(upgradeAnswer(request.headers['sec-websocket-key'] ?? ''));
-      socket.on('data', (chunk: Buffer) => {
-        eachFrame(chunk, chunk.length, (opcode, from, to) => {
-          if (opcode !== 1) return;
-          for (const topic of topicsIn(unmasked(chunk, from, to))) listen(topic, socket);
-          socket.write(serverFrame(OK));
-        });
-      });
-    });
-    readEngine(({ topics, json }) => {
-      const frame = serverFrame(json);
-      for (const topic of topics) for (const socket of byTopic.get(topic) ?? []) socket.write(frame);
+    readEngine(serveFrames());
+  },
+  due() {
+    const write = serveFrames(heartbeats());
+    const changed = figures(write);
+    readEngine((made) => {
+      write(made);
+      if (made.queue !== null) changed(made.queue);
     });
   },
   replay() {

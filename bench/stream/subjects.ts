@@ -24,6 +24,7 @@ export type Kind =
   | 'ws'
   | 'socket.io'
   | 'preframed'
+  | 'due'
   | 'sse'
   | 'replay'
   | 'replay json'
@@ -38,6 +39,7 @@ const WIRES: Readonly<Record<Kind, Wire>> = {
   ws: 'ws',
   'socket.io': 'socket.io',
   preframed: 'ws',
+  due: 'ws',
   sse: 'sse',
   replay: 'ws',
   'replay json': 'ws',
@@ -58,6 +60,7 @@ export const NAMES: Readonly<Record<Kind, string>> = {
   ws: 'ws',
   'socket.io': 'socket.io',
   preframed: 'one frame written to bare sockets',
+  due: 'one frame, figures and heartbeats written to bare sockets',
   sse: 'one event written to bare responses',
   replay: 'frames that lie ready in memory, to a bare socket',
   'replay json': 'SQLite rows, each parsed and made anew, with ws',
