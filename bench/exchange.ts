@@ -98,7 +98,7 @@ export async function startExchange(
     child = started;
     for (const until = began + 240_000; ;) {
       if (started.exitCode !== null) throw new Error(`the service ended with ${started.exitCode}`);
-      if (performance.now() > until) throw new Error('the service was not ready in 240 s');
+      if (performance.now() > until) throw new Error('the service was not ready within 240 s');
       const ok = await fetch(`${base}/readyz`).then(
         async (reply) => (await reply.arrayBuffer(), reply.ok),
         () => false,

@@ -177,7 +177,7 @@ const { signIn, session } = sessionOperations({
 });
 addOperations(host.app, [signIn, session, contactOperations(contacts), agents.operations]);
 if (withConsole) {
-  const keys = () => Promise.reject(new Error('no display keys here'));
+  const keys = () => Promise.reject(new Error('this subject has no display keys'));
   const boards = await Boards.open({
     store,
     clock,

@@ -132,7 +132,7 @@ export type AgentReply = z.infer<typeof AgentReply>;
 
 /** Path of an agent's operations. */
 export const AgentPath = z.strictObject({
-  extension: z.string().regex(/^[0-9]{1,20}$/, 'not an extension'),
+  extension: z.string().regex(/^[0-9]{1,20}$/, 'must be an extension'),
 });
 /** Query of `GET /api/v1/agents`. */
 export const AgentsQuery = z.strictObject({

@@ -34,6 +34,6 @@ export type BlockedNetworks = z.infer<typeof BlockedNetworks>;
 export const BlockedNetworkId = z.strictObject({
   id: z
     .string()
-    .regex(/^[1-9]\d{0,14}$/, 'not an id of a network')
+    .regex(/^[1-9]\d{0,14}$/, 'must be the id of a network')
     .transform(Number),
 });

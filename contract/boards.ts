@@ -32,7 +32,7 @@ const Metrics = z
   .array(BoardMetric)
   .min(1)
   .max(BOARD_METRICS.length)
-  .refine(unique, 'a figure is named twice');
+  .refine(unique, 'must name each figure once');
 const Level = z.number().min(0).max(1_000_000).nullable();
 /** Level at which a figure is coloured. The display decides how far the figure must return to lose the colour. */
 export const BoardThreshold = z
@@ -57,18 +57,18 @@ export const BoardLayout = z
     tiles: z
       .array(z.strictObject({ queue: QueueName, figures: Metrics.nullable() }))
       .max(MAX_QUEUES_OF_A_BOARD)
-      .refine((tiles) => unique(tiles.map((tile) => tile.queue)), 'a queue has two tiles')
+      .refine((tiles) => unique(tiles.map((tile) => tile.queue)), 'must have one tile for each queue')
       .describe('In order; queues of the board without a tile follow by their titles.'),
     parts: z
       .array(z.enum(['queues', 'callers', 'agents', 'chart']))
       .min(1)
       .max(4)
-      .refine(unique, 'a part is named twice')
+      .refine(unique, 'must name each part once')
       .describe('What is shown, in order.'),
     thresholds: z
       .array(BoardThreshold)
       .max(BOARD_METRICS.length)
-      .refine((rows) => unique(rows.map((row) => row.metric)), 'a figure has two thresholds'),
+      .refine((rows) => unique(rows.map((row) => row.metric)), 'must have one threshold for each figure'),
     columns: z.int().min(1).max(12).nullable().describe('Tiles side by side; null for as many as fit.'),
     density: z.enum(['comfortable', 'compact']),
     caller_numbers: z
@@ -83,12 +83,12 @@ const Name = z
   .trim()
   .min(1)
   .max(80)
-  .regex(/^[^\p{Cc}\p{Cf}]*$/u, 'control characters are not part of a name');
+  .regex(/^[^\p{Cc}\p{Cf}]*$/u, 'must not contain control characters');
 const Queues = z
   .array(QueueName)
   .min(1)
   .max(MAX_QUEUES_OF_A_BOARD)
-  .refine(unique, 'a queue is named twice')
+  .refine(unique, 'must name each queue once')
   .nullable()
   .describe('Null: every queue the viewer may see.');
 /** Body of `POST /api/v1/boards` and `PUT /api/v1/boards/{id}`. */
@@ -118,7 +118,7 @@ export type Board = z.infer<typeof Board>;
 /** A board in a list. */
 export const BoardSummary = Board.omit({ queues: true, layout: true }).meta({ id: 'BoardSummary' });
 export type BoardSummary = z.infer<typeof BoardSummary>;
-const Id = z.string().regex(/^[1-9]\d{0,14}$/, 'not an id of a board');
+const Id = z.string().regex(/^[1-9]\d{0,14}$/, 'must be the id of a board');
 export const BoardPath = z.strictObject({ id: Id });
 export const BoardReply = z.object({ success: z.literal(true), board: Board });
 export const BoardsReply = z.object({ success: z.literal(true), boards: z.array(BoardSummary) });
@@ -130,7 +130,7 @@ export const NewDisplayKey = z
       .string()
       .regex(
         /^[\p{L}\p{N}](?:[\p{L}\p{N} ._-]{0,62}[\p{L}\p{N}])?$/u,
-        'letters, digits, and " ._-" between them',
+        'must be letters and digits, with " ._-" only between them',
       )
       .describe('Location of the display; unique among the API keys of the site.'),
     expires_at: z.iso.datetime({ offset: true }).nullable().default(null),
@@ -151,7 +151,7 @@ export const DisplayKey = z
 export type DisplayKey = z.infer<typeof DisplayKey>;
 export const DisplayKeyPath = z.strictObject({
   id: Id,
-  key: z.string().regex(/^[1-9]\d{0,14}$/, 'not an id of a display key'),
+  key: z.string().regex(/^[1-9]\d{0,14}$/, 'must be the id of a display key'),
 });
 export const DisplayKeysReply = z.object({ success: z.literal(true), display_keys: z.array(DisplayKey) });
 /** The only reply that contains the key itself. */

@@ -5,14 +5,14 @@ import { numberOf } from './numbers.ts';
 /** The id of a call or of a leg, as events and lists show it. */
 export const CallRef = z
   .string()
-  .regex(/^[A-Za-z0-9_-]{1,32}:[A-Za-z0-9_.@-]{1,160}$/, 'not the id of a call or a leg');
+  .regex(/^[A-Za-z0-9_-]{1,32}:[A-Za-z0-9_.@-]{1,160}$/, 'must be the id of a call or a leg');
 export const CallPath = z.strictObject({ id: CallRef });
 /**
  * A dialable number: digits with an optional plus in front; spaces, hyphens and brackets are ignored. Call permissions are
  * checked separately.
  */
 export const ToNumber = numberOf(/^\+?[0-9*#]{1,32}$/, 'not a number: digits, and a + in front');
-const Extension = z.string().regex(/^[0-9]{1,20}$/, 'not an extension');
+const Extension = z.string().regex(/^[0-9]{1,20}$/, 'must be an extension');
 
 /** Devices of an extension, by place of use. */
 export const DEVICES = ['all', 'desk', 'web', 'mobile'] as const;
@@ -74,7 +74,7 @@ export type CallTransfer = z.infer<typeof CallTransfer>;
 export const TransferReply = z.object({ success: z.literal(true), transfer: CallTransfer });
 
 export const DigitsRequest = z.strictObject({
-  digits: z.string().regex(/^[0-9*#]{1,32}$/, 'not digits'),
+  digits: z.string().regex(/^[0-9*#]{1,32}$/, 'must be 1 to 32 of 0-9 * #'),
   leg_id: LegId,
 });
 export const RecordRequest = z.strictObject({ on: z.boolean(), leg_id: LegId });

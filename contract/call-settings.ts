@@ -36,7 +36,7 @@ export const CallSettings = z
         z.strictObject({
           prefix: z
             .string()
-            .regex(/^(\+[0-9]{0,15}|[0-9]{1,15})$/, 'not up to 15 digits, with or without a + in front'),
+            .regex(/^(\+[0-9]{0,15}|[0-9]{1,15})$/, 'must be up to 15 digits, with or without a + in front'),
           destination: PermittedDestination.exclude(['internal', 'emergency']),
         }),
       )

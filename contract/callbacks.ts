@@ -59,17 +59,17 @@ export const CallbacksQuery = z.strictObject({
   state: z.enum(['open', 'closed']).default('open'),
   queue: z
     .string()
-    .regex(/^[a-z0-9_-]{1,64}$/, 'not a queue')
+    .regex(/^[a-z0-9_-]{1,64}$/, 'must be a queue')
     .optional(),
   limit: PAGE_FIELDS.limit,
   cursor: z
     .string()
-    .regex(/^\d{1,15}-[1-9]\d{0,14}$/, 'not a cursor of this list')
+    .regex(/^\d{1,15}-[1-9]\d{0,14}$/, 'must be a cursor of this list')
     .optional(),
 });
 export type CallbacksQuery = z.output<typeof CallbacksQuery>;
 export const CallbackPath = z.strictObject({
-  id: z.string().regex(/^[1-9]\d{0,14}$/, 'not an id of a callback'),
+  id: z.string().regex(/^[1-9]\d{0,14}$/, 'must be the id of a callback'),
 });
 export const CloseCallback = z.strictObject({
   reason: CloseReason,
@@ -78,7 +78,7 @@ export const CloseCallback = z.strictObject({
     .trim()
     .min(1)
     .max(500)
-    .regex(/^[\P{Cc}\n\t]*$/u, 'holds a control character')
+    .regex(/^[\P{Cc}\n\t]*$/u, 'must not contain control characters')
     .nullable()
     .default(null),
 });

@@ -11,7 +11,7 @@ const Note = z
   .trim()
   .min(1)
   .max(200)
-  .regex(/^[^\p{Cc}\p{Cf}]*$/u, 'holds a control character');
+  .regex(/^[^\p{Cc}\p{Cf}]*$/u, 'must not contain control characters');
 
 /** Body of `POST /api/v1/caller-rules`. */
 export const NewCallerRule = z
@@ -58,6 +58,6 @@ export const CallerRules = z.object({
 export const CallerRuleId = z.strictObject({
   id: z
     .string()
-    .regex(/^[1-9]\d{0,14}$/, 'not an id of a rule')
+    .regex(/^[1-9]\d{0,14}$/, 'must be the id of a rule')
     .transform(Number),
 });

@@ -10,7 +10,7 @@ const NUMBER = /^[1-9]\d{0,14}$/;
 const Comment = z
   .string()
   .max(200)
-  .regex(/^[^\p{C}]*$/u, 'a line of at most 200 characters')
+  .regex(/^[^\p{C}]*$/u, 'must be one line of at most 200 characters')
   .describe('For the list of versions.');
 
 const DraftTag = z.string().min(1).max(200);
@@ -118,7 +118,7 @@ export const RestoreVersion = z.strictObject({
 });
 export type RestoreVersion = z.output<typeof RestoreVersion>;
 export const ApplyId = z.strictObject({
-  id: z.string().regex(NUMBER, 'not the number of an apply'),
+  id: z.string().regex(NUMBER, 'must be the number of an apply'),
 });
 export const ApplyReply = z.object({ success: z.literal(true), apply: ConfigApply });
 export const AppliesQuery = z.strictObject(PAGE_FIELDS);
@@ -188,7 +188,7 @@ export const PlanReply = z.object({
 });
 
 export const VersionNumber = z.strictObject({
-  version: z.string().regex(NUMBER, 'not the number of a version'),
+  version: z.string().regex(NUMBER, 'must be the number of a version'),
 });
 export const ConfigVersion = z
   .object({

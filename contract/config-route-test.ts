@@ -6,7 +6,7 @@ export const RouteTestRequest = z
   .strictObject({
     number: z
       .string()
-      .regex(/^\+?[0-9*#]{1,40}$/, 'not 1 to 40 of 0-9 * #, with or without a + in front')
+      .regex(/^\+?[0-9*#]{1,40}$/, 'must be 1 to 40 of 0-9 * #, with or without a + in front')
       .describe('As it is dialled, or as a trunk sends it.'),
     from: z.union([
       z.strictObject({ extension: OwnNumber }),
@@ -14,7 +14,7 @@ export const RouteTestRequest = z
         trunk: Slug,
         caller: z
           .string()
-          .regex(/^\+?[0-9]{0,32}$/, 'not up to 32 digits, with or without a + in front')
+          .regex(/^\+?[0-9]{0,32}$/, 'must be up to 32 digits, with or without a + in front')
           .default('')
           .describe('Empty for one who does not show it.'),
       }),

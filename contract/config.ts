@@ -209,7 +209,7 @@ export const DraftDiscarded = z.object({
 export const DraftObjectPath = z.strictObject({ kind: Kind, key });
 
 export const ExtensionPath = z.strictObject({
-  extension: z.string().regex(/^[1-9][0-9]{1,9}$/, 'not 2 to 10 digits, the first not 0'),
+  extension: z.string().regex(/^[1-9][0-9]{1,9}$/, 'must be 2 to 10 digits, the first not 0'),
 });
 export const NewCredentials = z
   .strictObject({

@@ -11,8 +11,8 @@ const Title = z
   .trim()
   .min(1)
   .max(80)
-  .regex(/^[^\p{Cc}\p{Cf}]*$/u, 'holds a control character');
-const SettingName = z.string().regex(/^[a-z][a-z0-9_]{0,31}$/, 'not the name of a setting');
+  .regex(/^[^\p{Cc}\p{Cf}]*$/u, 'must not contain control characters');
+const SettingName = z.string().regex(/^[a-z][a-z0-9_]{0,31}$/, 'must be the name of a setting');
 const Settings = z.record(SettingName, z.string().max(2_000));
 const Source = z.string().min(1).max(MAX_CONNECTOR_FILE_BYTES).describe('A connector file in YAML.');
 
@@ -22,7 +22,7 @@ export const NewConnector = z
     title: Title.optional().describe('The name in the file by default.'),
     file: z
       .string()
-      .regex(/^(own\/|)[a-z0-9][a-z0-9-]{0,63}$/, 'not the key of a connector file')
+      .regex(/^(own\/|)[a-z0-9][a-z0-9-]{0,63}$/, 'must be the key of a connector file')
       .optional()
       .describe('Key of a file of `GET /api/v1/connector-files`.'),
     source: Source.optional(),
@@ -47,7 +47,7 @@ export const ConnectorChange = z.strictObject({
 });
 export type ConnectorChange = z.output<typeof ConnectorChange>;
 export const ConnectorId = z.strictObject({
-  id: z.string().regex(/^[1-9]\d{0,14}$/, 'not an id of a connector'),
+  id: z.string().regex(/^[1-9]\d{0,14}$/, 'must be the id of a connector'),
 });
 
 export const ConnectorState = z
@@ -183,7 +183,7 @@ export const ConnectorEntries = z.object({
   next_cursor: z.string().nullable(),
 });
 export const EntryPath = ConnectorId.extend({
-  entry: z.string().regex(/^[1-9]\d{0,14}$/, 'not an id of an entry'),
+  entry: z.string().regex(/^[1-9]\d{0,14}$/, 'must be the id of an entry'),
 });
 export const EntryRetry = z.strictObject({
   entry_id: z
@@ -232,7 +232,7 @@ export const NewConnectorCustomer = z.strictObject({
     .trim()
     .min(1)
     .max(120)
-    .regex(/^[^\p{Cc}\p{Cf}]*$/u, 'holds a control character'),
+    .regex(/^[^\p{Cc}\p{Cf}]*$/u, 'must not contain control characters'),
   number: z.string().min(1).max(64).describe('In any common spelling.'),
 });
 export const ConnectorCustomerMade = z.object({

@@ -12,7 +12,7 @@ export const CrmLink = z
   .max(1_000)
   .refine(
     (link) => LINK.test(link) && URL.canParse(link.replaceAll(PLACEHOLDER, 'x')),
-    'not an address that begins with https:// or http:// and a host',
+    'must be an address that begins with https:// or http:// and a host',
   )
   .refine(
     (link) =>

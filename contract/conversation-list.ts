@@ -14,16 +14,16 @@ import {
 const whole = (max: number) =>
   z
     .string()
-    .regex(/^(0|[1-9]\d{0,15})$/, 'a whole number')
+    .regex(/^(0|[1-9]\d{0,15})$/, 'must be a whole number')
     .transform(Number)
     .pipe(z.int().min(0).max(max));
 const limit = (max: number) => whole(max).pipe(z.int().min(1)).optional();
 const Code = z
   .string()
-  .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'not a code: small letters, digits, "_" and "-", 64 at most');
+  .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must be a code: lower-case letters, digits, "_" and "-", 64 at most');
 const Id = z
   .string()
-  .regex(/^[A-Za-z0-9_-]{1,32}:[A-Za-z0-9_.@-]{1,160}$/, 'not the id of a conversation')
+  .regex(/^[A-Za-z0-9_-]{1,32}:[A-Za-z0-9_.@-]{1,160}$/, 'must be the id of a conversation')
   .describe('Id of the conversation, or of any call of it.');
 /** Text typed by persons: line breaks are allowed, other control characters are not. */
 const text = (min: number, max: number) =>
@@ -31,7 +31,7 @@ const text = (min: number, max: number) =>
     .string()
     .min(min)
     .max(max)
-    .regex(/^[\P{Cc}\n\t]*$/u, 'holds a control character');
+    .regex(/^[\P{Cc}\n\t]*$/u, 'must not contain control characters');
 
 /** Query of `GET /api/v1/conversations`; filters combine. `limit` is 50 by default. */
 export const ConversationsQuery = z.strictObject({
@@ -116,7 +116,7 @@ export const ConversationChangesReply = z.object({
 export const NewNote = z.strictObject({ text: text(1, 2_000) });
 export const NoteReply = z.object({ success: z.literal(true), note: ConversationNote });
 export const NotePath = ConversationId.extend({
-  note: z.string().regex(/^[1-9]\d{0,14}$/, 'not the id of a note'),
+  note: z.string().regex(/^[1-9]\d{0,14}$/, 'must be the id of a note'),
 });
 /** `code` is a word of the site, e.g. `sold`. */
 export const NewOutcome = z.strictObject({ code: Code, text: text(0, 2_000).default('') });

@@ -223,7 +223,7 @@ export const ConversationNote = z
 export const QUALITY_FIGURES = {
   codec: z
     .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9./_-]{0,31}$/, 'not the name of a codec')
+    .regex(/^[A-Za-z0-9][A-Za-z0-9./_-]{0,31}$/, 'must be the name of a codec')
     .describe('e.g. `opus`.'),
   mos: z.number().min(1).max(5).describe('Estimated mean opinion score of the whole call, 1 to 5.'),
   worst_mos: z.number().min(1).max(5).nullable().describe('Score of its worst few seconds.'),
@@ -313,24 +313,24 @@ const filterText = (about: string) =>
     .string()
     .min(1)
     .max(64)
-    .regex(/^\P{Cc}*$/u, 'holds a control character')
+    .regex(/^\P{Cc}*$/u, 'must not contain control characters')
     .describe(about)
     .optional();
 /** Filters of a list of conversations, also for the body of an export. */
 export const CONVERSATION_FILTERS = {
   person: z
     .string()
-    .regex(/^\d{1,20}$/, 'not an extension')
+    .regex(/^\d{1,20}$/, 'must be an extension')
     .describe('Extension that took part or was called.')
     .optional(),
   number: filterText('A number in it, as received or in any spelling of the same number.'),
   queue: z
     .string()
-    .regex(/^[a-z0-9_-]{1,64}$/, 'not a queue')
+    .regex(/^[a-z0-9_-]{1,64}$/, 'must be a queue')
     .optional(),
   agent: z
     .string()
-    .regex(/^\d{1,20}$/, 'not an extension')
+    .regex(/^\d{1,20}$/, 'must be an extension')
     .describe('Extension that answered it from a queue.')
     .optional(),
   direction: CallDirection.optional(),

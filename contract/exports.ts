@@ -49,13 +49,13 @@ export const NewExport = z.strictObject({
     .array(ExportColumn)
     .min(1)
     .max(EXPORT_COLUMNS.length)
-    .refine((list) => new Set(list).size === list.length, 'a column is named twice')
+    .refine((list) => new Set(list).size === list.length, 'must name each column once')
     .default([...EXPORT_COLUMNS])
     .describe('Columns in this order; all by default.'),
 });
 export type NewExport = z.output<typeof NewExport>;
 export const ExportId = z.strictObject({
-  id: z.string().regex(/^[1-9]\d{0,14}$/, 'not an id of an export'),
+  id: z.string().regex(/^[1-9]\d{0,14}$/, 'must be the id of an export'),
 });
 /** A file created in the background. */
 export const Export = z
@@ -89,12 +89,12 @@ export const ExportsQuery = z.strictObject({
   ...PAGE_FIELDS,
   seen: z
     .string()
-    .regex(/^[\w.-]{1,64}$/, 'not a cursor of this list')
+    .regex(/^[\w.-]{1,64}$/, 'must be a cursor of this list')
     .optional()
     .describe('`version` of an earlier reply: the reply waits until the version changes.'),
   wait: z
     .string()
-    .regex(/^\d{1,2}$/, 'a whole number')
+    .regex(/^\d{1,2}$/, 'must be a whole number')
     .transform(Number)
     .pipe(z.int().min(0).max(25))
     .optional()

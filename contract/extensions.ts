@@ -4,7 +4,7 @@ import { z } from 'zod';
 const wholeNumber = (min: number, max: number) =>
   z
     .string()
-    .regex(/^(0|[1-9]\d{0,6})$/, 'not a whole number')
+    .regex(/^(0|[1-9]\d{0,6})$/, 'must be a whole number')
     .transform(Number)
     .pipe(z.int().min(min).max(max));
 
@@ -59,7 +59,7 @@ export const ContactsQuery = z.object({
   limit: wholeNumber(1, 10_000).optional(),
   cursor: z
     .string()
-    .regex(/^\d{1,20}$/, 'not a cursor of this list')
+    .regex(/^\d{1,20}$/, 'must be a cursor of this list')
     .describe('`next_cursor` of the page before.')
     .optional(),
   offset: wholeNumber(0, 1_000_000).optional().meta(OLD_OFFSET),

@@ -105,7 +105,7 @@ export const FeaturesRequest = z
       Seconds,
       z
         .string()
-        .regex(/^[1-9][0-9]{0,2}$/, 'not a whole number')
+        .regex(/^[1-9][0-9]{0,2}$/, 'must be a whole number')
         .transform(Number)
         .pipe(Seconds),
     ]),
@@ -113,5 +113,5 @@ export const FeaturesRequest = z
   .partial();
 export type FeaturesRequest = z.infer<typeof FeaturesRequest>;
 export const FeaturesPath = z.strictObject({
-  extension: z.string().regex(/^[0-9]{1,20}$/, 'not an extension'),
+  extension: z.string().regex(/^[0-9]{1,20}$/, 'must be an extension'),
 });

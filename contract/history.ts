@@ -59,7 +59,7 @@ export type History = z.infer<typeof History>;
 const number = (min: number, max: number) =>
   z
     .string()
-    .regex(/^(0|[1-9]\d{0,9})$/, 'a whole number')
+    .regex(/^(0|[1-9]\d{0,9})$/, 'must be a whole number')
     .transform(Number)
     .pipe(z.int().min(min).max(max));
 /** `from` is included, `to` is not; `cursor` is the `next_cursor` of a page with the same other parameters. */
@@ -69,7 +69,7 @@ export const HistoryQuery = z.object({
   q: z
     .string()
     .max(64)
-    .regex(/^\P{Cc}*$/u, 'holds a control character')
+    .regex(/^\P{Cc}*$/u, 'must not contain control characters')
     .optional(),
   limit: number(1, 100).default(50),
   offset: number(0, 1_000_000).default(0).meta(OLD_OFFSET),
@@ -78,7 +78,7 @@ export const HistoryQuery = z.object({
   to: z.iso.datetime({ offset: true }).optional(),
   extension: z
     .string()
-    .regex(/^\d{1,20}$/, 'not an extension')
+    .regex(/^\d{1,20}$/, 'must be an extension')
     .optional(),
 });
 export type HistoryQuery = z.output<typeof HistoryQuery>;

@@ -37,12 +37,12 @@ const Name = z
   .string()
   .regex(
     /^[\p{L}\p{N}](?:[\p{L}\p{N} ._-]{0,62}[\p{L}\p{N}])?$/u,
-    'letters, digits, and " ._-" between them',
+    'must be letters and digits, with " ._-" only between them',
   );
 const unique = (list: readonly string[]): boolean => new Set(list).size === list.length;
-const Scopes = z.array(Scope).min(1).max(SCOPES.length).refine(unique, 'a scope is named twice');
-const Queues = z.array(z.string().regex(/^[a-z0-9_-]{1,64}$/, 'not a queue')).max(256);
-const Extensions = z.array(z.string().regex(/^\d{1,20}$/, 'not an extension')).max(1_000);
+const Scopes = z.array(Scope).min(1).max(SCOPES.length).refine(unique, 'must name each scope once');
+const Queues = z.array(z.string().regex(/^[a-z0-9_-]{1,64}$/, 'must be a queue')).max(256);
+const Extensions = z.array(z.string().regex(/^\d{1,20}$/, 'must be an extension')).max(1_000);
 const Expiry = z.iso.datetime({ offset: true }).nullable();
 
 /** Body of `POST /api/v1/api-keys`. `null` is every queue or extension, or no expiry. */
@@ -64,7 +64,7 @@ export const ApiKeyChange = z.strictObject({
 });
 export type ApiKeyChange = z.output<typeof ApiKeyChange>;
 export const ApiKeyId = z.strictObject({
-  id: z.string().regex(/^[1-9]\d{0,14}$/, 'not an id of an API key'),
+  id: z.string().regex(/^[1-9]\d{0,14}$/, 'must be the id of an API key'),
 });
 
 /** An API key without its secret, which cannot be read again. */

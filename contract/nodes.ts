@@ -50,7 +50,7 @@ export const SiteNodesReply = z.object({
 });
 export type SiteNodesReply = z.infer<typeof SiteNodesReply>;
 export const NodeName = z.strictObject({
-  name: z.string().regex(/^[a-z][a-z0-9]{0,31}$/, 'not a name of a node'),
+  name: z.string().regex(/^[a-z][a-z0-9]{0,31}$/, 'must be the name of a node'),
 });
 export const DrainBody = z.strictObject({
   minutes: z

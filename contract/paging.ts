@@ -4,12 +4,12 @@ import { z } from 'zod';
 export const PAGE_FIELDS = {
   limit: z
     .string()
-    .regex(/^\d{1,4}$/, 'a whole number')
+    .regex(/^\d{1,4}$/, 'must be a whole number')
     .transform(Number)
     .pipe(z.int().min(1).max(200))
     .optional(),
   cursor: z
     .string()
-    .regex(/^[1-9]\d{0,14}$/, 'not a cursor of this list')
+    .regex(/^[1-9]\d{0,14}$/, 'must be a cursor of this list')
     .optional(),
 };

@@ -50,8 +50,8 @@ export type PathFault = z.infer<typeof PathFault>;
 
 /** Parts of the sentence on a fault, for readers in other languages. */
 const Values = z
-  .record(z.string().regex(/^[a-z_]{1,20}$/, 'not 1 to 20 of a-z _'), z.string().max(300))
-  .refine((values) => Object.keys(values).length <= 10, 'more than ten values');
+  .record(z.string().regex(/^[a-z_]{1,20}$/, 'must be 1 to 20 of a-z _'), z.string().max(300))
+  .refine((values) => Object.keys(values).length <= 10, 'must have at most ten values');
 export const PathFinding = z.object({
   way: PathWay,
   ok: z.boolean(),
@@ -84,7 +84,7 @@ export type PathCheckReply = z.infer<typeof PathCheckReply>;
 export const NewPathPass = z.strictObject({
   host: z
     .string()
-    .regex(/^[A-Za-z0-9]([A-Za-z0-9.:-]{0,251}[A-Za-z0-9])?$/, 'not a name or address')
+    .regex(/^[A-Za-z0-9]([A-Za-z0-9.:-]{0,251}[A-Za-z0-9])?$/, 'must be a name or address')
     .nullish()
     .describe(
       'Name or address under which phones outside reach the site; by default the external address of the network.',

@@ -24,7 +24,7 @@ export const PeopleQuery = z.strictObject({
   limit: PAGE_FIELDS.limit,
   cursor: z
     .string()
-    .regex(/^[0-9]{1,20}$/, 'not a cursor of this list')
+    .regex(/^[0-9]{1,20}$/, 'must be a cursor of this list')
     .optional(),
   q: z
     .string()
@@ -42,10 +42,10 @@ export const PeopleReply = z.object({
 export type PeopleReply = z.infer<typeof PeopleReply>;
 export const PersonReply = z.object({ success: z.literal(true), person: SignInPerson });
 export const PersonPath = z.object({
-  extension: z.string().regex(/^[0-9]{1,20}$/, 'not an extension'),
+  extension: z.string().regex(/^[0-9]{1,20}$/, 'must be an extension'),
 });
 export const PersonSessionPath = PersonPath.extend({
-  id: z.string().regex(/^[1-9]\d{0,14}$/, 'not an id of a session'),
+  id: z.string().regex(/^[1-9]\d{0,14}$/, 'must be the id of a session'),
 });
 export const PersonSessions = z.object({
   success: z.literal(true),

@@ -6,7 +6,7 @@ export type PhoneDirectoryFile = z.infer<typeof PhoneDirectoryFile>;
 export const PhoneDirectoryPath = z.strictObject({
   token: z
     .string()
-    .regex(/^ohk_[A-Za-z0-9_-]{43}$/, 'not an API key')
+    .regex(/^ohk_[A-Za-z0-9_-]{43}$/, 'must be an API key')
     .describe('An API key with the scope `phonebook:phones`.'),
   file: PhoneDirectoryFile.describe('Format; `phonebook.xml` is that of Grandstream.'),
 });

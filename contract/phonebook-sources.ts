@@ -5,7 +5,7 @@ import { ConnectorSync } from './connectors.ts';
 /** Limit of sources per site. */
 export const MAX_PHONEBOOK_SOURCES = 20;
 
-const Attribute = z.string().regex(/^[A-Za-z][A-Za-z0-9-]{0,63}$/, 'not an LDAP attribute');
+const Attribute = z.string().regex(/^[A-Za-z][A-Za-z0-9-]{0,63}$/, 'must be an LDAP attribute');
 /** Where the entries of an LDAP server are, and what is read of each. */
 export const LdapSettings = z.strictObject({
   base: z.string().min(1).max(500).describe('Entry below which the customers are.'),
@@ -24,7 +24,7 @@ export const LdapSettings = z.strictObject({
       ),
       numbers: z
         .record(Attribute, z.string().trim().min(1).max(40).nullable())
-        .refine((numbers) => Object.keys(numbers).length <= 10, 'has more than 10 attributes')
+        .refine((numbers) => Object.keys(numbers).length <= 10, 'must have at most 10 attributes')
         .default({ telephoneNumber: 'work', mobile: 'mobile', homePhone: 'home' })
         .describe('Label of the numbers of each attribute.'),
     })
@@ -44,7 +44,7 @@ const FIELDS = {
     .trim()
     .min(1)
     .max(80)
-    .regex(/^[^\p{Cc}\p{Cf}]*$/u, 'holds a control character'),
+    .regex(/^[^\p{Cc}\p{Cf}]*$/u, 'must not contain control characters'),
   address: z
     .string()
     .min(1)
@@ -55,7 +55,7 @@ const FIELDS = {
   username: z
     .string()
     .max(200)
-    .regex(/^[^\p{Cc}:]*$/u, 'holds a colon or a control character')
+    .regex(/^[^\p{Cc}:]*$/u, 'must not contain a colon or control characters')
     .describe('Empty for a server without sign-in; the distinguished name for LDAP.'),
   password: z.string().max(500),
   enabled: z.boolean(),
@@ -72,14 +72,14 @@ export const NewPhonebookSource = z
   })
   .refine(({ kind, ldap }) => (kind === 'ldap') === (ldap !== null), {
     path: ['ldap'],
-    message: 'goes with the kind ldap',
+    message: 'is allowed with the kind ldap only',
   });
 export type NewPhonebookSource = z.output<typeof NewPhonebookSource>;
 /** Body of `PATCH /api/v1/phonebook/sources/{id}`; what is not named stays. */
 export const PhonebookSourceChange = z.strictObject({ ...FIELDS, ldap: LdapSettings }).partial();
 export type PhonebookSourceChange = z.output<typeof PhonebookSourceChange>;
 export const PhonebookSourceId = z.strictObject({
-  id: z.string().regex(/^[1-9]\d{0,14}$/, 'not an id of a source'),
+  id: z.string().regex(/^[1-9]\d{0,14}$/, 'must be the id of a source'),
 });
 
 export const PhonebookSource = z

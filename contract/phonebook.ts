@@ -21,7 +21,7 @@ const line = (most: number) =>
     .trim()
     .min(1)
     .max(most)
-    .regex(/^[^\p{Cc}\p{Cf}]*$/u, 'holds a control character');
+    .regex(/^[^\p{Cc}\p{Cf}]*$/u, 'must not contain control characters');
 const NewNumber = z.strictObject({
   number: Outside.describe('In any common spelling, stored without separators.'),
   label: line(40).nullable().default(null).describe('Kind of the number, e.g. `mobile`.'),
@@ -37,12 +37,12 @@ const FIELDS = {
     .trim()
     .min(1)
     .max(2_000)
-    .regex(/^[\P{Cc}\n\t]*$/u, 'holds a control character')
+    .regex(/^[\P{Cc}\n\t]*$/u, 'must not contain control characters')
     .nullable()
     .default(null),
   owner: z
     .string()
-    .regex(/^\d{1,20}$/, 'not an extension')
+    .regex(/^\d{1,20}$/, 'must be an extension')
     .nullable()
     .default(null)
     .describe('Extension of the person who looks after this customer.'),
@@ -140,7 +140,7 @@ export const CallCustomer = Customer.pick({
 export type CallCustomer = z.infer<typeof CallCustomer>;
 
 export const CustomerPath = z.strictObject({
-  id: z.string().regex(/^[1-9]\d{0,14}$/, 'not an id of a customer'),
+  id: z.string().regex(/^[1-9]\d{0,14}$/, 'must be the id of a customer'),
 });
 export const PhonebookQuery = z.strictObject({
   ...PAGE_FIELDS,

@@ -67,7 +67,7 @@ export const HandOver = z.object({
     .describe('To be typed into the phone, or scanned. It holds the token: whoever has it is the phone.'),
 });
 export const AssignPhone = z.strictObject({
-  mac: z.string().regex(/^[0-9a-f]{12}$/, 'not 12 hexadecimal digits'),
+  mac: z.string().regex(/^[0-9a-f]{12}$/, 'must be 12 hexadecimal digits'),
   address: z
     .union([z.ipv4(), z.ipv6()])
     .optional()

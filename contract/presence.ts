@@ -6,8 +6,8 @@ const NOT_IN_A_NOTE = /[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]/u;
 const Note = z
   .string()
   .max(140)
-  .refine((text) => text.trim() !== '', 'has no text: null is for none')
-  .refine((text) => !NOT_IN_A_NOTE.test(text), 'holds a control character');
+  .refine((text) => text.trim() !== '', 'must have a text; use null for none')
+  .refine((text) => !NOT_IN_A_NOTE.test(text), 'must not contain control characters');
 
 /** Personal status of a person. */
 export const OwnPresence = z

@@ -6,12 +6,12 @@ const Who = {
     .string()
     .min(3)
     .max(32)
-    .regex(/^\+?[\d\s()./-]*$/, 'not a number')
+    .regex(/^\+?[\d\s()./-]*$/, 'must be a number')
     .describe('In any spelling; matches every spelling of the number.')
     .optional(),
   extension: z
     .string()
-    .regex(/^\d{1,20}$/, 'not an extension')
+    .regex(/^\d{1,20}$/, 'must be an extension')
     .optional(),
 };
 const oneOf = (body: { number?: string | undefined; extension?: string | undefined }): boolean =>
@@ -28,12 +28,12 @@ export const NewErasure = z
       .string()
       .min(3)
       .max(500)
-      .regex(/^\P{Cc}*$/u, 'holds a control character')
+      .regex(/^\P{Cc}*$/u, 'must not contain control characters')
       .describe('Why, e.g. the number of the request; not the number or the name itself.'),
   })
   .refine(oneOf, ONE_OF);
 export type NewErasure = z.output<typeof NewErasure>;
-export const PrivacyId = z.strictObject({ id: z.string().regex(/^[1-9]\d{0,14}$/, 'not an id') });
+export const PrivacyId = z.strictObject({ id: z.string().regex(/^[1-9]\d{0,14}$/, 'must be an id') });
 export const PrivacyQuery = z.strictObject(PAGE_FIELDS);
 export type PrivacyQuery = z.infer<typeof PrivacyQuery>;
 

@@ -11,7 +11,10 @@ const name = (max: number) =>
   z
     .string()
     .max(max)
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._:-]*$/, 'letters, digits and "._:-"');
+    .regex(
+      /^[A-Za-z0-9][A-Za-z0-9._:-]*$/,
+      'must be letters, digits and "._:-", beginning with a letter or digit',
+    );
 const AppId = name(255).describe(
   'Of APNs the topic, which is the bundle id, with `.voip` for VoIP pushes; of FCM the app id.',
 );
@@ -23,7 +26,7 @@ export const PushRegistration = z
       .string()
       .min(8)
       .max(4096)
-      .regex(/^[A-Za-z0-9_:.-]+$/, 'not a token of a push service')
+      .regex(/^[A-Za-z0-9_:.-]+$/, 'must be a token of a push service')
       .describe('As the push service gave it to the app.'),
     app_id: AppId,
     environment: z
@@ -32,7 +35,7 @@ export const PushRegistration = z
       .describe('Of APNs: which of its two services issued the token.'),
   })
   .refine(({ platform, token }) => platform !== 'apns' || /^[0-9A-Fa-f]{8,200}$/.test(token), {
-    message: 'a token of APNs is hexadecimal',
+    message: 'must be hexadecimal for APNs',
     path: ['token'],
   })
   .meta({ id: 'PushRegistration' });
@@ -61,7 +64,7 @@ const PrivateKey = z
   .string()
   .min(1)
   .max(8192)
-  .refine((text) => /^-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----/.test(text), 'not a key in PEM')
+  .refine((text) => /^-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----/.test(text), 'must be a key in PEM')
   .describe('In PEM. It is never shown again.');
 /** Body of `PUT /api/v1/push-services/fcm`: the fields of a service account, and those an app needs to register. */
 export const FcmService = z
@@ -71,7 +74,7 @@ export const FcmService = z
       .string()
       .min(3)
       .max(255)
-      .refine((text) => text.includes('@'), 'not an address'),
+      .refine((text) => text.includes('@'), 'must be an address'),
     private_key: PrivateKey,
     app_id: z.string().max(255).default('').describe('Shown to apps as `fcm_app_id` of `push_config`.'),
     api_key: z.string().max(255).default('').describe('Shown to apps as `fcm_api_key`; no secret.'),
@@ -115,7 +118,7 @@ export const PushServicePath = z.strictObject({ platform: PushPlatform });
 export const PushTest = z.strictObject({
   extension: z
     .string()
-    .regex(/^\d{1,20}$/, 'not an extension')
+    .regex(/^\d{1,20}$/, 'must be an extension')
     .describe('Whose registered apps get the push.'),
 });
 export const PushTestReply = z.object({

@@ -3,11 +3,11 @@ import { CallCustomer } from './phonebook.ts';
 
 const Party = z.object({ number: z.string(), name: z.string() });
 /** Machine name of a queue. */
-export const QueueName = z.string().regex(/^[a-z0-9_-]{1,64}$/, 'not the name of a queue');
+export const QueueName = z.string().regex(/^[a-z0-9_-]{1,64}$/, 'must be the name of a queue');
 const CallerId = z
   .string()
-  .regex(/^[A-Za-z0-9_-]{1,32}:[A-Za-z0-9_.@-]{1,160}$/, 'not the id of a caller who waits');
-const Extension = z.string().regex(/^[0-9]{1,20}$/, 'not an extension');
+  .regex(/^[A-Za-z0-9_-]{1,32}:[A-Za-z0-9_.@-]{1,160}$/, 'must be the id of a caller who waits');
+const Extension = z.string().regex(/^[0-9]{1,20}$/, 'must be an extension');
 /** Callers of a higher priority are served first. */
 const Priority = z.int().min(0).max(1_000_000);
 

@@ -3,7 +3,7 @@ import { ConversationRecording } from './conversations.ts';
 import { PAGE_FIELDS } from './paging.ts';
 
 /** Id of a recording: 26 letters and digits that sort by the time it began. */
-export const RecordingId = z.string().regex(/^[0-9a-hjkmnp-tv-z]{26}$/, 'not the id of a recording');
+export const RecordingId = z.string().regex(/^[0-9a-hjkmnp-tv-z]{26}$/, 'must be the id of a recording');
 export const RecordingPath = z.strictObject({ id: RecordingId });
 
 /** A recording of one leg, in both directions. */
@@ -22,11 +22,11 @@ export const RecordingsQuery = z.strictObject({
   cursor: RecordingId.optional(),
   extension: z
     .string()
-    .regex(/^\d{1,20}$/, 'not an extension')
+    .regex(/^\d{1,20}$/, 'must be an extension')
     .optional(),
   queue: z
     .string()
-    .regex(/^[a-z0-9_-]{1,64}$/, 'not a queue')
+    .regex(/^[a-z0-9_-]{1,64}$/, 'must be a queue')
     .optional(),
   conversation: z.string().max(200).optional().describe('Id of any call of it.'),
   from: z.iso.datetime({ offset: true }).optional(),

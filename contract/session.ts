@@ -13,14 +13,14 @@ const bytes = (s: string): number => new TextEncoder().encode(s).length;
 const Password = z
   .string()
   .min(1)
-  .refine((s) => bytes(s) <= 1024, 'longer than 1024 bytes')
-  .refine((s) => !s.includes('\0'), 'holds a NUL');
+  .refine((s) => bytes(s) <= 1024, 'must have at most 1024 bytes')
+  .refine((s) => !s.includes('\0'), 'must not contain a NUL character');
 /** A password to set: 8 to 1024 bytes of UTF-8, no control characters. */
 export const NewPassword = z
   .string()
-  .refine((s) => bytes(s) >= 8, 'shorter than 8 bytes')
-  .refine((s) => bytes(s) <= 1024, 'longer than 1024 bytes')
-  .refine((s) => !/\p{Cc}/u.test(s), 'holds a control character')
+  .refine((s) => bytes(s) >= 8, 'must have at least 8 bytes')
+  .refine((s) => bytes(s) <= 1024, 'must have at most 1024 bytes')
+  .refine((s) => !/\p{Cc}/u.test(s), 'must not contain control characters')
   .meta({ minLength: 8, maxLength: 1024 });
 /** A form sends strings; JSON sends strings, and null for absent values. No other type is converted. */
 export const LoginRequest = z

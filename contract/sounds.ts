@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Language } from './config-objects.ts';
 
 /** A sound is identified by its content: the SHA-256 of the stored file, in lower-case hex. */
-export const SoundId = z.string().regex(/^[0-9a-f]{64}$/, 'not the id of a sound');
+export const SoundId = z.string().regex(/^[0-9a-f]{64}$/, 'must be the id of a sound');
 export const SoundPath = z.strictObject({ sound: SoundId });
 
 /** Detected format of an upload. */
@@ -17,7 +17,7 @@ export const SoundUploadQuery = z.strictObject({ kind: SoundKind.default('prompt
 /** Languages with prompts of the engine; sets of others are uploaded. */
 export const ENGINE_LANGUAGES = ['en', 'es', 'fr', 'it', 'ru'] as const;
 export const PROMPT_NAME = /^(?:[A-Za-z0-9][A-Za-z0-9_-]{0,63}\/){0,2}[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
-const PromptName = z.string().regex(PROMPT_NAME, 'not the name of a prompt');
+const PromptName = z.string().regex(PROMPT_NAME, 'must be the name of a prompt');
 export const LanguagePath = z.strictObject({ language: Language });
 export const LanguageUploadQuery = z.strictObject({
   prompt: PromptName.optional().describe(
@@ -62,8 +62,11 @@ export const SpokenText = z.strictObject({
     .trim()
     .min(1)
     .max(MOST_SPOKEN)
-    .regex(/^(?:[^\p{Cc}]|[\n\r\t])*$/u, 'no control characters')
-    .regex(/[\p{L}\p{N}]/u, 'not a text that can be spoken')
+    .regex(
+      /^(?:[^\p{Cc}]|[\n\r\t])*$/u,
+      'must not contain control characters other than line breaks and tabs',
+    )
+    .regex(/[\p{L}\p{N}]/u, 'must be a text that can be spoken')
     .describe('What the voice says, as plain text; markup is not interpreted.'),
   language: Language,
   voice: z.enum(['female', 'male']).default('female'),

@@ -47,7 +47,7 @@ export const Topic = z
   .string()
   .regex(
     new RegExp(`^(${TOPIC_NOUNS.map((noun) => noun + TOPICS[noun]).join('|')})$`),
-    'not a topic; topics are presence, calls, alerts, parking, queues, agents, history, phonebook/shared, phonebook/mine, trunks, config and system, some with /<extension>, /<queue> or /mine',
+    'must be a topic; topics are presence, calls, alerts, parking, queues, agents, history, phonebook/shared, phonebook/mine, trunks, config and system, some with /<extension>, /<queue> or /mine',
   );
 export type Topic = z.infer<typeof Topic>;
 
@@ -121,7 +121,7 @@ export const Ticket = z.object({ success: z.literal(true), ticket: z.string(), e
 const wholeNumber = (most: number) =>
   z
     .string()
-    .regex(/^(0|[1-9]\d{0,15})$/, 'not a whole number')
+    .regex(/^(0|[1-9]\d{0,15})$/, 'must be a whole number')
     .transform(Number)
     .pipe(z.int().min(0).max(most));
 const Topics = z

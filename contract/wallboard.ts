@@ -175,7 +175,7 @@ export type AgentFigures = z.infer<typeof AgentFigures>;
 
 const whole = z
   .string()
-  .regex(/^\d{1,5}$/, 'a whole number')
+  .regex(/^\d{1,5}$/, 'must be a whole number')
   .transform(Number);
 const IN_PLACE = `Seconds, from 0 to ${LONGEST_THRESHOLD_SECONDS}, instead of the setting of the queue.`;
 const Span = {

@@ -23,7 +23,7 @@ const Types = z.array(EventTypeName).min(1).max(64);
 const Description = z
   .string()
   .max(200)
-  .regex(/^\P{Cc}*$/u, 'holds a control character');
+  .regex(/^\P{Cc}*$/u, 'must not contain control characters');
 
 /** Body of `POST /api/v1/webhooks`. Events after its creation are delivered; `types` null is every type of the topics. */
 export const NewWebhook = z.strictObject({
@@ -44,7 +44,7 @@ export const WebhookChange = z.strictObject({
 });
 export type WebhookChange = z.output<typeof WebhookChange>;
 export const WebhookId = z.strictObject({
-  id: z.string().regex(/^[1-9]\d{0,14}$/, 'not an id of a webhook'),
+  id: z.string().regex(/^[1-9]\d{0,14}$/, 'must be the id of a webhook'),
 });
 
 /**
@@ -112,7 +112,7 @@ export const WebhookTest = Envelope.omit({ seq: true, observed: true })
  */
 export const WebhookReplay = z
   .strictObject({ from: z.int().positive(), to: z.int().positive() })
-  .refine(({ from, to }) => from <= to, { path: ['to'], message: 'it is before from' });
+  .refine(({ from, to }) => from <= to, { path: ['to'], message: 'must not be before from' });
 
 export const DeliveryState = z.enum(['delivered', 'retrying', 'parked', 'gap']);
 export type DeliveryState = z.infer<typeof DeliveryState>;
@@ -160,9 +160,9 @@ const PrivateTarget = z
   .toLowerCase()
   .regex(
     /^[a-z0-9:]([a-z0-9.:/-]{0,251}[a-z0-9:])?$/,
-    'not a host, an address or a network such as 10.1.0.0/16',
+    'must be a host, an address or a network such as 10.1.0.0/16',
   )
-  .refine(isTarget, 'not a host, an address or a network of at least 8 bits such as 10.1.0.0/16');
+  .refine(isTarget, 'must be a host, an address or a network of at least 8 bits such as 10.1.0.0/16');
 /** Settings for all webhooks, set by an administrator. */
 export const WebhookSettings = z
   .strictObject({

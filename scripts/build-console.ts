@@ -78,7 +78,7 @@ async function buildInto(fresh: string, from: string): Promise<void> {
   const files = await Promise.all(
     (await readdir(assets)).toSorted().map(async (name) => {
       const type = TYPES[path.extname(name)];
-      if (type === undefined) throw new Error(`console/dist/assets/${name}: what type is it?`);
+      if (type === undefined) throw new Error(`console/dist/assets/${name}: its media type is unknown`);
       const file = path.join(assets, name);
       const etag = `"${createHash('sha256')
         .update(await readFile(file))

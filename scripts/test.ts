@@ -103,7 +103,7 @@ async function runFile(
           ? {
               name: '',
               at: `${file}:1`,
-              error: `its tests ended ${linger} s ago, but what they left open runs on`,
+              error: `its tests ended ${linger} s ago, but a handle that they left open keeps it running`,
             }
           : failureOf(data, [...around.slice(0, data.nesting), data.name]);
       if (failed !== null) failures.push(failed);

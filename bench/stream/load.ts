@@ -387,7 +387,7 @@ function ourFrame(client: Client, buffer: Buffer, from: number, to: number): voi
       client.socket.write(PONG);
       return;
     default:
-      fail(`client ${client.n} was told ${JSON.stringify(frame).slice(0, 300)}`);
+      fail(`client ${client.n} received ${JSON.stringify(frame).slice(0, 300)}`);
   }
 }
 function socketIoFrame(client: Client, buffer: Buffer, from: number, to: number): void {

@@ -62,7 +62,7 @@ export const KIND_FORMS: readonly KindForm[] = [
       await field(page, 'name').fill('Ada Lovelace');
       await field(page, 'username').fill('ada');
     },
-    bad: ['username', '1003', 'ada', /somebody else/],
+    bad: ['username', '1003', 'ada', /another person/],
     shows: true,
   },
   {

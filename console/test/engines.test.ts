@@ -53,7 +53,7 @@ describe('console engines', () => {
     await follow(page, '/admin/config/queues', '/admin/config/queues/support');
     await choose(page, 'engine', 'b');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('its engine is another one than that of the queue').first().waitFor();
+    await page.getByText('must be homed at the engine of the queue').first().waitFor();
     assertNoTrouble(page);
   });
 });

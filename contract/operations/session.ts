@@ -141,7 +141,7 @@ export const session = area({
     tag: 'sessions',
     audit: 'session.ended',
     level: 'user',
-    params: z.object({ id: z.string().regex(/^[1-9]\d{0,14}$/, 'not an id of a session') }),
+    params: z.object({ id: z.string().regex(/^[1-9]\d{0,14}$/, 'must be the id of a session') }),
     reply: Done,
     errors: ['not_found', 'store_unavailable'],
     summary: 'End one of my sessions',

@@ -11,7 +11,7 @@ export interface FormState {
 export const FormContext = createContext<FormState | null>(null);
 export function useForm(): FormState {
   const form = useContext(FormContext);
-  if (form === null) throw new Error('there is no form here');
+  if (form === null) throw new Error('useForm needs a form around it');
   return form;
 }
 export const fieldId = (path: string): string => `field.${path}`;

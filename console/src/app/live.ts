@@ -190,7 +190,7 @@ export function createLive(client: Client): Live {
 export const LiveContext = createContext<Live | null>(null);
 export function useLive(): Live {
   const live = useContext(LiveContext);
-  if (live === null) throw new Error('there is no live state here');
+  if (live === null) throw new Error('useLive needs the live provider around it');
   return live;
 }
 /** All records of a topic; any change renders the component. */

@@ -229,7 +229,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
 }
 export function useSession(): Session {
   const session = useContext(SessionContext);
-  if (session === null) throw new Error('there is no session here');
+  if (session === null) throw new Error('useSession needs the session provider around it');
   return session;
 }
 export const useClient = (): Client => useSession().client;

@@ -93,7 +93,7 @@ async function call(phone: Phone, stream: MediaStream, relayed: boolean): Promis
   const { username, password, domain, ws_url, number, turn } = phone;
   const values = { protocol: 'WebSocket', address: ws_url };
   const [uri, target] = [username, number].map((user) => UserAgent.makeURI(`sip:${user}@${domain}`));
-  if (uri === undefined || target === undefined) throw new Error(`${domain} is no host`);
+  if (uri === undefined || target === undefined) throw new Error(`${domain} is not a host name`);
   const agent = new UserAgent({
     uri,
     authorizationUsername: username,

@@ -295,7 +295,7 @@ export class AsteriskExchange implements Exchange {
       } catch (error) {
         this.#log.warn(
           { error: messageOf(error) },
-          'the engine is adopted; its files cannot be looked after yet',
+          'the engine was adopted, but its files could not be prepared yet',
         );
         later = this.#untilDone(configure);
         // Awaited once the engine is up; until then stopping the service must not leave its rejection unhandled.
@@ -311,7 +311,7 @@ export class AsteriskExchange implements Exchange {
       if (state === 'adopted' && untaken.length > 0) {
         this.#log.warn(
           { untaken },
-          'the adopted engine is started anew with its new configuration once no call is left',
+          'the adopted engine will restart with its new configuration once no call is left',
         );
         await this.restartWhenConvenient();
       }
@@ -320,7 +320,7 @@ export class AsteriskExchange implements Exchange {
   async #prepareLanguages(signal: AbortSignal): Promise<void> {
     try {
       for (const problem of (await this.#config.prepareWritten(signal)).problems)
-        this.#log.warn({ ...problem }, 'the engine lacks what its configuration names');
+        this.#log.warn({ ...problem }, 'the configuration names an object that the engine lacks');
     } catch (error) {
       if (!signal.aborted) this.#log.warn({ error: messageOf(error) }, 'sounds could not be prepared');
     }

@@ -236,7 +236,7 @@ export function homeRoutes(deps: HomeCallsDeps) {
   const refuse = (error: unknown, response: ServerResponse): void => {
     if (response.headersSent || response.destroyed) return void response.destroy();
     const known = asServiceError(error);
-    if (known.code === 'internal') log.error({ err: error }, 'a question of the leading node failed');
+    if (known.code === 'internal') log.error({ err: error }, 'a request of the leading node failed');
     const { status, headers, body } = answerOf(known, undefined);
     response.writeHead(status, { ...headers, 'cache-control': 'no-store', connection: 'close' });
     response.end(body);

@@ -129,7 +129,7 @@ export class HomeEngine implements FarConfig {
     if ((await this.#url()) === null) return null;
     const { sealed } = await this.#ask({ op: 'accounts' });
     const text = unseal(this.#deps.sealingKey, Buffer.from(sealed, 'base64'));
-    if (text === null) throw new Error(`the node ${this.node} has another key of the site`);
+    if (text === null) throw new Error(`the node ${this.node} has another site key`);
     const accounts = readAs(ManagerAccounts, JSON.parse(text.toString()));
     return { host: this.node, port: 0, ...accounts, dial: (signal) => this.#dial(signal) };
   }

@@ -96,10 +96,13 @@ export class ActiveNode {
     await nodes.wish(null);
     const to = this.#seen.find((node) => node.name === wish);
     if (to === undefined || !canLead(to)) {
-      log.warn({ node: wish }, 'the site cannot be passed to this node: it is no standby whose engine runs');
+      log.warn(
+        { node: wish },
+        'the site cannot be handed over to this node: it must be a standby with a running engine',
+      );
       return;
     }
-    log.warn({ node: wish }, 'this node passes the site on');
+    log.warn({ node: wish }, 'this node hands over the site');
     pass(to.holder);
   }
   /** Passes the site on where this node is being drained and has no call, or has been given its time. */
@@ -108,10 +111,10 @@ export class ActiveNode {
     const { log, pass } = this.#deps;
     const heir = this.#ready().toSorted((a, b) => (a.behind ?? Infinity) - (b.behind ?? Infinity))[0];
     if (heir !== undefined) {
-      log.warn({ node: heir.name, calls }, 'this node is drained: it passes the site on');
+      log.warn({ node: heir.name, calls }, 'this node is being drained: it hands over the site');
       pass(heir.holder);
     } else if (!this.#lacksHeir)
-      log.warn({}, 'this node shall be drained, but no other one could lead the site');
+      log.warn({}, 'this node cannot be drained yet: no other node can lead the site');
     this.#lacksHeir = heir === undefined;
   }
 }

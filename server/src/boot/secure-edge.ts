@@ -74,7 +74,8 @@ export async function listenSecure(
   const { certificates, renewal } = parts.engineSite;
   if (config.httpsListen === null) return null;
   const at = `OFFHOOK_HTTPS_LISTEN=${config.httpsListen.host}:${config.httpsListen.port}`;
-  if (certificates === null) throw new ConfigError(`${at}: there is no certificate here; leave it empty`);
+  if (certificates === null)
+    throw new ConfigError(`${at}: this node has no certificate; leave the setting empty`);
   try {
     await certificates.ensure(hostsOf(config), 'http');
     const pair = await pairOf(certificates.files);
@@ -89,7 +90,7 @@ export async function listenSecure(
     stack.defer(
       certificates.onInstalled(async () => {
         use(await pairOf(certificates.files));
-        log.info({}, 'HTTPS shows the certificate that was installed');
+        log.info({}, 'HTTPS uses the installed certificate');
       }),
     );
     return { host: name, port };
@@ -131,7 +132,7 @@ export async function beginRenewal(
   const stop = new AbortController();
   const ended = renewal.run((change) => loop.publish([renewalEvent(change, clock.now())]), stop.signal);
   ended.catch((error: unknown) =>
-    log.error({ error: messageOf(error) }, 'certificates are not renewed any more'),
+    log.error({ error: messageOf(error) }, 'the renewal of certificates stopped'),
   );
   stack.defer(async () => {
     stop.abort();

@@ -87,7 +87,7 @@ export async function openOnServer(options: ServerSiteOptions, stack: AsyncDispo
     // Nothing of this process may be written once another one leads.
     await opened.close();
     await siteLog.pass(led.term, heir, HEIR_SECONDS).catch((error: unknown) => {
-      log.warn({ error: messageOf(error) }, 'the site could not be passed on; its time runs out');
+      log.warn({ error: messageOf(error) }, 'the site could not be handed over; its lease will expire');
     });
   });
   const nodes = config.node === null ? null : openPostgresSiteNodes(url);

@@ -17,7 +17,7 @@ export const SHARED = ['recordings', 'exports', 'privacy', 'sounds'] as const;
  */
 export function shareFiles(data: string, shared: string): void {
   if (fs.statSync(shared, { throwIfNoEntry: false })?.isDirectory() !== true)
-    throw new ConfigError(`OFFHOOK_SHARED_FILES: ${shared} is no folder; mount or make it`);
+    throw new ConfigError(`OFFHOOK_SHARED_FILES: ${shared} is not a folder; mount or create it`);
   for (const name of SHARED) {
     const [own, target] = [path.join(data, name), path.join(shared, name)];
     try {
@@ -53,7 +53,8 @@ async function probe(shared: string, node: string): Promise<void> {
   if (missing.length > 0) throw new Error(`it has no ${missing.join(', ')}: is it mounted?`);
   const [file, text] = [path.join(shared, `.alive-${node}`), `${node} ${Date.now()}\n`];
   await writeFile(file, text, { mode: 0o600 });
-  if ((await readFile(file, 'utf8')) !== text) throw new Error('what was written there reads otherwise');
+  if ((await readFile(file, 'utf8')) !== text)
+    throw new Error('a file that was written there has other content when it is read');
 }
 /** Whether this node can list, write and read the shared folder. Calls that are not recorded go on without it. */
 export function sharedFilesCheck(

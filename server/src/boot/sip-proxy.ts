@@ -134,7 +134,7 @@ export async function runSipProxy(
         await work();
         failing = false;
       } catch (error) {
-        if (!failing) log.error({ error: messageOf(error) }, 'the SIP proxy takes no command');
+        if (!failing) log.error({ error: messageOf(error) }, 'the SIP proxy does not accept commands');
         failing = true;
       }
       await clock.sleep(ms, signal).catch(() => undefined);
@@ -153,7 +153,7 @@ export async function runSipProxy(
     const now = index === null ? null : sipProxyNodes[index]!;
     if (now === null || !(await proxy.lead(now.sip)) || now === leader) return;
     leader = now;
-    log.warn({ node: nameOf(now) }, 'SIP goes to another node');
+    log.warn({ node: nameOf(now) }, 'the SIP proxy forwards to another node');
     say(`SIP of ${bracketed(sipListen.host)}:${sipListen.port} goes to ${nameOf(now)}.`);
   });
   const telling = repeat(ASK_MS, async () => {

@@ -99,7 +99,7 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
   const { exchange } = engineSite;
   // Calls of an engine whose node led the site before end by themselves; it takes no new ones.
   const goOn = await exchange.retire().catch((error: unknown) => {
-    log.warn({ error: messageOf(error) }, 'the engine of this node could not be told to take no new calls');
+    log.warn({ error: messageOf(error) }, 'the engine of this node could not be set to refuse new calls');
     return () => Promise.resolve();
   });
   const files = new StandbyFiles({
@@ -116,7 +116,9 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
   const followAddresses = async (): Promise<void> =>
     await addresses
       ?.follow(signal)
-      .catch((error: unknown) => log.warn({ error: messageOf(error) }, 'registrations are not copied yet'));
+      .catch((error: unknown) =>
+        log.warn({ error: messageOf(error) }, 'registrations could not be copied yet'),
+      );
   const stop = new AbortController();
   exchange.begin({
     signal: stop.signal,
@@ -194,12 +196,14 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
     // So that the copy survives both the leading node and the newest rows of the log.
     await sleepWoken({ bus, clock, signal, ms: ASK_MS, work: () => copy.follow() });
   }
-  log.warn({ from: active }, 'this node takes the site');
+  log.warn({ from: active }, 'this node takes over the site');
   await followAddresses();
   // Before the first snapshot, so that no agent is seen to log out.
   await storedIntents(store)
     .then((intents) => engineSite.putMembers(intents))
-    .catch((error: unknown) => log.warn({ error: messageOf(error) }, 'agents are not in their queues yet'));
+    .catch((error: unknown) =>
+      log.warn({ error: messageOf(error) }, 'agents could not be added to their queues yet'),
+    );
   say('This node takes the site.');
   return true;
 }

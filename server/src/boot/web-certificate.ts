@@ -67,7 +67,7 @@ export class WebCertificate {
       await this.#ask();
       if (this.#pair === null || this.#pair === before) continue;
       use(this.#pair);
-      this.#deps.log.info({}, 'HTTPS shows the certificate of the leading node');
+      this.#deps.log.info({}, 'HTTPS uses the certificate of the leading node');
     }
   }
 

@@ -52,7 +52,7 @@ export class WebWatch {
     await this.#running;
     const { log, nodes, report } = this.#deps;
     await nodes.forget(report()).catch((error: unknown) => {
-      log.warn({ error: messageOf(error) }, 'this node could not report its end');
+      log.warn({ error: messageOf(error) }, 'this node could not report its shutdown');
     });
   }
   async #report(): Promise<void> {

@@ -164,7 +164,7 @@ async function serve(base: Base, stack: AsyncDisposableStack, end: (why: string)
     changesRights: ({ type }) => type.startsWith('config.'),
     reload: () => people.reload(),
     replaced(why) {
-      log.error({ why }, 'the log of the site is another one than the copy of this node');
+      log.error({ why }, 'the copy of this node belongs to another log than that of the site');
       end(`the log of the site is another one than its copy: ${why}`);
     },
   });

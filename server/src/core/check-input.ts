@@ -54,7 +54,7 @@ function countFault(schema: z.ZodType, value: unknown, where: string): Said | nu
     while (def.innerType !== undefined) def = defOf(def.innerType);
     const most = def.checks?.find(({ _zod }) => _zod.def.check === 'max_length')?._zod.def.maximum;
     if (most !== undefined && list.length > most)
-      return say`${name || where}: ${say`at most ${most} entries are taken; these are ${list.length}`}`;
+      return say`${name || where}: ${say`must have at most ${most} entries, has ${list.length}`}`;
   }
   return null;
 }
@@ -97,7 +97,7 @@ export function faultsOf(issue: Issue, value: unknown): Fault[] {
 }
 const orElse = (rules: readonly (Said | string)[]): Said | string =>
   rules.length < 2
-    ? (rules[0] ?? 'has none of the forms that are taken')
+    ? (rules[0] ?? 'matches none of the accepted forms')
     : rules.map(asSaid).reduce((a, b) => say`${a}, or ${b}`);
 
 function ruleOf(issue: Issue, value: unknown): Said | string {
@@ -113,11 +113,11 @@ function ruleOf(issue: Issue, value: unknown): Said | string {
       return oneOf(issue.values);
     case 'invalid_union': {
       const { options } = issue as { options?: readonly unknown[] };
-      return options === undefined ? 'has none of the forms that are taken' : oneOf(options);
+      return options === undefined ? 'matches none of the accepted forms' : oneOf(options);
     }
     case 'invalid_format':
       return /^Invalid (?:string|input)/.test(issue.message)
-        ? say`has not the form ${'pattern' in issue ? String(issue.pattern) : issue.format}`
+        ? say`must have the form ${'pattern' in issue ? String(issue.pattern) : issue.format}`
         : issue.message;
     default:
       return issue.message;

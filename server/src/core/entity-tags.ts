@@ -11,7 +11,7 @@ export function entityTags(
   const text = (name === 'if-none-match' ? given.replaceAll('W/"', '"') : given).trim();
   if (text === '*') return '*';
   if (!/^"[^"]*"(\s*,\s*"[^"]*")*$/.test(text))
-    throw new ServiceError('invalid_request', say`${name}: not * and not tags in quotes`);
+    throw new ServiceError('invalid_request', say`${name}: must be * or a list of tags in quotes`);
   return [...text.matchAll(/"([^"]*)"/g)].map((m) => m[1]!);
 }
 /** The tags of a header `If-Match`; null where any version will do. Throws `invalid_request`. */

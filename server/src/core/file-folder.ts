@@ -16,7 +16,7 @@ export interface FileFolder {
   /** Deletes every file that `known` does not name. */
   tidy(known: ReadonlySet<string>): Promise<void>;
 }
-/** Thrown where the disk has too little room left for everything else. */
+/** Thrown where the disk does not have enough free space for everything else. */
 export class NoRoomError extends Error {
   override name = 'NoRoomError';
 }
@@ -28,7 +28,7 @@ export function createFileFolder(folder: string, floor: number): FileFolder {
   const pathOf = (id: number, format: string): string => path.join(folder, `${id}.${format}`);
   async function checkRoom(): Promise<void> {
     if ((await freeBytes(folder)) < floor + LOOK_BYTES)
-      throw new NoRoomError('the disk has too little room left');
+      throw new NoRoomError('the disk does not have enough free space');
   }
   return {
     pathOf,

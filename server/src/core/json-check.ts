@@ -67,7 +67,10 @@ export function* jsonCheck(text: string): Generator<void, LongList[]> {
       case 0x7b:
       case 0x5b:
         if (open.length >= MAX_DEPTH) {
-          throw new ServiceError('invalid_request', say`body: nested deeper than ${MAX_DEPTH}`);
+          throw new ServiceError(
+            'invalid_request',
+            say`body: must be nested at most ${MAX_DEPTH} levels deep`,
+          );
         }
         keyNext = text.charCodeAt(i) === 0x7b;
         keys = keyNext ? new Set() : null;

@@ -87,7 +87,7 @@ export const writeQueue = (patience_ms: number): Queue =>
     refusal: (why) =>
       new ServiceError(
         'store_unavailable',
-        why === 'full' ? 'too many writes are waiting' : 'the writes before this one did not end',
+        why === 'full' ? 'too many writes are waiting' : 'the earlier writes did not finish',
         { retry_after_seconds: 5 },
       ),
   });

@@ -66,9 +66,13 @@ export function createRateLimit(clock: { now(): number }, rate: Rate): RateLimit
     has: (who) => buckets.has(who),
     take(who) {
       if (allows(who)) return;
-      throw new ServiceError('too_many_requests', say`${who} acts faster than ${per_second} times a second`, {
-        retry_after_seconds: 1,
-      });
+      throw new ServiceError(
+        'too_many_requests',
+        say`${who} sends more than ${per_second} requests a second; wait a moment`,
+        {
+          retry_after_seconds: 1,
+        },
+      );
     },
     left(who) {
       const tokens = buckets.get(who)?.left(clock.now()) ?? burst;

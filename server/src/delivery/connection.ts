@@ -457,7 +457,7 @@ export function gapOf(
       warnedAt = performance.now();
       log.error(
         { check },
-        'a client has read another event than the journal holds: was the disk turned back?',
+        'a client has read an event that differs from the journal: was the disk restored to an earlier state?',
       );
     }
     return 'epoch';

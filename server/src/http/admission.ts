@@ -151,7 +151,7 @@ function checkFraming({ raw }: FastifyRequest, reply: FastifyReply): void {
     reply.raw.shouldKeepAlive = false;
     throw new ServiceError('invalid_request', detail);
   };
-  if (raw.httpVersionMajor !== 1) refuse('this server speaks HTTP/1.1');
+  if (raw.httpVersionMajor !== 1) refuse('the HTTP version must be 1.1');
   const coding = headers['transfer-encoding'];
   if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked') {
     refuse('this transfer encoding is not supported');
@@ -159,6 +159,6 @@ function checkFraming({ raw }: FastifyRequest, reply: FastifyReply): void {
   const { host } = headers;
   if (raw.method === 'CONNECT') return;
   if (host === undefined ? raw.httpVersionMinor > 0 : !isHost(host) || count(rawHeaders, 'host') > 1) {
-    refuse('there must be one valid Host header');
+    refuse('Host: must be one valid header');
   }
 }

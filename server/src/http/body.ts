@@ -119,7 +119,7 @@ export function addBodyParsers(app: App): void {
   app.addContentTypeParser(AUDIO_TYPE, (_request, payload, done) => done(null, payload));
 }
 function utf8(bytes: Buffer): string {
-  if (!isUtf8(bytes)) throw new ServiceError('invalid_request', 'body: not valid UTF-8');
+  if (!isUtf8(bytes)) throw new ServiceError('invalid_request', 'body: must be valid UTF-8');
   return bytes.toString('utf8');
 }
 /** Strings only; a duplicate name or an escape that is not UTF-8 is rejected. */
@@ -138,14 +138,14 @@ export function parseForm(text: string): Record<string, string> {
     fields.set(name, at < 0 ? '' : formText(part.slice(at + 1)));
   }
   if (fields.has('__proto__'))
-    throw new ServiceError('invalid_request', 'body: the field __proto__ is refused');
+    throw new ServiceError('invalid_request', 'body: the field __proto__ is not allowed');
   return Object.fromEntries(fields);
 }
 function formText(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
-    throw new ServiceError('invalid_request', 'body: broken percent-encoding');
+    throw new ServiceError('invalid_request', 'body: the percent-encoding is not valid');
   }
 }
 

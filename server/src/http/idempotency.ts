@@ -202,7 +202,7 @@ function createRepeats(store: IdempotencyStore | undefined): Repeats {
       if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(key)) {
         throw new ServiceError(
           'invalid_request',
-          'Idempotency-Key: 1 to 255 printable characters without spaces',
+          'Idempotency-Key: must be 1 to 255 printable characters without spaces',
         );
       }
       if (store === undefined) {

@@ -33,7 +33,7 @@ export async function parseInTurns(text: string, parse: (part: string) => unknow
     if (commas.length === 0 && isBlank(text, from, to)) continue;
     let start = from;
     for (const end of [...commas, to]) {
-      if (isBlank(text, start, end)) throw new ServiceError('invalid_request', 'body: not valid JSON');
+      if (isBlank(text, start, end)) throw new ServiceError('invalid_request', 'body: must be valid JSON');
       place.push(parse(text.slice(start, end)));
       parsed += end - start;
       start = end + 1;

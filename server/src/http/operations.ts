@@ -24,7 +24,7 @@ export function checkAccess(
     throw new ServiceError(
       'forbidden',
       needs.scope === undefined
-        ? 'API keys are not allowed to do this; sign in as a person'
+        ? 'this needs the session of a person; sign in instead of sending an API key'
         : say`this API key lacks the scope ${needs.scope}`,
     );
   }

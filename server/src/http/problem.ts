@@ -36,7 +36,7 @@ export function asServiceError(error: unknown): ServiceError {
     case 'FST_ERR_CTP_EMPTY_JSON_BODY':
       return new ServiceError('invalid_request', 'body: an empty body is not valid JSON; send at least {}');
     case 'FST_ERR_CTP_INVALID_JSON_BODY':
-      return new ServiceError('invalid_request', 'body: not valid JSON');
+      return new ServiceError('invalid_request', 'body: must be valid JSON');
     case 'FST_ERR_NOT_FOUND':
       // Only a request line that ends in RTSP/1.0 gets here: the router has no RTSP methods, and the parser
       // accepts none with HTTP.

@@ -40,7 +40,7 @@ export function createRouteTable(): RouteTable {
       (entry.methods as Map<string, FastifyContextConfig>).set(method, config);
       if (config.held === undefined) return;
       if (method !== 'GET' || path.includes(':') || config.level === 'public')
-        throw new Error(`${method} ${path}: only a read of a fixed path by someone signed in tells its tag`);
+        throw new Error(`${method} ${path}: a tag needs a GET of a fixed path and a signed-in caller`);
       tagged.set(path, config);
     },
     find(path) {

@@ -31,9 +31,13 @@ export async function listenAsStandby(
 ): Promise<{ close(): Promise<void> }> {
   const refusal = (): ServiceError => {
     const node = active();
-    return new ServiceError('node_not_active', 'this node is a standby; the active one answers', {
-      body: { active: node },
-    });
+    return new ServiceError(
+      'node_not_active',
+      'this node is a standby; send the request to the leading node',
+      {
+        body: { active: node },
+      },
+    );
   };
   const health = async (path: string): Promise<{ status: number; body: object } | null> => {
     if (path === '/healthz')

@@ -221,10 +221,10 @@ test('unchanged - only a read of a fixed path by someone signed in tells its tag
   const held = (): string => TAG;
   assert.throws(
     () => host.app.get('/api/v1/a', { config: { level: 'public', held } }, () => ({})),
-    /tells its tag/,
+    /a tag needs a GET/,
   );
   assert.throws(
     () => host.app.get('/api/v1/:a', { config: { level: 'user', held } }, () => ({})),
-    /tells its tag/,
+    /a tag needs a GET/,
   );
 });

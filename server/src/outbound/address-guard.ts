@@ -92,13 +92,17 @@ export function createGuard(initial: Allow): Guard {
   return {
     allow: setAllowed,
     readTarget(text) {
-      if (!URL.canParse(text)) throw new ServiceError('invalid_request', 'url: not a URL');
+      if (!URL.canParse(text))
+        throw new ServiceError(
+          'invalid_request',
+          'url: must be a URL with its scheme, such as https://example.com/calls',
+        );
       const url = new URL(text);
       if (url.protocol !== 'http:' && url.protocol !== 'https:')
-        refuse('url: only http and https are called');
-      if (url.username !== '' || url.password !== '') refuse('url: it holds credentials');
-      if (/[\\\s\p{Cc}]/u.test(text)) refuse('url: it holds a blank or a backslash');
-      if (text.includes('#')) refuse('url: a fragment is never sent');
+        refuse('url: the scheme must be http or https');
+      if (url.username !== '' || url.password !== '') refuse('url: must not contain credentials');
+      if (/[\\\s\p{Cc}]/u.test(text)) refuse('url: must not contain a space or a backslash');
+      if (text.includes('#')) refuse('url: must not contain a fragment (#), which is never sent');
       // The parser reads many spellings of one address; what is not written as it is understood hides something.
       const written = /^https?:\/\/([^/?]*)/i.exec(text)?.[1]?.toLowerCase().replace(/:\d*$/, '');
       if (written !== url.hostname) refuse(say`url: write the host as ${url.hostname}`);
@@ -107,7 +111,7 @@ export function createGuard(initial: Allow): Guard {
         refuse(say`url: requests to port ${port} are not allowed`);
       const host = bare(url.hostname);
       if (hosts.has(host)) return url;
-      if (host.endsWith('.')) refuse('url: the host ends in a full stop');
+      if (host.endsWith('.')) refuse('url: the host must not end in a full stop');
       if (net.isIP(host) === 0 ? /(^|\.)localhost$/.test(host) : !isAllowed(host)) {
         refuse(
           say`url: ${host} is not a public address; an administrator can allow it in the settings of webhooks`,

@@ -68,7 +68,10 @@ function checkProgram(
   { headers: { host = '', origin } }: http.IncomingMessage,
 ): void {
   if (origin !== undefined && origin !== base)
-    throw new ServiceError('forbidden', `the control answers no page of ${origin}: ask it from a program`);
+    throw new ServiceError(
+      'forbidden',
+      `the control does not accept requests of web pages (${origin}): use a program`,
+    );
   if (!/^(?:127\.0\.0\.1|localhost)(?::\d+)?$/i.test(host))
     throw new ServiceError('forbidden', `the control answers at ${base}, not at ${host}`);
 }

@@ -88,8 +88,8 @@ async function erase(simulator: SimulatedService, number: string): Promise<void>
     ({ state } = Erasure.parse(now).erasure);
   }
 }
-const ORDERED = 'the simulator was told so';
-const REFUSED = { refuse: 'a fault that the simulator was told to make' } as const;
+const ORDERED = 'requested by the control of the simulator';
+const REFUSED = { refuse: 'a fault that the control of the simulator requested' } as const;
 
 export async function applyFault(simulator: SimulatedService, given: Fault): Promise<void> {
   const fault = Fault.parse(given);

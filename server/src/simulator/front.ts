@@ -87,7 +87,9 @@ export async function openFront({ port, target, now, control }: FrontOptions): P
       'content-type': 'application/problem+json',
       ...(status === 429 || status === 503 ? { 'retry-after': '1' } : {}),
     });
-    response.end(JSON.stringify({ status, code, detail: 'a fault that the simulator was told to make' }));
+    response.end(
+      JSON.stringify({ status, code, detail: 'a fault that the control of the simulator requested' }),
+    );
   };
   const forward = (request: http.IncomingMessage, response: http.ServerResponse): void => {
     const { method, url, rawHeaders } = request;

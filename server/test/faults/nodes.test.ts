@@ -135,7 +135,7 @@ describe('nodes', () => {
     const all = lines.map((line) => JSON.parse(line) as { readonly time: string; readonly msg: string });
     const at = (wanted: string): number =>
       Math.max(...all.filter(({ msg }) => msg === wanted).map(({ time }) => Date.parse(time))) - since;
-    return { took: at('this node takes the site'), ready: at('ready') };
+    return { took: at('this node takes over the site'), ready: at('ready') };
   };
   /** A call from a phone of `node` to another after a fault. Where the node waited for the lease, `lapse` names the fault. */
   async function callsWork(
@@ -314,7 +314,7 @@ describe('nodes', () => {
     assert.match(nodeLines(await known.list())[0]!, /^a  standby, drained  /);
     assert.deepEqual([(await a.readyz())?.status, await drains(a)], ['standby', true]);
     await assert.rejects(switchTo(known, 'a', systemClock), /a is being drained/);
-    await assert.rejects(drainNode(known, 'b', options), /no standby that could/);
+    await assert.rejects(drainNode(known, 'b', options), /no standby can take it/);
     await endDrain(known, 'a');
     await a.standsBy();
   });

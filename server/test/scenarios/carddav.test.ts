@@ -94,7 +94,7 @@ test('phonebook source - goes on after a refused token, a killed Radicale and a 
 
   const moved = await rig.call('PATCH', 'sources/1', { address: `${radicale.base}/anna/other/` });
   assert.equal(moved.status, 400);
-  assert.match(JSON.stringify(moved.json), /password: the address changes/);
+  assert.match(JSON.stringify(moved.json), /password: is needed again because the address changes/);
   assert.equal((await rig.call('PATCH', 'sources/1', { password: 'wrong' })).status, 200);
   assert.match(String(await rig.sync()), /\(401\)/);
   assert.deepEqual(await rig.lookup('+49 30 901823'), ['Dora']);

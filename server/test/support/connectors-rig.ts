@@ -113,7 +113,7 @@ export function memoryFeed() {
     async changes(cursor: string | null) {
       await this.before();
       const [of, at] = (cursor ?? `${epoch}:0`).split(':');
-      if (of !== epoch) throw new ServiceError('position_unknown', 'cursor: it is of another epoch');
+      if (of !== epoch) throw new ServiceError('position_unknown', 'cursor: belongs to another epoch');
       const page = [...changes]
         .filter(([, { change }]) => change > Number(at))
         .toSorted(([, a], [, b]) => a.change - b.change)

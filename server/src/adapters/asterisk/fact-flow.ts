@@ -128,7 +128,7 @@ export class FactFlow {
 
   /** The lists were read as a whole. Throws when too much happened meanwhile for their snapshot to be true. */
   settle({ snapshot, began_at, why, link }: Settled): void {
-    if (this.#tooMuch) throw new Error('more happened than can be kept while the state was read');
+    if (this.#tooMuch) throw new Error('too many events arrived while the state was read');
     if (link !== null) this.publish(link);
     const at = this.#clock.now();
     // In another life of the engine the same ids may come again.

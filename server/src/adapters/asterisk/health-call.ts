@@ -61,7 +61,7 @@ export function createHealthCalls(actions: () => AmiConnection, clock: Clock): H
         );
         if (!answer.ok) throw new ServiceError('engine_refused', answer.message);
         const timeout = clock.sleep(ms, AbortSignal.any([late.signal, signal])).then(() => {
-          throw new ServiceError('engine_timeout', `no end of a call in ${ms / 1000} s`);
+          throw new ServiceError('engine_timeout', `the test call did not end within ${ms / 1000} s`);
         });
         if (!(await Promise.race([call.over.promise, timeout])))
           throw new ServiceError('engine_refused', 'a call was not answered');

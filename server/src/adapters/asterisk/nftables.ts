@@ -91,12 +91,15 @@ export class Nftables implements Firewall {
     try {
       await this.#nft(tableOf(this.#table, blocks, ports, this.#clock.now()));
       if (this.#state.state !== 'active')
-        this.#log.info({ table: this.#table }, 'blocked networks are also in nftables');
+        this.#log.info({ table: this.#table }, 'blocked networks are written to nftables, too');
       this.#state = { state: 'active', networks: blocks.length };
     } catch (error) {
       const detail = messageOf(error);
       if (this.#state.state === 'active' || this.#state.detail !== detail)
-        this.#log.warn({ detail }, 'blocked networks are not in nftables; the engine rejects them alone');
+        this.#log.warn(
+          { detail },
+          'blocked networks could not be written to nftables; only the engine rejects them',
+        );
       this.#state = { state: 'unavailable', detail };
     }
   }

@@ -4,7 +4,7 @@ import type { Clock } from '../../ports/clock.ts';
 const notYet = (): ServiceError =>
   new ServiceError(
     'engine_unavailable',
-    'the engine has not yet shown what became of an earlier command; nothing was done',
+    'the result of an earlier command is not known yet; this one was not sent',
     { retry_after_seconds: 2 },
   );
 

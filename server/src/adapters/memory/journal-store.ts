@@ -92,7 +92,7 @@ export function openMemoryJournal(place: MemoryPlace = memoryPlace()): JournalSt
         rows.length === 0 ? null : newestDamaged(rows, from, { epoch, began, checkAt: quick(first) });
       if (bad === null) return rows;
       trim(bad + 1);
-      throw new ServiceError('store_unavailable', `journal: row ${bad} is damaged and was given up`);
+      throw new ServiceError('store_unavailable', `journal: row ${bad} is damaged and was discarded`);
     },
     trim(below) {
       if (below > (log.rows[0]?.seq ?? head + 1)) trim(below);

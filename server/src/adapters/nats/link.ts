@@ -46,9 +46,9 @@ async function assertSpeaks({ host, port, options }: Server, stop: AbortSignal):
   try {
     const [first] = (await once(socket, 'data', { signal: AbortSignal.any([stop, late]) })) as [Buffer];
     const info = first.toString('latin1');
-    if (!info.startsWith('INFO ')) throw new Error('another program answers there');
+    if (!info.startsWith('INFO ')) throw new Error('the program at this address is not NATS');
     if (options.tls == null && info.includes('"tls_required":true'))
-      throw new Error('the server demands TLS: its address begins with tls://');
+      throw new Error('the server demands TLS: use an address that begins with tls://');
   } catch (error) {
     if (late.aborted) throw new Error(`no answer in ${CONNECT_MS / 1000} s`, { cause: error });
     throw error;

@@ -103,7 +103,7 @@ class PostgresDriver implements Driver {
     this.#link.writes.give();
     if (command === 'ROLLBACK') {
       throw new Error(
-        'a statement of the transaction failed and its error was passed over: nothing was kept',
+        'a statement of the transaction failed and its error was ignored: the transaction was rolled back',
       );
     }
   }

@@ -13,7 +13,7 @@ const IDLE_TRANSACTION_MS = 60_000;
 
 const wholeNumber = (text: string): number => {
   const n = Number(text);
-  if (!Number.isSafeInteger(n)) throw new RangeError(`${text} is more than a number can hold`);
+  if (!Number.isSafeInteger(n)) throw new RangeError(`${text} is larger than the largest safe integer`);
   return n;
 };
 const bytes = types.getTypeParser(types.builtins.BYTEA) as (text: string) => Buffer;

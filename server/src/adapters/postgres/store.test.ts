@@ -118,7 +118,7 @@ test('postgres store - a transaction that continued after a failed statement sto
     await trx.insertInto('item').values({ id: 1, name: 'a' }).execute();
     await assert.rejects(trx.insertInto('item').values({ id: 1, name: 'b' }).execute());
   });
-  await assert.rejects(work, /nothing was kept/);
+  await assert.rejects(work, /the transaction was rolled back/);
   assert.deepEqual(await store.db<Tables>().selectFrom('item').selectAll().execute(), []);
   await store.close();
 });

@@ -180,7 +180,7 @@ function openLog(db: Connection, file: string, seal: SealFile, log: Log, copyOf?
   if ((before !== null || seal.kept !== null) && opened.why !== null) {
     log.warn(
       { file, epoch: opened.epoch, before, head: kept.head, seq: opened.began, why: opened.why },
-      'journal has a new epoch; cursors of the old one are void',
+      'the journal has a new epoch; cursors of the former one are invalid',
     );
   }
   const put = putMeta(db);
@@ -280,7 +280,7 @@ class SqliteJournal implements JournalStore {
     });
     if (bad === null) return rows;
     this.#giveUpDamaged(bad);
-    throw new ServiceError('store_unavailable', `journal: row ${bad} is damaged and was given up`);
+    throw new ServiceError('store_unavailable', `journal: row ${bad} is damaged and was discarded`);
   }
   trim(below: number): void {
     const last = Math.min(below - 1, this.#head);
@@ -314,7 +314,10 @@ class SqliteJournal implements JournalStore {
       this.#db.exec('pragma wal_checkpoint(truncate)');
       this.#db.exec("pragma synchronous=full; delete from meta where key = 'open_on'");
     } catch (error) {
-      this.#log.warn({ file: this.#file, err: error }, 'journal closed without its mark');
+      this.#log.warn(
+        { file: this.#file, err: error },
+        'the closing mark of the journal could not be written',
+      );
     }
     this.#db.close();
     try {
@@ -361,7 +364,7 @@ class SqliteJournal implements JournalStore {
     const file = this.#file;
     this.#log.error(
       { file, seq: last },
-      'a row of the journal is damaged; it and all before it are given up',
+      'a row of the journal is damaged; it and all earlier rows are discarded',
     );
     try {
       this.#giveUp(last);

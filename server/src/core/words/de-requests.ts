@@ -1,29 +1,30 @@
 /** Refusals of requests, streams and webhooks in German. */
 export const requests: Readonly<Record<string, string>> = {
-  'not an extension': 'ist keine Nebenstelle',
-  'a figure is named twice': 'eine Kennzahl steht zweimal da',
-  'a queue has two tiles': 'eine Warteschlange hat zwei Kacheln',
-  'a part is named twice': 'ein Teil steht zweimal da',
-  'a figure has two thresholds': 'eine Kennzahl hat zwei Schwellen',
-  'control characters are not part of a name': 'Steuerzeichen gehören nicht in einen Namen',
-  'a queue is named twice': 'eine Warteschlange steht zweimal da',
-  'not an id of a board': 'ist keine Kennung einer Tafel',
-  'letters, digits, and " ._-" between them': 'Buchstaben, Ziffern und dazwischen " ._-"',
-  'not an id of a callback': 'ist keine Kennung eines Rückrufs',
-  'not an API key': 'ist kein API-Schlüssel',
-  'goes with the kind ldap': 'gehört zur Art ldap',
-  'not an LDAP attribute': 'ist kein LDAP-Attribut',
-  'has more than 10 attributes': 'hat mehr als 10 Attribute',
-  'not an id of a source': 'ist keine Kennung einer Quelle',
-  'not an id of a network': 'ist keine Kennung eines Netzes',
-  'more than ten values': 'mehr als zehn Werte',
-  'not a name or address': 'ist kein Name und keine Adresse',
-  'this engine has no ways to check': 'diese Anlage hat keine Wege, die geprüft werden könnten',
+  'must be an extension': 'muss eine Nebenstelle sein',
+  'must name each figure once': 'darf jede Kennzahl nur einmal nennen',
+  'must have one tile for each queue': 'darf für jede Warteschlange nur eine Kachel haben',
+  'must name each part once': 'darf jeden Teil nur einmal nennen',
+  'must have one threshold for each figure': 'darf für jede Kennzahl nur eine Schwelle haben',
+  'must name each queue once': 'darf jede Warteschlange nur einmal nennen',
+  'must be the id of a board': 'muss die Kennung einer Tafel sein',
+  'must be letters and digits, with " ._-" only between them':
+    'muss aus Buchstaben und Ziffern bestehen, mit " ._-" nur dazwischen',
+  'must be the id of a callback': 'muss die Kennung eines Rückrufs sein',
+  'must be an API key': 'muss ein API-Schlüssel sein',
+  'is allowed with the kind ldap only': 'ist nur bei der Art ldap erlaubt',
+  'must be an LDAP attribute': 'muss ein LDAP-Attribut sein',
+  'must have at most 10 attributes': 'darf höchstens 10 Attribute haben',
+  'must be the id of a source': 'muss die Kennung einer Quelle sein',
+  'must be the id of a network': 'muss die Kennung eines Netzes sein',
+  'must have at most ten values': 'darf höchstens zehn Werte haben',
+  'must be a name or address': 'muss ein Name oder eine Adresse sein',
+  'the path check is not available with this engine': 'mit dieser Anlage gibt es keine Prüfung der Wege',
   'no node leads the site at the moment; try again shortly':
     'im Moment führt kein Knoten diese Anlage; gleich noch einmal versuchen',
   'the leading node gave no answer: it is not known whether the request was carried out; a repeat with the same Idempotency-Key is safe':
     'der führende Knoten hat nicht geantwortet: ob die Anfrage ausgeführt wurde, ist nicht bekannt; eine Wiederholung mit demselben Idempotency-Key schadet nicht',
-  'this node is a standby; the active one answers': 'dieser Knoten steht bereit; der führende antwortet',
+  'this node is a standby; send the request to the leading node':
+    'dieser Knoten ist eine Bereitschaft; senden Sie die Anfrage an den führenden Knoten',
   'this node cannot tell whether another one leads the site now':
     'dieser Knoten weiß nicht, ob gerade ein anderer die Anlage führt',
   'the engine is not connected': 'die Anlage ist nicht verbunden',
@@ -32,100 +33,104 @@ export const requests: Readonly<Record<string, string>> = {
     'host: Name oder Adresse des Standorts für andere Rechner; das Netz hat keine external_address',
   'SIP listens on {0} only, which no other machine reaches: set OFFHOOK_SIP_LISTEN':
     'SIP lauscht nur auf {0}, was kein anderer Rechner erreicht: OFFHOOK_SIP_LISTEN setzen',
-  'not an id of a rule': 'ist keine Kennung einer Regel',
-  'holds a colon or a control character': 'enthält einen Doppelpunkt oder ein Steuerzeichen',
-  'not an id of a customer': 'ist keine Kennung eines Kunden',
-  'not an id of a display key': 'ist keine Kennung eines Anzeigeschlüssels',
-  'not the id of a call or a leg': 'ist keine Kennung eines Anrufs oder eines Zweigs',
-  'not digits': 'besteht nicht aus Ziffern',
-  'not up to 15 digits, with or without a + in front': 'sind nicht bis zu 15 Ziffern, mit oder ohne + davor',
-  'a line of at most 200 characters': 'muss eine Zeile mit höchstens 200 Zeichen sein',
-  'not an address that others can reach': 'keine Adresse, die andere erreichen können',
-  'fewer than four ports': 'weniger als vier Ports',
-  'not 1 to 40 of a-z 0-9 _ -': 'sind nicht 1 bis 40 Zeichen aus a-z 0-9 _ -',
-  'not 2 to 10 digits, the first not 0': 'sind nicht 2 bis 10 Ziffern, deren erste nicht 0 ist',
-  "not 1 to 80 letters, digits, single spaces or . ' ( ) & / + _ -":
-    "sind nicht 1 bis 80 Buchstaben, Ziffern, einzelne Leerzeichen oder . ' ( ) & / + _ -",
-  'more than 79 bytes of UTF-8': 'ist in UTF-8 länger als 79 Bytes',
-  "not 1 to 64 letters, digits, single spaces or . ' ( ) & / + _ -":
-    "sind nicht 1 bis 64 Buchstaben, Ziffern, einzelne Leerzeichen oder . ' ( ) & / + _ -",
-  'not 4 to 12 digits': 'sind nicht 4 bis 12 Ziffern',
-  'not the name of a sound': 'ist kein Name eines Tons',
-  'not a service number': 'ist keine Dienstnummer',
-  'not 1 to 64 of a-z 0-9 . _ @ -': 'sind nicht 1 bis 64 Zeichen aus a-z 0-9 . _ @ -',
-  'one of them twice': 'eines davon steht zweimal da',
-  'not 12 hexadecimal digits': 'sind nicht 12 hexadezimale Ziffern',
-  'not a language such as en, fr or pt_BR': 'ist keine Sprache wie en, fr oder pt_BR',
-  'not 43 of A-Z a-z 0-9 _ -': 'sind nicht 43 Zeichen aus A-Z a-z 0-9 _ -',
-  'not 1 to 20 of a-z _': 'sind nicht 1 bis 20 Zeichen aus a-z _',
-  'not 1 to 40 of 0-9 + * # a-z _ -': 'sind nicht 1 bis 40 Zeichen aus 0-9 + * # a-z _ -',
-  'not 1 to 32 of 0-9 * #, with or without a + in front':
-    'sind nicht 1 bis 32 Zeichen aus 0-9 * #, mit oder ohne + davor',
-  'not 22 to 128 of A-Z a-z 0-9 _ -': 'sind nicht 22 bis 128 Zeichen aus A-Z a-z 0-9 _ -',
-  'not one key': 'ist nicht genau eine Taste',
-  'not a time such as 08:30': 'ist keine Uhrzeit wie 08:30',
-  'not the id of a sound': 'ist keine Kennung eines Tons',
-  'a dot at its end': 'endet mit einem Punkt',
-  'not 1 to 64 of A-Z a-z 0-9 + . _ -': 'sind nicht 1 bis 64 Zeichen aus A-Z a-z 0-9 + . _ -',
-  'not 1 to 128 printable characters other than ; \\':
-    'sind nicht 1 bis 128 druckbare Zeichen außer ; und \\',
-  'matches nearly everything': 'passt auf fast jede Nummer',
-  'not a + and 1 to 6 digits, the first not 0': 'ist nicht + und 1 bis 6 Ziffern, die erste nicht 0',
-  'not digits and X, Z, N with . or ! at the end': 'sind nicht Ziffern und X, Z, N mit . oder ! am Ende',
-  'not the id of a feature code, such as agent.login':
-    'ist keine Kennung eines Funktionscodes wie agent.login',
-  'not * or # and 1 to 6 digits': 'sind nicht * oder # und 1 bis 6 Ziffern',
-  'not a number or a code': 'ist weder eine Nummer noch ein Code',
-  'not 1 to 40 of 0-9 * #, with or without a + in front':
-    'sind nicht 1 bis 40 Zeichen aus 0-9 * #, mit oder ohne + davor',
-  'not up to 32 digits, with or without a + in front': 'sind nicht bis zu 32 Ziffern, mit oder ohne + davor',
+  'must be the id of a rule': 'muss die Kennung einer Regel sein',
+  'must not contain a colon or control characters': 'darf weder Doppelpunkt noch Steuerzeichen enthalten',
+  'must be the id of a customer': 'muss die Kennung eines Kunden sein',
+  'must be the id of a display key': 'muss die Kennung eines Anzeigeschlüssels sein',
+  'must be the id of a call or a leg': 'muss die Kennung eines Anrufs oder eines Zweigs sein',
+  'must be 1 to 32 of 0-9 * #': 'muss aus 1 bis 32 Zeichen aus 0-9 * # bestehen',
+  'must be up to 15 digits, with or without a + in front':
+    'muss aus bis zu 15 Ziffern bestehen, mit oder ohne + davor',
+  'must be one line of at most 200 characters': 'muss eine Zeile mit höchstens 200 Zeichen sein',
+  'must be an address that others can reach': 'muss eine Adresse sein, die andere erreichen können',
+  'must have at least four ports': 'muss mindestens vier Ports haben',
+  'must be 1 to 40 of a-z 0-9 _ -': 'muss aus 1 bis 40 Zeichen aus a-z 0-9 _ - bestehen',
+  'must be 2 to 10 digits, the first not 0': 'muss aus 2 bis 10 Ziffern bestehen, deren erste nicht 0 ist',
+  "must be 1 to 80 letters, digits, single spaces or . ' ( ) & / + _ -":
+    "muss aus 1 bis 80 Buchstaben, Ziffern, einzelne Leerzeichen oder . ' ( ) & / + _ - bestehen",
+  'must have at most 79 bytes in UTF-8': 'darf in UTF-8 höchstens 79 Bytes haben',
+  "must be 1 to 64 letters, digits, single spaces or . ' ( ) & / + _ -":
+    "muss aus 1 bis 64 Buchstaben, Ziffern, einzelne Leerzeichen oder . ' ( ) & / + _ - bestehen",
+  'must be 4 to 12 digits': 'muss aus 4 bis 12 Ziffern bestehen',
+  'must be the name of a sound': 'muss der Name eines Tons sein',
+  'must be a service number': 'muss eine Dienstnummer sein',
+  'must be 1 to 64 of a-z 0-9 . _ @ -': 'muss aus 1 bis 64 Zeichen aus a-z 0-9 . _ @ - bestehen',
+  'must contain each value once': 'darf jeden Wert nur einmal enthalten',
+  'must be 12 hexadecimal digits': 'muss aus 12 hexadezimale Ziffern bestehen',
+  'must be a language such as en, fr or pt_BR': 'muss eine Sprache wie en, fr oder pt_BR sein',
+  'must be 43 of A-Z a-z 0-9 _ -': 'muss aus 43 Zeichen aus A-Z a-z 0-9 _ - bestehen',
+  'must be 1 to 20 of a-z _': 'muss aus 1 bis 20 Zeichen aus a-z _ bestehen',
+  'must be 1 to 40 of 0-9 + * # a-z _ -': 'muss aus 1 bis 40 Zeichen aus 0-9 + * # a-z _ - bestehen',
+  'must be 1 to 32 of 0-9 * #, with or without a + in front':
+    'muss aus 1 bis 32 Zeichen aus 0-9 * # bestehen, mit oder ohne + davor',
+  'must be 22 to 128 of A-Z a-z 0-9 _ -': 'muss aus 22 bis 128 Zeichen aus A-Z a-z 0-9 _ - bestehen',
+  'must be one key of 0-9 * #': 'muss genau eine Taste von 0-9 * # sein',
+  'must be a time such as 08:30': 'muss eine Uhrzeit wie 08:30 sein',
+  'must be the id of a sound': 'muss die Kennung eines Tons sein',
+  'must not end in a dot': 'darf nicht mit einem Punkt enden',
+  'must be 1 to 64 of A-Z a-z 0-9 + . _ -': 'muss aus 1 bis 64 Zeichen aus A-Z a-z 0-9 + . _ - bestehen',
+  'must be 1 to 128 printable characters other than ; \\':
+    'muss aus 1 bis 128 druckbare Zeichen außer ; und \\ bestehen',
+  'must have a digit or +, or at least five of X, Z and N':
+    'muss eine Ziffer oder + enthalten oder mindestens fünf aus X, Z und N',
+  'must be + and 1 to 6 digits, the first not 0': 'muss + und 1 bis 6 Ziffern sein, die erste nicht 0',
+  'must be digits and X, Z, N, with . or ! at the end':
+    'muss aus Ziffern und X, Z, N bestehen, mit . oder ! am Ende',
+  'must be the id of a feature code, such as agent.login':
+    'muss die Kennung eines Funktionscodes wie agent.login sein',
+  'must be * or # and 1 to 6 digits': 'muss * oder # und 1 bis 6 Ziffern sein',
+  'must be a number or a code': 'muss eine Nummer oder ein Code sein',
+  'must be 1 to 40 of 0-9 * #, with or without a + in front':
+    'muss aus 1 bis 40 Zeichen aus 0-9 * # bestehen, mit oder ohne + davor',
+  'must be up to 32 digits, with or without a + in front':
+    'muss aus bis zu 32 Ziffern bestehen, mit oder ohne + davor',
   'in braces there can be {number}, {name}, {conversation} and {queue} only':
     'in geschweiften Klammern stehen nur {number}, {name}, {conversation} und {queue}',
-  'not an address that begins with https:// or http:// and a host':
-    'ist keine Adresse, die mit https:// oder http:// und einem Rechnernamen beginnt',
-  'a whole number': 'muss eine ganze Zahl sein',
-  'not a code: small letters, digits, "_" and "-", 64 at most':
-    'ist kein Code: Kleinbuchstaben, Ziffern, "_" und "-", höchstens 64',
-  'not the id of a conversation': 'ist keine Kennung eines Gesprächs',
-  'holds a control character': 'enthält ein Steuerzeichen',
-  'not the id of a note': 'ist keine Kennung einer Notiz',
-  'not the name of a codec': 'ist kein Name eines Codecs',
-  'not a queue': 'ist keine Warteschlange',
-  'a column is named twice': 'eine Spalte steht zweimal da',
-  'not an id of an export': 'ist keine Kennung eines Exports',
-  'not a whole number': 'ist keine ganze Zahl',
-  'not a cursor of this list': 'ist keine Marke dieser Liste',
-  'a scope is named twice': 'ein Bereich steht zweimal da',
-  'not an id of an API key': 'ist keine Kennung eines API-Schlüssels',
-  'not an id of a session': 'ist keine Kennung einer Sitzung',
-  'has no text: null is for none': 'hat keinen Text: für keinen steht null',
-  'not a number': 'ist keine Nummer',
-  'not an id': 'ist keine Kennung',
-  'not the name of a queue': 'ist kein Name einer Warteschlange',
-  'not the id of a caller who waits': 'ist keine Kennung eines wartenden Anrufers',
-  'not the id of a recording': 'ist keine Kennung einer Aufnahme',
-  'holds a NUL': 'enthält ein NUL',
-  'longer than 1024 bytes': 'ist länger als 1024 Bytes',
-  'shorter than 8 bytes': 'ist kürzer als 8 Bytes',
-  'not a topic; topics are presence, calls, alerts, parking, queues, agents, history, phonebook/shared, phonebook/mine, trunks, config and system, some with /<extension>, /<queue> or /mine':
-    'ist kein Thema; Themen sind presence, calls, alerts, parking, queues, agents, history, phonebook/shared, phonebook/mine, trunks, config und system, manche mit /<extension>, /<queue> oder /mine',
+  'must be an address that begins with https:// or http:// and a host':
+    'muss eine Adresse sein, die mit https:// oder http:// und einem Rechnernamen beginnt',
+  'must be a code: lower-case letters, digits, "_" and "-", 64 at most':
+    'muss ein Code sein: Kleinbuchstaben, Ziffern, "_" und "-", höchstens 64',
+  'must be the id of a conversation': 'muss die Kennung eines Gesprächs sein',
+  'must not contain control characters': 'darf keine Steuerzeichen enthalten',
+  'must be the id of a note': 'muss die Kennung einer Notiz sein',
+  'must be the name of a codec': 'muss der Name eines Codecs sein',
+  'must be a queue': 'muss eine Warteschlange sein',
+  'must name each column once': 'darf jede Spalte nur einmal nennen',
+  'must be the id of an export': 'muss die Kennung eines Exports sein',
+  'must be a whole number': 'muss eine ganze Zahl sein',
+  'must be a cursor of this list': 'muss eine Marke dieser Liste sein',
+  'must name each scope once': 'darf jeden Bereich nur einmal nennen',
+  'must be the id of an API key': 'muss die Kennung eines API-Schlüssels sein',
+  'must be the id of a session': 'muss die Kennung einer Sitzung sein',
+  'must have a text; use null for none': 'muss einen Text haben; für keinen gilt null',
+  'must be a number': 'muss eine Nummer sein',
+  'must be an id': 'muss eine Kennung sein',
+  'must be the name of a queue': 'muss der Name einer Warteschlange sein',
+  'must be the id of a caller who waits': 'muss die Kennung eines wartenden Anrufers sein',
+  'must be the id of a recording': 'muss die Kennung einer Aufnahme sein',
+  'must not contain a NUL character': 'darf kein NUL-Zeichen enthalten',
+  'must have at most 1024 bytes': 'darf höchstens 1024 Bytes haben',
+  'must have at least 8 bytes': 'muss mindestens 8 Bytes haben',
+  'must be a topic; topics are presence, calls, alerts, parking, queues, agents, history, phonebook/shared, phonebook/mine, trunks, config and system, some with /<extension>, /<queue> or /mine':
+    'muss ein Thema sein; Themen sind presence, calls, alerts, parking, queues, agents, history, phonebook/shared, phonebook/mine, trunks, config und system, manche mit /<extension>, /<queue> oder /mine',
   'expected <seq>:<check> of an event': 'erwartet wird <seq>:<check> eines Ereignisses',
-  'not an id of a webhook': 'ist keine Kennung eines Webhooks',
-  'not a host, an address or a network of at least 8 bits such as 10.1.0.0/16':
-    'ist weder ein Rechner noch eine Adresse noch ein Netz von mindestens 8 Bit wie 10.1.0.0/16',
-  'not a host, an address or a network such as 10.1.0.0/16':
-    'ist weder ein Rechner noch eine Adresse noch ein Netz wie 10.1.0.0/16',
-  'not the number of an apply': 'ist keine Nummer einer Übernahme',
-  'not the number of a version': 'ist keine Nummer einer Version',
+  'must be the id of a webhook': 'muss die Kennung eines Webhooks sein',
+  'must be a host, an address or a network of at least 8 bits such as 10.1.0.0/16':
+    'muss ein Rechner, eine Adresse oder ein Netz von mindestens 8 Bit wie 10.1.0.0/16 sein',
+  'must be a host, an address or a network such as 10.1.0.0/16':
+    'muss ein Rechner, eine Adresse oder ein Netz wie 10.1.0.0/16 sein',
+  'must be the number of an apply': 'muss die Nummer einer Übernahme sein',
+  'must be the number of a version': 'muss die Nummer einer Version sein',
   'the file has {0} bytes': 'die Datei hat {0} Bytes',
   'an integer': 'eine ganze Zahl',
   null: 'null',
-  '{0}: not * and not tags in quotes': '{0}: weder * noch Marken in Anführungszeichen',
+  '{0}: must be * or a list of tags in quotes':
+    '{0}: muss * oder eine Liste von Marken in Anführungszeichen sein',
   'body: a string contains an unpaired UTF-16 surrogate':
     'body: ein Text enthält ein einzelnes UTF-16-Surrogat',
   'body: the key "{0}" occurs twice; send it once':
     'body: der Schlüssel "{0}" kommt zweimal vor; senden Sie ihn einmal',
-  'body: nested deeper than {0}': 'body: tiefer verschachtelt als {0}',
+  'body: must be nested at most {0} levels deep': 'body: darf höchstens {0} Ebenen tief verschachtelt sein',
   'request bodies use all the memory set aside for them; send it again later':
     'Anfragen belegen den ganzen Speicher für Bodys; senden Sie es später noch einmal',
   'your other requests use all the memory one caller may use for bodies; send this one when they are answered':
@@ -134,7 +139,7 @@ export const requests: Readonly<Record<string, string>> = {
   '{0} changes of {1} are already waiting; try again later':
     '{0} Änderungen von {1} warten schon; versuchen Sie es später noch einmal',
   'too many writes are waiting': 'zu viele Schreibvorgänge warten',
-  'the writes before this one did not end': 'die Schreibvorgänge davor wurden nicht fertig',
+  'the earlier writes did not finish': 'die Schreibvorgänge davor wurden nicht fertig',
   'more than {0} streams are open': 'mehr als {0} Streams sind offen',
   'topics: you have no access to {0}': 'topics: Sie haben keinen Zugriff auf {0}',
   'topics: {0} is personal and not available to API keys':
@@ -159,10 +164,10 @@ export const requests: Readonly<Record<string, string>> = {
     'Last-Event-ID: muss die id eines Ereignisses sein, eine ganze Zahl',
   'too many tickets were issued and not used; use one or wait until they expire':
     'zu viele Tickets wurden ausgestellt und nicht benutzt; benutzen Sie eines oder warten Sie, bis sie verfallen',
-  'not the name of a setting': 'ist kein Name einer Einstellung',
-  'not the key of a connector file': 'ist kein Schlüssel einer Konnektordatei',
-  'not an id of a connector': 'ist keine Kennung eines Konnektors',
-  'not an id of an entry': 'ist keine Kennung eines Eintrags',
+  'must be the name of a setting': 'muss der Name einer Einstellung sein',
+  'must be the key of a connector file': 'muss der Schlüssel einer Konnektordatei sein',
+  'must be the id of a connector': 'muss die Kennung eines Konnektors sein',
+  'must be the id of an entry': 'muss die Kennung eines Eintrags sein',
   'give either file or source': 'geben Sie entweder file oder source an',
   'a site has at most {0} connectors; delete one': 'es gibt höchstens {0} Konnektoren; löschen Sie einen',
   'source: this connector uses a file of the list': 'source: dieser Konnektor verwendet eine Datei der Liste',
@@ -176,26 +181,30 @@ export const requests: Readonly<Record<string, string>> = {
   'settings.{0}: {1}': 'settings.{0}: {1}',
   'there is no such webhook': 'diesen Webhook gibt es nicht',
   'url: {0} does not resolve to a public address': 'url: {0} führt zu keiner öffentlichen Adresse',
-  'topics: {0} is beyond the rights of who owns this webhook':
-    'topics: {0} geht über die Rechte des Besitzers dieses Webhooks hinaus',
+  'topics: the owner of this webhook has no access to {0}':
+    'topics: der Besitzer dieses Webhooks hat keinen Zugriff auf {0}',
   'a site has at most {0} webhooks; delete one': 'es gibt höchstens {0} Webhooks; löschen Sie einen',
-  'who owns this webhook is gone; delete it and create another':
-    'den Besitzer dieses Webhooks gibt es nicht mehr; löschen Sie ihn und legen Sie einen neuen an',
-  'topics: who owns this webhook may hear none of them':
-    'topics: der Besitzer dieses Webhooks darf keines davon hören',
+  'the owner of this webhook no longer exists; delete the webhook and create another':
+    'den Besitzer dieses Webhooks gibt es nicht mehr; löschen Sie den Webhook und legen Sie einen neuen an',
+  'topics: the owner of this webhook has no access to any of them':
+    'topics: der Besitzer dieses Webhooks hat auf keines davon Zugriff',
   'a test of this webhook is under way': 'ein Test dieses Webhooks läuft',
   'enable this webhook first': 'schalten Sie diesen Webhook zuerst ein',
   'a replay is under way, up to {0}': 'eine Wiederholung läuft, bis {0}',
-  'from: no event after {0} has been delivered yet': 'from: nach {0} wurde noch nichts übergeben',
-  'url: not a URL': 'url: ist keine URL',
-  'url: only http and https are called': 'url: nur http und https werden aufgerufen',
-  'url: it holds credentials': 'url: enthält Anmeldedaten',
-  'address: it holds credentials': 'address: enthält Anmeldedaten',
-  'url: it holds a blank or a backslash': 'url: enthält ein Leerzeichen oder einen umgekehrten Schrägstrich',
-  'url: a fragment is never sent': 'url: ein Teil hinter # wird nie gesendet',
+  'from: must be at most {0}, the last event that was delivered':
+    'from: darf höchstens {0} sein, das zuletzt übergebene Ereignis',
+  'url: must be a URL with its scheme, such as https://example.com/calls':
+    'url: muss eine URL mit Schema sein, etwa https://example.com/calls',
+  'url: the scheme must be http or https': 'url: das Schema muss http oder https sein',
+  'url: must not contain credentials': 'url: darf keine Anmeldedaten enthalten',
+  'address: must not contain credentials': 'address: darf keine Anmeldedaten enthalten',
+  'url: must not contain a space or a backslash':
+    'url: darf weder Leerzeichen noch umgekehrten Schrägstrich enthalten',
+  'url: must not contain a fragment (#), which is never sent':
+    'url: darf keinen Teil hinter # enthalten, der nie gesendet wird',
   'url: write the host as {0}': 'url: schreiben Sie den Rechner als {0}',
   'url: requests to port {0} are not allowed': 'url: Port {0} wird nie aufgerufen',
-  'url: the host ends in a full stop': 'url: der Rechnername endet mit einem Punkt',
+  'url: the host must not end in a full stop': 'url: der Rechnername darf nicht mit einem Punkt enden',
   'url: {0} is not a public address; an administrator can allow it in the settings of webhooks':
     'url: {0} ist keine öffentliche Adresse; ein Administrator kann sie in den Einstellungen der Webhooks erlauben',
   'this path accepts only WebSocket: send an upgrade request':
@@ -218,11 +227,11 @@ export const requests: Readonly<Record<string, string>> = {
   'Content-Encoding is not supported; send the body uncompressed':
     'Content-Encoding wird nicht unterstützt; senden Sie den Body unkomprimiert',
   'the body is larger than {0} bytes': 'der Body ist größer als {0} Bytes',
-  'body: not valid UTF-8': 'body: kein gültiges UTF-8',
+  'body: must be valid UTF-8': 'body: muss gültiges UTF-8 sein',
   'body: the field "{0}" occurs twice; send it once':
     'body: das Feld "{0}" kommt zweimal vor; senden Sie es einmal',
-  'body: the field __proto__ is refused': 'body: das Feld __proto__ wird abgelehnt',
-  'body: broken percent-encoding': 'body: fehlerhafte Prozentkodierung',
+  'body: the field __proto__ is not allowed': 'body: das Feld __proto__ ist nicht erlaubt',
+  'body: the percent-encoding is not valid': 'body: die Prozentkodierung ist nicht gültig',
   'there is no such path; this address has /metrics, /healthz and /readyz':
     'diesen Pfad gibt es nicht; diese Adresse hat /metrics, /healthz und /readyz',
   'this path takes GET': 'dieser Pfad nimmt GET',
@@ -235,8 +244,8 @@ export const requests: Readonly<Record<string, string>> = {
     'Origin: dieser Ursprung ist nicht erlaubt; ein Administrator kann ihn zu den erlaubten hinzufügen',
   '"{0}" is not allowed in the address, which logs keep; send it in a header':
     '"{0}" ist in der Adresse nicht erlaubt, weil Protokolle sie aufbewahren; senden Sie es in einer Kopfzeile',
-  'Idempotency-Key: 1 to 255 printable characters without spaces':
-    'Idempotency-Key: 1 bis 255 druckbare Zeichen ohne Leerzeichen',
+  'Idempotency-Key: must be 1 to 255 printable characters without spaces':
+    'Idempotency-Key: muss aus 1 bis 255 druckbaren Zeichen ohne Leerzeichen bestehen',
   'the results of repeated requests cannot be stored now; try again later':
     'die Ergebnisse wiederholter Anfragen können gerade nicht gespeichert werden; versuchen Sie es später',
   'Idempotency-Key: the first attempt was interrupted or its stored reply is unreadable, so its result is unknown; check the state, then use a new key':
@@ -256,7 +265,7 @@ export const requests: Readonly<Record<string, string>> = {
   'too many connections; try again later': 'zu viele Verbindungen; versuchen Sie es später noch einmal',
   'the connection was closed meanwhile': 'die Verbindung wurde inzwischen geschlossen',
   'the engine takes no SIP connection now: {0}': 'die Anlage nimmt gerade keine SIP-Verbindung an: {0}',
-  'is not valid here': 'ist hier nicht gültig',
+  'is not accepted by this tool': 'ist hier nicht gültig',
   'the answer has {0} bytes, more than {1}; read single objects instead':
     'die Antwort hat {0} Bytes, mehr als {1}; lesen Sie einzelne Objekte',
   'the answer has {0} bytes, more than {1}; narrow it by {2}':
@@ -269,15 +278,17 @@ export const requests: Readonly<Record<string, string>> = {
     'eine Sitzung liest hier nur; verwenden Sie einen API-Schlüssel mit dem Scope {0}',
   'arguments: {0} characters are more than a person can confirm; send at most {1}':
     'arguments: {0} Zeichen sind mehr, als ein Mensch bestätigen kann; senden Sie höchstens {1}',
-  'begins with one /, after the base': 'beginnt mit einem /, nach der base',
-  'not the name of a header': 'ist kein Name eines Headers',
-  'exactly one of get, post, put, patch and delete with its path':
-    'genau eines von get, post, put, patch und delete mit seinem Pfad',
-  'not the name of a form field': 'ist kein Name eines Formularfelds',
-  'an attach is no get': 'ein attach ist kein get',
-  'file and body exclude each other': 'file und body schließen einander aus',
+  'must begin with a single /; it is appended to `base`':
+    'muss mit genau einem / beginnen; es wird an `base` angehängt',
+  'must be the name of a header': 'muss der Name eines Headers sein',
+  'needs exactly one of get, post, put, patch and delete, with its path':
+    'braucht genau eines von get, post, put, patch und delete mit seinem Pfad',
+  'must be the name of a form field': 'muss der Name eines Formularfelds sein',
+  '`attach` cannot use `get`': '`attach` kann `get` nicht verwenden',
+  'needs either `file` or `body`, not both': 'darf nur `file` oder `body` haben, nicht beides',
   'needs `url` or `show`': 'braucht `url` oder `show`',
   '`hide` needs `show`': '`hide` braucht `show`',
-  'not a number format': 'ist kein Format für Nummern',
-  '`once: find` and `find` belong together': '`once: find` und `find` gehören zusammen',
+  'must be a number format': 'muss ein Format für Nummern sein',
+  '`once: find` needs `find`, and `find` needs `once: find`':
+    '`once: find` braucht `find`, und `find` braucht `once: find`',
 };

@@ -99,18 +99,19 @@ export const de: Words = {
     'the second factor is on already': 'der zweite Faktor ist schon eingeschaltet',
     'the second factor is on; switch it off first':
       'der zweite Faktor ist eingeschaltet; schalten Sie ihn zuerst aus',
-    'these are not the digits the authenticator shows now':
-      'das sind nicht die Ziffern, die der Authenticator jetzt zeigt',
+    'the digits do not match those that the authenticator shows now':
+      'die Ziffern stimmen nicht mit denen überein, die der Authenticator jetzt zeigt',
     'too many failed attempts; try again later': 'zu viele Fehlversuche; versuchen Sie es später',
     'too many sign-ins at once; try again in a moment':
       'zu viele Anmeldungen zugleich; versuchen Sie es gleich noch einmal',
     'you have no such session': 'Sie haben keine solche Sitzung',
-    'a password has 8 to 1024 bytes': 'ein Passwort hat 8 bis 1024 Bytes',
+    'password: must have 8 to 1024 bytes': 'password: muss 8 bis 1024 Bytes haben',
     'this needs the level {0}; yours is {1}': 'dafür ist die Stufe {0} nötig; Ihre ist {1}',
     'this API key lacks the scope {0}': 'diesem API-Schlüssel fehlt der Scope {0}',
-    'API keys are not allowed to do this; sign in as a person':
+    'this needs the session of a person; sign in instead of sending an API key':
       'API-Schlüssel dürfen das nicht; melden Sie sich als Person an',
-    '{0} acts faster than {1} times a second': '{0} handelt öfter als {1} mal in der Sekunde',
+    '{0} sends more than {1} requests a second; wait a moment':
+      '{0} sendet mehr als {1} Anfragen in der Sekunde; warten Sie einen Moment',
     'the engine is not connected; nothing was done': 'die Anlage ist nicht verbunden; nichts wurde getan',
     'The engine has just restarted; memberships are being restored':
       'die Anlage ist eben neu gestartet; Mitgliedschaften werden wiederhergestellt',
@@ -126,18 +127,18 @@ export const de: Words = {
     'this call is over': 'dieser Anruf ist beendet',
     'this leg of the call is over': 'dieser Teil des Anrufs ist beendet',
     'this leg is no longer in the call': 'dieser Teil ist nicht mehr im Anruf',
-    'this leg is not yours': 'dieser Teil ist nicht Ihrer',
+    'this leg belongs to another person': 'dieser Teil gehört einer anderen Person',
     'this leg rings in another pick-up group': 'dieser Teil klingelt in einer anderen Übernahmegruppe',
-    'this is for supervisors': 'das ist für Supervisoren',
-    'to: this is the own extension': 'to: das ist die eigene Nebenstelle',
-    'you may let your own devices ring only': 'Sie dürfen nur Ihre eigenen Geräte klingeln lassen',
+    'this needs the level supervisor': 'dafür ist die Stufe supervisor nötig',
+    'to: must not be the own extension': 'to: darf nicht die eigene Nebenstelle sein',
+    'from: only your own devices may ring': 'Sie dürfen nur Ihre eigenen Geräte klingeln lassen',
     'there is no call on this slot': 'auf diesem Platz ist kein Anruf',
     'there is no attended transfer of this call': 'für diesen Anruf gibt es keine Weitergabe mit Rückfrage',
-    'calls cannot be led to where they are':
+    'calls cannot be forwarded to the own extension':
       'Anrufe können nicht dorthin umgeleitet werden, wo sie schon sind',
     'This site has no pause reasons': 'dieser Standort hat keine Pausengründe',
     'this leg is recorded already': 'dieser Teil wird schon aufgezeichnet',
-    'the disk has no room for recordings': 'auf der Platte ist kein Platz für Aufnahmen',
+    'the disk has no space for recordings': 'auf der Platte ist kein Platz für Aufnahmen',
     'there is no such recording': 'es gibt keine solche Aufnahme',
     'there is no such conversation': 'es gibt kein solches Gespräch',
     'there is no such note': 'es gibt keine solche Notiz',
@@ -150,11 +151,11 @@ export const de: Words = {
     'the disk is full': 'die Platte ist voll',
     'the draft was changed meanwhile': 'der Entwurf wurde inzwischen geändert',
     'the board was changed meanwhile': 'die Tafel wurde inzwischen geändert',
-    'only its owner and administrators change a board': 'nur Besitzer und Administratoren ändern eine Tafel',
-    'expires_at: is over already': 'expires_at: ist schon vorbei',
+    'changing this board needs its owner or the level admin':
+      'nur Besitzer und Administratoren ändern eine Tafel',
     'this API key is limited to some queues or extensions':
       'dieser API-Schlüssel ist auf einige Warteschlangen oder Nebenstellen begrenzt',
-    'body: not valid JSON': 'body: kein gültiges JSON',
+    'body: must be valid JSON': 'body: muss gültiges JSON sein',
     'unknown field': 'unbekanntes Feld',
     'is missing': 'fehlt',
     'must not be empty': 'darf nicht leer sein',
@@ -162,13 +163,13 @@ export const de: Words = {
     'must have at most {0} characters': 'darf höchstens {0} Zeichen haben',
     'must have at least {0} entries': 'muss mindestens {0} Einträge haben',
     'must have at most {0} entries': 'darf höchstens {0} Einträge haben',
-    'at most {0} entries are taken; these are {1}': 'höchstens {0} Einträge werden angenommen; das sind {1}',
+    'must have at most {0} entries, has {1}': 'darf höchstens {0} Einträge haben, hat {1}',
     'must be at least {0}': 'muss mindestens {0} sein',
     'must be at most {0}': 'darf höchstens {0} sein',
     'must be {0}': 'muss {0} sein',
     'must be one of {0}': 'muss eines von {0} sein',
-    'has not the form {0}': 'hat nicht die Form {0}',
-    'has none of the forms that are taken': 'hat keine der Formen, die angenommen werden',
+    'must have the form {0}': 'muss die Form {0} haben',
+    'matches none of the accepted forms': 'hat keine der Formen, die angenommen werden',
     'expected {0}, received {1}': 'erwartet {0}, erhalten {1}',
     '{0}, or {1}': '{0}, oder {1}',
     'a number': 'eine Zahl',

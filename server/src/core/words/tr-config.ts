@@ -1,134 +1,136 @@
 /** Refusals of the configuration and its sounds in Turkish. */
 export const config: Readonly<Record<string, string>> = {
   'the engine did not finish within {0} s': 'santral {0} saniye içinde bitirmedi',
-  'nothing is left to write for {0}': '{0} için yazılacak bir şey kalmadı',
-  'no engine runs that could take a configuration in': 'yapılandırmayı alabilecek bir santral çalışmıyor',
-  'the start of the service is not worked through yet': 'hizmetin başlangıcı henüz tamamlanmadı',
+  'no stored text is left for {0}': '{0} için yazılacak bir şey kalmadı',
+  'no running engine can apply a configuration': 'yapılandırmayı alabilecek bir santral çalışmıyor',
+  'the service is still starting; try again shortly': 'hizmetin başlangıcı henüz tamamlanmadı',
   'an apply is under way': 'bir uygulama sürüyor',
   'changed by hand: {0}': 'elle değiştirilmiş: {0}',
   'there is no such apply': 'böyle bir uygulama yok',
   'version {0} is no longer stored, or not yet': '{0} sürümü artık yok ya da henüz yok',
-  'the draft has changes that are not applied; with discard_draft they are given up':
+  'the draft has changes that are not applied; send discard_draft to discard them':
     'taslakta uygulanmamış değişiklikler var; discard_draft ile bunlardan vazgeçilir',
   'version {0} is no longer stored': '{0} sürümü artık yok',
-  'it is over, or files were written already': 'bitti ya da dosyalar zaten yazıldı',
+  'the apply has ended or has already written files': 'bitti ya da dosyalar zaten yazıldı',
   'version {0} has no such object': '{0} sürümünde böyle bir nesne yok',
   '{0} cannot be distinguished from {1}, {2}': '{0}, {1} kodundan ayırt edilemez ({2})',
-  'nobody would be left to administer the exchange': 'santralı yönetecek kimse kalmazdı',
+  'at least one active person must keep the level admin': 'santralı yönetecek kimse kalmazdı',
   'there is no {0} {1}': '{1} yok ({0})',
   'all parking lots together have more than {0} slots': 'bütün park alanlarının toplamı {0} yerden çok',
   '{0} is taken by {1}': '{0} kullanılıyor: {1}',
   'extension {0} has this user name': 'bu kullanıcı adı {0} dahilisinin',
-  'it is the extension of somebody else': 'bu, başka birinin dahilisi',
-  'somebody is in it twice': 'biri içinde iki kez var',
-  'a key leads to two places': 'bir tuş iki yere gidiyor',
+  'must not be the extension of another person': 'bu, başka birinin dahilisi',
+  'must contain each extension once': 'biri içinde iki kez var',
+  'must have one destination for each key': 'bir tuş iki yere gidiyor',
   'there is no such sound; upload it first': 'böyle bir ses yok; önce yükleyin',
-  'nobody could be the leader without a PIN of their own': "kendi PIN'i olmadan kimse yönetici olamaz",
-  'it is that of everybody': 'herkesinkiyle aynı',
-  'from here it is the whole number to call, and there is none': 'burada aranacak numaranın tamamıdır ve boş',
-  'every browser that is a phone would be taken for it: they all come from there':
+  'needs a leader_pin: without one nobody can be the leader': "kendi PIN'i olmadan kimse yönetici olamaz",
+  'must differ from the PIN of the other participants': 'herkesinkiyle aynı',
+  'is needed: it is the complete number to call over this trunk':
+    'burada aranacak numaranın tamamıdır ve boş',
+  'must not be the address that the phones of browsers come from':
     'telefon olan her tarayıcı bununla karıştırılırdı: hepsi oradan gelir',
-  'to register it needs a username and a password': 'kayıt için kullanıcı adı ve parola gerekir',
-  'a login is both a username and a password': 'giriş hem kullanıcı adı hem paroladır',
-  'an address has no SRV records; give a domain as host':
+  'needs a username and a password to register': 'kayıt için kullanıcı adı ve parola gerekir',
+  'needs both a username and a password, or neither': 'giriş hem kullanıcı adı hem paroladır',
+  'needs a domain as host, because an address has no SRV records':
     'bir adresin SRV kaydı yoktur; host olarak bir alan adı verin',
   'TLS needs tls_port of the network': 'TLS için ağın tls_port alanı gerekir',
-  'TURN relays to the local address; keep it': 'TURN yerel adrese aktarır; o adres kalmalıdır',
-  'not the name of a network interface, such as ppp0': 'ppp0 gibi bir ağ arayüzü adı değil',
-  'missing: it is to be asked for the external address': 'eksik: dış adres ona sorulacak',
-  'missing: it is to have the external address': 'eksik: dış adres onda olacak',
+  'must be true with TURN, which relays to the local address':
+    'TURN yerel adrese aktarır; o adres kalmalıdır',
+  'must be the name of a network interface, such as ppp0': 'ppp0 gibi bir ağ arayüzü adı olmalı',
+  'is missing: it is needed to determine the external address': 'eksik: dış adres ona sorulacak',
   'TURN over TLS needs turn_port too': 'TLS üzerinden TURN için turn_port da gerekir',
-  'port {0} is used by {1} too': '{0} numaralı portu {1} de kullanıyor',
-  'inbound route {0} is for the same calls': '{0} gelen yolu aynı çağrılar için',
-  'more digits than the shortest pattern has': 'en kısa kalıbın rakamlarından çok',
-  'nothing would be left of the shortest number': 'en kısa numaradan geriye bir şey kalmazdı',
-  '{0} is {1}, which would keep it from being called for help':
+  'port {0} is also used by {1}': '{0} numaralı portu {1} de kullanıyor',
+  'matches the same calls as inbound route {0}': '{0} gelen yolu aynı çağrılar için',
+  'must not strip more digits than the shortest pattern has': 'en kısa kalıbın rakamlarından çok',
+  'must leave at least one digit of the shortest number': 'en kısa numaradan geriye bir şey kalmazdı',
+  '{0} is {1}, so calls to it would not reach this emergency route':
     '{0} şunun numarası: {1}; bu, acil durumda aranmasını engellerdi',
   'all routes together have {0} patterns, more than {1}':
     'bütün yolların toplam {0} kalıbı var, {1} sınırından çok',
-  'more than {0} routes are for numbers of each other': '{0} yoldan çoğu birbirinin numaraları için',
-  'it leads into a round of nothing but time conditions':
+  'more than {0} routes overlap in their numbers': '{0} yoldan çoğu birbirinin numaraları için',
+  'leads back to itself through time conditions only':
     'yalnızca zaman koşullarından oluşan bir döngüye gidiyor',
-  'the engine uses this name for something else': 'santral bu adı başka bir şey için kullanıyor',
+  'is reserved by the engine; choose another name': 'santral bu adı başka bir şey için kullanıyor',
   'the exchange has no such feature code': 'santralda böyle bir özellik kodu yok',
   'there is no extension {0}': '{0} dahilisi yok',
   '{0}: {1} (and {2} more)': '{0}: {1} (ve {2} tane daha)',
-  'there can be {0} of {1} at most': '{1} türünden en çok {0} olabilir',
-  'it is there twice': 'iki kez var',
+  'a site has at most {0} of {1}': '{1} türünden en çok {0} olabilir',
+  'must not occur twice': 'iki kez var',
   'the {0} {1}': '{1} ({0})',
   'the {0} "{1}" ({2})': '"{1}" ({0}, {2})',
   'it is used by {0}, in {1} and in {2} more places': 'kullanan: {0}, {1} alanında ve {2} yerde daha',
   'it is used by {0}, in {1}': 'kullanan: {0}, {1} alanında',
-  'no API key changes an administrator, as extension {0} is':
+  'an API key cannot change an administrator such as extension {0}':
     'hiçbir API anahtarı bir yöneticiyi değiştiremez; {0} dahilisi yöneticidir',
   'there is no {0}': '{0} yok',
-  'it is {0} and cannot be renamed: make a new one': 'adı {0} ve değiştirilemez: yenisini oluşturun',
+  'is {0} and cannot be renamed; create a new object': 'adı {0} ve değiştirilemez: yenisini oluşturun',
   '{0} was changed meanwhile': '{0} bu arada değiştirildi',
-  'give it again, or null: {0} changes, and a kept password would be used at another address':
+  'is needed again, or null, because {0} changes: the kept password would be used at another address':
     'yeniden verin ya da null yazın: {0} değişiyor ve saklanan parola başka bir adreste kullanılırdı',
   'there is a {0} already': '{0} zaten var',
-  'there is no trunk {0} that is switched on': 'açık olan {0} dış hattı yok',
+  'there is no enabled trunk {0}': 'açık olan {0} dış hattı yok',
   'there is no active extension {0}': 'etkin {0} dahilisi yok',
   'body: expected an object': 'body: bir nesne bekleniyor',
-  'the sounds in use cannot be read now': 'hangi seslerin kullanıldığı şu anda bilinemiyor',
-  'it lasts longer than the {0} seconds a sound of this kind may':
+  'the sounds in use cannot be determined now; try again later':
+    'hangi seslerin kullanıldığı şu anda bilinemiyor',
+  'the audio must last at most {0} seconds for this kind of sound':
     'bu türden bir sesin sürebileceği {0} saniyeden uzun',
-  'it holds samples that are no sound': 'ses olmayan örnekler içeriyor',
-  'there is no sound in it': 'içinde ses yok',
-  'FLAC: its head is cut off': 'FLAC: başlığı kesik',
+  'the audio has samples outside the valid range': 'ses olmayan örnekler içeriyor',
+  'the file has no audio': 'içinde ses yok',
+  'FLAC: the header is truncated': 'FLAC: başlığı kesik',
   'FLAC: {0}': 'FLAC: {0}',
-  'FLAC: it changes its sample rate or channels on the way':
+  'FLAC: the sample rate or number of channels changes within the file':
     'FLAC: örnekleme hızı ya da kanal sayısı yolda değişiyor',
-  'FLAC: it announces {0} samples and has {1}: cut off, or broken':
+  'FLAC: the header declares {0} samples, the file has {1}: it is truncated or damaged':
     'FLAC: {0} örnek bildiriyor, {1} örnek var: kesik ya da bozuk',
-  'MP3: its tag is broken': 'MP3: etiketi bozuk',
-  'MP3: no sound comes after its tags': 'MP3: etiketlerinden sonra ses gelmiyor',
-  'MP3: what stands at byte {0} is no sound': 'MP3: {0}. bayttaki içerik ses değil',
-  'MP3: it changes its sample rate or channels on the way':
+  'MP3: the tag is damaged': 'MP3: etiketi bozuk',
+  'MP3: no audio follows the tags': 'MP3: etiketlerinden sonra ses gelmiyor',
+  'MP3: the data at byte {0} is not an audio frame': 'MP3: {0}. bayttaki içerik ses değil',
+  'MP3: the sample rate or number of channels changes within the file':
     'MP3: örnekleme hızı ya da kanal sayısı yolda değişiyor',
-  'MP3: it is cut off in the middle of a frame': 'MP3: bir çerçevenin ortasında kesik',
-  'MP3: there is hardly a sound in it': 'MP3: içinde neredeyse hiç ses yok',
+  'MP3: the file ends within a frame': 'MP3: bir çerçevenin ortasında kesik',
+  'MP3: the file has too little audio': 'MP3: içinde neredeyse hiç ses yok',
   'MP3: {0}': 'MP3: {0}',
   'Ogg: {0}': 'Ogg: {0}',
-  'Ogg: neither Opus nor Vorbis is in it': 'Ogg: içinde ne Opus ne de Vorbis var',
-  'Opus: it must be mono or stereo': 'Opus: mono ya da stereo olmalı',
+  'Ogg: the file contains neither Opus nor Vorbis': 'Ogg: içinde ne Opus ne de Vorbis var',
+  'Opus: the audio must be mono or stereo': 'Opus: mono ya da stereo olmalı',
   'Opus: a packet is too large': 'Opus: bir paket çok büyük',
   'Opus: {0}': 'Opus: {0}',
-  'Opus: it has less sound than it announces': 'Opus: bildirdiğinden az ses var',
+  'Opus: the file has less audio than its header declares': 'Opus: bildirdiğinden az ses var',
   'Vorbis: {0}': 'Vorbis: {0}',
-  'there is nothing in it': 'içi boş',
-  'this is none of WAV, MP3, FLAC, Ogg Opus and Ogg Vorbis':
+  'the file is empty': 'içi boş',
+  'the file must be WAV, MP3, FLAC, Ogg Opus or Ogg Vorbis':
     'WAV, MP3, FLAC, Ogg Opus ya da Ogg Vorbis değil',
-  '{0}: a sample rate of {1}; it must be from {2} to {3}':
-    '{0}: örnekleme hızı {1}; {2} ile {3} arasında olmalı',
-  '{0}: {1} channels; it must be mono or stereo': '{0}: {1} kanal; mono ya da stereo olmalı',
-  'WAV: its format is cut off': 'WAV: biçim bilgisi kesik',
-  'WAV: an unknown kind of sound': 'WAV: bilinmeyen bir ses türü',
-  'a RIFF file, but no WAVE in it': 'bir RIFF dosyası, ama içinde WAVE yok',
-  'WAV: it ends before its sound begins': 'WAV: sesi başlamadan bitiyor',
-  'WAV: its sound does not begin within {0} chunks': 'WAV: sesi {0} parça içinde başlamıyor',
-  'WAV: it announces {0} bytes where {1} are left: cut off, or a stream':
+  '{0}: the sample rate {1} must be from {2} to {3}': '{0}: örnekleme hızı {1}; {2} ile {3} arasında olmalı',
+  '{0}: {1} channels; the audio must be mono or stereo': '{0}: {1} kanal; mono ya da stereo olmalı',
+  'WAV: the format chunk is truncated': 'WAV: biçim bilgisi kesik',
+  'WAV: unknown audio format': 'WAV: bilinmeyen bir ses türü',
+  'the RIFF file contains no WAVE': 'bir RIFF dosyası, ama içinde WAVE yok',
+  'WAV: the file ends before the audio data': 'WAV: sesi başlamadan bitiyor',
+  'WAV: the audio data must begin within {0} chunks': 'WAV: sesi {0} parça içinde başlamıyor',
+  'WAV: the header declares {0} bytes, the file has {1}: it is truncated or a stream':
     'WAV: {0} bayt bildiriyor, {1} bayt kalmış: kesik ya da bir akış',
-  'WAV: it has two formats': 'WAV: iki biçim bilgisi var',
-  'WAV: its sound comes before its format': 'WAV: sesi biçim bilgisinden önce geliyor',
-  'WAV: sound of kind {0} with {1} bits is not supported; PCM, float and G.711 are':
+  'WAV: the file has two format chunks': 'WAV: iki biçim bilgisi var',
+  'WAV: the audio data is before the format chunk': 'WAV: sesi biçim bilgisinden önce geliyor',
+  'WAV: audio format {0} with {1} bits is not supported; use PCM, float or G.711':
     'WAV: {1} bitlik {0} türü ses burada okunmaz; PCM, kayan nokta ve G.711 okunur',
-  'WAV: its format contradicts itself': 'WAV: biçim bilgisi kendisiyle çelişiyor',
-  'WAV: it ends in the middle of a sample': 'WAV: bir örneğin ortasında bitiyor',
+  'WAV: the format chunk is inconsistent': 'WAV: biçim bilgisi kendisiyle çelişiyor',
+  'WAV: the file ends within a sample': 'WAV: bir örneğin ortasında bitiyor',
   'all sounds together may take {0} bytes; delete one, or raise OFFHOOK_SOUND_MEGABYTES':
     'bütün sesler birlikte en çok {0} bayt olabilir; birini silin ya da OFFHOOK_SOUND_MEGABYTES değerini yükseltin',
-  'the disk has too little room left': 'diskte yeterli yer kalmadı',
+  'the disk does not have enough free space': 'diskte yeterli yer kalmadı',
   'the speech program could not be downloaded: {0}': 'konuşma programı indirilemedi: {0}',
   'there is no voice for the language {0}': '{0} dili için ses yok',
-  'the text takes too long to speak': 'metnin seslendirilmesi çok uzun sürüyor',
+  'the spoken text is too long; shorten it': 'metnin seslendirilmesi çok uzun sürüyor',
   'the speech program failed': 'konuşma programı başarısız oldu',
   'the simulator does not speak texts': 'simülatör metin seslendirmez',
-  'not a text that can be spoken': 'seslendirilebilecek bir metin değil',
-  'no control characters': 'denetim karakteri olmamalı',
-  'too many sounds are being taken in': 'çok sayıda ses alınıyor',
+  'must be a text that can be spoken': 'seslendirilebilecek bir metin olmalı',
+  'must not contain control characters other than line breaks and tabs':
+    'satır sonu ve sekme dışında denetim karakteri içermemeli',
+  'too many sounds are being uploaded; try again later': 'çok sayıda ses alınıyor',
   'too many of your sounds are being converted; send this one after they are done':
     'sizin çok sayıda sesiniz alınıyor; bunu onlar bitince gönderin',
-  'the draft or a version of the configuration uses it':
+  'the draft or a version of the configuration uses this sound':
     'taslak ya da yapılandırmanın bir sürümü bunu kullanıyor',
   extension: 'dahili',
   queue: 'kuyruk',
@@ -148,59 +150,60 @@ export const config: Readonly<Record<string, string>> = {
   phone: 'telefon',
   'this site has one node; other engines need OFFHOOK_NODE and PostgreSQL':
     'bu sitede tek düğüm var; başka motorlar OFFHOOK_NODE ve PostgreSQL ister',
-  'this node leads the site: what has no engine of its own is here':
+  'must not be the leading node, which has the objects without an engine of their own':
     'siteyi bu düğüm yönetiyor: kendi motoru olmayan her şey burada',
   'a site has at most {0} engines beside that of the leading node':
     'bir sitede yöneten düğümünkinin yanında en çok {0} motor olabilir',
   '{0} {1} has this address': '{0} {1} bu adrese sahip',
-  'only desk phones can be at another engine': 'başka bir motorda yalnız masa telefonları olabilir',
-  'its engine is another one than that of the queue': 'motoru kuyruğunkinden başka',
-  'a phone registers at one engine, and this line has another one':
+  'must be a desk phone to use another engine': 'başka bir motorda yalnız masa telefonları olabilir',
+  'must be homed at the engine of the queue': 'motoru kuyruğunkinden başka',
+  'must be homed at the same engine as the other lines of the phone':
     'bir telefon tek motora kaydolur, bu hattınki ise başka',
-  'only phones of the engine of the leading node can switch it':
+  'can only be switched by phones at the engine of the leading node':
     'bunu yalnız yöneten düğümün motorundaki telefonlar değiştirebilir',
-  'not 1 to 16 small letters and digits that begin with a letter':
-    'harfle başlayan 1 ile 16 arası küçük harf ve rakam değil',
+  'must be 1 to 16 lower-case letters and digits that begin with a letter':
+    'harfle başlayan 1 ile 16 arası küçük harf ve rakam olmalı',
   engine: 'motor',
   'phone layout': 'tuş düzeni',
   'phone {0} has this token': 'bu jeton {0} telefonunda var',
-  'a shared phone has no extensions: people sign in at it':
+  'must be empty for a shared phone, where people sign in':
     'ortak bir telefonun dahilisi olmaz: kişiler orada oturum açar',
-  'it needs at least one, or must be shared': 'en az bir tane gerekir ya da ortak olmalıdır',
-  'it needs a number to be switched by phone': 'telefonla değiştirilebilmesi için bir numara gerekir',
+  'needs at least one extension, or `shared`': 'en az bir tane gerekir ya da ortak olmalıdır',
+  'needs a number to be switched by phone': 'telefonla değiştirilebilmesi için bir numara gerekir',
   'no time condition of this name can be switched by phone':
     'bu adda telefonla değiştirilebilen bir zaman koşulu yok',
-  'the voice service answered without a whole sound': 'ses hizmeti eksiksiz bir ses olmadan yanıt verdi',
+  'the voice service returned no usable audio': 'ses hizmeti eksiksiz bir ses olmadan yanıt verdi',
   'the file of OFFHOOK_SPEECH cannot be used: {0}': 'OFFHOOK_SPEECH dosyası kullanılamıyor: {0}',
   'the voice service did not answer: {0}': 'ses hizmeti yanıt vermedi: {0}',
   'the voice service refused the text with status {0}': 'ses hizmeti metni {0} durumuyla reddetti',
   'the field {0} in the file of OFFHOOK_SPEECH cannot be used':
     'OFFHOOK_SPEECH dosyasındaki {0} alanı kullanılamıyor',
-  'no JSON': 'JSON değil',
-  'it is generated; null makes a new one': 'kendiliğinden üretilir; null yenisini yapar',
+  'it is not JSON': 'JSON değil',
+  'is generated; send null for a new one': 'kendiliğinden üretilir; null yenisini yapar',
   'this network is {0} already': 'bu ağ zaten {0}',
   'phone {0} has this MAC address': '{0} telefonunda bu MAC adresi var',
-  'there are no templates for this vendor': 'bu üretici için şablon yok',
+  'no templates exist for this vendor': 'bu üretici için şablon yok',
   'no parking lot has this slot': 'hiçbir park alanında bu yer yok',
   'feature code': 'özellik kodu',
   'pause reason': 'mola nedeni',
   service: 'hizmet',
   settings: 'ayarlar',
   network: 'ağ',
-  'not the name of a prompt': 'bir anonsun adı değil',
+  'must be the name of a prompt': 'bir anonsun adı olmalı',
   'the archive has a path that is not safe: {0}': 'arşivde güvenli olmayan bir yol var: {0}',
-  'the archive unpacks to more than {0} bytes': 'arşiv açıldığında {0} bayttan büyük',
-  'the archive has more than {0} entries': 'arşivde {0} girdiden fazla var',
-  '{0} is larger than {1} bytes': '{0}, {1} bayttan büyük',
+  'the archive must unpack to at most {0} bytes': 'arşiv açıldığında {0} bayttan büyük',
+  'the archive must have at most {0} entries': 'arşivde {0} girdiden fazla var',
+  '{0} must have at most {1} bytes': '{0}, {1} bayttan büyük',
   'the archive has a link: {0}': 'arşivde bir bağlantı var: {0}',
-  'not a zip, tar or tar.gz archive': 'zip, tar veya tar.gz arşivi değil',
-  'the archive is broken': 'arşiv bozuk',
+  'the file must be a zip, tar or tar.gz archive': 'zip, tar veya tar.gz arşivi değil',
+  'the archive is damaged': 'arşiv bozuk',
   'no prompts of this language are uploaded': 'bu dilde yüklenmiş anons yok',
   'the draft or the applied configuration uses this language':
     'taslak veya uygulanan yapılandırma bu dili kullanıyor',
   'the archive has no prompts': 'arşivde anons yok',
-  'language: the engine has prompts of its own for it': 'language: santralin bu dil için kendi anonsları var',
-  '{0} languages are uploaded already': '{0} dil zaten yüklü',
-  '{0}: not GSM of 8 kHz': '{0}: 8 kHz GSM değil',
-  '{0}: not WAV of 8 or 16 kHz, mono, 16 bit': '{0}: 8 veya 16 kHz, mono, 16 bit WAV değil',
+  'language: the engine has its own prompts for this language':
+    'language: santralin bu dil için kendi anonsları var',
+  'the prompts of at most {0} languages can be uploaded; delete one': '{0} dil zaten yüklü',
+  '{0}: must be GSM of 8 kHz': '{0}: 8 kHz GSM değil',
+  '{0}: must be WAV of 8 or 16 kHz, mono, 16 bit': '{0}: 8 veya 16 kHz, mono, 16 bit WAV değil',
 };

@@ -223,7 +223,7 @@ export async function applyChanges(deps: EngineDeps, changes: readonly Change[],
       if (gone) {
         throw new ServiceError(
           'engine_refused',
-          say`${gone.extension} was taken out of ${gone.queue} meanwhile`,
+          say`${gone.extension} was removed from ${gone.queue} meanwhile`,
         );
       }
     });

@@ -161,7 +161,7 @@ async function takeBack(
   const left = await undoChanges(deps, failure);
   if (left === null) return error;
   deps.reconciler.doubt(extension, plan.wanted);
-  return new ServiceError(error.code, say`${asSaid(error.detail)}; not everything could be taken back`, {
+  return new ServiceError(error.code, say`${asSaid(error.detail)}; not all changes could be undone`, {
     ...error.extras,
     cause: error,
     body: { ...error.extras.body, queues: left },

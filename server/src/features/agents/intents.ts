@@ -181,7 +181,7 @@ export class Intents {
       } catch (error) {
         for (const k of keys) this.#behind.set(`${k.extension}/${k.queue}`, k);
         if (backoff.failures === 0)
-          log.warn({ error: messageOf(error), rows: keys.length }, 'agent intents wait for the disk');
+          log.warn({ error: messageOf(error), rows: keys.length }, 'agent intents could not be stored yet');
         await backoff.wait(clock, this.#stopped.signal);
       }
     }

@@ -57,7 +57,7 @@ export function agentOperations(
     if (queue === null || reaches(queues, queue)) return;
     const error = new ServiceError(
       'not_in_wrap_up',
-      say`${extension} is in no wrap-up of a queue of this key`,
+      say`${extension} is not in wrap-up in a queue of this API key`,
     );
     await service.refused(by, extension, error);
     throw error;

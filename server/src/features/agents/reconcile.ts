@@ -363,7 +363,7 @@ export class Reconciler {
     if (changes.length === 0) return;
     log.info(
       { extension, changes: changes.map((c) => ({ queue: c.queue, kind: c.kind })) },
-      'agent is brought back to what was asked for',
+      'the agent is restored to the requested state',
     );
     for (const { queue } of changes) {
       const { reason, since, source } = intents.get(extension, queue)!;

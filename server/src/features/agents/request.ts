@@ -21,7 +21,7 @@ export function readReason(
 ): PauseReason {
   const reason = findReason(directory, given);
   if (!reason.supervisor_only || supervises) return reason;
-  throw new ServiceError('forbidden', say`Only a supervisor gives the reason ${reason.id}`);
+  throw new ServiceError('forbidden', say`reason: ${reason.id} needs the level supervisor`);
 }
 function findReason(directory: Directory, given: string | null | undefined): PauseReason {
   const reasons = directory.pauseReasons();

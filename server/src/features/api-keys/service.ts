@@ -163,7 +163,10 @@ export class ApiKeys implements Authenticator {
       const row = this.#find(id);
       const reach = [wanted.scopes, wanted.queues, wanted.extensions];
       if (row.board !== null && reach.some((field) => field !== undefined)) {
-        throw new ServiceError('invalid_request', 'what a display key reaches is decided by its wallboard');
+        throw new ServiceError(
+          'invalid_request',
+          'queues, extensions: a display key takes these from its wallboard; change the wallboard',
+        );
       }
       this.#check(wanted, id);
       const next: KeyRow = {
@@ -278,7 +281,7 @@ export class ApiKeys implements Authenticator {
     if (text === null) return null;
     const at = Date.parse(text);
     if (!(at > this.#options.clock.now()))
-      throw new ServiceError('invalid_request', 'expires_at: it is in the past');
+      throw new ServiceError('invalid_request', 'expires_at: must be in the future');
     return at;
   }
   /** The change's audit entry, written in its transaction. */

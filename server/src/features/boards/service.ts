@@ -146,7 +146,7 @@ export class Boards {
     const { directory } = this.#options;
     const supervises = includesLevel(who.level, 'supervisor');
     if (wanted.shared && before?.shared !== true && !supervises) {
-      throw new ServiceError('forbidden', 'only supervisors and administrators share a board');
+      throw new ServiceError('forbidden', 'shared: sharing a board needs the level supervisor');
     }
     const mine = directory.queuesOf(who.extension).map((queue) => queue.name);
     const seen = queuesOf(who, mine);
@@ -161,13 +161,16 @@ export class Boards {
     if (outside >= 0) {
       throw new ServiceError(
         'invalid_request',
-        say`layout.tiles.${outside}.queue: it is not one of the board's queues`,
+        say`layout.tiles.${outside}.queue: must be one of the board's queues`,
       );
     }
     // A person who lost the right to see a queue must not add it to a board with display keys.
     if (before !== null && !supervises && !covers(before.queues, wanted.queues)) {
       if (this.#options.keys().list(before.id).length > 0) {
-        throw new ServiceError('forbidden', 'displays show this board: only supervisors give it more queues');
+        throw new ServiceError(
+          'forbidden',
+          'queues: adding queues to a board with display keys needs the level supervisor',
+        );
       }
     }
   }
@@ -180,12 +183,12 @@ export class Boards {
   #own(who: Caller, id: number): BoardRow {
     const row = this.#find(who, id);
     if (row.owner_id === who.person_id || who.level === 'admin') return row;
-    throw new ServiceError('forbidden', 'only its owner and administrators change a board');
+    throw new ServiceError('forbidden', 'changing this board needs its owner or the level admin');
   }
   #supervised(who: Caller, id: number): BoardRow {
     const row = this.#own(who, id);
     if (includesLevel(who.level, 'supervisor')) return row;
-    throw new ServiceError('forbidden', 'supervisors and administrators give a board to displays');
+    throw new ServiceError('forbidden', 'managing the display keys of a board needs the level supervisor');
   }
 }
 

@@ -193,7 +193,7 @@ export class Callbacks {
   }
 }
 const takenBy = (name: string): ServiceError =>
-  new ServiceError('callback_taken', say`${name} calls this number back`);
+  new ServiceError('callback_taken', say`${name} has already taken this callback`);
 const isSeen = ({ extensions, queues, since_ms }: Sight, { scope, last_at }: CallbackRow): boolean => {
   const name = scope.slice(scope.indexOf(':') + 1);
   return scope === personScope(name)

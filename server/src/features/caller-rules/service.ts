@@ -89,7 +89,10 @@ export class CallerRules {
     checkWholeSite(caller);
     const single = wanted.action === 'block' && wanted.match === 'number';
     if (!single && !includesLevel(caller.level, 'supervisor'))
-      throw new ServiceError('forbidden', 'agents block single numbers; other rules need a supervisor');
+      throw new ServiceError(
+        'forbidden',
+        'match: an agent can only block single numbers; other rules need the level supervisor',
+      );
     const number = this.#keyOf(wanted);
     return this.#writes.run(async () => {
       const known = this.#rows.find((r) => r.match === wanted.match && r.number === number);
@@ -157,13 +160,13 @@ export class CallerRules {
         'match: anonymous callers have no number and can only be blocked',
       );
     }
-    if (number === null) throw new ServiceError('invalid_request', 'number: it is missing');
+    if (number === null) throw new ServiceError('invalid_request', 'number: is missing');
     if (match === 'number') return toE164(number, country) ?? number.replace(/^00/, '+');
     const prefix = prefixOf(number, country);
     if (prefix !== null) return prefix;
     throw new ServiceError(
       'invalid_request',
-      'number: a prefix begins with +, 00 or the national prefix of the site, and has 15 digits at most',
+      'number: a prefix must begin with +, 00 or the national prefix of the site, and have at most 15 digits',
     );
   }
   async #add({

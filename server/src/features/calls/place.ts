@@ -70,9 +70,10 @@ export class Placing {
   async call(actor: Actor, wanted: NewCall): Promise<Plan> {
     const own = this.#ownOf(actor, wanted.from, wanted.device);
     const { extension } = own.person;
-    if (wanted.to === extension) throw new ServiceError('invalid_request', 'to: this is the own extension');
+    if (wanted.to === extension)
+      throw new ServiceError('invalid_request', 'to: must not be the own extension');
     if (this.#deps.isLot(wanted.to)) {
-      throw new ServiceError('invalid_request', 'to: a parking number takes transfers only');
+      throw new ServiceError('invalid_request', 'to: a parking number can only be the target of a transfer');
     }
     const shown = wanted.caller_id ?? extension;
     this.#deps.guard.checkCallerId(extension, shown);
@@ -111,7 +112,7 @@ export class Placing {
     if (leg === undefined) throw wrongState('nothing of this call rings now');
     // If the leg rings for a supervisor to listen in, its pickup would listen.
     if (isOwnRinging(call))
-      throw wrongState('what rings is a device of who calls, and not called by anybody');
+      throw wrongState('the ringing leg is a device of the caller itself; it cannot be picked up');
     if (call.legs.some((l) => l.extension === own.person.extension && l.state !== 'alerting')) {
       throw wrongState(say`${own.person.extension} is in this call already`);
     }
@@ -168,7 +169,7 @@ export class Placing {
   }
   listen(actor: Actor, id: string, does: 'listen' | 'whisper' | 'barge', wanted: ListenRequest): Plan {
     if (!includesLevel(actor.caller.level, 'supervisor')) {
-      throw new ServiceError('forbidden', 'this is for supervisors');
+      throw new ServiceError('forbidden', 'this needs the level supervisor');
     }
     if (!this.#deps.mayListen(actor.caller)) {
       throw new ServiceError(
@@ -190,13 +191,13 @@ export class Placing {
       wanted.leg_id === undefined
         ? (talking.find(isAgent) ?? talking.find((l) => l.extension !== null) ?? talking[0])
         : talking.find((l) => l.id === wanted.leg_id);
-    if (leg === undefined) throw wrongState('nobody of this call talks now whom you could listen to');
+    if (leg === undefined) throw wrongState('no leg of this call is talking now; listening needs one');
     const ear = this.#earOf(extension, call);
     if (ear !== undefined) return this.#again(ear, call, leg, does);
     const rings = this.#deps.live
       .calls()
       .some(({ placed: p, legs }) => p === 'listen' && legs.some((l) => l.extension === extension));
-    if (rings) throw wrongState('the own devices ring to listen, or listen to another call already');
+    if (rings) throw wrongState('your devices already ring to listen, or listen to another call');
     this.#isNear(own, leg.id);
     return this.#placed({
       action: `calls.${does}`,
@@ -216,11 +217,14 @@ export class Placing {
   #ownOf(actor: Actor, from: string | undefined, device: Device = 'all'): Own {
     const extension = from ?? actor.caller.extension;
     if (extension === '') {
-      throw new ServiceError('invalid_request', 'from: an API key must say whose devices ring');
+      throw new ServiceError(
+        'invalid_request',
+        'from: is needed with an API key: the extension whose devices ring',
+      );
     }
     const objects = callsOf(actor.caller, 'control');
     if (objects !== null && !reaches(objects, extension)) {
-      throw new ServiceError('forbidden', 'you may let your own devices ring only');
+      throw new ServiceError('forbidden', 'from: only your own devices may ring');
     }
     const person = this.#deps.directory.byExtension(extension);
     if (person === undefined || !person.active) {

@@ -69,7 +69,7 @@ export function callFor(deps: { live: LiveView; ended: EndedCalls }, actor: Acto
   const call = findCall(deps, actor, id);
   if (steersAll(actor) || call.legs.some((leg) => steers(actor, leg))) return call;
   if (isAmong(actor, call.extensions)) {
-    throw new ServiceError('wrong_call_state', 'this call goes on without this leg');
+    throw new ServiceError('wrong_call_state', 'this leg has left the call');
   }
   throw noSuchCall();
 }
@@ -117,7 +117,7 @@ export function legFor(live: LiveView, actor: Actor, call: LiveCall, named: stri
   if (named !== undefined) {
     const leg = call.legs.find((l) => l.id === named);
     if (leg === undefined) throw new ServiceError('call_gone', 'this leg is no longer in the call');
-    if (!steers(actor, leg)) throw new ServiceError('forbidden', 'this leg is not yours');
+    if (!steers(actor, leg)) throw new ServiceError('forbidden', 'this leg belongs to another person');
     return leg;
   }
   const own = mostLive(
@@ -128,5 +128,5 @@ export function legFor(live: LiveView, actor: Actor, call: LiveCall, named: stri
   const extensions = new Set(mine.map((leg) => leg.extension));
   const only = extensions.size === 1 ? mostLive(mine) : undefined;
   if (only !== undefined) return only;
-  throw new ServiceError('invalid_request', 'leg_id: say which leg; none of this call is your own');
+  throw new ServiceError('invalid_request', 'leg_id: is needed, because no leg of this call is yours');
 }

@@ -61,7 +61,7 @@ export async function talking(
   const call = callFor(deps, actor, id);
   const leg = legFor(live, actor, call, leg_id);
   const side = live.beside(leg.id);
-  if (side === undefined || !isTalking(leg)) throw wrongState('this leg talks to nobody now');
+  if (side === undefined || !isTalking(leg)) throw wrongState('this leg is not talking to anyone now');
   return { call, leg, side };
 }
 /** Retrieves the other side from a hold of ours, because the engine cannot move it while it is on hold. */
@@ -173,7 +173,9 @@ export class Steering {
     if (call?.legs.some((leg) => leg.slot !== null) && !mine) return null;
     const at = await talking(this.#deps, actor, id, wanted.leg_id);
     if (!at.leg.held_here) {
-      throw wrongState(at.leg.held ? 'held at the device: retrieve it there' : 'nobody is on hold');
+      throw wrongState(
+        at.leg.held ? 'the call is held at the device; retrieve it there' : 'nobody is on hold',
+      );
     }
     return {
       ...aboutLeg(at),
@@ -235,9 +237,12 @@ export class Steering {
     const leg = legFor(live, actor, call, leg_id);
     if (on && leg.recording) throw wrongState('this leg is recorded already');
     if (!on && recordings.byRule(leg.id) && !steersAll(actor)) {
-      throw new ServiceError('forbidden', 'this call is recorded by the rule of the site; pause it instead');
+      throw new ServiceError(
+        'forbidden',
+        'the rule of the site records this call; pause the recording instead',
+      );
     }
-    if (on && !isTalking(leg)) throw wrongState('this leg talks to nobody now');
+    if (on && !isTalking(leg)) throw wrongState('this leg is not talking to anyone now');
     const type = on ? 'call.recording_started' : 'call.recording_stopped';
     return {
       ...aboutLeg({ call, leg }),
@@ -285,7 +290,7 @@ export class Steering {
         return;
       }
     }
-    throw wrongState(say`this leg had more than ${MOST_RECORDINGS} recordings`);
+    throw wrongState(say`a leg can have at most ${MOST_RECORDINGS} recordings`);
   }
   async #start(leg: LiveLeg, action_id: string): Promise<void> {
     const { engine, recordings } = this.#deps;
@@ -303,7 +308,7 @@ export class Steering {
   #parkPlan({ call, leg, side }: Talking) {
     const { live } = this.#deps;
     const { leg: parked } = side;
-    if (parked === null) throw wrongState('there is nobody on the other side who could be parked');
+    if (parked === null) throw wrongState('the other side of this leg cannot be parked');
     return {
       ...aboutLeg({ call, leg }),
       parked,

@@ -68,7 +68,10 @@ export class Transfers {
     }
     checkSlot(this.#deps, actor, to);
     if (this.#deps.isLot(to)) {
-      throw new ServiceError('invalid_request', 'to: a parking number takes blind transfers only');
+      throw new ServiceError(
+        'invalid_request',
+        'to: a parking number can only be the target of a blind transfer',
+      );
     }
     const destination = await guard.admit(actor, leg.extension ?? actor.caller.username, to);
     let transfer: Kept | null = null;

@@ -130,7 +130,7 @@ test('connectors - another address gets no secret of before: each has to be give
   const kept = await change({ settings });
   assert.deepEqual(
     [kept.status, kept.json.detail],
-    [400, 'settings.token: the address changes, so give this secret again'],
+    [400, 'settings.token: is needed again because the address changes'],
   );
   const fixed = crmFile().replace(/^base: .*$/m, 'base: https://crm.example.com');
   assert.equal((await change({ source: fixed })).status, 400, 'a file with another address');

@@ -33,9 +33,13 @@ export class CustomerCreator {
   async create(running: Running, actor: Actor, name: string, e164: string): Promise<Made> {
     const { row, session, words } = running;
     if (!row.enabled || session === null)
-      throw new ServiceError('invalid_request', 'id: the connector is disabled or broken; mend it first', {
-        ...(words !== null && { body: { words } }),
-      });
+      throw new ServiceError(
+        'invalid_request',
+        'id: the connector is disabled or has an error; enable or correct it first',
+        {
+          ...(words !== null && { body: { words } }),
+        },
+      );
     const { createCustomer } = session;
     if (createCustomer === null)
       throw new ServiceError('invalid_request', 'id: the file of this connector creates no customers');
@@ -86,7 +90,7 @@ export class CustomerCreator {
     } catch (error) {
       this.#deps.log.warn(
         { connector, error: messageOf(error) },
-        'a created customer is not in the phonebook',
+        'a created customer could not be added to the phonebook',
       );
       return { ...made, words: `the phonebook could not store the customer: ${messageOf(error)}` };
     }

@@ -58,7 +58,7 @@ export class Inbox {
     // One error for a wrong secret and for a connector that does not exist, is off or has no inbox: a sender learns nothing.
     if (running === undefined || read === undefined || read.kind === 'refused') {
       this.#unproven.allows(address);
-      throw new ServiceError('not_authenticated', 'the message does not prove that it is of this connector');
+      throw new ServiceError('not_authenticated', 'the message has no valid signature of this connector');
     }
     const { id } = running.row;
     if (!this.#messages.allows(String(id))) throw tooMany(1);
@@ -102,7 +102,7 @@ export class Inbox {
       people.emailOf(row.id, session!, user, signal),
     );
     if (email === null)
-      throw new ServiceError('not_found', say`the system names no e-mail of its user ${user}`);
+      throw new ServiceError('not_found', say`the system returns no e-mail address for its user ${user}`);
     return email;
   }
   #record({ row }: Running, { does }: InboxWish, outcome: 'ok' | 'failed', ip: string | null): Promise<void> {

@@ -205,7 +205,7 @@ export class EntryKeeper {
       this.#position = { cursor: null, doubt_ms: this.#deps.clock.now() };
       this.#deps.log.warn(
         { connector: this.#row.id },
-        'the feed of changes was lost: a connector reads all of it',
+        'the position in the feed of changes was lost: a connector reads the feed from the beginning',
       );
       return null;
     }

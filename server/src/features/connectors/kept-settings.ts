@@ -37,7 +37,7 @@ export function isMoved(
   if (kept !== undefined)
     throw new ServiceError(
       'invalid_request',
-      say`settings.${kept}: the address changes, so give this secret again`,
+      say`settings.${kept}: is needed again because the address changes`,
     );
   return true;
 }

@@ -96,7 +96,7 @@ test('connectors - a customer of the CRM: people change note and owner, the rest
   }))
     assert.deepEqual(await put(change), [
       400,
-      `${field}: it comes from the connected system; change it there`,
+      `${field}: this field comes from the connected system; change it there`,
     ]);
   const removed = await rig.call('DELETE', `phonebook/customers/${id}`);
   assert.deepEqual([removed.status, removed.json.code], [409, 'in_use']);

@@ -368,7 +368,10 @@ export class ConnectorService {
     const { log, verbs } = this.#parts;
     verbs.reject(`connector:${connector}`, call).catch((error: unknown) =>
       // The caller may have hung up meanwhile.
-      log.info({ connector, call, error: messageOf(error) }, 'a call that a system rejects was not hung up'),
+      log.info(
+        { connector, call, error: messageOf(error) },
+        'a call that a connected system rejected could not be hung up',
+      ),
     );
   }
   async #end(running: Running): Promise<void> {

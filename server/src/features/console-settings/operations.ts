@@ -9,7 +9,7 @@ export const consoleSettingsOperations = (site: SiteConsole): Served<typeof oper
   handlers: {
     get({ caller }) {
       if (caller.key?.board !== undefined)
-        throw new ServiceError('forbidden', 'a display is shown its board only');
+        throw new ServiceError('forbidden', 'a display key can read its own board only');
       return { success: true, settings: site.settings() };
     },
     set: async (actor, { body }) => ({ success: true, settings: await site.change(actor, body) }),

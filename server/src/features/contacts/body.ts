@@ -134,7 +134,7 @@ export function createContactsBody(directory: Directory, live: LiveView, started
     },
     body({ q = '', limit, offset = 0, cursor } = {}, seen = null) {
       if (cursor !== undefined && offset > 0) {
-        throw new ServiceError('invalid_request', 'offset: a cursor already says where the page begins');
+        throw new ServiceError('invalid_request', 'offset: cannot be used with cursor');
       }
       refresh();
       const isWhole = q === '' && limit === undefined && offset === 0 && cursor === undefined;

@@ -377,7 +377,7 @@ test('exports - without room on the disk it fails with a reason and leaves nothi
   const r = await rig(t, { diskFloor: Number.MAX_SAFE_INTEGER });
   const { id } = await r.make('supervisor');
   const failed = await r.settled('supervisor', id);
-  assert.deepEqual([failed.state, failed.error], ['failed', 'the disk has too little room left']);
+  assert.deepEqual([failed.state, failed.error], ['failed', 'the disk does not have enough free space']);
   assert.deepEqual(await r.files(), []);
 });
 

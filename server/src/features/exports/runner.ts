@@ -68,7 +68,10 @@ export class ExportRunner {
     this.#working ??= this.#work()
       .catch((error: unknown) => {
         if (!this.#closing.signal.aborted)
-          this.#deps.log.error({ error: messageOf(error) }, 'exports wait for the database');
+          this.#deps.log.error(
+            { error: messageOf(error) },
+            'exports could not continue; waiting for the database',
+          );
       })
       .finally(() => {
         this.#working = null;

@@ -240,7 +240,7 @@ export class Exports implements AsyncDisposable {
     const reader = JSON.parse(row.reader) as Principal;
     const older = historySince(reader) < historySince(caller);
     if (older || !covers(historyOf(caller), historyOf(reader))) {
-      throw new ServiceError('forbidden', 'you may not see any more what is in this file');
+      throw new ServiceError('forbidden', 'you no longer have access to the data in this file');
     }
     const at = this.#folder.pathOf(row.id, row.format);
     await access(at).catch(() => {

@@ -75,7 +75,7 @@ export class BerReader {
   }
   flag(): boolean {
     const value = this.value(BOOLEAN);
-    if (value.length !== 1) throw new BerError('not a truth value');
+    if (value.length !== 1) throw new BerError('not a boolean');
     return value[0] !== 0;
   }
 }

@@ -88,7 +88,7 @@ export class LdapConnection {
     if (op === OP.unbind) return socket.destroySoon();
     // A search is over before the next request is read.
     if (op === OP.abandon) return;
-    if (!hasReply(op)) throw new BerError('not a request of LDAP');
+    if (!hasReply(op)) throw new BerError('not an LDAP request');
     await this.#send(resultMessage(id, op, await this.#answer(request)));
   }
   async #answer(request: Request): Promise<Result> {

@@ -71,7 +71,7 @@ export function readFilter(reader: BerReader): Filter {
       if (part.tag === 0x80) initial = folded;
       else if (part.tag === 0x81) any.push(folded);
       else if (part.tag === 0x82) final = folded;
-      else throw new BerError('not a part of a text');
+      else throw new BerError('not a part of a substring filter');
     }
     return { is: 'text', attribute, initial, any, final };
   };

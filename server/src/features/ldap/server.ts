@@ -87,7 +87,9 @@ export class LdapServer {
         server.once('error', failed);
         server.listen(port, host, done);
       });
-      server.on('error', (error) => log.warn({ error: messageOf(error) }, 'the LDAP port has a fault'));
+      server.on('error', (error) =>
+        log.warn({ error: messageOf(error) }, 'the LDAP server reported an error'),
+      );
       this.#listener = { port, server };
       log.info({ host, port }, 'desk phones can read the phonebook by LDAP');
     } catch (error) {
@@ -128,7 +130,7 @@ export class LdapServer {
           if (secured !== null) this.#serve(secured, { ip, network, safe: true }, signedIn);
         },
         (error: unknown) => {
-          this.#options.log.warn({ error: messageOf(error) }, 'no certificate for LDAP');
+          this.#options.log.warn({ error: messageOf(error) }, 'the certificate for LDAP could not be read');
           socket.destroy();
         },
       );

@@ -59,7 +59,7 @@ export function requestOf({ operation, parts, wholeBody }: Tool, args: Arguments
     const value = String(params[name]);
     // An empty or dot segment would make the path of another operation.
     if (['', '.', '..'].includes(value))
-      throw new ServiceError('invalid_request', say`${name}: ${asSaid('is not valid here')}`);
+      throw new ServiceError('invalid_request', say`${name}: ${asSaid('is not accepted by this tool')}`);
     return encodeURIComponent(value);
   });
   const search = new URLSearchParams(query as Record<string, string>).toString();

@@ -192,7 +192,7 @@ test('mcp - a refusal is a result with the problem of REST, which the model can 
   };
   assert.deepEqual(await refusal({ id: 'gone' }), ['not_found', 'there is no such thing']);
   assert.deepEqual(await refusal({}), ['invalid_request', 'id: is missing']);
-  assert.deepEqual(await refusal({ id: '..' }), ['invalid_request', 'id: is not valid here']);
+  assert.deepEqual(await refusal({ id: '..' }), ['invalid_request', 'id: is not accepted by this tool']);
   assert.deepEqual(await refusal({ id: ['1'] }), [
     'invalid_request',
     'id: expected a string, received an array',

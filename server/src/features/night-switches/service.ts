@@ -88,7 +88,7 @@ export class NightSwitches {
     this.#work = this.#work
       .then(step)
       .catch((error: unknown) =>
-        this.#deps.log.warn({ error: messageOf(error) }, 'a night switch is not followed'),
+        this.#deps.log.warn({ error: messageOf(error) }, 'the state of a night switch could not be followed'),
       );
   }
 }

@@ -24,19 +24,23 @@ export function nodeOf(all: readonly SeenNode[], name: string): SeenNode {
 /** Throws `not_found`, and `node_not_ready` where the site cannot be passed to this node. */
 export function checkSwitch(all: readonly SeenNode[], name: string): void {
   const to = nodeOf(all, name);
-  if (to.drain !== null) throw cannot(say`${name} is being drained: end that first`);
+  if (to.drain !== null) throw cannot(say`${name} is being drained: end the drain first`);
   if (to.holds) throw cannot(say`${name} leads the site already`);
-  if (!canLead(to)) throw cannot(say`${name} cannot lead the site: it is no standby whose engine runs`);
+  if (!canLead(to))
+    throw cannot(say`${name} cannot lead the site: it must be a standby with a running engine`);
 }
 /** Throws `not_found`, and `node_not_ready` where this node cannot be drained. */
 export function checkDrain(all: readonly SeenNode[], name: string): void {
   const node = nodeOf(all, name);
   if (node.role === 'web')
-    throw cannot(say`${name} is a web node: end its service, and its clients go to another one`);
+    throw cannot(
+      say`${name} is a web node and needs no drain: stop its service, and its clients connect to another node`,
+    );
   if (node.role === 'home')
-    throw cannot(say`${name} has people of its own: they have no phones while its service is stopped`);
-  if (node.holds && !all.some(canLead))
-    throw cannot(say`${name} leads the site, and there is no standby that could`);
+    throw cannot(
+      say`${name} is a home node and cannot be drained: its people have no phones while its service is stopped`,
+    );
+  if (node.holds && !all.some(canLead)) throw cannot(say`${name} leads the site, and no standby can take it`);
 }
 /** Throws `not_found`, and `node_not_ready` for a node without a drain. */
 export function checkUndrain(all: readonly SeenNode[], name: string): void {

@@ -25,7 +25,7 @@ export function pathCheckOperations(parts: PathCheckParts): Served<typeof operat
   const { checks, secret, now, web, relay } = parts;
   const probe = (): PathProbe => {
     if (parts.probe !== null) return parts.probe;
-    throw new ServiceError('engine_unavailable', 'this engine has no ways to check');
+    throw new ServiceError('engine_unavailable', 'the path check is not available with this engine');
   };
   return {
     operations,

@@ -121,7 +121,8 @@ export class PathChecks {
   /** Begins a check. Throws `check_running`, `engine_unavailable`. */
   async start(actor: Actor): Promise<PathCheckReply> {
     const { probe, up } = this.#deps;
-    if (probe === null) throw new ServiceError('engine_unavailable', 'this engine has no ways to check');
+    if (probe === null)
+      throw new ServiceError('engine_unavailable', 'the path check is not available with this engine');
     if (!up()) throw new ServiceError('engine_unavailable', 'the engine is not connected');
     if (this.#running !== null)
       throw new ServiceError('check_running', 'a check of the ways is under way', { retry_after_seconds: 5 });

@@ -39,7 +39,7 @@ test('pbx-config engines - a queue and its members have one engine', () => {
   const queue = (engine: string | null, extension: string) => ({
     queue: [{ name: 'support', number: '500', title: 'Support', members: [{ extension }], engine }],
   });
-  const other = 'queue support: members.0.extension: its engine is another one than that of the queue';
+  const other = 'queue support: members.0.extension: must be homed at the engine of the queue';
   assert.deepEqual(found(queue('b', '1001')), [other]);
   assert.deepEqual(found(queue(null, '1002')), [other]);
   assert.deepEqual(found(queue(null, '1001')), []);
@@ -61,7 +61,7 @@ test('pbx-config engines - each engine has an address of its own, by any spellin
     { ...B, node: 'c', host: '2001:DB8:0::9' },
   ];
   assert.deepEqual(found({ engine: six }), ['engine c: host: engine b has this address']);
-  const own = 'every browser that is a phone would be taken for it: they all come from there';
+  const own = 'must not be the address that the phones of browsers come from';
   assert.deepEqual(found({ engine: [{ ...B, host: '127.0.0.1' }] }), [`engine b: host: ${own}`]);
   const trunk = [{ name: 'north', title: 'North', host: '192.0.2.9' }];
   assert.deepEqual(found({ trunk }), ['engine b: host: trunk north has this address']);
@@ -77,7 +77,7 @@ test('pbx-config engines - they need several nodes, and the leading one is none 
     'engine b: node: this site has one node; other engines need OFFHOOK_NODE and PostgreSQL',
   ]);
   assert.deepEqual(found({}, at('b')), [
-    'engine b: node: this node leads the site: what has no engine of its own is here',
+    'engine b: node: must not be the leading node, which has the objects without an engine of their own',
   ]);
 });
 
@@ -98,17 +98,17 @@ test('pbx-config engines - there are sixteen at most', () => {
 test('pbx-config engines - what works at one engine only is refused for people of another', () => {
   const extension = [person('1001'), person('1002', { engine: 'b', devices: ['sip', 'webrtc'] })];
   assert.deepEqual(found({ extension }), [
-    'extension 1002: devices: only desk phones can be at another engine',
+    'extension 1002: devices: must be a desk phone to use another engine',
   ]);
   const phone = (extensions: string[]) => ({ phone: [{ name: 'desk', vendor: 'yealink', extensions }] });
   assert.deepEqual(found(phone(['1002'])), []);
   assert.deepEqual(found(phone(['1001', '1002'])), [
-    'phone desk: extensions.1: a phone registers at one engine, and this line has another one',
+    'phone desk: extensions.1: must be homed at the same engine as the other lines of the phone',
   ]);
   const to = { kind: 'hang_up' as const };
   const office = { name: 'office', number: '565', title: 'Office', when_open: to, when_closed: to };
   assert.deepEqual(found({ time_condition: [{ ...office, switched_by: ['1001', '1002'] }] }), [
-    'time_condition office: switched_by.1: only phones of the engine of the leading node can switch it',
+    'time_condition office: switched_by.1: can only be switched by phones at the engine of the leading node',
   ]);
 });
 

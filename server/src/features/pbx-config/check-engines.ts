@@ -26,9 +26,13 @@ function* addresses(model: Model, { node }: Nodes): Generator<Found> {
     if (node === null)
       yield [object, 'node', 'this site has one node; other engines need OFFHOOK_NODE and PostgreSQL'];
     if (node === object.key)
-      yield [object, 'node', 'this node leads the site: what has no engine of its own is here'];
+      yield [
+        object,
+        'node',
+        'must not be the leading node, which has the objects without an engine of their own',
+      ];
     if (isOwnAddress(host))
-      yield [object, 'host', 'every browser that is a phone would be taken for it: they all come from there'];
+      yield [object, 'host', 'must not be the address that the phones of browsers come from'];
     const other = known.get(addressOf(host));
     if (other !== undefined) yield [object, 'host', say`${wordOf('engine')} ${other} has this address`];
     known.set(addressOf(host), object.key);
@@ -42,21 +46,25 @@ function* homes(model: Model): Generator<Found> {
   const homeOf = (extension: string): string | null => people.get(extension)?.body.engine ?? null;
   for (const object of people.values())
     if (homeOf(object.key) !== null && object.body.devices.some((kind) => kind !== 'sip'))
-      yield [object, 'devices', 'only desk phones can be at another engine'];
+      yield [object, 'devices', 'must be a desk phone to use another engine'];
   for (const object of model.of('queue').values())
     for (const [i, { extension }] of object.body.members.entries())
       if (people.has(extension) && homeOf(extension) !== (object.body.engine ?? null))
-        yield [object, `members.${i}.extension`, 'its engine is another one than that of the queue'];
+        yield [object, `members.${i}.extension`, 'must be homed at the engine of the queue'];
   for (const object of model.of('phone').values()) {
     const first = homeOf(object.body.extensions[0] ?? '');
     for (const [i, extension] of object.body.extensions.entries())
       if (homeOf(extension) !== first)
-        yield [object, `extensions.${i}`, 'a phone registers at one engine, and this line has another one'];
+        yield [object, `extensions.${i}`, 'must be homed at the same engine as the other lines of the phone'];
   }
   for (const object of model.of('time_condition').values())
     for (const [i, extension] of object.body.switched_by.entries())
       if (homeOf(extension) !== null)
-        yield [object, `switched_by.${i}`, 'only phones of the engine of the leading node can switch it'];
+        yield [
+          object,
+          `switched_by.${i}`,
+          'can only be switched by phones at the engine of the leading node',
+        ];
 }
 export function* engines(model: Model, house: Nodes): Generator<Found> {
   const all = [...model.of('engine').values()];

@@ -59,7 +59,7 @@ test('pbx-config - a missing destination is found, with its field', () => {
     [exit({ kind: 'extension', key: '1099' }), 'queue support: exit.to: there is no extension "1099"'],
     [
       exit({ kind: 'trunk', key: 'north', strip: 1 }),
-      'queue support: exit.to.prepend: from here it is the whole number to call, and there is none',
+      'queue support: exit.to.prepend: is needed: it is the complete number to call over this trunk',
     ],
   ];
   for (const [given, says] of cases) assert.deepEqual(found(given), [says]);
@@ -80,19 +80,19 @@ test('pbx-config - outbound routes that strip a whole number, hide an emergency 
   ];
   const trunks = [{ trunk: 'north', strip: 2 }];
   assert.deepEqual(found(outbound('a', { trunks })), [
-    'outbound_route a: trunks.0.strip: nothing would be left of the shortest number',
+    'outbound_route a: trunks.0.strip: must leave at least one digit of the shortest number',
   ]);
   assert.deepEqual(found(outbound('a', { trunks: [{ trunk: 'north', strip: 3 }] })), [
-    'outbound_route a: trunks.0.strip: more digits than the shortest pattern has',
+    'outbound_route a: trunks.0.strip: must not strip more digits than the shortest pattern has',
   ]);
   assert.deepEqual(found(outbound('a', { trunks: [{ trunk: 'north', strip: 2, prepend: '112' }] })), []);
   assert.deepEqual(found(outbound('sos', { class: 'emergency', patterns: ['5XX'] })), [
-    'outbound_route sos: patterns: 500 is queue support, which would keep it from being called for help',
+    'outbound_route sos: patterns: 500 is queue support, so calls to it would not reach this emergency route',
   ]);
   const same = Array.from({ length: 65 }, (_, i) => outbound(`r${i + 10}`, {}));
   assert.deepEqual(found(...same.slice(1)), []);
   assert.deepEqual(found(...same), [
-    'outbound_route r74: patterns: more than 64 routes are for numbers of each other',
+    'outbound_route r74: patterns: more than 64 routes overlap in their numbers',
   ]);
   const many = Array.from({ length: 21 }, (_, i) =>
     outbound(`r${i + 10}`, { patterns: Array.from({ length: 100 }, (__, j) => `${i + 10}${j + 100}`) }),
@@ -104,12 +104,12 @@ test('pbx-config - outbound routes that strip a whole number, hide an emergency 
 
 test('pbx-config - two inbound routes for the same calls are found', () => {
   assert.deepEqual(found(route('a'), route('b', { to: { kind: 'queue', key: 'support' } })), [
-    'inbound_route b: number: inbound route a is for the same calls',
+    'inbound_route b: number: matches the same calls as inbound route a',
   ]);
 });
 
 test('pbx-config/check - a company without an administrator, or without people', () => {
-  const says = 'nobody would be left to administer the exchange';
+  const says = 'at least one active person must keep the level admin';
   assert.deepEqual(
     checkModel(toModel([]), HOUSE).map((f) => `${f.kind} ${f.key}: ${f.path}: ${f.detail}`),
     [`extension : : ${says}`],
@@ -140,7 +140,7 @@ test('pbx-config - time conditions that only lead to each other are found, other
     closed: object = { kind: 'extension', key: '1001' },
   ): Given => ['time_condition', { name, title: name, when_open: open, when_closed: closed }];
   const time = (key: string) => ({ kind: 'time_condition', key });
-  const says = 'when_open: it leads into a round of nothing but time conditions';
+  const says = 'when_open: leads back to itself through time conditions only';
   assert.deepEqual(found(condition('a', time('a'))), [`time_condition a: ${says}`]);
   const three = [
     condition('a', time('b')),
@@ -162,7 +162,7 @@ test('pbx-config - time conditions that only lead to each other are found, other
 test('pbx-config - section names reserved by the engine are found', () => {
   for (const name of ['general', 'globals', 'waiting-room'])
     assert.deepEqual(found(['queue', { name, number: '501', title: 'Q' }]), [
-      `queue ${name}: name: the engine uses this name for something else`,
+      `queue ${name}: name: is reserved by the engine; choose another name`,
     ]);
 });
 
@@ -214,7 +214,7 @@ test('pbx-config/check - a trunk at the address of all browsers is found', () =>
     '::',
   ])
     assert.deepEqual(found(trunk(host)), [
-      'trunk own: host: every browser that is a phone would be taken for it: they all come from there',
+      'trunk own: host: must not be the address that the phones of browsers come from',
     ]);
   for (const host of ['127.0.0.2', '192.0.2.1', 'sip.example.com', 'localhost.example.com', '2001:db8::1'])
     assert.deepEqual(found(trunk(host)), []);
@@ -268,16 +268,16 @@ test('pbx-config - ports and addresses of the network that exclude each other ar
   const mapped = { local: '192.168.1.2', external: '203.0.113.7' };
   assert.deepEqual(found(network({ turn_port: 3478, ice_hosts: [mapped] })), []);
   assert.deepEqual(found(network({ turn_port: 3478, ice_hosts: [{ ...mapped, keep_local: false }] })), [
-    'network site: ice_hosts.0.keep_local: TURN relays to the local address; keep it',
+    'network site: ice_hosts.0.keep_local: must be true with TURN, which relays to the local address',
   ]);
   assert.deepEqual(found(network({ ice_hosts: [{ ...mapped, keep_local: false }] })), []);
   const outside = { external_address_source: 'stun', stun_server: 'stun.example.com' };
   assert.deepEqual(found(network(outside)), []);
   assert.deepEqual(found(network({ ...outside, stun_server: null })), [
-    'network site: stun_server: missing: it is to be asked for the external address',
+    'network site: stun_server: is missing: it is needed to determine the external address',
   ]);
   assert.deepEqual(found(network({ ...outside, external_address_source: 'interface' })), [
-    'network site: external_interface: missing: it is to have the external address',
+    'network site: external_interface: is missing: it is needed to determine the external address',
   ]);
   const locations = ['10.0.0.0/8', '10.0.0.1/8', '10.0.0.0/9'].map((net, i) => ({ net, location: `${i}` }));
   assert.deepEqual(found(network({ locations })), [
@@ -305,24 +305,24 @@ test('pbx-config/check - ports that two services would listen at are found, thos
   };
   assert.deepEqual(about({ tls_port: 5061, ldap_port: 636, turn_port: 3478, turn_tls_port: 5349 }), []);
   assert.deepEqual(about({ tls_port: 5061, turn_port: 5061 }), [
-    'turn_port: port 5061 is used by tls_port too',
+    'turn_port: port 5061 is also used by tls_port',
   ]);
-  assert.deepEqual(about({ ldap_port: 8080 }), ['ldap_port: port 8080 is used by OFFHOOK_LISTEN too']);
+  assert.deepEqual(about({ ldap_port: 8080 }), ['ldap_port: port 8080 is also used by OFFHOOK_LISTEN']);
   // SIP over UDP leaves the TCP port of the same number free.
   assert.deepEqual(about({ ldap_port: 5060 }), []);
-  assert.deepEqual(about({ turn_port: 5060 }), ['turn_port: port 5060 is used by OFFHOOK_SIP_LISTEN too']);
+  assert.deepEqual(about({ turn_port: 5060 }), ['turn_port: port 5060 is also used by OFFHOOK_SIP_LISTEN']);
   const media = { from: 49_000, to: 49_200 };
   assert.deepEqual(about({ turn_port: 3478, rtp_ports: media }), [
-    'turn_relay_ports: port 49152 is used by rtp_ports too',
+    'turn_relay_ports: port 49152 is also used by rtp_ports',
   ]);
   assert.deepEqual(about({ rtp_ports: media }), [], 'nothing is relayed without TURN');
   const relay = { from: 10_500, to: 10_600 };
   assert.deepEqual(about({ turn_port: 3478, turn_relay_ports: relay }), [
-    'turn_relay_ports: port 10500 is used by OFFHOOK_RTP_PORTS too',
+    'turn_relay_ports: port 10500 is also used by OFFHOOK_RTP_PORTS',
   ]);
   assert.deepEqual(about({ turn_port: 3478, turn_relay_ports: relay, rtp_ports: media }), []);
   assert.deepEqual(about({ turn_port: 49_100, rtp_ports: media, turn_relay_ports: relay }), [
-    'rtp_ports: port 49100 is used by turn_port too',
+    'rtp_ports: port 49100 is also used by turn_port',
   ]);
 });
 

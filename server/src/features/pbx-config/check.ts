@@ -174,25 +174,26 @@ function* userNames(model: Model): Generator<Found> {
     if (other !== undefined) yield [object, 'username', say`extension ${other} has this user name`];
     users.set(username, object.key);
     if (model.of('extension').has(username) && username !== object.key)
-      yield [object, 'username', 'it is the extension of somebody else'];
+      yield [object, 'username', 'must not be the extension of another person'];
   }
 }
 /** Rules within one object. */
 function* withinObjects(model: Model, house: House): Generator<Found> {
   for (const object of model.of('queue').values())
     if (new Set(object.body.members.map((m) => m.extension)).size < object.body.members.length)
-      yield [object, 'members', 'somebody is in it twice'];
+      yield [object, 'members', 'must contain each extension once'];
   for (const object of model.of('menu').values())
     if (new Set(object.body.choices.map((c) => c.key)).size < object.body.choices.length)
-      yield [object, 'choices', 'a key leads to two places'];
+      yield [object, 'choices', 'must have one destination for each key'];
   for (const object of model.of('prompt').values())
     if (house.hasSound?.(object.body.sound) === false)
       yield [object, 'sound', 'there is no such sound; upload it first'];
   for (const object of model.of('conference').values()) {
     const { pin, leader_pin, wait_for_leader } = object.body;
     if (wait_for_leader && (leader_pin ?? null) === null)
-      yield [object, 'wait_for_leader', 'nobody could be the leader without a PIN of their own'];
-    if ((pin ?? null) !== null && pin === leader_pin) yield [object, 'leader_pin', 'it is that of everybody'];
+      yield [object, 'wait_for_leader', 'needs a leader_pin: without one nobody can be the leader'];
+    if ((pin ?? null) !== null && pin === leader_pin)
+      yield [object, 'leader_pin', 'must differ from the PIN of the other participants'];
   }
 }
 function* trunks(model: Model): Generator<Found> {
@@ -200,23 +201,23 @@ function* trunks(model: Model): Generator<Found> {
     if (object.kind === 'inbound_route' || object.kind === 'outbound_route') continue;
     for (const { kind, path } of referencesOf(object))
       if (kind === 'trunk' && fieldOf(object.body, `${path}.prepend`) === '')
-        yield [object, `${path}.prepend`, 'from here it is the whole number to call, and there is none'];
+        yield [object, `${path}.prepend`, 'is needed: it is the complete number to call over this trunk'];
   }
   for (const object of model.of('trunk').values()) {
     if (isOwnAddress(object.body.host))
-      yield [object, 'host', 'every browser that is a phone would be taken for it: they all come from there'];
+      yield [object, 'host', 'must not be the address that the phones of browsers come from'];
     const { register, username, password, transport, srv, host } = object.body;
     if (srv === true && isIP(host) !== 0)
-      yield [object, 'srv', 'an address has no SRV records; give a domain as host'];
+      yield [object, 'srv', 'needs a domain as host, because an address has no SRV records'];
     if (transport === 'tls' && (model.of('network').get('site')?.body.tls_port ?? null) === null)
       yield [object, 'transport', 'TLS needs tls_port of the network'];
     if (register && (username === null || password === undefined))
-      yield [object, 'register', 'to register it needs a username and a password'];
+      yield [object, 'register', 'needs a username and a password to register'];
     if ((username === null) !== (password === undefined))
       yield [
         object,
         username === null ? 'username' : 'password',
-        'a login is both a username and a password',
+        'needs both a username and a password, or neither',
       ];
   }
 }
@@ -244,7 +245,11 @@ function* networkPorts(model: Model, { ports = [], rtpPorts }: House): Generator
     // The relay sends to the engine from beside it, and most gateways do not pass that on to their own outside.
     for (const [i, { keep_local }] of (ice_hosts ?? []).entries())
       if (!keep_local && (turn_port ?? null) !== null)
-        yield [object, `ice_hosts.${i}.keep_local`, 'TURN relays to the local address; keep it'];
+        yield [
+          object,
+          `ice_hosts.${i}.keep_local`,
+          'must be true with TURN, which relays to the local address',
+        ];
     const used = [...ports, ...(rtp_ports == null && rtpPorts !== undefined ? [rtpPorts] : [])];
     const reported = new Set<string>();
     for (const one of portsOf(object.body)) {
@@ -253,7 +258,7 @@ function* networkPorts(model: Model, { ports = [], rtpPorts }: House): Generator
       if (other === undefined || reported.has(`${one.by} ${other.by}`)) continue;
       reported.add(`${one.by} ${other.by}`);
       const port = Math.max(one.from, other.from);
-      yield [object, one.by, say`port ${port} is used by ${other.by} too`];
+      yield [object, one.by, say`port ${port} is also used by ${other.by}`];
     }
   }
 }
@@ -261,9 +266,9 @@ function* networkSources(model: Model): Generator<Found> {
   for (const object of model.of('network').values()) {
     const { external_address_source: source, stun_server, external_interface } = object.body;
     if (source === 'stun' && (stun_server ?? null) === null)
-      yield [object, 'stun_server', 'missing: it is to be asked for the external address'];
+      yield [object, 'stun_server', 'is missing: it is needed to determine the external address'];
     if (source === 'interface' && (external_interface ?? null) === null)
-      yield [object, 'external_interface', 'missing: it is to have the external address'];
+      yield [object, 'external_interface', 'is missing: it is needed to determine the external address'];
   }
 }
 /** Networks of locations, each once: of two the call for help would have either. */
@@ -285,7 +290,7 @@ function* inboundRoutes(model: Model): Generator<Found> {
     const { trunk, number, prefix, caller } = object.body;
     const way = JSON.stringify([trunk, number, prefix, caller]);
     const other = inbound.get(way);
-    if (other !== undefined) yield [object, 'number', say`inbound route ${other} is for the same calls`];
+    if (other !== undefined) yield [object, 'number', say`matches the same calls as inbound route ${other}`];
     inbound.set(way, object.key);
   }
 }
@@ -295,14 +300,19 @@ function* outboundRoutes(model: Model, numbers: ReadonlyMap<string, Said>): Gene
     const { patterns, trunks: ways } = object.body;
     const shortest = Math.min(...patterns.map(shortestOf));
     for (const [i, { strip, prepend }] of ways.entries())
-      if (strip > shortest) yield [object, `trunks.${i}.strip`, 'more digits than the shortest pattern has'];
+      if (strip > shortest)
+        yield [object, `trunks.${i}.strip`, 'must not strip more digits than the shortest pattern has'];
       else if (strip === shortest && prepend === '')
-        yield [object, `trunks.${i}.strip`, 'nothing would be left of the shortest number'];
+        yield [object, `trunks.${i}.strip`, 'must leave at least one digit of the shortest number'];
     if (!isEmergency(object.body)) continue;
     const matches = patterns.map(dialMatcher);
     for (const [number, what] of numbers)
       if (matches.some((is) => is(number)))
-        yield [object, 'patterns', say`${number} is ${what}, which would keep it from being called for help`];
+        yield [
+          object,
+          'patterns',
+          say`${number} is ${what}, so calls to it would not reach this emergency route`,
+        ];
   }
   const routes = [...model.of('outbound_route').values()];
   const patterns = routes.reduce((sum, r) => sum + r.body.patterns.length, 0);
@@ -313,13 +323,13 @@ function* outboundRoutes(model: Model, numbers: ReadonlyMap<string, Said>): Gene
       say`all routes together have ${patterns} patterns, more than ${MOST_PATTERNS}`,
     ];
   else if (outboundLayers(routes.map((r) => r.body)).length > MOST_LAYERS)
-    yield [routes.at(-1)!, 'patterns', say`more than ${MOST_LAYERS} routes are for numbers of each other`];
+    yield [routes.at(-1)!, 'patterns', say`more than ${MOST_LAYERS} routes overlap in their numbers`];
 }
 function* reserved(model: Model): Generator<Found> {
   for (const object of timeRounds(model))
-    yield [object, 'when_open', 'it leads into a round of nothing but time conditions'];
+    yield [object, 'when_open', 'leads back to itself through time conditions only'];
   for (const object of allObjects(model))
-    if (RESERVED.has(object.key)) yield [object, 'name', 'the engine uses this name for something else'];
+    if (RESERVED.has(object.key)) yield [object, 'name', 'is reserved by the engine; choose another name'];
 }
 function* unknownCodes(model: Model, { codes }: House): Generator<Found> {
   for (const object of model.of('feature_code').values())
@@ -328,7 +338,7 @@ function* unknownCodes(model: Model, { codes }: House): Generator<Found> {
 function* nightSwitches(model: Model): Generator<Found> {
   for (const object of model.of('time_condition').values())
     if (object.body.switched_by.length > 0 && object.body.number === null)
-      yield [object, 'number', 'it needs a number to be switched by phone'];
+      yield [object, 'number', 'needs a number to be switched by phone'];
 }
 /** Phones with the same MAC address or without templates, and keys for missing objects. */
 function* phones(model: Model, { hasVendor }: House): Generator<Found> {
@@ -338,16 +348,16 @@ function* phones(model: Model, { hasVendor }: House): Generator<Found> {
   for (const object of model.of('phone').values()) {
     const { extensions, mac, shared, token, transport, vendor } = object.body;
     if (shared && extensions.length > 0)
-      yield [object, 'extensions', 'a shared phone has no extensions: people sign in at it'];
+      yield [object, 'extensions', 'must be empty for a shared phone, where people sign in'];
     if (!shared && extensions.length === 0)
-      yield [object, 'extensions', 'it needs at least one, or must be shared'];
+      yield [object, 'extensions', 'needs at least one extension, or `shared`'];
     const twin = token === undefined ? undefined : tokens.get(token);
     if (twin !== undefined) yield [object, 'token', say`phone ${twin} has this token`];
     if (token !== undefined) tokens.set(token, object.key);
     const other = mac === null ? undefined : macs.get(mac);
     if (other !== undefined) yield [object, 'mac', say`phone ${other} has this MAC address`];
     if (mac !== null) macs.set(mac, object.key);
-    if (hasVendor?.(vendor) === false) yield [object, 'vendor', 'there are no templates for this vendor'];
+    if (hasVendor?.(vendor) === false) yield [object, 'vendor', 'no templates exist for this vendor'];
     if (transport === 'tls' && !tls) yield [object, 'transport', 'TLS needs tls_port of the network'];
   }
   const lots = [...model.of('parking_lot').values()].map(({ body }) => body);
@@ -357,7 +367,7 @@ function* phones(model: Model, { hasVendor }: House): Generator<Found> {
       if ((does === 'extension' || does === 'queue') && !model.of(does).has(value))
         yield [object, path, say`there is no ${wordOf(does)} ${JSON.stringify(value)}`];
       if (does === 'speed_dial' && !/^\+?[0-9*#]{1,32}$/.test(value))
-        yield [object, path, 'not 1 to 32 of 0-9 * #, with or without a + in front'];
+        yield [object, path, 'must be 1 to 32 of 0-9 * #, with or without a + in front'];
       if (
         does === 'night_switch' &&
         !((model.of('time_condition').get(value)?.body.switched_by.length ?? 0) > 0)
@@ -395,7 +405,7 @@ export function checkModel(model: Model, house: House): readonly Finding[] {
       if (findings.length < MOST_FINDINGS) findings.push(findingOf(object, path, said));
   if (![...model.of('extension').values()].some(({ body }) => body.level === 'admin' && body.active)) {
     const [first] = model.of('extension').values();
-    const said = 'nobody would be left to administer the exchange';
+    const said = 'at least one active person must keep the level admin';
     findings.push(findingOf({ kind: 'extension', key: first?.key ?? '' }, first ? 'level' : '', said));
   }
   return findings;

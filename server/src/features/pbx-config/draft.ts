@@ -73,7 +73,7 @@ function next(actor: Actor, before: Model, edit: Edit): Model {
   checkAdministrators(actor, before, changes);
   for (const kind of KINDS)
     if (after.of(kind).size > Math.max(maxObjects(kind), before.of(kind).size))
-      throw new ServiceError('limit_reached', say`there can be ${maxObjects(kind)} of ${kind} at most`);
+      throw new ServiceError('limit_reached', say`a site has at most ${maxObjects(kind)} of ${kind}`);
   checkUse(after, changes);
   return after;
 }
@@ -129,7 +129,8 @@ export class Draft {
         if (++i % AT_ONCE === 0) await turnOfOthers();
         if (edit.findings.length >= MOST_FINDINGS) break;
         const ref = edit.put(kind, object);
-        if (there.has(`${kind} ${ref}`)) edit.wrong(findingOf({ kind, key: ref }, '', 'it is there twice'));
+        if (there.has(`${kind} ${ref}`))
+          edit.wrong(findingOf({ kind, key: ref }, '', 'must not occur twice'));
         there.add(`${kind} ${ref}`);
       }
       if (mode === 'replace')
@@ -266,5 +267,8 @@ function checkAdministrators({ caller }: Actor, before: Model, changes: readonly
     object?.kind === 'extension' && (object as StoredObject<'extension'>).body.level === 'admin';
   for (const { kind, key, object } of changes)
     if (admin(object) || admin(before.of(kind).get(key) as StoredObject | undefined))
-      throw new ServiceError('forbidden', say`no API key changes an administrator, as extension ${key} is`);
+      throw new ServiceError(
+        'forbidden',
+        say`an API key cannot change an administrator such as extension ${key}`,
+      );
 }

@@ -174,14 +174,14 @@ export class Edit {
       token !== undefined &&
       token !== (old?.body as ConfigBody<'phone'> | undefined)?.token
     ) {
-      this.wrong(findingOf({ kind, key: name }, 'token', 'it is generated; null makes a new one'));
+      this.wrong(findingOf({ kind, key: name }, 'token', 'is generated; send null for a new one'));
       return null;
     }
     const full = withSecrets(kind, result.data);
     const object = storedObject(old?.id ?? 0, kind, full);
     if (key !== null && object.key !== key) {
       const field = CONFIG_KINDS[kind].key;
-      const said = say`it is ${JSON.stringify(key)} and cannot be renamed: make a new one`;
+      const said = say`is ${JSON.stringify(key)} and cannot be renamed; create a new object`;
       this.#findings.push(findingOf({ kind, key }, field, said));
       return null;
     }
@@ -224,7 +224,7 @@ export class Edit {
     const [was, is] = [old.body, next.body] as [ConfigBody<'trunk'>, ConfigBody<'trunk'>];
     const moved = was.password === undefined || is.password === undefined ? null : movedTo(was, is);
     if (moved === null || typeof (given as Fields)['password'] === 'string') return;
-    const said = say`give it again, or null: ${moved} changes, and a kept password would be used at another address`;
+    const said = say`is needed again, or null, because ${moved} changes: the kept password would be used at another address`;
     this.#findings.push(findingOf({ kind: 'trunk', key: old.key }, 'password', said));
   }
 }

@@ -40,7 +40,7 @@ export const routeTestOperations = ({
         throw new ServiceError(
           'not_found',
           'trunk' in from
-            ? say`there is no trunk ${from.trunk} that is switched on`
+            ? say`there is no enabled trunk ${from.trunk}`
             : say`there is no active extension ${from.extension}`,
         );
       const moment = at === undefined ? clock.now() : Date.parse(at);

@@ -230,7 +230,7 @@ test('config routes - a referenced object stays; the refusal lists the reference
   assert.equal((await ask('POST', 'draft/changes', both)).status, 200);
   assert.equal(
     (await ask('DELETE', 'extensions/1001')).body.findings[0].detail,
-    'nobody would be left to administer the exchange',
+    'at least one active person must keep the level admin',
   );
 });
 
@@ -410,7 +410,7 @@ test('config routes - the whole as a document: the same bytes, and no change whe
   assert.equal(secret(objects.draft()), secret(before));
 
   const twice = { ...document, queues: [...document.queues, document.queues[0]] };
-  assert.equal((await ask('POST', 'import', twice)).body.findings[0].detail, 'it is there twice');
+  assert.equal((await ask('POST', 'import', twice)).body.findings[0].detail, 'must not occur twice');
   assert.match((await ask('POST', 'import', { ...document, quues: [] })).body.detail, /quues: unknown field/);
   assert.equal((await ask('POST', 'import', { ...document, offhook: 2 })).status, 400);
   assert.equal((await ask('POST', 'import', { ...document, queues: [null] })).status, 400);
@@ -540,7 +540,7 @@ test('config routes - the token of a phone is chosen by nobody and shown in no r
   const phone = { name: 'desk', vendor: 'yealink', extensions: ['1003'] };
   const chosen = await ask('POST', 'phones', { ...phone, token: 'b'.repeat(43) });
   assert.equal(chosen.status, 400, chosen.text);
-  assert.match(chosen.text, /token.*it is generated; null makes a new one/);
+  assert.match(chosen.text, /token.*is generated; send null for a new one/);
   const made = await ask('POST', 'phones', phone);
   assert.equal(made.status, 201, made.text);
   assert.deepEqual([made.body.secrets, made.body.secrets_set], [{}, ['token']]);

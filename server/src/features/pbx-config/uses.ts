@@ -11,7 +11,11 @@ export async function usedSounds(store: Store): Promise<ReadonlySet<string>> {
     db.selectFrom('config_objects').select('body').distinct().where('kind', '=', 'prompt').execute(),
     db.selectFrom('config_draft').select('body').where('kind', '=', 'prompt').execute(),
   ]).catch((error: unknown) => {
-    throw new ServiceError('store_unavailable', 'the sounds in use cannot be read now', { cause: error });
+    throw new ServiceError(
+      'store_unavailable',
+      'the sounds in use cannot be determined now; try again later',
+      { cause: error },
+    );
   });
   const ids = [...kept, ...drafted].flatMap(({ body }) =>
     body === null ? [] : [(JSON.parse(body) as { sound: string }).sound],

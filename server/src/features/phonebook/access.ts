@@ -9,7 +9,7 @@ import { EVERYONE } from './tables.ts';
 /** Throws `forbidden` for a person below supervisor; a key has the level and needs the scope. */
 export function checkShares(who: Caller): void {
   if (includesLevel(who.level, 'supervisor')) return;
-  throw new ServiceError('forbidden', 'only supervisors and administrators change shared customers');
+  throw new ServiceError('forbidden', 'changing a shared customer needs the level supervisor');
 }
 /** The customer with this id. Throws `not_found` for one that the caller may not see. */
 export async function findFor(

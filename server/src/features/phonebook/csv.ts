@@ -141,7 +141,7 @@ async function* rowsOf(text: string): AsyncGenerator<Row> {
     if (error.code === 'CSV_MAX_RECORD_SIZE') throw tooLong(line);
     throw new ServiceError(
       'invalid_request',
-      say`body: the quotes of line ${line} are not closed, or stand inside a value; write a quote inside quotes twice`,
+      say`body: line ${line} has a quote that is not closed or is inside a value; double each quote inside quotes`,
     );
   } finally {
     source.destroy();
@@ -206,7 +206,7 @@ export async function csvLines(text: string): Promise<Lines> {
   if (!named)
     throw new ServiceError(
       'invalid_request',
-      'body: the first line names no column for names; begin with a heading such as name,company,number_1,label_1,email_1',
+      'body: the first line has no column for names; begin with a heading such as name,company,number_1,label_1,email_1',
     );
   return {
     ignored: headings.filter((_, i) => columns[i] === null),

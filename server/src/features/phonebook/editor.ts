@@ -73,14 +73,14 @@ export class CustomerEditor {
     return writes.run(async () => {
       const row = await this.#changeable(actor.caller, id, versions);
       if (row.person_id === EVERYONE && !wanted.shared)
-        throw new ServiceError('invalid_request', 'shared: a shared customer stays shared');
+        throw new ServiceError('invalid_request', 'shared: a shared customer cannot become personal');
       if (wanted.shared) checkShares(actor.caller);
       const fields = this.#fieldsOf(wanted, row.owner);
       const foreign = isForeign(row) ? foreignField(row, fields) : null;
       if (foreign !== null)
         throw new ServiceError(
           'invalid_request',
-          say`${foreign}: it comes from the connected system; change it there`,
+          say`${foreign}: this field comes from the connected system; change it there`,
         );
       const next: CustomerRow = {
         ...row,

@@ -28,6 +28,6 @@ export function textOf(bytes: Buffer, asked: Encoding | undefined): string {
   }
   // Windows-1252 decodes any bytes, so UTF-16 under that name is found only by its NUL characters.
   if (text.includes('\0'))
-    throw new ServiceError('invalid_request', 'body: the file holds a NUL character; it is no text file');
+    throw new ServiceError('invalid_request', 'body: must be a text file without NUL characters');
   return text;
 }

@@ -94,7 +94,7 @@ const GAP_MS = 20;
 const AT_ONCE = 100;
 
 const hashOf = (token: string): string => createHash('sha256').update(token).digest('base64url');
-const nothing = (): ServiceError => new ServiceError('not_found', 'there is nothing here for this phone');
+const nothing = (): ServiceError => new ServiceError('not_found', 'there is no such file for this phone');
 /** The MAC address that a phone names in its User-Agent, in lower case. */
 export const macOf = (agent: string): string | null =>
   /\b(?:[0-9a-f]{2}[:-]?){5}[0-9a-f]{2}\b/i.exec(agent)?.[0].replaceAll(/[:-]/g, '').toLowerCase() ?? null;
@@ -130,7 +130,7 @@ export class Phones {
     if (!ask.safe)
       throw new ServiceError(
         'forbidden',
-        'a phone fetches its configuration over HTTPS: it has passwords in it',
+        'the configuration of a phone contains passwords; fetch it over HTTPS',
       );
     const agentMac = macOf(ask.agent);
     if (ask.token === null) return await this.#serveWaiting(ask, agentMac);
@@ -219,12 +219,13 @@ export class Phones {
         'name_taken',
         say`the phone ${name} is bound to the device ${held}; a new token allows another device`,
       );
-    if (!this.#waiting.has(mac)) throw new ServiceError('not_found', 'no phone with this MAC address waits');
+    if (!this.#waiting.has(mac))
+      throw new ServiceError('not_found', 'no phone with this MAC address is waiting');
     await this.#audit(actor, 'phone.assigned', name, { mac });
     if (!this.#waiting.assign(mac, name, address))
       throw new ServiceError(
         'not_found',
-        'no phone with this MAC address waits at this network address: another device asked with it meanwhile',
+        'no phone with this MAC address is waiting at this network address: another device has asked with the same MAC address',
       );
     return this.#state(known);
   }
@@ -233,7 +234,7 @@ export class Phones {
     const known = this.#known(name);
     const { engine, live } = this.#deps;
     if (!known.phone.shared)
-      throw new ServiceError('invalid_request', say`the phone ${name} is not shared: nobody signs in there`);
+      throw new ServiceError('invalid_request', say`the phone ${name} is not a shared phone`);
     const endpoint = this.#deps.site().sharedEndpoint(known.phone);
     const extension = live.signed.get(endpoint)?.extension;
     await this.#audit(actor, 'phone.sign_out', name, extension === undefined ? {} : { extension });
@@ -276,7 +277,8 @@ export class Phones {
   }
   #known(name: string): Known {
     const known = this.#byName.get(name);
-    if (known === undefined) throw new ServiceError('not_found', say`no phone ${name} is applied`);
+    if (known === undefined)
+      throw new ServiceError('not_found', say`the applied configuration has no phone ${name}`);
     return known;
   }
   /** The device with the current token. */
@@ -423,7 +425,10 @@ export class Phones {
   async #send({ phone, vendor }: Known, event: 'check' | 'reboot'): Promise<void> {
     const endpoint = this.#endpoint(phone);
     if (vendor === undefined || endpoint === null)
-      throw new ServiceError('not_found', 'there is nothing that this phone could be asked with');
+      throw new ServiceError(
+        'not_found',
+        'this phone cannot be asked to fetch: it has no endpoint or its vendor has no such request',
+      );
     await this.#deps.engine.notifyPhones(endpoint, vendor.events[event], { signal: this.#closing.signal });
   }
   /** Phones that fetched, but not what holds now. */

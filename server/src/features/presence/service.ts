@@ -214,7 +214,7 @@ export class Presence {
   }
   #ensureOwn(who: Principal): string {
     if (who.key !== null || this.#deps.directory.byExtension(who.extension)?.active !== true) {
-      throw new ServiceError('forbidden', 'who has no extension has no presence');
+      throw new ServiceError('forbidden', 'presence needs an extension, and you have none');
     }
     return who.extension;
   }
@@ -222,11 +222,11 @@ export class Presence {
     if (expires_at === null) return null;
     const time = Date.parse(expires_at);
     const now = this.#deps.clock.now();
-    if (time <= now) throw new ServiceError('invalid_request', 'expires_at: is over already');
+    if (time <= now) throw new ServiceError('invalid_request', 'expires_at: must be in the future');
     if (time > now + LONGEST_MS)
-      throw new ServiceError('invalid_request', 'expires_at: more than 366 days ahead');
+      throw new ServiceError('invalid_request', 'expires_at: must be at most 366 days ahead');
     if (personal === 'not_set' && note === null) {
-      throw new ServiceError('invalid_request', 'expires_at: nothing is said that could be over');
+      throw new ServiceError('invalid_request', 'expires_at: needs an activity or a note to expire');
     }
     return time;
   }

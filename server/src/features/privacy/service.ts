@@ -110,7 +110,7 @@ function subjectOf(
     return extensionSubject(who.extension);
   }
   const subject = numberSubject(who.number!, country);
-  if (subject === null) throw new ServiceError('invalid_request', 'number: this cannot be read as a number');
+  if (subject === null) throw new ServiceError('invalid_request', 'number: must be a telephone number');
   return subject;
 }
 
@@ -139,7 +139,10 @@ export class Privacy implements AsyncDisposable {
   async erase(actor: Actor, wanted: NewErasure): Promise<Erasure> {
     const subject = subjectOf(this.#deps.country, wanted);
     if (subject.isIn(wanted.reason)) {
-      throw new ServiceError('invalid_request', 'reason: it holds what is to be erased, and it is kept');
+      throw new ServiceError(
+        'invalid_request',
+        'reason: must not contain the data to erase, because the reason is kept',
+      );
     }
     return erasureView(await this.#add(actor, 'erasure', subject, wanted.reason));
   }
@@ -221,7 +224,9 @@ export class Privacy implements AsyncDisposable {
       .where('state', 'in', ['queued', 'running'])
       .executeTakeFirstOrThrow();
     if (Number(n) >= MAX_WAITING) {
-      throw new ServiceError('overloaded', 'too many of these are waiting', { retry_after_seconds: 60 });
+      throw new ServiceError('overloaded', 'too many erasures and exports are waiting; try again later', {
+        retry_after_seconds: 60,
+      });
     }
     const salt = newSalt();
     const subject_hash = await hashOf(subject, salt);

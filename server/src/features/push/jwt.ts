@@ -12,7 +12,7 @@ export function readKey(pem: string, algorithm: Algorithm): KeyObject {
   try {
     key = createPrivateKey(pem);
   } catch {
-    throw new ServiceError('invalid_request', 'private_key: it cannot be read');
+    throw new ServiceError('invalid_request', 'private_key: must be a readable private key in PEM');
   }
   const fits =
     algorithm === 'RS256'
@@ -21,7 +21,7 @@ export function readKey(pem: string, algorithm: Algorithm): KeyObject {
   if (!fits)
     throw new ServiceError(
       'invalid_request',
-      algorithm === 'RS256' ? 'private_key: not an RSA key' : 'private_key: not a P-256 key',
+      algorithm === 'RS256' ? 'private_key: must be an RSA key' : 'private_key: must be a P-256 key',
     );
   return key;
 }

@@ -72,7 +72,7 @@ export class Push {
   /** Throws `not_authenticated` for a caller without a session, and `store_unavailable`. */
   async register({ caller, ip }: Actor, wanted: PushRegistration): Promise<PushDevice> {
     if (caller.key !== null)
-      throw new ServiceError('not_authenticated', 'only the session of a person has an app');
+      throw new ServiceError('not_authenticated', 'registering an app needs the session of a person');
     const row: DeviceRow = {
       ...wanted,
       session_id: caller.session_id,
@@ -119,7 +119,7 @@ export class Push {
     extension: string,
   ): Promise<(PushResult & { app_id: string })[]> {
     const who = this.#deps.directory.byExtension(extension);
-    if (who === undefined) throw new ServiceError('not_found', say`nobody has the extension ${extension}`);
+    if (who === undefined) throw new ServiceError('not_found', say`no person has the extension ${extension}`);
     await this.services.tested(actor, platform);
     const rows = (await this.#live(who.id)).filter((row) => row.platform === platform);
     const data = { type: 'test', extension };

@@ -45,7 +45,7 @@ export function createCallerCommands({ engine, live, clock, tell, ms }: CallerDe
     ensureLive(live);
     const caller = find(queue, leg);
     if (caller !== undefined) return caller;
-    throw new ServiceError('no_such_caller', say`nobody of this id waits in ${queue}`);
+    throw new ServiceError('no_such_caller', say`no caller with this id waits in ${queue}`);
   };
   /** True while the same visit is open, not a later one of the same caller. */
   const waits = (visit: LiveCaller): boolean => find(visit.queue, visit.leg)?.joined_at === visit.joined_at;
@@ -103,7 +103,7 @@ export function createCallerCommands({ engine, live, clock, tell, ms }: CallerDe
           const step: Step = {
             send: () => take(visit, stays ? 'placed' : 'moved', place, id),
             confirmed: () => arrived() !== undefined,
-            failed: () => (over() ? new ServiceError('no_such_caller', 'the caller waits no longer') : null),
+            failed: () => (over() ? new ServiceError('no_such_caller', 'the caller no longer waits') : null),
             waitingFor: `${leg} to wait in ${to.name}`,
           };
           try {
@@ -149,7 +149,7 @@ export function createCallerCommands({ engine, live, clock, tell, ms }: CallerDe
           }
           const caller = find(name, leg);
           if (caller === undefined)
-            throw new ServiceError('no_such_caller', 'the caller waits there no longer');
+            throw new ServiceError('no_such_caller', 'the caller no longer waits in this queue');
           return { operation_id, queue: name, caller: callerOf(caller) };
         },
         audit: 'must',

@@ -165,7 +165,7 @@ test('queues - a caller that hangs up before the move gave up, and the move fail
 test('queues - a refusal by the engine is no success, and leaves no mark on the caller', async (t) => {
   const { request, waits, leaves, published } = await queuesRig(t, {
     answer: () => {
-      throw new ServiceError('no_such_caller', 'the caller waits there no longer');
+      throw new ServiceError('no_such_caller', 'the caller no longer waits in this queue');
     },
   });
   waits('1');

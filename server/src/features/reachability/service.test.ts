@@ -159,7 +159,7 @@ test('external address - one that the engine does not take is given up and tried
   assert.equal(site.found.found(), null);
   assert.match(
     site.detail(),
-    /^203\.0\.113\.9 was found, but not brought to the engine: an apply is under way/,
+    /^203\.0\.113\.9 was found, but could not be applied to the engine: an apply is under way/,
   );
   await site.clock.advance(17_000);
   assert.match(site.detail(), /not brought to the engine: It was put back/);

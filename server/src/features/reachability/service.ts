@@ -173,9 +173,12 @@ export class ExternalAddress implements AsyncDisposable {
       if (state !== 'applied') throw new Error(detail ?? state);
     } catch (error) {
       this.#found = former;
-      throw new Error(`${found.address} was found, but not brought to the engine: ${messageOf(error)}`, {
-        cause: error,
-      });
+      throw new Error(
+        `${found.address} was found, but could not be applied to the engine: ${messageOf(error)}`,
+        {
+          cause: error,
+        },
+      );
     }
     [this.#fault, this.#damped] = [null, false];
     this.#changedAt = clock.now();
@@ -185,7 +188,7 @@ export class ExternalAddress implements AsyncDisposable {
       .catch((error: unknown) =>
         this.#log.warn({ error: messageOf(error) }, 'the external address could not be stored'),
       );
-    this.#log.info({ ...found, former: shown }, 'the external address is another one');
+    this.#log.info({ ...found, former: shown }, 'the external address changed');
     if (found.address === shown) return;
     const data = { address: found.address, former: shown, source: source.kind };
     publish([this.#event('network.address_changed', data)]);

@@ -110,11 +110,12 @@ export class TrunkProxy implements AsyncDisposable {
       if (state !== 'applied') throw new Error(detail ?? state);
       this.#fault = null;
       this.#changedAt = this.#deps.clock.now();
-      this.#log.warn({ proxy: nameOf(next) }, 'trunks pass another SIP proxy');
+      this.#log.warn({ proxy: nameOf(next) }, 'trunks use another SIP proxy');
     } catch (error) {
       this.#used = former;
       const fault = `${nameOf(next)} not brought to the engine: ${messageOf(error)}`;
-      if (fault !== this.#fault) this.#log.warn({ detail: fault }, 'trunks pass no other SIP proxy');
+      if (fault !== this.#fault)
+        this.#log.warn({ detail: fault }, 'trunks could not be switched to another SIP proxy');
       this.#fault = fault;
     }
   }

@@ -178,7 +178,7 @@ export class TrunkServerLookup implements AsyncDisposable {
     const proofs = await Promise.all(found.map((server) => this.#prove(host, server)));
     const fault = proofs.flatMap((proof) => proof.fault ?? []).join('; ');
     if (fault !== '' && this.#certificates.get(name) !== fault)
-      this.#log.warn({ trunk: title, detail: fault }, 'certificates of a trunk');
+      this.#log.warn({ trunk: title, detail: fault }, 'the servers of a trunk have wrong certificates');
     if (fault === '') this.#certificates.delete(name);
     else this.#certificates.set(name, fault);
     const vouched = found.filter(
@@ -234,7 +234,7 @@ export class TrunkServerLookup implements AsyncDisposable {
       damper.changedAt = now;
       this.#dampers.set(name, damper);
     }
-    this.#log.info({ servers: words }, 'trunks have other servers');
+    this.#log.info({ servers: words }, 'the servers of trunks changed');
     await kept
       .write(JSON.stringify([...this.#known]))
       .catch((error: unknown) =>
@@ -243,7 +243,8 @@ export class TrunkServerLookup implements AsyncDisposable {
   }
   #doubt({ name, title }: Followed, detail: string): void {
     if (this.#stop.signal.aborted) return;
-    if (!this.#faults.has(name)) this.#log.warn({ trunk: title, detail }, 'servers of a trunk');
+    if (!this.#faults.has(name))
+      this.#log.warn({ trunk: title, detail }, 'the servers of a trunk have a problem');
     this.#faults.set(name, detail);
   }
 }

@@ -85,7 +85,7 @@ export function createDisposal(deps: DisposalDeps): Disposal {
       if (erased === 0) return;
       log.info(
         { recordings: erased, bytes, days: deps.days },
-        'recordings were given up by the rule of the site',
+        'recordings were deleted at the end of their retention time',
       );
       await audit.record({
         action: 'recordings.expire',
@@ -121,7 +121,7 @@ export function createDisposal(deps: DisposalDeps): Disposal {
     }
     await look(names);
     if (count > 0 && count !== orphans) {
-      log.warn({ files: count, some: shown }, 'the folder of recordings holds files of no recording');
+      log.warn({ files: count, some: shown }, 'the folder of recordings has files without a recording');
     }
     orphans = count;
   }

@@ -69,7 +69,7 @@ export class Keeper implements RecordingKeeper {
       throw new ServiceError('wrong_call_state', 'this leg is recorded already');
     }
     if ((await files.freeBytes()) < (this.#deps.room_bytes ?? ROOM_BYTES)) {
-      throw new ServiceError('storage_full', 'the disk has no room for recordings');
+      throw new ServiceError('storage_full', 'the disk has no space for recordings');
     }
     const started_ms = clock.now();
     const id = newRecordingId(started_ms);
@@ -99,7 +99,7 @@ export class Keeper implements RecordingKeeper {
     const written = this.#ofChannel(leg).map((row) => this.#deps.store.pause(row.id, on, at));
     for (const one of await Promise.allSettled(written)) {
       if (one.status === 'rejected')
-        this.#log.debug({ error: messageOf(one.reason) }, 'a pause of a recording waits for the store');
+        this.#log.debug({ error: messageOf(one.reason) }, 'a pause of a recording could not be stored yet');
     }
   }
   /** Accepts every committed event, in order. */
@@ -210,7 +210,7 @@ export class Keeper implements RecordingKeeper {
         await store.settle(row.id, 'stored', found.bytes, await this.#hashOf(row.file));
       }
       if (found === null)
-        this.#log.warn({ recording: row.id, by: row.by }, 'the engine left no file of a recording');
+        this.#log.warn({ recording: row.id, by: row.by }, 'the engine stored no file for a recording');
       this.#running.delete(row.id);
       this.#ending.delete(row.id);
       await conversations.touch([row.call]);
@@ -282,7 +282,7 @@ export class Keeper implements RecordingKeeper {
     if (!isFileName(file)) {
       this.#log.warn(
         { channel: record.channel },
-        'the engine names a recording that cannot be one; it is left out',
+        'the engine reports a recording with an invalid name; it is ignored',
       );
       return;
     }

@@ -56,10 +56,10 @@ export interface RecordingService {
 
 const PAGE = 50;
 const WHY_NOT: Record<Exclude<RecordingRow['state'], 'stored'>, string> = {
-  running: 'it is still being recorded',
-  missing: 'the engine left no file of it',
-  expired: 'its time is over: it was deleted by the rule of the site',
-  erased: 'it was deleted',
+  running: 'the recording is not finished yet',
+  missing: 'the engine stored no file for this recording',
+  expired: 'the recording was deleted at the end of its retention time',
+  erased: 'the recording was deleted',
 };
 const noSuch = (): ServiceError => new ServiceError('not_found', 'there is no such recording');
 const noAudio = (state: keyof typeof WHY_NOT): ServiceError => new ServiceError('no_audio', WHY_NOT[state]);

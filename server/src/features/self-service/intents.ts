@@ -37,7 +37,8 @@ export function createIntents(deps: {
         backoff.reset();
       } catch (error) {
         behind.add(extension);
-        if (backoff.failures === 0) log.warn({ error: messageOf(error) }, 'call settings wait for the disk');
+        if (backoff.failures === 0)
+          log.warn({ error: messageOf(error) }, 'call settings could not be stored yet');
         await backoff.wait(clock, stopped.signal);
       }
     }

@@ -25,19 +25,22 @@ export function checkForward(deps: RuleDeps, extension: string, number: string):
   const { directory, isPlace, mayForwardOutside, destinationOf } = deps;
   if (number === '') return;
   if (number === extension)
-    throw new ServiceError('invalid_request', 'calls cannot be led to where they are');
+    throw new ServiceError('invalid_request', 'calls cannot be forwarded to the own extension');
   if (directory.byExtension(number)?.active === true) return;
   if (directory.queues().some((queue) => queue.number === number) || isPlace(number)) return;
   if (!directory.leadsOut(number))
-    throw new ServiceError('no_route', say`no way of this site leads to ${number}`);
+    throw new ServiceError('no_route', say`no route of this site leads to ${number}`);
   if (!mayForwardOutside(extension, number)) {
-    throw new ServiceError('destination_not_allowed', say`calls of ${extension} may not be led to ${number}`);
+    throw new ServiceError(
+      'destination_not_allowed',
+      say`calls of ${extension} may not be forwarded to ${number}`,
+    );
   }
   const destination = destinationOf(number);
   if (NEVER.has(destination)) {
     throw new ServiceError(
       'destination_not_allowed',
-      say`calls are not led to ${{ key: `${destination.replace('_', ' ')} numbers`, values: [] }}`,
+      say`calls cannot be forwarded to ${{ key: `${destination.replace('_', ' ')} numbers`, values: [] }}`,
     );
   }
 }

@@ -96,10 +96,10 @@ export async function createSelfService(deps: SelfServiceDeps): Promise<SelfServ
   const ensureMay = (who: Principal, extension: string): void => {
     const supervises = who.key === null && includesLevel(who.level, 'supervisor');
     if (!supervises && (extension === '' || who.extension !== extension)) {
-      throw new ServiceError('forbidden', say`the features of ${extension || 'nobody'} are not yours`);
+      throw new ServiceError('forbidden', say`you may not change the features of ${extension || 'nobody'}`);
     }
     if (directory.byExtension(extension)?.active !== true) {
-      throw new ServiceError('not_found', say`${extension} is nobody's extension`);
+      throw new ServiceError('not_found', say`no person has the extension ${extension}`);
     }
   };
   const commands = new Commands(

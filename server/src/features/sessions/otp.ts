@@ -109,7 +109,10 @@ export async function createOtp(store: Store, clock: Clock): Promise<Otp> {
         throw new ServiceError('otp_already_on', 'the second factor is on already');
       }
       if (row === undefined || !(await take(row, digits, clock.now()))) {
-        throw new ServiceError('otp_required', 'these are not the digits the authenticator shows now');
+        throw new ServiceError(
+          'otp_required',
+          'the digits do not match those that the authenticator shows now',
+        );
       }
       const codes = Array.from({ length: RECOVERY_CODES }, newRecoveryCode);
       await store.transaction<Tables, void>(async (trx) => {

@@ -51,7 +51,7 @@ const bytesOf = (password: string): Buffer => Buffer.from(password.normalize('NF
 export async function hashPassword(password: string, cost = COST, through = queue): Promise<string> {
   const message = bytesOf(password);
   if (message.length < PASSWORD_BYTES.min || message.length > PASSWORD_BYTES.max) {
-    throw new ServiceError('invalid_request', 'a password has 8 to 1024 bytes');
+    throw new ServiceError('invalid_request', 'password: must have 8 to 1024 bytes');
   }
   const nonce = randomBytes(SALT_BYTES);
   const tag = await through.run(() => compute('argon2id', { message, nonce, tagLength: TAG_BYTES, ...cost }));

@@ -43,7 +43,7 @@ export function createSignIns(deps: {
   const { store, otp, directory, audit, clock } = deps;
   const find = (extension: string): Person => {
     const who = directory.byExtension(extension);
-    if (who === undefined) throw new ServiceError('not_found', say`nobody has the extension ${extension}`);
+    if (who === undefined) throw new ServiceError('not_found', say`no person has the extension ${extension}`);
     return who;
   };
   const line = (
@@ -113,7 +113,10 @@ export function createSignIns(deps: {
     async disableOtp(actor, extension) {
       const who = find(extension);
       if (who.id === actor.caller.person_id) {
-        throw new ServiceError('forbidden', 'your own takes your password: POST /api/v1/session/otp/disable');
+        throw new ServiceError(
+          'forbidden',
+          'switch your own second factor off by POST /api/v1/session/otp/disable with your password',
+        );
       }
       await otp.disable(who.id, (trx) => audit.recordIn(trx, line(actor, 'session.otp_off', who)));
     },

@@ -55,15 +55,19 @@ export class SignInCodes {
   async make({ caller, ip }: Actor, extension: string): Promise<SignInCode> {
     const { audit, clock, directory, otp, store } = this.#deps;
     const who = directory.byExtension(extension);
-    if (who === undefined) throw new ServiceError('not_found', say`nobody has the extension ${extension}`);
+    if (who === undefined) throw new ServiceError('not_found', say`no person has the extension ${extension}`);
     if (!who.active) throw new ServiceError('account_disabled', 'this account is not active');
     const proven = await store.password(who.id);
-    if (proven === null) throw new ServiceError('invalid_request', 'extension: this person has no password');
+    if (proven === null)
+      throw new ServiceError(
+        'invalid_request',
+        'extension: this person has no password, so a sign-in code cannot be created',
+      );
     // The code of another one would open a session without the factor; that of the own session has it behind it.
     if (extension !== caller.extension && (await otp.isOn(who.id)))
       throw new ServiceError(
         'otp_already_on',
-        'this person has a second factor and creates the code in the own account',
+        'this person has a second factor and must create the code in their own account',
       );
     await audit.record({
       action: 'session.code_created',

@@ -30,7 +30,7 @@ function safe(name: string): string {
   return parts.join('/');
 }
 const tooLarge = (): ServiceError =>
-  new ServiceError('sound_too_large', say`the archive unpacks to more than ${MOST_BYTES} bytes`);
+  new ServiceError('sound_too_large', say`the archive must unpack to at most ${MOST_BYTES} bytes`);
 
 /** Counts what is unpacked, whatever the heads of the archive announce. */
 class Bounds {
@@ -39,7 +39,7 @@ class Bounds {
 
   entry(): void {
     if ((this.#entries += 1) > MOST_ENTRIES)
-      throw notAudio(say`the archive has more than ${MOST_ENTRIES} entries`);
+      throw notAudio(say`the archive must have at most ${MOST_ENTRIES} entries`);
   }
   async whole(name: string, stream: AsyncIterable<Buffer>): Promise<Buffer> {
     const chunks: Buffer[] = [];
@@ -48,7 +48,7 @@ class Bounds {
       size += chunk.length;
       this.#bytes += chunk.length;
       if (size > MOST_FILE_BYTES)
-        throw new ServiceError('sound_too_large', say`${name} is larger than ${MOST_FILE_BYTES} bytes`);
+        throw new ServiceError('sound_too_large', say`${name} must have at most ${MOST_FILE_BYTES} bytes`);
       if (this.#bytes > MOST_BYTES) throw tooLarge();
       chunks.push(chunk);
     }
@@ -126,7 +126,7 @@ async function formatOf(file: string): Promise<'zip' | 'gzip' | 'tar' | null> {
  */
 export async function* archivedFiles(file: string): AsyncGenerator<ArchivedFile> {
   const format = await formatOf(file);
-  if (format === null) throw notAudio('not a zip, tar or tar.gz archive');
+  if (format === null) throw notAudio('the file must be a zip, tar or tar.gz archive');
   try {
     if (format === 'zip') yield* unzipped(file);
     else {
@@ -135,6 +135,6 @@ export async function* archivedFiles(file: string): AsyncGenerator<ArchivedFile>
     }
   } catch (error) {
     if (error instanceof ServiceError || (error as NodeJS.ErrnoException).code === 'ENOSPC') throw error;
-    throw new ServiceError('not_audio', 'the archive is broken', { cause: error });
+    throw new ServiceError('not_audio', 'the archive is damaged', { cause: error });
   }
 }

@@ -22,12 +22,12 @@ const SHORTEST_SECONDS = 0.02;
 /** Detects the format from the content. Throws `not_audio`. */
 function readSource(bytes: Uint8Array): Source {
   const word = Buffer.from(bytes.subarray(0, 4)).toString('latin1');
-  if (bytes.length === 0) throw notAudio('there is nothing in it');
+  if (bytes.length === 0) throw notAudio('the file is empty');
   if (word === 'RIFF') return readWav(bytes);
   if (word === 'fLaC') return readFlac(bytes);
   if (word === 'OggS') return readOgg(bytes);
   if (looksLikeMp3(bytes)) return readMp3(bytes);
-  throw notAudio('this is none of WAV, MP3, FLAC, Ogg Opus and Ogg Vorbis');
+  throw notAudio('the file must be WAV, MP3, FLAC, Ogg Opus or Ogg Vorbis');
 }
 
 export interface Converted {
@@ -61,7 +61,7 @@ const checkLength = (seconds: number, most: number): void => {
   if (seconds <= most) return;
   throw new ServiceError(
     'sound_too_long',
-    say`it lasts longer than the ${most} seconds a sound of this kind may`,
+    say`the audio must last at most ${most} seconds for this kind of sound`,
   );
 };
 function mono(channels: readonly Float32Array[]): Float32Array {
@@ -69,7 +69,7 @@ function mono(channels: readonly Float32Array[]): Float32Array {
   const mixed = right === undefined ? left : left.map((value, i) => (value + right[i]!) / 2);
   for (const value of mixed) {
     // Negated, so that NaN is rejected, too.
-    if (!(Math.abs(value) <= ABSURD)) throw notAudio('it holds samples that are no sound');
+    if (!(Math.abs(value) <= ABSURD)) throw notAudio('the audio has samples outside the valid range');
   }
   return mixed;
 }
@@ -118,7 +118,7 @@ export async function convert(bytes: Uint8Array, to: string, mostSeconds: number
     };
     const first = await pass(1);
     const { samples } = first.peak > LOUDEST + 1 ? await pass(LOUDEST / first.peak) : first;
-    if (samples < SHORTEST_SECONDS * KEPT_RATE) throw notAudio('there is no sound in it');
+    if (samples < SHORTEST_SECONDS * KEPT_RATE) throw notAudio('the file has no audio');
     writeSync(file, wavHead(samples), 0, HEAD_BYTES, 0);
     fsyncSync(file);
     return {

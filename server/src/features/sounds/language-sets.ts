@@ -85,14 +85,17 @@ export class LanguageSets {
     body: Readable | null,
   ): Promise<LanguageUploaded> {
     if ((ENGINE_LANGUAGES as readonly string[]).includes(language))
-      throw new ServiceError('invalid_request', 'language: the engine has prompts of its own for it');
-    if (body === null) throw new ServiceError('not_audio', 'there is nothing in it');
+      throw new ServiceError('invalid_request', 'language: the engine has its own prompts for this language');
+    if (body === null) throw new ServiceError('not_audio', 'the file is empty');
     return await this.#changes.run(async () => {
       const own = await this.#languages();
       if (!own.includes(language) && own.length >= MOST_LANGUAGES)
-        throw new ServiceError('storage_full', say`${MOST_LANGUAGES} languages are uploaded already`);
+        throw new ServiceError(
+          'storage_full',
+          say`the prompts of at most ${MOST_LANGUAGES} languages can be uploaded; delete one`,
+        );
       if ((await this.#folder.freeBytes()) < this.#deps.diskFloor + 4 * MAX_UPLOAD)
-        throw new ServiceError('storage_full', 'the disk has too little room left');
+        throw new ServiceError('storage_full', 'the disk does not have enough free space');
       const upload = await this.#folder.receive(body, MAX_UPLOAD);
       const unpacked = `${upload.from}.files`;
       try {

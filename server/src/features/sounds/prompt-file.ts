@@ -18,14 +18,14 @@ const isGsm = (bytes: Buffer): boolean =>
 export function endingOf(name: string, bytes: Buffer): Ending {
   if (name.endsWith('.gsm')) {
     if (isGsm(bytes)) return 'gsm';
-    throw notAudio(say`${name}: not GSM of 8 kHz`);
+    throw notAudio(say`${name}: must be GSM of 8 kHz`);
   }
   if (bytes.toString('latin1', 0, 4) === 'RIFF') {
     const { channels, sample_rate, plain } = readWav(bytes);
     if (plain && channels === 1 && sample_rate === 8_000) return 'wav';
     if (plain && channels === 1 && sample_rate === 16_000) return 'wav16';
   }
-  throw notAudio(say`${name}: not WAV of 8 or 16 kHz, mono, 16 bit`);
+  throw notAudio(say`${name}: must be WAV of 8 or 16 kHz, mono, 16 bit`);
 }
 /**
  * The prompt of a file in an archive for a language, without ending and without a folder of the language's own; null for other

@@ -62,7 +62,7 @@ export class Sounds implements AsyncDisposable {
     total: MAX_UPLOADS,
     retry_after_seconds: RETRY_SECONDS,
     own: say`too many of your sounds are being converted; send this one after they are done`,
-    others: say`too many sounds are being taken in`,
+    others: say`too many sounds are being uploaded; try again later`,
   });
   readonly #known = new Set<string>();
   // Serialised, so that two uploads cannot both take the last space, and a sweep cannot delete a sound that was just
@@ -87,7 +87,7 @@ export class Sounds implements AsyncDisposable {
    * `not_audio`, `storage_full`, `too_many_requests`, `overloaded` and `store_unavailable`.
    */
   async upload(actor: Actor, kind: SoundKind, body: Readable | null): Promise<UploadedSound> {
-    if (body === null) throw new ServiceError('not_audio', 'there is nothing in it');
+    if (body === null) throw new ServiceError('not_audio', 'the file is empty');
     return await this.#admit(actor, kind, () => this.#folder.receive(body, MAX_UPLOAD));
   }
   /** Stores a spoken text as `upload` does. Throws `invalid_request` and `speech_unavailable` too. */
@@ -143,7 +143,7 @@ export class Sounds implements AsyncDisposable {
       const line = { action: 'sounds.remove', actor, object: sound, ip } as const;
       if ((await usedSounds()).has(sound)) {
         await audit.record({ ...line, outcome: 'refused' });
-        throw new ServiceError('in_use', 'the draft or a version of the configuration uses it');
+        throw new ServiceError('in_use', 'the draft or a version of the configuration uses this sound');
       }
       await audit.record({ ...line, outcome: 'ok' });
       this.#known.delete(sound);
@@ -179,7 +179,7 @@ export class Sounds implements AsyncDisposable {
   }
   async #checkDisk(bytes: number): Promise<void> {
     if ((await this.#folder.freeBytes()) >= this.#deps.diskFloor + bytes) return;
-    throw new ServiceError('storage_full', 'the disk has too little room left');
+    throw new ServiceError('storage_full', 'the disk does not have enough free space');
   }
   async #admit(actor: Actor, kind: SoundKind, receive: () => Promise<Upload>): Promise<UploadedSound> {
     const give = this.#uploads.take(actor.caller.person_id, 1);

@@ -51,7 +51,7 @@ async function read(file: string): Promise<VoiceService> {
     // A finding names the field and never its value, which may be the key of the service.
     const [issue] = error instanceof z.ZodError ? error.issues : [];
     if (issue === undefined) {
-      const why = error instanceof SyntaxError ? 'no JSON' : messageOf(error);
+      const why = error instanceof SyntaxError ? 'it is not JSON' : messageOf(error);
       throw unavailable(say`the file of OFFHOOK_SPEECH cannot be used: ${why}`, error);
     }
     const field = issue.path.join('.') || (issue.code === 'unrecognized_keys' ? issue.keys.join() : '-');
@@ -100,8 +100,7 @@ export function createVoiceService(deps: {
     if (result.status !== 200)
       throw unavailable(say`the voice service refused the text with status ${result.status}`);
     const sound = result.whole ? soundOf(result.body, base64) : null;
-    if (sound === null || sound.length === 0)
-      throw unavailable('the voice service answered without a whole sound');
+    if (sound === null || sound.length === 0) throw unavailable('the voice service returned no usable audio');
     await writeFile(to, sound);
   };
   return { speak, close: () => transport.close() };

@@ -47,7 +47,7 @@ export const isToday = ({ day, from, to }: WallboardQuery): boolean =>
 
 function checkDay(who: Principal, query: WallboardQuery): void {
   if (who.key?.board === undefined || isToday(query)) return;
-  throw new ServiceError('forbidden', 'a display is shown today only');
+  throw new ServiceError('forbidden', 'a display key can read the present day only');
 }
 const over = (level: ServiceLevel, query: WallboardQuery): ServiceLevel => ({
   formula: query.formula ?? level.formula,
@@ -63,7 +63,9 @@ export class Reports {
   readonly #reports = new Queue({
     most_waiting: MAX_WAITING,
     refusal: () =>
-      new ServiceError('overloaded', 'too many reports are being made', { retry_after_seconds: 2 }),
+      new ServiceError('overloaded', 'too many reports are being built; try again later', {
+        retry_after_seconds: 2,
+      }),
   });
 
   constructor(deps: ReportsDeps) {

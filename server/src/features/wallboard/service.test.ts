@@ -318,7 +318,7 @@ test('wallboard - an invalid or too large query is 400 with its reason', async (
     ['day=2026-02-30', /day/],
     ['day=1999-01-01', /from 2000/],
     ['day=2026-11-21&from=2026-11-21T00:00:00Z', /either/],
-    ['from=2026-11-21T00:00:00Z', /together/],
+    ['from=2026-11-21T00:00:00Z', /both from and to/],
     ['from=2026-11-21T00:00:00Z&to=2026-11-21T00:00:00Z', /after from/],
     ['from=2026-11-21T00:07:00Z&to=2026-11-22T00:00:00Z', /quarter/],
     ['from=2026-11-21&to=2026-11-22', /from/],

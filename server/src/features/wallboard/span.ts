@@ -23,17 +23,17 @@ export function spanOf(
 ): { readonly span: Span; readonly day: string | null } {
   const { day, from, to } = query;
   if (day !== undefined) {
-    if (from !== undefined || to !== undefined) refuse('day: either a day, or from and to');
+    if (from !== undefined || to !== undefined) refuse('day: give either day, or from and to');
     const ms = Date.parse(`${day}T00:00:00Z`);
     if (!(ms > FIRST && ms < LAST)) refuse('day: expected a day from 2000-01-02 to 2099-12-31');
     return { span: calendar.day(day), day };
   }
   if (from === undefined && to === undefined) return { span: today.span, day: today.date };
-  if (from === undefined || to === undefined) return refuse('from: from and to go together');
+  if (from === undefined || to === undefined) return refuse('from: give both from and to, or neither');
   const span = { from: Date.parse(from), to: Date.parse(to) };
   for (const [name, ms] of Object.entries(span)) {
     if (!(ms >= FIRST && ms <= LAST)) refuse(say`${name}: expected a time from 2000 to 2099`);
-    if (ms % SLOT_MS !== 0) refuse(say`${name}: expected a time on a quarter of an hour`);
+    if (ms % SLOT_MS !== 0) refuse(say`${name}: must be at a full quarter of an hour`);
   }
   if (span.from >= span.to) refuse('to: expected a time after from');
   // A range of whole local days may be an hour longer.

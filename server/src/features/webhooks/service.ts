@@ -210,7 +210,7 @@ export class WebhookService {
       if (range.from > progress.live.at) {
         throw new ServiceError(
           'invalid_request',
-          say`from: no event after ${progress.live.at} has been delivered yet`,
+          say`from: must be at most ${progress.live.at}, the last event that was delivered`,
         );
       }
       const to = Math.min(range.to, progress.live.at);
@@ -306,19 +306,19 @@ export class WebhookService {
       (topic) => who === null || heardAs(who.principal, topic, who.queues) === null,
     );
     if (refused === undefined) return;
-    throw new ServiceError(
-      'forbidden',
-      say`topics: ${refused} is beyond the rights of who owns this webhook`,
-    );
+    throw new ServiceError('forbidden', say`topics: the owner of this webhook has no access to ${refused}`);
   }
   /** Throws `forbidden` if the owner is gone or may receive none of the topics. */
   #checkOwner(ownerId: number, topics: readonly string[]): void {
     const who = this.#parts.owner(ownerId);
     if (who === null) {
-      throw new ServiceError('forbidden', 'who owns this webhook is gone; delete it and create another');
+      throw new ServiceError(
+        'forbidden',
+        'the owner of this webhook no longer exists; delete the webhook and create another',
+      );
     }
     if (isDeaf(who, topics)) {
-      throw new ServiceError('forbidden', 'topics: who owns this webhook may hear none of them');
+      throw new ServiceError('forbidden', 'topics: the owner of this webhook has no access to any of them');
     }
   }
   /** Stores new settings; a lane that disabled the webhook meanwhile prevails. */

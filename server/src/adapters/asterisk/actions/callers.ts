@@ -23,7 +23,8 @@ const whole = (what: string, value: number, most: number): string =>
   Number.isSafeInteger(value) && value >= 0 && value <= most
     ? String(value)
     : refuse(`${what} must be a whole number from 0 to ${most}`);
-const notThere = (): ServiceError => new ServiceError('no_such_caller', 'the caller waits there no longer');
+const notThere = (): ServiceError =>
+  new ServiceError('no_such_caller', 'the caller no longer waits in this queue');
 const MOST_PRIORITY = 1_000_000;
 const MOST_POSITION = 10_000;
 const placeText = ({ number, position, priority }: QueuePlace): string =>

@@ -56,7 +56,8 @@ export const phoneActions = (actions: () => AmiConnection, report: (fact: PhoneF
     async signOutPhone(endpoint, by, { signal } = {}) {
       // One verb is several actions, so none of them can use the given id.
       const options = signal === undefined ? {} : { signal };
-      if (!SHARED_PHONE.test(endpoint)) throw new ServiceError('invalid_request', 'not a shared phone');
+      if (!SHARED_PHONE.test(endpoint))
+        throw new ServiceError('invalid_request', 'the endpoint must be a shared phone');
       const before = (await readSigned(actions(), signal)).get(endpoint);
       if (before !== undefined) {
         await actions().action('DBDel', { Family: PHONES, Key: endpoint }, timed(options));

@@ -27,7 +27,7 @@ export const encodeAction = (name: string, fields: ActionFields, actionId: strin
   const line = (key: string, value: string): void => {
     if (!KEY.test(key)) refuse('a header name is not valid');
     if (typeof value !== 'string') refuse(`${key} is not a text`);
-    if (FORBIDDEN.test(value)) refuse(`${key} holds a control character`);
+    if (FORBIDDEN.test(value)) refuse(`${key} must not contain control characters`);
     if (!value.isWellFormed()) refuse(`${key} is not valid Unicode`);
     if (Buffer.byteLength(value) + key.length + 4 > MAX_LINE_BYTES) refuse(`${key} is too long`);
     if (++headers > MAX_HEADERS) refuse(`more than ${MAX_HEADERS} values`);

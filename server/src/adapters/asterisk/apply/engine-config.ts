@@ -265,7 +265,7 @@ export class AsteriskConfig implements EngineConfig {
       ami = await AmiConnection.forActions(instance, over);
     } catch (error) {
       signal?.throwIfAborted();
-      throw new ServiceError('engine_unavailable', 'the engine is not there', { cause: error });
+      throw new ServiceError('engine_unavailable', 'the engine is not running', { cause: error });
     }
     try {
       return await use({
@@ -275,7 +275,9 @@ export class AsteriskConfig implements EngineConfig {
       });
     } catch (error) {
       if (!(error instanceof ListVoid)) throw error;
-      throw new ServiceError('engine_unavailable', 'the engine’s answer broke off', { cause: error });
+      throw new ServiceError('engine_unavailable', 'the answer of the engine is incomplete', {
+        cause: error,
+      });
     } finally {
       ami.close();
     }

@@ -91,9 +91,13 @@ export class Prover {
       if (late.aborted)
         throw new ServiceError('engine_timeout', 'the throw-away engine took too long', { cause: error });
       if (error instanceof ServiceError) throw error;
-      throw new ServiceError('engine_unavailable', `no throw-away engine could be had: ${messageOf(error)}`, {
-        cause: error,
-      });
+      throw new ServiceError(
+        'engine_unavailable',
+        `no throw-away engine could be started: ${messageOf(error)}`,
+        {
+          cause: error,
+        },
+      );
     }
     if (proof.problems.length === 0) {
       this.#proofs.set(key, proof);

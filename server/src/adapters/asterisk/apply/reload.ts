@@ -58,7 +58,7 @@ export async function reloadParts(
       const answer = await ami.action('Reload', { Module: part.module }, waiting);
       if (answer.ok || !BUSY.test(answer.message)) break;
       if (clock.now() > until)
-        throw new ServiceError('engine_timeout', 'another reload of the engine does not come to its end');
+        throw new ServiceError('engine_timeout', 'another reload of the engine does not finish');
       await clock.sleep(BUSY_MS.every, signal);
     }
   }

@@ -160,7 +160,9 @@ export async function startShadow(
   } catch (error) {
     await end();
     if ((error as NodeJS.ErrnoException).code === 'ENOSPC')
-      throw new ServiceError('storage_full', 'there is no room for a throw-away engine', { cause: error });
+      throw new ServiceError('storage_full', 'the disk has no space for a throw-away engine', {
+        cause: error,
+      });
     throw error;
   }
 }

@@ -218,7 +218,7 @@ export class CelReader implements Required<CallRecords> {
     if (found !== -1) return all.slice(found);
     this.#log.warn(
       { file, offset: at.offset },
-      'the file of call records was replaced; reading all there is',
+      'the file of call records was replaced; reading it from the beginning',
     );
     return all;
   }

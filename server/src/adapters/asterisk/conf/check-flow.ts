@@ -64,14 +64,14 @@ export function checkFlow(site: Site, take: (number: string, what: string) => vo
   for (const m of site.menus) {
     if (m.number !== null) take(m.number, `menu ${m.name}`);
     if (new Set(m.choices.map((c) => c.key)).size < m.choices.length)
-      refuse(`menu ${m.name}: a key leads to two places`);
+      refuse(`menu ${m.name}: must have one destination for each key`);
   }
   for (const t of site.time_conditions) if (t.number !== null) take(t.number, `time condition ${t.name}`);
   for (const c of site.conferences) {
     take(c.number, `conference ${c.name}`);
     plays(c.music_class, `conference ${c.name}`);
     if (c.wait_for_leader && (c.leader_pin ?? null) === null)
-      refuse(`conference ${c.name}: nobody could be the leader it waits for`);
+      refuse(`conference ${c.name}: needs a leader_pin: without one nobody can be the leader`);
     if ((c.pin ?? null) !== null && c.pin === c.leader_pin)
       refuse(`conference ${c.name}: leader and others have the same PIN`);
   }

@@ -219,7 +219,7 @@ test('conf/render - numbers, names and ways that mean two things or none are ref
     refuses(with_({ queues: [...site.queues, queue({ name, number: '599' })] }), /cannot be named/);
   refuses(
     with_({ conferences: [conference({ name: 'room', number: '830', wait_for_leader: true })] }),
-    /nobody could be the leader/,
+    /nobody can be the leader/,
   );
   refuses(
     with_({

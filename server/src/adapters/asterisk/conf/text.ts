@@ -57,7 +57,7 @@ export const slug = rule(/^[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?$/, 'must be 1 t
  */
 export const displayName = rule(
   /^(?=.{1,64}$)[\p{L}\p{N}.'’()&/+_-][\p{L}\p{M}\p{N}\p{Join_Control}.'’()&/+_-]*(?: [\p{L}\p{M}\p{N}\p{Join_Control}.'’()&/+_-]+)*$/u,
-  "must be 1 to 64 letters, digits, single spaces or . ' ( ) & / + _ -, and no more than 79 bytes of UTF-8",
+  "must be 1 to 64 letters, digits, single spaces or . ' ( ) & / + _ -, and have at most 79 bytes in UTF-8",
   // The engine's own buffer: it would cut a longer one in the middle of a letter.
   79,
 );

@@ -38,7 +38,7 @@ const within = (days: ConfText, from: ConfText, to: ConfText): ConfText =>
 function hours(h: Hours, what: string): readonly ConfText[] {
   const [from, to] = [clock(h.from, `${what}: from`), clock(h.to, `${what}: to`)];
   if (from === to || from === MIDNIGHT)
-    throw new ServiceError('invalid_request', `${what}: ${h.from} to ${h.to} is no time`);
+    throw new ServiceError('invalid_request', `${what}: ${h.from} to ${h.to} is not a period`);
   if (to > from) return [within(weekdays(h.days, what, 0), from, to)];
   return [
     within(weekdays(h.days, what, 0), from, MIDNIGHT),

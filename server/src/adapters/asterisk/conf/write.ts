@@ -102,7 +102,9 @@ export async function writeFiles(
   } catch (error) {
     await Promise.all(prepared.map(({ temporary }) => rm(temporary, { force: true })));
     if (noRoom(error))
-      throw new ServiceError('storage_full', 'there is no room for the engine’s files', { cause: error });
+      throw new ServiceError('storage_full', 'the disk has no space for the engine’s files', {
+        cause: error,
+      });
     throw error;
   } finally {
     if (changed.length > 0) await syncFolder(folder);

@@ -64,7 +64,7 @@ export function readPass(text: string): Pass {
     return Pass.parse(JSON.parse(text));
   } catch {
     throw new Error(
-      'this file is no pass of the doctor: print one on the server with npm run -s doctor -- --pass',
+      'this file is not a pass of the doctor: print one on the server with npm run -s doctor -- --pass',
     );
   }
 }

@@ -203,7 +203,8 @@ export class DtlsClient {
     if (length > MOST_BYTES || from + body.length > length) throw new Error('a message is too long');
     if (type === MESSAGE.finished && !sealed) throw new Error('the end of the handshake is not encrypted');
     const known = this.#pieces.get(sequence) ?? { type, body: Buffer.alloc(length), filled: new Set() };
-    if (known.type !== type || known.body.length !== length) throw new Error('pieces do not fit');
+    if (known.type !== type || known.body.length !== length)
+      throw new Error('the fragments of a handshake message do not match');
     body.copy(known.body, from);
     for (let i = from; i < from + body.length; i += 1) known.filled.add(i);
     this.#pieces.set(sequence, known);
@@ -275,24 +276,24 @@ export class DtlsClient {
     this.#serverRandom = body.subarray(2, 34);
     const at = 35 + body[34]!;
     if (body.readUInt16BE(0) !== VERSION || !SUITES.includes(body.readUInt16BE(at)))
-      throw new Error('no suite in common');
+      throw new Error('no common cipher suite');
     let srtp = false;
     for (let next = at + 5; next + 4 <= body.length; next += 4 + body.readUInt16BE(next + 2)) {
       const type = body.readUInt16BE(next);
       if (type === EXTENSION.masterSecret) this.#extended = true;
       if (type === EXTENSION.srtp) srtp = body.readUInt16BE(next + 6) === SRTP_PROFILE;
     }
-    if (!srtp) throw new Error('no encryption of media in common');
+    if (!srtp) throw new Error('no common SRTP profile');
   }
   #proveCertificate(body: Buffer): void {
     const der = Buffer.from(body.subarray(6, 6 + body.readUIntBE(3, 3)));
     if (fingerprintOf(der) !== this.#theirs.toUpperCase())
-      throw new Error('the certificate is not the one of the call');
+      throw new Error('the certificate does not match the fingerprint of the call');
     this.#certificate = new X509Certificate(der);
   }
   #serverKey(body: Buffer): void {
     const end = 4 + body[3]!;
-    if (body[0] !== 3 || body.readUInt16BE(1) !== P256) throw new Error('no curve in common');
+    if (body[0] !== 3 || body.readUInt16BE(1) !== P256) throw new Error('no common curve');
     const params = body.subarray(0, end);
     const signature = body.subarray(end + 4, end + 4 + body.readUInt16BE(end + 2));
     const signed = Buffer.concat([this.#random, this.#serverRandom, params]);
@@ -333,7 +334,7 @@ export class DtlsClient {
     const master = this.#master;
     if (master === null) throw new Error('the handshake ended too early');
     const expected = prf(master, 'server finished', sha256(Buffer.concat(this.#transcript)), 12);
-    if (!expected.equals(body)) throw new Error('the handshake was changed on its way');
+    if (!expected.equals(body)) throw new Error('the handshake was modified in transit');
     this.#flight = [];
     const seed = Buffer.concat([this.#random, this.#serverRandom]);
     const all = prf(master, 'EXTRACTOR-dtls_srtp', seed, 2 * (KEY_BYTES + SALT_BYTES));

@@ -202,7 +202,7 @@ export async function openMedia({
     digits(text) {
       for (const digit of text) {
         const code = DIGITS.indexOf(digit);
-        if (code < 0) throw new Error(`${digit} is no digit of a phone`);
+        if (code < 0) throw new Error(`${digit} is not a DTMF digit`);
         const stamp = timestamp + SAMPLES * queued.length;
         for (let i = 1; i <= 8; i += 1) {
           const over = i > 5 ? 0x80 : 0;

@@ -92,7 +92,7 @@ test('web media - another certificate than that of the call is refused, and noth
   await call(
     async (media) => {
       await until('the refusal', () => media.stage === 'failed');
-      assert.equal(media.reason, 'the certificate is not the one of the call');
+      assert.equal(media.reason, 'the certificate does not match the fingerprint of the call');
       assert.equal(media.counts.received, 0);
     },
     (sdp) => sdp.replace(/^(a=fingerprint:sha-256 )\S\S/im, (_, head: string) => `${head}00`),

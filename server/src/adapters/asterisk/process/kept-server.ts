@@ -63,7 +63,7 @@ export class KeptServer<W extends WantedServer> {
     const { log, title } = this.#options;
     this.#loop = this.#keep().catch((error: unknown) => {
       if (!this.#over.signal.aborted)
-        log.error({ error: messageOf(error) }, `the ${title} is not supervised`);
+        log.error({ error: messageOf(error) }, `supervision of the ${title} failed`);
     });
   }
   /** Null where none is wanted. */

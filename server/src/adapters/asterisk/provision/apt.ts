@@ -35,7 +35,7 @@ const LOCK_WAIT_MS = 60_000;
 const quoted = (value: string): string => {
   // apt's configuration cannot escape these, and none of them belongs in a folder's name or an address.
   if (/["\\\n\r]/.test(value))
-    throw new ProvisionError('failed', `apt cannot be given ${JSON.stringify(value)}`);
+    throw new ProvisionError('failed', `this value cannot be passed to apt: ${JSON.stringify(value)}`);
   return `"${value}"`;
 };
 

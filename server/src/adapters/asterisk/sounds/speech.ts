@@ -47,7 +47,7 @@ export function createSpeak(
       ],
       { input: text, env: { LANG: 'C.UTF-8' }, signal, timeout_ms: SPEAK_MS },
     );
-    if (timed_out) throw new ServiceError('sound_too_long', 'the text takes too long to speak');
+    if (timed_out) throw new ServiceError('sound_too_long', 'the spoken text is too long; shorten it');
     if (code === 0) return;
     if (stderr.includes('voice does not exist'))
       throw new ServiceError('invalid_request', say`there is no voice for the language ${language}`);

@@ -148,7 +148,7 @@ export function compileExpression(text: string, environment: Environment): Expre
   if (text.length > MAX_EXPRESSION)
     return {
       rule: 'expression_limit',
-      reason: `an expression has ${MAX_EXPRESSION} characters at most; this one has ${text.length}`,
+      reason: `an expression must have at most ${MAX_EXPRESSION} characters; this one has ${text.length}`,
     };
   try {
     const parsed = environment.parse(text);

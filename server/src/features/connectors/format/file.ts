@@ -3,8 +3,8 @@ import { z } from 'zod';
 /** Text with `{{ expression }}` in it. */
 const Text = z.string().min(1).max(4_000);
 const Json = z.json();
-const Path = Text.regex(/^\/(?!\/)/, 'begins with one /, after the base');
-const HeaderName = z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'not the name of a header');
+const Path = Text.regex(/^\/(?!\/)/, 'must begin with a single /; it is appended to `base`');
+const HeaderName = z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'must be the name of a header');
 const METHODS = {
   get: Path.optional(),
   post: Path.optional(),
@@ -27,7 +27,7 @@ const CALL = {
 export const METHOD_NAMES = ['get', 'post', 'put', 'patch', 'delete'] as const;
 const oneMethod = (request: object): boolean =>
   METHOD_NAMES.filter((name) => (request as Record<string, unknown>)[name] !== undefined).length === 1;
-const ONE_METHOD = 'exactly one of get, post, put, patch and delete with its path';
+const ONE_METHOD = 'needs exactly one of get, post, put, patch and delete, with its path';
 const request = <T extends z.ZodRawShape>(more: T) =>
   z.strictObject({ ...CALL, ...more }).refine(oneMethod, ONE_METHOD);
 
@@ -54,7 +54,7 @@ const NumberFormat = z
   .string()
   .regex(
     /^(?:e164|national|digits|00|last:\d{1,2}|[#() +./-]{0,20}#[#() +./-]{0,20})$/,
-    'not a number format',
+    'must be a number format',
   );
 const Password = z.strictObject({ user: Text, password: Text });
 const Auth = z.union([
@@ -185,7 +185,7 @@ const Attach = request({
     ),
   file: z
     .string()
-    .regex(/^[A-Za-z0-9_.-]{1,64}$/, 'not the name of a form field')
+    .regex(/^[A-Za-z0-9_.-]{1,64}$/, 'must be the name of a form field')
     .optional()
     .describe('Field of a multipart form that holds the audio, beside the fields of `form`.'),
   max_mb: z.int().min(1).max(500).default(50).describe('Longer recordings are not attached.'),
@@ -193,14 +193,14 @@ const Attach = request({
   find: request({ id: Text }).optional(),
   remove: request({}).optional().describe('Deletes the copy; without it, it is taken to go with its entry.'),
 })
-  .refine((attach) => attach.get === undefined, 'an attach is no get')
+  .refine((attach) => attach.get === undefined, '`attach` cannot use `get`')
   .refine(
     (attach) => attach.file === undefined || attach.body === undefined,
-    'file and body exclude each other',
+    'needs either `file` or `body`, not both',
   )
   .refine(
     (attach) => (attach.once === 'find') === (attach.find !== undefined),
-    '`once: find` and `find` belong together',
+    '`once: find` needs `find`, and `find` needs `once: find`',
   );
 
 /** A connector file as it is written (docs/connectors.md). */
@@ -217,7 +217,7 @@ export const ConnectorDocument = z.strictObject({
     .default('documentation')
     .describe('`documentation`: written after it, never tried against the system itself.'),
   settings: z
-    .record(z.string().regex(/^[a-z][a-z0-9_]{0,31}$/, 'not the name of a setting'), Setting)
+    .record(z.string().regex(/^[a-z][a-z0-9_]{0,31}$/, 'must be the name of a setting'), Setting)
     .default({}),
   base: Text,
   headers: z.record(HeaderName, Text).optional().describe('Sent with every request.'),
@@ -273,7 +273,7 @@ export const ConnectorDocument = z.strictObject({
     })
     .refine(
       (entry) => (entry.once === 'find') === (entry.find !== undefined),
-      '`once: find` and `find` belong together',
+      '`once: find` needs `find`, and `find` needs `once: find`',
     )
     .optional(),
   pop: Text.or(Pop)

@@ -62,7 +62,7 @@ function* addressRules(
 ): Generator<{ setting: string | null; reason: string }> {
   if (address === undefined) return;
   const [host] = /^(?:https:\/\/[^/?#]+|\{\{\s*set\.[a-z0-9_]+\s*\}\})/.exec(address) ?? [];
-  if (host === undefined) yield { setting: null, reason: 'begins with https:// or a setting' };
+  if (host === undefined) yield { setting: null, reason: 'must begin with https:// or a setting' };
   else yield* hostRules(host, settings);
 }
 /** Rules beyond the schema: settings in the base, and verbs that need another member. */
@@ -94,7 +94,7 @@ function* houseRules(document: ConnectorDocument): Generator<{ path: Path; rule:
   for (const [n, on] of (document.inbox?.on ?? []).entries()) {
     const path = ['inbox', 'on', n];
     if (on.do === 'call' && (on.person === undefined) === (on.user === undefined))
-      yield { path, rule: 'schema', reason: 'a call names either person or user' };
+      yield { path, rule: 'schema', reason: 'a call needs either person or user' };
     if (on.do === 'call' && on.user !== undefined && document.users === undefined)
       yield { path, rule: 'schema', reason: 'user needs `users`' };
   }
@@ -111,7 +111,7 @@ function* houseRules(document: ConnectorDocument): Generator<{ path: Path; rule:
       yield {
         path: ['settings', name, 'pattern'],
         rule: 'schema',
-        reason: 'a list of letters and ranges such as a-z0-9-',
+        reason: 'must be a list of letters and ranges such as a-z0-9-',
       };
 }
 
@@ -126,7 +126,7 @@ function structureMistake(
     Alias(_key, { range }) {
       aliases += 1;
       if (aliases <= MAX_ALIASES) return undefined;
-      mistake = { reason: `a file has ${MAX_ALIASES} aliases at most`, at: range?.[0] ?? 0 };
+      mistake = { reason: `a file must have at most ${MAX_ALIASES} aliases`, at: range?.[0] ?? 0 };
       return visit.BREAK;
     },
     Map(_key, { items }) {
@@ -135,7 +135,7 @@ function structureMistake(
         if (!isScalar(key)) continue;
         const name = String(key.value);
         if (seen.has(name)) {
-          mistake = { reason: `the key ${name} is there twice`, at: key.range?.[0] ?? 0 };
+          mistake = { reason: `the key ${name} occurs twice`, at: key.range?.[0] ?? 0 };
           return visit.BREAK;
         }
         seen.add(name);

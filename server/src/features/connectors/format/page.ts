@@ -21,7 +21,7 @@ export function* hostRules(
   const used = [...host.matchAll(/\{\{\s*set\.([a-z0-9_]+)\s*\}\}/g)].map(([, name = '']) => name);
   const whole = used.length === 1 && /^\{\{[^{}]*\}\}$/.test(host.trim());
   if (!whole && !/^https?:\/\//.test(host))
-    yield { setting: null, reason: 'begins with https:// or is one setting with `url: true`' };
+    yield { setting: null, reason: 'must begin with https:// or be one setting with `url: true`' };
   for (const setting of used) {
     const { url, pattern } = settings[setting] ?? {};
     if (settings[setting] === undefined || (whole ? url : pattern !== undefined)) continue;

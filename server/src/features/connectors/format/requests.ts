@@ -53,7 +53,7 @@ export function addressOf(base: string, request: CompiledRequest, scope: Scope):
   const url = new URL(base.replace(/\/$/, '') + path);
   const { origin, pathname } = new URL(base);
   if (url.origin !== origin || !url.pathname.startsWith(pathname.replace(/\/$/, '')))
-    throw new Error('the path leads out of the base');
+    throw new Error('the path leaves the base address');
   for (const [name, value] of request.query) {
     const filled = value(scope);
     if (filled === undefined || filled === null) continue;
@@ -71,7 +71,7 @@ export function headersOf(headers: CompiledRequest['headers'], scope: Scope): Re
       const text = fillText(value, scope);
       if (text === undefined) return [];
       if (/[^\t\x20-\x7e\x80-\xff]/.test(text))
-        throw new Error(`header ${name} holds a line break or a letter that no header has`);
+        throw new Error(`header ${name} contains a line break or a character that headers must not have`);
       return [[name, text]];
     }),
   );

@@ -200,7 +200,7 @@ class Session implements ConnectorSession {
     const holds = check.holds?.({ ...this.#scope, answer: answered.value }) ?? check.holds === undefined;
     return holds === true
       ? done(null)
-      : failure('refused', 'the answer does not hold what the check expects: is it the right address?');
+      : failure('refused', 'the answer does not match the check; verify the address');
   }
   async #lookup(
     lookup: NonNullable<ConnectorFile['lookup']>,

@@ -25,7 +25,7 @@ function lettersOf(pattern: string): ReadonlySet<string> {
 }
 function wrongWith(value: string, setting: ConnectorDocument['settings'][string]): string | null {
   if (value.length > MAX_SETTING) return `has more than ${MAX_SETTING} characters`;
-  if (/\p{Cc}/u.test(value)) return 'holds a control character';
+  if (/\p{Cc}/u.test(value)) return 'must not contain control characters';
   if (setting.url && !(URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)))
     return 'is not an http(s) address';
   if (setting.url && /[?#]/.test(value)) return 'is an address without ? and #';

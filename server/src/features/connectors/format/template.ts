@@ -42,7 +42,7 @@ export function compileTemplate(
 ): Template {
   const parts: Part[] = [];
   if (text.length > MAX_TEMPLATE) {
-    refuse({ rule: 'expression_limit', reason: `a text has ${MAX_TEMPLATE} characters at most` });
+    refuse({ rule: 'expression_limit', reason: `a text must have at most ${MAX_TEMPLATE} characters` });
     return { parts };
   }
   const environment = environments(names);

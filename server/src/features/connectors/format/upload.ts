@@ -54,7 +54,7 @@ export function uploadOf(
   const { url, headers, form, body } = request;
   const size = `${stream.bytes} bytes`;
   if ([url, ...Object.values(headers), ...Object.values(form ?? {})].some((text) => text.includes(mark)))
-    throw new Error('recording.base64 is the value of a key of the body only');
+    throw new Error('recording.base64 can only be the value of a key of the body');
   if (field !== undefined) {
     const boundary = `offhook-${randomBytes(16).toString('hex')}`;
     const part = (of: string): string =>

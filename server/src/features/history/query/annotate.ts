@@ -100,7 +100,7 @@ export function createNotes({ store, audit, clock }: NotesDeps): Notes {
           found.by !== nameOf(caller) &&
           !(caller.key === null && includesLevel(caller.level, 'supervisor'))
         )
-          throw new ServiceError('forbidden', "another person's note needs the level supervisor");
+          throw new ServiceError('forbidden', "changing another person's note needs the level supervisor");
         await db.deleteFrom('conversation_notes').where('id', '=', note).execute();
         return [undefined, { note, by: found.by }];
       }),
@@ -143,7 +143,7 @@ export function createQuality({ store, clock }: { readonly store: Store; readonl
         const { row, record } = found;
         const { extension } = caller;
         if (!record.legs.some((leg) => leg.participant.extension === extension))
-          throw new ServiceError('forbidden', 'only who was in the call says how it sounded');
+          throw new ServiceError('forbidden', 'only a participant of the call can report its quality');
         const report = {
           call,
           extension,

@@ -44,7 +44,7 @@ test('conversation changes - a position of another epoch, or after the newest ch
   assert.deepEqual((await changes(rig, `?since=${since}&epoch=${epoch}`)).changes, []);
   for (const [query, detail] of [
     [`?since=${since + 1}`, `since: the newest change is ${since}; read the changes from the beginning`],
-    [`?since=${since}&epoch=e0`, 'epoch: it is e1 now; read the changes from the beginning'],
+    [`?since=${since}&epoch=e0`, 'epoch: must be e1, the current one; read the changes from the beginning'],
   ] as const) {
     const { status, body } = await rig.get(`${PATH}${query}`);
     assert.deepEqual([status, body.code, body.detail], [409, 'position_unknown', detail]);
@@ -61,19 +61,15 @@ test('conversation changes - a cursor has the epoch and the end of the reply', a
   const none = await changes(rig, `?cursor=${encodeURIComponent(rest.cursor)}`);
   assert.deepEqual([none.changes, none.cursor], [[], rest.cursor], 'the end has a cursor too');
   const refusals: [string, number, string][] = [
-    [`e0:${rest.since}`, 409, 'cursor: it is of another epoch; read the changes from the beginning'],
+    [`e0:${rest.since}`, 409, 'cursor: belongs to another epoch; read the changes from the beginning'],
     [
       `e1:${rest.since + 1}`,
       409,
       `cursor: the newest change is ${rest.since}; read the changes from the beginning`,
     ],
-    ['e1:x', 400, 'cursor: not a cursor of this list'],
+    ['e1:x', 400, 'cursor: must be a cursor of this list'],
     [':5', 400, 'cursor: must have at least 3 characters'],
-    [
-      `${rest.cursor}&since=1`,
-      400,
-      'cursor: it already says where the changes begin; leave since and epoch out',
-    ],
+    [`${rest.cursor}&since=1`, 400, 'cursor: cannot be used with since or epoch'],
   ];
   for (const [cursor, status, detail] of refusals) {
     const reply = await rig.get(`${PATH}?cursor=${cursor}`);

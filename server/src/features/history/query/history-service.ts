@@ -62,8 +62,8 @@ export function createHistoryService(deps: {
       const list = listOf(reader, query);
       const { limit, offset, cursor, filter } = query;
       const after = cursor === undefined ? null : readCursor(await cursor_key(), cursor, identityOf(list));
-      if (cursor !== undefined && after === null) throw invalid('cursor: not a cursor of this list');
-      if (after && offset > 0) throw invalid('offset: a cursor already says where the page begins');
+      if (cursor !== undefined && after === null) throw invalid('cursor: must be a cursor of this list');
+      if (after && offset > 0) throw invalid('offset: cannot be used with cursor');
       const db = store.db<Tables>();
       const found = list.q === '' ? null : await findRows(db, list);
       const cut = { limit: limit + 1, offset, after };
@@ -98,7 +98,7 @@ export function createHistoryService(deps: {
         case 'hide': {
           const keys = typeof call_keys === 'string' ? call_keys.split(',') : call_keys;
           if (keys === undefined) throw invalid('call_keys: hide needs the call_key of each call');
-          if (keys.length > 500) throw invalid('call_keys: 500 at most');
+          if (keys.length > 500) throw invalid('call_keys: must have at most 500 entries');
           return { success: true, hidden: await hideCalls(store, extension, [...new Set(keys)]) };
         }
         case 'clear':

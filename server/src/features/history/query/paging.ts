@@ -52,6 +52,6 @@ export function sinceHeld<T extends { readonly from_ms: number | null }>(reader:
 export function readRange(query: { readonly from?: string | undefined; readonly to?: string | undefined }) {
   const from_ms = readMoment(query.from, 'from');
   const to_ms = readMoment(query.to, 'to');
-  if (from_ms !== null && to_ms !== null && to_ms < from_ms) throw invalid('to: it is before from');
+  if (from_ms !== null && to_ms !== null && to_ms < from_ms) throw invalid('to: must not be before from');
   return { from_ms, to_ms };
 }

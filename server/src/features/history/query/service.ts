@@ -64,11 +64,11 @@ function positionOf({ cursor, since, epoch }: ConversationChangesQuery): {
 } {
   if (cursor === undefined) return { since: since ?? 0, epoch };
   if (since !== undefined || epoch !== undefined) {
-    throw invalid('cursor: it already says where the changes begin; leave since and epoch out');
+    throw invalid('cursor: cannot be used with since or epoch');
   }
   const at = cursor.lastIndexOf(BETWEEN);
   const change = cursor.slice(at + 1);
-  if (at < 1 || !/^(0|[1-9]\d{0,14})$/.test(change)) throw invalid('cursor: not a cursor of this list');
+  if (at < 1 || !/^(0|[1-9]\d{0,14})$/.test(change)) throw invalid('cursor: must be a cursor of this list');
   return { since: Number(change), epoch: cursor.slice(0, at) };
 }
 
@@ -81,7 +81,7 @@ export function createConversationReader(deps: ConversationDeps): ConversationRe
       const asked = await wantedOf(deps, reader, query);
       const list = identityOf(reader, query);
       const at = query.cursor === undefined ? null : readCursor(await cursor_key(), query.cursor, list);
-      if (query.cursor !== undefined && at === null) throw invalid('cursor: not a cursor of this list');
+      if (query.cursor !== undefined && at === null) throw invalid('cursor: must be a cursor of this list');
       const after = at && { started_ms: at.at, id: at.id };
       const db = store.db<Tables>();
       const { contains, sources } = asked;
@@ -114,7 +114,7 @@ export function createConversationReader(deps: ConversationDeps): ConversationRe
       const db = store.db<Tables>();
       if (epoch !== undefined && epoch !== feedEpoch) {
         throw positionUnknown(
-          isCursor ? 'cursor: it is of another epoch' : say`epoch: it is ${feedEpoch} now`,
+          isCursor ? 'cursor: belongs to another epoch' : say`epoch: must be ${feedEpoch}, the current one`,
         );
       }
       if (since > 0) {

@@ -64,7 +64,7 @@ export function watchDrift(deps: DriftDeps): DriftWatch {
       .filter(({ name }) => !next.some((d) => d.name === name) && known.has(name))
       .map(({ name }) => ({ ...known.get(name)!, noticed_at: null }));
     await journal.knowFiles([...rows, ...gone]);
-    if (next.length === 0) log.info({}, 'no file of the engine is changed by hand now');
+    if (next.length === 0) log.info({}, 'no file of the engine differs from the written one any more');
     else log.warn({ files: next.map((d) => d.name) }, 'files of the engine were changed by hand');
     deps.publish([
       {

@@ -86,7 +86,7 @@ export class HomeFiles {
         if (text !== this.#text || this.#touched.size > 0) {
           const untaken = await this.#bring(text, true, signal);
           if (untaken.length > 0) await restart();
-          log.info({ version }, 'the engine of this node holds the applied configuration');
+          log.info({ version }, 'the engine of this node runs with the applied configuration');
         }
         this.#settle(wanted, version);
       } catch (error) {
@@ -95,7 +95,7 @@ export class HomeFiles {
         this.#problem = `version ${version}: ${messageOf(error)}`;
         log.error(
           { version, error: messageOf(error) },
-          'the engine of this node did not take a configuration in',
+          'the engine of this node did not accept a configuration',
         );
       }
     });

@@ -33,12 +33,12 @@ export async function putBack(deps: PutBackDeps, steps: readonly FileStep[]): Pr
   const { engine, log, objects, site } = deps;
   const back = await wayBack(engine, steps, () => engine.render(site(objects.applied())));
   if (back.lost.length > 0)
-    throw new ServiceError('internal', say`nothing is left to write for ${back.lost.join(', ')}`);
+    throw new ServiceError('internal', say`no stored text is left for ${back.lost.join(', ')}`);
   if (back.texts.size === 0) return [];
   if (back.from === 'applied')
     log.warn(
       { files: [...back.texts.keys()] },
-      'a kept file is not what it was: the applied version is written',
+      'a kept file was changed: the applied version is written instead',
     );
   const written = await engine.write(back.texts);
   if (back.from === 'applied')

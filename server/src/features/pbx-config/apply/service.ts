@@ -190,7 +190,7 @@ export class ConfigApplies implements AsyncDisposable {
       if (!discard_draft && difference(objects.applied(), objects.draft()).length > 0)
         throw new ServiceError(
           'draft_not_empty',
-          'the draft has changes that are not applied; with discard_draft they are given up',
+          'the draft has changes that are not applied; send discard_draft to discard them',
         );
       const then = await this.#versions.model(number);
       if (then === null) throw new ServiceError('not_found', say`version ${number} is no longer stored`);
@@ -216,7 +216,7 @@ export class ConfigApplies implements AsyncDisposable {
     await this.one(id);
     const mine = this.#run?.now().id === id ? this.#run : null;
     if (mine === null || !mine.cancel())
-      throw new ServiceError('apply_over', 'it is over, or files were written already');
+      throw new ServiceError('apply_over', 'the apply has ended or has already written files');
     const entry = { actor: authorOf(who), object: String(id), outcome: 'ok', ip: who.ip } as const;
     await this.#given.audit.record({ action: 'config.cancel', ...entry });
     return await mine.done;
@@ -329,11 +329,11 @@ export class ConfigApplies implements AsyncDisposable {
   }
   #free(): void {
     if (!this.#given.engine.ready || !this.#given.up())
-      throw new ServiceError('engine_unavailable', 'no engine runs that could take a configuration in', {
+      throw new ServiceError('engine_unavailable', 'no running engine can apply a configuration', {
         retry_after_seconds: 5,
       });
     if (!this.#started)
-      throw new ServiceError('apply_running', 'the start of the service is not worked through yet', {
+      throw new ServiceError('apply_running', 'the service is still starting; try again shortly', {
         retry_after_seconds: 2,
       });
     if (this.#beginning || this.#run !== null)

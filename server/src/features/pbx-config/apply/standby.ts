@@ -82,14 +82,14 @@ export class StandbyFiles {
       this.#version = version;
       this.#problem = null;
       this.#refused = null;
-      log.info({ version }, 'the engine of this standby holds the new configuration');
+      log.info({ version }, 'the engine of this standby runs with the new configuration');
     } catch (error) {
       if (signal.aborted) throw error;
       this.#refused = version;
       this.#problem = `version ${version}: ${messageOf(error)}`;
       log.error(
         { version, error: messageOf(error) },
-        'the engine of this standby did not take a configuration in',
+        'the engine of this standby did not accept a configuration',
       );
     }
   }

@@ -136,7 +136,7 @@ export class FilesAtStart {
         });
         return;
       }
-      throw Object.assign(new Error('it does not hold what the files say'), { problems });
+      throw Object.assign(new Error('its objects differ from the files'), { problems });
     } catch (error) {
       const { problems = [] } = error as { problems?: never[] };
       for (const name of live) this.#untaken.add(name);
@@ -165,7 +165,7 @@ export class FilesAtStart {
     if (drift.length > 0)
       log.warn(
         { files: drift.map((d) => d.name) },
-        'files of the engine were changed by hand: it runs with what is there, see GET /api/v1/config/drift',
+        'files of the engine were changed by hand: it runs with the changed files, see GET /api/v1/config/drift',
       );
     if (wanted.length > 0) {
       await journal.knowFiles(

@@ -46,13 +46,13 @@ export function checkLdap(address: string, { base, ca, filter }: LdapSettings, g
   if (url === null || !/^ldaps?:$/.test(url.protocol) || !/^\/?$/.test(url.pathname + url.search + url.hash))
     throw new ServiceError('invalid_request', 'address: write it as ldaps://ldap.example.com');
   if (url.username !== '' || url.password !== '')
-    throw new ServiceError('invalid_request', 'address: it holds credentials');
+    throw new ServiceError('invalid_request', 'address: must not contain credentials');
   // The port is another protocol's: only the host is judged.
   guard.readTarget(`https://${url.hostname}/`);
   try {
     FilterParser.parseString(filter);
   } catch {
-    throw new ServiceError('invalid_request', 'ldap.filter: it is not an LDAP filter');
+    throw new ServiceError('invalid_request', 'ldap.filter: must be an LDAP filter');
   }
   if (!isName(base))
     throw new ServiceError(
@@ -60,7 +60,7 @@ export function checkLdap(address: string, { base, ca, filter }: LdapSettings, g
       'ldap.base: write a distinguished name such as ou=people,dc=example,dc=com',
     );
   if (ca !== null && !isCertificates(ca))
-    throw new ServiceError('invalid_request', 'ldap.ca: give certificates in PEM and nothing else');
+    throw new ServiceError('invalid_request', 'ldap.ca: must contain only certificates in PEM');
   return url;
 }
 

@@ -76,7 +76,7 @@ class Reader {
   }
   #open(name: string): void {
     const path = this.#path;
-    if (path.length === 0 && name !== dav('multistatus')) throw new Error('another document');
+    if (path.length === 0 && name !== dav('multistatus')) throw new Error('not a multistatus document');
     if (path.length === MAX_DEPTH) throw new Error('nested too deeply');
     if (path.at(-1) === dav('resourcetype')) this.#response.types.add(name);
     path.push(name);

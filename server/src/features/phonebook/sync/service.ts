@@ -127,11 +127,11 @@ export class PhonebookSourceService {
       const config = { ...before, ...(given as Partial<SourceConfig>) };
       const isMoved = config.address !== before.address;
       if ((before.ldap === null) !== (config.ldap === null))
-        throw new ServiceError('invalid_request', 'ldap: it goes with the kind ldap');
+        throw new ServiceError('invalid_request', 'ldap: is allowed with the kind ldap only');
       if (given.address !== undefined || given.ldap !== undefined) this.#check(config);
       // A right to change the address is not a right to read the password.
       if (isMoved && before.password !== '' && given.password === undefined)
-        throw new ServiceError('invalid_request', 'password: the address changes, so give it again');
+        throw new ServiceError('invalid_request', 'password: is needed again because the address changes');
       const row = { ...open.row, title, enabled, config };
       const changed = Object.keys(wanted).join(' ');
       await this.#end(open);

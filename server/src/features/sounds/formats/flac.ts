@@ -11,7 +11,7 @@ const STREAM_INFO = 34;
 export function readFlac(bytes: Uint8Array): Source {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (bytes.length < 8 + STREAM_INFO || (bytes[4]! & 0x7f) !== 0 || bytes[7] !== STREAM_INFO) {
-    throw notAudio('FLAC: its head is cut off');
+    throw notAudio('FLAC: the header is truncated');
   }
   const facts = view.getUint32(18);
   const sample_rate = facts >>> 12;
@@ -35,7 +35,7 @@ export function readFlac(bytes: Uint8Array): Source {
           if (error !== undefined) throw notAudio(say`FLAC: ${error.message.slice(0, 100)}`);
           if (decoded.samplesDecoded === 0) continue;
           if (decoded.sampleRate !== sample_rate || decoded.channelData.length !== channels) {
-            throw notAudio('FLAC: it changes its sample rate or channels on the way');
+            throw notAudio('FLAC: the sample rate or number of channels changes within the file');
           }
           count += decoded.samplesDecoded;
           yield decoded.channelData;
@@ -43,7 +43,9 @@ export function readFlac(bytes: Uint8Array): Source {
       }
       decoder.free();
       if (samples !== 0 && count !== samples) {
-        throw notAudio(say`FLAC: it announces ${samples} samples and has ${count}: cut off, or broken`);
+        throw notAudio(
+          say`FLAC: the header declares ${samples} samples, the file has ${count}: it is truncated or damaged`,
+        );
       }
     },
   };

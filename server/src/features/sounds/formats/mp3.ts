@@ -43,7 +43,7 @@ function afterTags(bytes: Uint8Array): number {
   let at = 0;
   for (let tags = 0; startsWith(bytes, at, 'ID3') && tags < MAX_TAGS; tags++) {
     const [flags = 0, ...size] = bytes.subarray(at + 5, at + 10);
-    if (size.length < 4 || size.some((byte) => byte > 127)) throw notAudio('MP3: its tag is broken');
+    if (size.length < 4 || size.some((byte) => byte > 127)) throw notAudio('MP3: the tag is damaged');
     at += 10 + size.reduce((sum, byte) => sum * 128 + byte, 0) + (flags & 0x10 ? 10 : 0);
   }
   while (at < bytes.length && bytes[at] === 0) at++;
@@ -66,23 +66,23 @@ export function looksLikeMp3(bytes: Uint8Array): boolean {
 export function readMp3(bytes: Uint8Array): Source {
   const start = afterTags(bytes);
   const first = frameAt(bytes, start);
-  if (first === null) throw notAudio('MP3: no sound comes after its tags');
+  if (first === null) throw notAudio('MP3: no audio follows the tags');
   let [at, frames, samples] = [start, 0, 0];
   while (at < bytes.length) {
     const frame = frameAt(bytes, at);
     if (frame === null) {
       if (isTail(bytes, at)) break;
-      throw notAudio(say`MP3: what stands at byte ${at} is no sound`);
+      throw notAudio(say`MP3: the data at byte ${at} is not an audio frame`);
     }
     if (frame.sample_rate !== first.sample_rate || frame.channels !== first.channels) {
-      throw notAudio('MP3: it changes its sample rate or channels on the way');
+      throw notAudio('MP3: the sample rate or number of channels changes within the file');
     }
-    if (at + frame.length > bytes.length) throw notAudio('MP3: it is cut off in the middle of a frame');
+    if (at + frame.length > bytes.length) throw notAudio('MP3: the file ends within a frame');
     at += frame.length;
     frames++;
     samples += frame.samples;
   }
-  if (frames < FEWEST_FRAMES) throw notAudio('MP3: there is hardly a sound in it');
+  if (frames < FEWEST_FRAMES) throw notAudio('MP3: the file has too little audio');
   const { sample_rate, channels } = first;
   checkShape('MP3', sample_rate, channels);
   return {

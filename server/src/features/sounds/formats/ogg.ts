@@ -65,13 +65,13 @@ export function readOgg(bytes: Uint8Array): Source {
   if (first.toString('latin1', 0, 7) === '\u0001vorbis' && first.length >= 30) {
     return vorbis(bytes, pages, first);
   }
-  throw notAudio('Ogg: neither Opus nor Vorbis is in it');
+  throw notAudio('Ogg: the file contains neither Opus nor Vorbis');
 }
 function opus({ packets, position }: Pages, head: Buffer): Source {
   const channels = head[9]!;
   const skip = head.readUInt16LE(10);
   const gain = 10 ** (head.readInt16LE(16) / 256 / 20);
-  if (head[18] !== 0) throw notAudio('Opus: it must be mono or stereo');
+  if (head[18] !== 0) throw notAudio('Opus: the audio must be mono or stereo');
   checkShape('Opus', OPUS_RATE, channels);
   const length = Math.max(0, position - skip);
   return {
@@ -95,7 +95,7 @@ function opus({ packets, position }: Pages, head: Buffer): Source {
         if (count > 0) yield decoded.channelData.map((c) => c.subarray(0, count).map((v) => v * gain));
       }
       decoder.free();
-      if (left > 0) throw notAudio('Opus: it has less sound than it announces');
+      if (left > 0) throw notAudio('Opus: the file has less audio than its header declares');
     },
   };
 }

@@ -20,11 +20,9 @@ const RATES = { min: 6_000, max: 192_000 } as const;
 /** Throws `not_audio` for a rate or channel count out of range, before buffers are allocated by it. */
 export function checkShape(format: string, sampleRate: number, channels: number): void {
   if (!Number.isInteger(sampleRate) || sampleRate < RATES.min || sampleRate > RATES.max) {
-    throw notAudio(
-      say`${format}: a sample rate of ${sampleRate}; it must be from ${RATES.min} to ${RATES.max}`,
-    );
+    throw notAudio(say`${format}: the sample rate ${sampleRate} must be from ${RATES.min} to ${RATES.max}`);
   }
   if (channels !== 1 && channels !== 2) {
-    throw notAudio(say`${format}: ${channels} channels; it must be mono or stereo`);
+    throw notAudio(say`${format}: ${channels} channels; the audio must be mono or stereo`);
   }
 }

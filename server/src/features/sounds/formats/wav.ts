@@ -54,13 +54,13 @@ const text = (view: DataView, at: number): string =>
   String.fromCharCode(...Array.from({ length: 4 }, (_, i) => view.getUint8(at + i)));
 
 function readHead(view: DataView, at: number, length: number): Head {
-  if (length < 16) throw notAudio('WAV: its format is cut off');
+  if (length < 16) throw notAudio('WAV: the format chunk is truncated');
   const tag = view.getUint16(at, true);
   let kind = tag;
   if (kind === EXTENSIBLE) {
-    if (length < 40) throw notAudio('WAV: its format is cut off');
+    if (length < 40) throw notAudio('WAV: the format chunk is truncated');
     const rest = Array.from({ length: 14 }, (_, i) => view.getUint8(at + 26 + i));
-    if (Buffer.from(rest).toString('hex') !== REST_OF_GUID) throw notAudio('WAV: an unknown kind of sound');
+    if (Buffer.from(rest).toString('hex') !== REST_OF_GUID) throw notAudio('WAV: unknown audio format');
     kind = view.getUint16(at + 24, true);
   }
   return {
@@ -77,40 +77,41 @@ function readHead(view: DataView, at: number, length: number): Head {
 export function readWav(bytes: Uint8Array): WavSource {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const size = bytes.byteLength;
-  if (size < 12 || text(view, 8) !== 'WAVE') throw notAudio('a RIFF file, but no WAVE in it');
+  if (size < 12 || text(view, 8) !== 'WAVE') throw notAudio('the RIFF file contains no WAVE');
   let head: Head | undefined;
   let at = 12;
   for (let chunks = 0; ; chunks++) {
-    if (at + 8 > size) throw notAudio('WAV: it ends before its sound begins');
-    if (chunks === MAX_CHUNKS) throw notAudio(say`WAV: its sound does not begin within ${MAX_CHUNKS} chunks`);
+    if (at + 8 > size) throw notAudio('WAV: the file ends before the audio data');
+    if (chunks === MAX_CHUNKS)
+      throw notAudio(say`WAV: the audio data must begin within ${MAX_CHUNKS} chunks`);
     const name = text(view, at);
     const length = view.getUint32(at + 4, true);
     at += 8;
     if (at + length > size) {
       throw notAudio(
-        say`WAV: it announces ${length} bytes where ${size - at} are left: cut off, or a stream`,
+        say`WAV: the header declares ${length} bytes, the file has ${size - at}: it is truncated or a stream`,
       );
     }
     if (name === 'data') return sourceOf(view, head, at, length);
     if (name === 'fmt ') {
-      if (head !== undefined) throw notAudio('WAV: it has two formats');
+      if (head !== undefined) throw notAudio('WAV: the file has two format chunks');
       head = readHead(view, at, length);
     }
     at += length + (length % 2);
   }
 }
 function sourceOf(view: DataView, head: Head | undefined, start: number, length: number): WavSource {
-  if (head === undefined) throw notAudio('WAV: its sound comes before its format');
+  if (head === undefined) throw notAudio('WAV: the audio data is before the format chunk');
   const { tag, kind, channels, sample_rate, frame, bits } = head;
   checkShape('WAV', sample_rate, channels);
   const read = READERS[`${kind}/${bits}`];
   if (read === undefined) {
     throw notAudio(
-      say`WAV: sound of kind ${kind} with ${bits} bits is not supported; PCM, float and G.711 are`,
+      say`WAV: audio format ${kind} with ${bits} bits is not supported; use PCM, float or G.711`,
     );
   }
-  if (frame !== (channels * bits) / 8) throw notAudio('WAV: its format contradicts itself');
-  if (length % frame !== 0) throw notAudio('WAV: it ends in the middle of a sample');
+  if (frame !== (channels * bits) / 8) throw notAudio('WAV: the format chunk is inconsistent');
+  if (length % frame !== 0) throw notAudio('WAV: the file ends within a sample');
   const frames = length / frame;
   return {
     format: 'wav',
