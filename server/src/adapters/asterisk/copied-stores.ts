@@ -1,10 +1,10 @@
-/** What every engine of a site must know, in the engine's own store: another engine that was away gets it from the first one. */
+/** Data that every engine of a site must have in its own store: an engine that was away receives it from the first one. */
 import type { SiteEngine } from '../../ports/engine-site.ts';
 import type { StoredCallerRule, StoredCustomer } from '../../ports/engine.ts';
 import type { Mirror } from './mirror.ts';
 
 type Stored<T> = ReadonlyMap<string, T | null>;
-/** What makes `has` as `wanted` is. */
+/** The changes that turn `has` into `wanted`. */
 function changesTo<T>(wanted: Stored<T>, has: Stored<T>): Map<string, T | null> {
   const changes = new Map<string, T | null>();
   for (const key of has.keys()) if (!wanted.has(key)) changes.set(key, null);

@@ -9,7 +9,7 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { EngineProblem } from '../../../ports/engine-config.ts';
 import { lastOf, readSections } from './sections.ts';
 
-/** A transport by TLS of ours. */
+/** A transport of our configuration that uses TLS. */
 export interface SecuredTransport {
   readonly name: string;
   readonly host: string;
@@ -27,7 +27,7 @@ const NEAR: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '
 const PATIENCE_MS = 10_000;
 const EVERY_MS = 200;
 
-/** Those in the text of the engine's SIP file. */
+/** The TLS transports in the text of the engine's SIP file. */
 export function securedTransports(text: string): readonly SecuredTransport[] {
   return readSections(FILE, new Map([[FILE, text]])).sections.flatMap((s) => {
     const [, host, port] = BIND.exec(lastOf(s, 'bind') ?? '') ?? [];

@@ -1,6 +1,6 @@
 /**
- * The configuration of all engines of a site as one. The files of another engine are replaced by the site as that engine has it, and
- * its node does each step there. So an apply is written at all engines, or taken back at all.
+ * The configuration of all engines of a site as one. The files of another engine are represented by the site as that engine has
+ * it, and its node executes each step there. So an apply is written at all engines or rolled back at all.
  */
 import { ServiceError, messageOf } from '../../../core/errors.ts';
 import type {
@@ -15,7 +15,7 @@ import { nodeOfFile, ofOtherEngine, otherEngineFile } from '../../../ports/engin
 import type { OtherEngine, Site } from '../../../ports/site.ts';
 import { siteAt } from '../conf/engine-trunks.ts';
 
-/** The site as another engine has it, without what the leading node found out about its own machine. */
+/** The site as another engine has it, without values that the leading node determined for its own machine. */
 export function siteOf(site: Site, node: string, leading: OtherEngine): Site {
   return {
     ...siteAt(site, node, leading),
@@ -53,9 +53,9 @@ async function all(work: readonly Promise<unknown>[]): Promise<void> {
 export class JoinedConfig implements EngineConfig {
   readonly #options: JoinedConfigOptions;
   readonly #local: EngineConfig;
-  /** What each of the others had when it was last heard. */
+  /** Last known files of each other engine. */
   readonly #known = new Map<string, Disk>();
-  /** What each had before the files of this apply were written there. */
+  /** Files of each other engine before this apply was written there. */
   readonly #before = new Map<string, Disk>();
   /** Engines that were lost during this apply. It is taken back without them; they go back by themselves. */
   readonly #lost = new Set<string>();

@@ -83,7 +83,7 @@ export async function readProblems(
   engine: 'shadow' | 'live',
 ): Promise<{ readonly problems: readonly EngineProblem[]; readonly at: number }> {
   const bytes = await readFile(file).catch(() => Buffer.alloc(0));
-  // A shorter log was trimmed meanwhile; what is left may all be new.
+  // A shorter log was trimmed meanwhile; all of the remaining text may be new.
   const start = bytes.length < from ? 0 : from;
   const problems = new Map<string, EngineProblem>();
   for (const line of bytes.subarray(start).toString('utf8').split('\n')) {

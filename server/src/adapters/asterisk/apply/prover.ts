@@ -124,8 +124,8 @@ export class Prover {
     return { held, steps, problems };
   }
   /**
-   * Phones whose text, and every text they depend on, an engine has loaded in the newest proof: their names and the marks of
-   * their objects. The engine makes each phone of its own sections alone, so they need no second proof.
+   * Phones that an engine loaded in the newest proof with every text they depend on: their names, and the marks of their objects.
+   * The engine builds each phone from its own sections alone, so they need no second proof.
    */
   #knownPhones(
     names: readonly string[],

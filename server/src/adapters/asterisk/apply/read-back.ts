@@ -19,7 +19,7 @@ export interface Asked {
 const LIST_MS = 60_000;
 /** Number of concurrent requests for single endpoints. */
 const AT_ONCE = 50;
-/** Attributes that change by themselves while phones come and go. */
+/** Attributes that change when phones register and unregister. */
 const VOLATILE = new Set([
   'Event',
   'EventList',

@@ -5,8 +5,8 @@ import { conf, joined } from './text.ts';
 import type { ConfText } from './text.ts';
 
 /**
- * Keys that no phone has, which the engine is given as if the device of a leg had sent them; only the legs of phones of ours
- * listen to them. `cancel` and `threeway` begin with a key that nothing listens to while somebody is consulted.
+ * Keys that no phone has; the engine receives them as if the device of a leg had sent them. Only the legs of our phones react to
+ * them. `cancel` and `threeway` begin with a key that has no meaning during a consultation.
  */
 export const KEYS = {
   hold: conf`A`,
@@ -20,9 +20,9 @@ export const KEYS = {
 const HOLD = conf`hold`;
 /** Where the other side of a held leg is: its exten is the id of the channel that holds it (events/hold.ts). */
 export const HOLD_CONTEXT = 'held-by';
-/** Where the test call of the service to itself leads (health-call.ts). */
+/** Destination of the test call of the service to itself (health-call.ts). */
 export const HEALTH_CONTEXT = 'health';
-/** Accounts with which the doctor registers phones of its own, and what they are connected with. */
+/** Accounts of the phones that the doctor registers, and the destination of their calls. */
 export const DOCTOR = 'doctor';
 export const DOCTOR_WEB = 'doctor-web';
 export const DOCTOR_EXTEN = 'echo';
@@ -38,19 +38,19 @@ exten => echo,1,Answer()
 /** Where a number that a person chose is looked for. */
 export const REACH_CONTEXT = 'reach';
 
-/** Number of a device that is rung for its own person: of letters, because a feature code takes no letters. */
+/** Number of a device that rings for its own person: letters, because a feature code accepts none. */
 export const RUNG = 'ownring';
 const rung = conf`ownring`;
 /** Placeholders that the engine uses for a missing number. */
 export const NO_NUMBERS: ReadonlySet<string> = new Set(['s', RUNG]);
 
-/** Where a pair is whose far half rings the own devices, by what they ring for. */
+/** Contexts of pairs whose far half rings the own devices, by purpose. */
 export const PLACE_CONTEXTS: Readonly<Record<Placed, string>> = {
   call: 'place-call',
   pickup: 'place-pickup',
   listen: 'place-listen',
 };
-/** Where somebody who listens to a call is, or is to be once the own device has answered. */
+/** Contexts of a supervisor who listens to a call, or will listen once the own device has answered. */
 export const LISTENING_CONTEXTS: ReadonlySet<string> = new Set([
   'place-listen',
   'placed-listen',
@@ -76,10 +76,10 @@ atxfer => ${KEYS.consult}
 [applicationmap]
 ${HOLD} => ${KEYS.hold},peer,Gosub,"held-by,s,1"
 `;
-/** Variables on the channels of a phone, so that they listen to `KEYS.hold`; and the options of Dial and Queue for the rest. */
+/** Variables on the channels of a phone that make them react to `KEYS.hold`; Dial and Queue have options for the other keys. */
 export const phoneFeatures: ConfText = conf`set_var = DYNAMIC_FEATURES=${HOLD}
 `;
-/** Option of every Dial of a phone: what it answers is no order to the engine (forward-contexts.ts). */
+/** Option of every Dial of a phone: the engine does not follow a forward in the phone's answer (forward-contexts.ts). */
 export const ownForward: ConfText = conf`i`;
 export const calledPhone: ConfText = conf`t`;
 export const callingPhone: ConfText = conf`$\{IF($["$\{OFFHOOK_EXTENSION}" = ""]?:T)}`;

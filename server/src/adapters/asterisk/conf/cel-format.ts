@@ -94,7 +94,7 @@ export const QUEUE_LEFT = 'OFFHOOK_QUEUE_LEFT' as ConfText;
 export const RECORDING = 'OFFHOOK_RECORDING' as ConfText;
 /** `<reason>:<call limit>:<class>:<extension>` of a call to a number outside that the dialplan refused. */
 export const REFUSED = 'OFFHOOK_REFUSED' as ConfText;
-/** `rule` or `customer`: what rejects the call of a blocked caller. */
+/** `rule` or `customer`: the reason for the rejection of a blocked caller. */
 export const REJECTED = 'OFFHOOK_REJECTED' as ConfText;
 /** `<extension>:<number shown>:<address of the phone>:<shared phone>` of a call to an emergency number. */
 export const EMERGENCY = 'OFFHOOK_EMERGENCY' as ConfText;

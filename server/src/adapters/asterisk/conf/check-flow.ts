@@ -1,4 +1,7 @@
-/** Checks of ring groups, menus and the like that need the renderer: names the engine keeps for itself, and what cannot be distinguished. */
+/**
+ * Checks of ring groups, menus and other destinations that need the renderer: reserved names of the engine, and numbers that
+ * cannot be distinguished.
+ */
 import { ServiceError } from '../../../core/errors.ts';
 import type { Site } from '../../../ports/site.ts';
 import { patternsMeet } from '../../../routing/dial-pattern.ts';
@@ -40,7 +43,7 @@ function checkCodes({ feature_codes, services }: Site): void {
   });
 }
 
-/** `take` refuses a number that something else has. */
+/** `take` refuses a number that another object has. */
 export function checkFlow(site: Site, take: (number: string, what: string) => void): void {
   for (const name of unique(site.queues, 'queues'))
     if (NO_QUEUES.has(name)) refuse(`a queue cannot be named ${name}`);

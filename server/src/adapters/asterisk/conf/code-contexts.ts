@@ -21,7 +21,7 @@ const all = (patterns: readonly string[], what: string, own: readonly ConfText[]
     patterns.map((p) => exten(pattern(p, `${what}: pattern`), own)),
     '',
   );
-/** A code reads what is dialled behind it, so one that begins in another way is given the number it knows. */
+/** A code reads the digits dialled after it, so a code with another prefix receives the number with the standard prefix. */
 function moved(code: FeatureCode): readonly ConfText[] {
   if (code.moved === undefined) return [];
   const what = `feature code ${code.id}`;
@@ -30,7 +30,7 @@ function moved(code: FeatureCode): readonly ConfText[] {
   return [all(dialledPatterns(code), what, [conf`Goto(moved-codes,${from}${rest},1)`])];
 }
 
-/** Rights to pick up calls: the group of each extension, and the extensions that may everywhere; and who may block callers. */
+/** Rights to pick up calls (the group of each extension, and the extensions that may pick up any call) and to block callers. */
 function pickupContexts({ extensions }: Site): readonly ConfText[] {
   const of = (e: SiteExtension): ConfText => dialled(e.extension, 'an extension');
   return [

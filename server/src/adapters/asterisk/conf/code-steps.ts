@@ -36,8 +36,8 @@ const KEYS: Readonly<Record<CallSetting, string>> = {
 };
 
 /**
- * A caller without an extension of its own, or one who was transferred here by another, must not act: whoever sends a
- * colleague's call to `*22` would pause the colleague.
+ * A feature code must not act for a caller without an extension of its own, or for one that another person transferred here: a
+ * transfer of a colleague's call to `*22` would pause the colleague.
  */
 const checkCaller: readonly DialplanStep[] = [
   { app: 'GotoIf', data: '$["${OFFHOOK_EXTENSION}" = "" | "${BLINDTRANSFER}" != ""]?refused' },
@@ -67,7 +67,7 @@ const inEachQueue = (
   { app: 'Goto', data: 'next' },
   { label: 'end', app: 'GotoIf', data: '${OFFHOOK_REFUSED}?refused:done' },
 ];
-/** One sound for what was done, another for what was not; the engine's own result has decided before either is heard. */
+/** One sound for success, another for failure; the engine's own result is known before either is played. */
 const answers: readonly DialplanStep[] = [
   { label: 'done', app: 'Answer' },
   { app: 'Playback', data: 'auth-thankyou' },
@@ -76,7 +76,7 @@ const answers: readonly DialplanStep[] = [
   { app: 'Playback', data: 'im-sorry' },
   { app: 'Hangup' },
 ];
-/** A pick-up that finds nothing comes back to the dialplan; one that succeeds never does. */
+/** A pick-up that finds no call returns to the dialplan; a successful one does not return. */
 const nothing: readonly DialplanStep[] = [
   { label: 'refused', app: 'Playback', data: 'im-sorry' },
   { app: 'Hangup' },
@@ -156,7 +156,7 @@ const keep = (setting: CallSetting, value: string): DialplanStep => ({
   app: 'Gosub',
   data: `keep-feature,s,1(${KEYS[setting]},${value})`,
 });
-/** The digits behind the code can be anything; only digits are kept, and only where they lead somewhere now. */
+/** The digits after the code can be anything; they are accepted only if they match a present target. */
 const checkNumber: readonly DialplanStep[] = [
   { app: 'GotoIf', data: '$["${REGEX("^[0-9]+$" ${EXTEN:3})}" = "1"]?:refused' },
   { app: 'GotoIf', data: '$[${LEN(${EXTEN:3})} > 32]?refused' },

@@ -1,4 +1,4 @@
-/** Conferences: what each is like, and who gets in. */
+/** Conferences: their settings, and the PINs that admit participants. */
 import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 import { pinSteps } from './pin-guesses.ts';
 import { musicClass } from './music-file.ts';
@@ -35,7 +35,7 @@ marked = yes
 
 `;
 }
-/** Sections that stand in it for whoever dials in by a hand-written file. */
+/** The conference file; its default sections serve participants that a hand-written file lets dial in. */
 export const confbridgeConf = (conferences: readonly Conference[]): ConfText => conf`
 [general]
 

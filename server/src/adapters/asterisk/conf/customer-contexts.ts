@@ -124,7 +124,10 @@ const NAME = context(conf`name-customer`, [
     at(conf`unknown`, conf`Return()`),
   ]),
 ]);
-/** Option of every Dial of a phone but the one that watches for a forward, which goes on there by itself. */
+/**
+ * Option of every Dial of a phone, except for the one that watches for a forward: `watch-forward` continues at `name-customer`
+ * itself.
+ */
 export const namingCustomer = conf`b(name-customer^s^1)`;
 
 /** The language of the calling customer; empty where the phonebook has none. */

@@ -1,4 +1,4 @@
-/** Where a call is sent: the steps that lead to each kind of destination. */
+/** Destinations of calls: the steps that lead to each kind. */
 import type { Destination } from '@offhook/contract/config-objects.ts';
 import { ServiceError } from '../../../core/errors.ts';
 import { HANG_UP, MOST_PLACES } from '../../../routing/causes.ts';
@@ -11,7 +11,7 @@ import type { ConfText } from './text.ts';
 
 const REASONS = Object.keys(HANG_UP) as (keyof typeof HANG_UP)[];
 const MOST = whole(MOST_PLACES, 'most places', 1, 10_000);
-/** First steps of every place that leads on to another one. */
+/** First steps of every destination that passes calls on to another. */
 export const counted: readonly ConfText[] = [
   conf`Set(OFFHOOK_PLACES=$[0$\{OFFHOOK_PLACES} + 1])`,
   conf`GotoIf($[$\{OFFHOOK_PLACES} > ${MOST}]?lost,s,1)`,
@@ -41,7 +41,7 @@ const PREFIX: Readonly<Record<NumberedPlace['kind'], ConfText>> = {
   conference: conf`room`,
   mailbox: conf`mailbox`,
 };
-/** Goes to the beginning of a place; `what` names its key for people. */
+/** Jumps to the beginning of a destination; `what` names its key in errors. */
 export const toPlace = ({ kind, key }: NumberedPlace, what: string): ConfText =>
   conf`Goto(${PREFIX[kind]}-${kind === 'mailbox' ? dialled(key, what) : slug(key, what)},s,1)`;
 

@@ -1,4 +1,4 @@
-/** The dialplan: what happens when a number is dialled, and what each extension's devices are. */
+/** The dialplan: the steps of each number, and the devices of each extension. */
 import type { Instance } from './instance.ts';
 import type { EndpointKind } from '../../../ports/directory.ts';
 import type { Site, SiteExtension, SiteParking, SiteQueue, SiteService } from '../../../ports/site.ts';
@@ -75,7 +75,7 @@ const hint = (
 const queueHint = (q: SiteQueue): ConfText =>
   conf`exten => ${dialled(q.number, `queue ${q.name}`)},hint,Queue:${slug(q.name, 'the name of a queue')}
 `;
-/** The lamp of a slot is on while a call is parked there. */
+/** The lamp of a slot is lit while a call is parked there. */
 const slotHints = ({ first_slot, last_slot }: SiteParking): ConfText[] =>
   Array.from({ length: last_slot - first_slot + 1 }, (_, i) => {
     const slot = dialled(String(first_slot + i), 'a parking slot');
@@ -139,9 +139,12 @@ function person(e: SiteExtension): ConfText {
   return exten(number, [conf`Gosub(call,${number},1(${e.voicemail ? number : nothing}))`]);
 }
 const NOBODY: readonly ConfText[] = [conf`Playback(vm-nobodyavail)`, conf`Hangup()`];
-/** The engine's records do not say why a caller left a queue; who hangs up or is moved never comes here. */
+/**
+ * Records why a caller left a queue, which the engine's records lack. A caller that hangs up or is moved does not reach this
+ * step.
+ */
 const left = (status: ConfText): ConfText => conf`CELGenUserEvent(${QUEUE_LEFT},${status})`;
-/** A caller waits in it, and hears that nobody came; `rest` are arguments behind the longest wait. */
+/** A caller waits in the queue, and hears an announcement if no agent answered; `rest` are the arguments after the longest wait. */
 function waiting(
   q: SiteQueue,
   plan: CallPlan,
@@ -168,7 +171,7 @@ const queue = (q: SiteQueue, plan: CallPlan, recording: RecordingSteps): ConfTex
     ...recording.caller,
     ...waiting(q, plan, recording, nothing),
   ]);
-/** Where callers go whom a supervisor takes out of a queue: `<number>*<position>*<priority>`, position 0 for the end. */
+/** Destination of callers that a supervisor moves out of a queue: `<number>*<position>*<priority>`, position 0 for the end. */
 const moved = (q: SiteQueue, plan: CallPlan, recording: RecordingSteps): ConfText =>
   exten(conf`_${dialled(q.number, `queue ${q.name}: number`)}*X.`, [
     conf`Set(QUEUE_PRIO=$\{CUT(EXTEN,*,3)})`,
@@ -192,7 +195,7 @@ const SERVICE: Record<SiteService['kind'], readonly ConfText[]> = {
 };
 const service = (s: SiteService): ConfText => exten(pattern(s.number, 'a service number'), SERVICE[s.kind]);
 
-/** An agent who logs in by itself has the penalty of the configuration: a code looks it up (codes/login.ts). */
+/** An agent who signs in by a code gets the penalty of the configuration, which the code reads here (codes/login.ts). */
 const penalties = (queues: readonly SiteQueue[]): ConfText =>
   joined(
     queues.flatMap((q) =>
@@ -226,7 +229,7 @@ function agentQueues(queues: readonly SiteQueue[]): readonly ConfText[] {
   return [...lines, ...single];
 }
 
-/** Where the key that leads out of a queue leads. */
+/** Destination of the key that leaves a queue. */
 function exit(q: SiteQueue, plan: CallPlan): ConfText {
   if (q.exit === null) return nothing;
   const what = `queue ${q.name}: exit`;

@@ -1,4 +1,4 @@
-/** What is at another engine of the site: its number leads there. */
+/** Objects at another engine of the site: calls to their numbers are sent there. */
 import { isHere } from '../../../ports/site.ts';
 import type { Site } from '../../../ports/site.ts';
 import type { CallPlan, NumberedPlace } from '../../../routing/plan.ts';
@@ -15,7 +15,7 @@ export const leadsTo = (number: ConfText, node: string): ConfText =>
   exten(number, [conf`Goto(to-${trunkOf(node)},$\{EXTEN},1)`]);
 /** Conferences and mailboxes of their own are one for the whole site, at the leading engine. */
 export const SHARED: ReadonlySet<NumberedPlace['kind']> = new Set(['conference', 'mailbox']);
-/** The step that leads to what is at another engine only; null for what is at this one. */
+/** The step that sends a call to the engine of an object; null for an object at this engine. */
 export function wayElsewhere(
   { kind, key, object }: NumberedPlace,
   { site }: Pick<CallPlan, 'site'>,
@@ -24,7 +24,7 @@ export function wayElsewhere(
   if (leading === null || !SHARED.has(kind)) return null;
   return conf`Goto(to-${trunkOf(leading)},${dialled(object.number!, `${kind} ${key}: number`)},1)`;
 }
-/** Before the number of a member of a ring group: whoever is called with it rings, and is neither forwarded nor has a mailbox. */
+/** Prefix of the number of a ring group's member: a phone that is called with it rings without forwards and mailbox. */
 export const MEMBER = conf`*`;
 /** Members of ring groups who are homed at other engines. */
 export const membersElsewhere = ({ extensions }: Pick<Site, 'extensions'>): readonly ConfText[] =>

@@ -49,8 +49,8 @@ astctlpermissions = 0600
 }
 
 /**
- * One log, on standard output, which the supervisor keeps within bounds; a file of Asterisk's own would grow for ever. Its
- * queue log is off for the same reason: nobody reads it, and what it says is in the events and the call records.
+ * One log, on standard output, which the supervisor keeps within bounds; a log file of Asterisk would grow without limit. The
+ * queue log is off for the same reason: its contents are also in the events and the call records.
  */
 export const loggerConf = conf`
 [general]

@@ -15,7 +15,7 @@ import { conf, dialled, host, joined, objectName, secret, whole } from './text.t
 import type { ConfText } from './text.ts';
 
 const nothing = conf``;
-/** What another engine answers about a number that it does not have. */
+/** Cause with which another engine answers a number that it does not have. */
 const UNKNOWN = cause('unknown');
 const HEADER = conf`X-Offhook-Half`;
 /** Begin of the names of channels to other engines. */

@@ -26,13 +26,13 @@ const S = conf`s`;
 
 const LOST = context(conf`lost`, [exten(S, [hangUp('circle')])]);
 
-/** Nobody took a call that leads nowhere else. */
+/** End of an unanswered call that has no further destination. */
 const UNANSWERED = context(conf`unanswered`, [exten(S, [NOTE_BUSY, IS_CONNECTED, ...NOBODY_TOOK_IT])]);
 
 /** The engine reads at most 8,192 bytes of the arguments of an application, and a phone chooses how long its addresses are. */
 const LONG_LIST = conf`4000`;
 const LONG_ADDRESS = conf`1000`;
-/** Adds the devices of an extension that may ring to OFFHOOK_GROUP; nobody is rung by its own call, and no forward is followed. */
+/** Adds the devices of an extension that may ring to OFFHOOK_GROUP, without the devices of the caller and without forwards. */
 const groupMember = (site: Site): ConfText =>
   context(conf`ring-member`, [
     exten(conf`_X.`, [

@@ -15,9 +15,9 @@ import type { ConfText } from './text.ts';
 /** Option that notes on the caller's channel where the rung phone wants the call. */
 export const watched = conf`b(watch-forward^s^1($\{CHANNEL}))`;
 /**
- * The phone's answer names the number as the redirecting target of its own channel, which the engine otherwise fills with what
- * the caller came with: it is emptied before the ringing. The channel is gone before Dial goes on, so its last step is in time; often the engine
- * does not know its own reason yet, so that is said there too.
+ * The phone's answer names the number as the redirecting target of its own channel. The engine otherwise fills that target with
+ * the number of the incoming call, so it is emptied before the ringing. The channel ends before Dial continues, so its last step
+ * is in time; often the engine does not know its own reason yet, so the step sets it, too.
  */
 const WATCH = conf`
 [watch-forward]
@@ -32,7 +32,7 @@ exten => h,1,GotoIf($\{LEN($\{REDIRECTING(to-num)})}?:over)
  same => n,TryExec(Hangup(23))
  same => n(over),Return()
 `;
-/** A call that comes back from parking rings who parked it; the engine's own line for that would follow a forward. */
+/** A call that returns from parking rings the person who parked it; the engine's own step for that would follow a forward. */
 const PARKED_BACK = context(conf`park-dial`, [
   exten(conf`_PJSIP_.`, [conf`Dial(PJSIP/$\{EXTEN:6},30,${ownForward})`, conf`Hangup()`], 'name'),
 ]);

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 
-/** Made anew with every start, so that a mark tells nothing but whether two secrets are the same. */
+/** New at every start, so that a mark reveals only whether two secrets are equal. */
 const key = randomBytes(32);
 const mark = (secret: string): string =>
   `(hidden ${createHmac('sha256', key).update(secret).digest('hex').slice(0, 8)})`;
@@ -9,7 +9,7 @@ const mark = (secret: string): string =>
 const OPTION =
   /^(\s*(?:(?:[a-z0-9]+[_-])*(?:password|secret|passwd|pin|md5_cred)|register)\s*=>?\s*)(\S.*)$/i;
 const MAILBOX = /^(\s*[0-9]+\s*=>\s*)((?:[^,\s][^,\r\n]*)?)((?:,.*)?)$/;
-/** A function of the dialplan that is given a PIN, and a step that compares one. */
+/** A dialplan function with a PIN as its argument, and a step that compares a PIN. */
 const STEPS = /([,(](?:admin_)?pin\)\s*=\s*|_PIN\}"\s*=\s*")([^,)\s"]+)/gi;
 
 /** The text of a configuration file with a mark in the place of every secret, the same for the same secret; lines stay lines. */

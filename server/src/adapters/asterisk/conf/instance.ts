@@ -51,7 +51,7 @@ export interface InstanceSettings {
   /** Host of the HTTP server, where browsers also reach media; the SIP host where absent. */
   readonly web_host?: string;
   readonly zone: string;
-  /** DNS servers that names of trunks are looked up at, with or without a port; those of the machine where there are none. */
+  /** DNS servers for names of trunks, with or without a port; without any, those of the machine. */
   readonly dns_servers?: readonly string[];
   /** Addresses of this machine, to which media may be bound. */
   readonly own_addresses?: readonly string[];
@@ -61,7 +61,7 @@ export interface InstanceSettings {
   readonly turn_secret?: string;
   /** Password with which the engines of the site call each other. */
   readonly engine_secret?: string;
-  /** Password of the doctor's account; without it there is none. */
+  /** Password of the doctor's account; without it the account does not exist. */
   readonly doctor_secret?: string;
 }
 export const etcDir = (i: Instance): string => path.join(i.folder, 'etc');
@@ -73,7 +73,7 @@ export const blockedFile = (i: Instance): string => path.join(i.folder, 'blocked
 export const celFile = (i: Instance): string => path.join(logDir(i), 'cel-custom', 'offhook.csv');
 /** Folder of the engine's read-only data, with the sounds of all languages of the site; links alone. */
 export const dataDir = (i: Instance): string => path.join(i.folder, 'data');
-/** Folder of uploaded sounds, beside the engine; engines with these paths may read it, none writes there. */
+/** Folder of uploaded sounds, outside the engine's folder; engines with these paths read it and never write to it. */
 export const soundsDir = (i: Instance): string => path.join(path.dirname(i.folder), 'sounds');
 /** Uploaded prompts of a language. */
 export const languageSetDir = (i: Instance, language: string): string =>

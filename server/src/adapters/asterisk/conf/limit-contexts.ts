@@ -48,7 +48,7 @@ const lock = (otherwise: ConfText): readonly ConfText[] => [
   conf`GotoIf($\{LEN($\{GOSUB_RETVAL})}?:${otherwise})`,
 ];
 const TRIES = whole(200, 'tries to lock', 1, 10_000);
-/** Returns 1 once this channel has the lock. LOCK and UNLOCK of a name that nobody else uses give way to the others. */
+/** Returns 1 once this channel has the lock. A wait of LOCK and UNLOCK with an unused name lets other channels continue. */
 const WAIT = context(conf`limits-wait`, [
   exten(conf`s`, [
     UNLOCK,
@@ -101,7 +101,7 @@ const countries = (l: SiteCallLimit): ConfText =>
           );
         }),
       );
-/** ARG2 is the number as dialled, ARG3 as the trunk is given it. */
+/** ARG2 is the number as dialled, ARG3 the number as it is sent to the trunk. */
 function countrySteps(l: SiteCallLimit, kind: RouteClass, otherwise: ConfText): readonly ConfText[] {
   if (l.countries.length === 0) return [];
   const known = (arg: ConfText): ConfText => conf`$\{DIALPLAN_EXISTS(countries-${nameOf(l)},$\{${arg}},1)}`;

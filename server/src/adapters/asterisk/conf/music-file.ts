@@ -6,7 +6,7 @@ import { conf, joined, slug } from './text.ts';
 import type { ConfText } from './text.ts';
 
 const DEFAULT = 'default';
-/** How the engine knows a class; null is what everybody hears who chose nothing, and so is a class of that name. */
+/** Name of a class in the engine; null is the default class, and so is a class of that name. */
 export function musicClass(name: string | null, what: string): ConfText {
   const plain = slug(name ?? DEFAULT, what);
   return plain === DEFAULT ? plain : conf`music-${plain}`;

@@ -7,7 +7,7 @@ const sorted = <T>(objects: readonly T[], key: (o: T) => string, compare = plain
 const byName = <T extends { readonly name: string }>(objects: readonly T[]): readonly T[] =>
   sorted(objects, (o) => o.name);
 
-/** The same site as the same lists, in whatever order they came; where the order says something it stays. */
+/** The same site with its lists in a fixed order; lists whose order has a meaning keep it. */
 export const ordered = (site: Site): Site => ({
   ...site,
   extensions: sorted(site.extensions, (e) => e.extension, byNumber),

@@ -31,7 +31,7 @@ export const same = (a: ConfText, b: ConfText): ConfText => conf`$["x${a}" = "x$
 const PIN = conf`$\{OFFHOOK_PIN}`;
 const FREE = conf`Set(OFFHOOK_FREED=$\{UNLOCK(pin-guess)})`;
 interface Pins {
-  /** What the PIN opens. */
+  /** Object that the PIN protects. */
   readonly of: ConfText;
   readonly ask: ConfText;
   readonly incorrect: ConfText;

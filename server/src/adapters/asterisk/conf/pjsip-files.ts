@@ -225,7 +225,7 @@ const TEMPLATE: Record<EndpointKind, { readonly endpoint: ConfText; readonly aor
   mobile: BROWSER,
 };
 
-/** The sections of its devices: what they are, what they sign in with, where they are. */
+/** Sections of an extension's devices: settings, credentials and addresses. */
 function phones(e: SiteExtension, settings: InstanceSettings): Readonly<Record<PhonePart, ConfText>> {
   const extension = dialled(e.extension, 'an extension');
   const who = `extension ${e.extension}`;

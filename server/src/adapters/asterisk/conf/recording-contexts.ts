@@ -24,9 +24,12 @@ export interface RecordingSteps {
     readonly before: readonly ConfText[];
     readonly options: ConfText;
   };
-  /** Options of a Dial: who answers is recorded by its own rule, and what was begun before is written down. */
+  /** Options of a Dial: the answering phone is recorded by its own rule, and a recording that was begun before is reported. */
   readonly answered: ConfText;
-  /** Leaves in OFFHOOK_ANNOUNCE the option of Dial that tells both sides, where the call to `EXTEN` will be recorded. */
+  /**
+   * Sets OFFHOOK_ANNOUNCE to the option of Dial that announces a recording to both sides, if the call to `EXTEN` will be
+   * recorded.
+   */
   readonly announce: readonly ConfText[];
   /** That option. */
   readonly announced: ConfText;

@@ -48,8 +48,8 @@ const mostOf = (t: SiteTrunk): ConfText =>
   t.max_calls === null ? conf`0` : whole(t.max_calls, `trunk ${t.name}: most calls`, 1, 10_000);
 
 /**
- * A server that neither rings nor refuses within this time is given up for the next one. The engine waits 32 s for one that
- * died since its last OPTIONS.
+ * A server that neither rings nor refuses within this time is skipped. The engine would wait 32 s for a server that failed after
+ * its last OPTIONS.
  */
 const SILENT_SECONDS = whole(8, 'patience with a server', 1, 60);
 /**
@@ -73,7 +73,7 @@ const dial = (
     return [
       ...(ways.length === 1 ? [] : [conf`HangupCauseClear()`]),
       way,
-      // Where this server took or refused the call, what is left of the trunk is jumped over.
+      // If this server accepted or refused the call, the remaining servers of the trunk are skipped.
       ...(left === 0
         ? []
         : [
@@ -112,8 +112,8 @@ const NEXT_TRUNK = context(conf`next-trunk`, [
   ]),
 ]);
 /**
- * Returns 1 if the next server of the same trunk is to be tried: this one gave no answer in time, or one that it is out of
- * order. A call that only nobody took has a SIP answer.
+ * Returns 1 if the next server of the same trunk is to be tried: this one did not answer in time, or answered that it is out of
+ * order. An unanswered call has a SIP answer and ends here.
  */
 const NEXT_SERVER = context(conf`next-server`, [
   exten(conf`s`, [
@@ -167,7 +167,7 @@ const asked = ({ ask }: LimitSteps, site: Site): ConfText =>
       at(conf`circle`, conf`Return(${cause('circle')})`),
     ]),
   ]);
-/** Refusals of one extension that are spoken at the same time; a flood of attempts is not to take the media ports. */
+/** Refusals that are played to one extension at the same time; a flood of attempts must not use up the media ports. */
 const SPOKEN = whole(2, 'refusals spoken at once', 1, 100);
 /** Speaks why a call does not go out, before it is answered, and ends it with the cause in GOSUB_RETVAL. */
 const REFUSED = context(conf`outside-refused`, [

@@ -23,13 +23,13 @@ export const KEYS = {
   devices: conf`devices`,
   changed_at: conf`at`,
 } as const;
-/** How long the devices ring before a forward on no answer where nobody chose, and where there is none. */
+/** Ring time before a forward on no answer that has no time of its own, and ring time without a forward. */
 const RING_FIRST = conf`20`;
 const RING = conf`30`;
 const MOST = whole(MOST_FORWARDS, 'most forwards', 1, 100);
-/** How the service is told whose store a code has written; it then reads it there. */
+/** Event that reports the extension whose store a code has changed; the service then reads that store. */
 export const CHANGED = conf`OffhookFeatures`;
-/** Device state that is BUSY while the person does not want calls: a queue rings nobody who is busy, and lamps show it. */
+/** Device state that is BUSY during do not disturb: queues do not ring a busy person, and lamps show it. */
 export const dndState = (extension: ConfText): ConfText => conf`Custom:dnd-${extension}`;
 
 /** The state that counts least beside those of the devices; UNKNOWN cannot be written. */
@@ -46,7 +46,7 @@ const elsewhere = (number: ConfText, asked: ConfText): ConfText =>
 export const wantsNone = conf`$\{LEN(${own(KEYS.dnd)})}`;
 /** True in an expression where an extension forwards every call. */
 export const forwardsAll = (who: ConfText): ConfText => conf`$\{LEN(${kept(who, KEYS.forward)})}`;
-/** Steps before the ringing: a forward of every call goes first, then not wanting any. */
+/** Steps before the ringing: first a forward of every call, then do not disturb. */
 export const beforeRinging: readonly ConfText[] = [
   elsewhere(own(KEYS.forward), conf``),
   conf`GotoIf($\{LEN($\{GOSUB_RETVAL})}?stay)`,
@@ -54,7 +54,7 @@ export const beforeRinging: readonly ConfText[] = [
   conf`Set(SHARED(OFFHOOK_FORWARD)=)`,
   conf`Set(OFFHOOK_RING=$\{IF($\{LEN(${own(KEYS.forward_no_answer)})}?$\{IF($\{LEN(${own(KEYS.ring_seconds)})}?${own(KEYS.ring_seconds)}:${RING_FIRST})}:${RING})})`,
 ];
-/** Steps after it: what the rung phone asked for, then the forward for a busy or an unanswered call. */
+/** Steps after the ringing: a forward that the phone requested, then the forward for a busy or an unanswered call. */
 export const afterRinging: readonly ConfText[] = [
   elsewhere(conf`$\{SHARED(OFFHOOK_FORWARD)}`, conf`asked`),
   at(conf`stay`, NOTE_BUSY),

@@ -8,8 +8,8 @@ import { conf, dialled, joined, pin, slug, timeZone, whole, word } from './text.
 import type { ConfText } from './text.ts';
 
 /**
- * The wrap-up itself is the service's: it holds the agent back within milliseconds, and can so end it early. What the engine does
- * by itself, in whole seconds, only covers the time until then.
+ * The service itself ends the wrap-up: it withholds calls from the agent within milliseconds, and can end the wrap-up early. The
+ * engine's own wrap-up, in full seconds, only covers the time until then.
  */
 const WRAP_UP_GUARD_SECONDS = 2;
 const nothing = conf``;
@@ -25,7 +25,7 @@ const STRATEGIES = [
 ] as const;
 
 const yes = (is: boolean): ConfText => (is ? conf`yes` : conf`no`);
-/** Position and hold time are told at most this often where nobody chose. */
+/** Shortest interval of the announcements of position and hold time, for queues without an interval of their own. */
 const LEAST_SECONDS = 15;
 function announcements(q: SiteQueue, site: Site, instance: Instance, what: string): ConfText {
   const every = whole(q.announce_every_seconds, `${what}: announced every`, 0, 3600);
@@ -164,7 +164,7 @@ findslot = first
 
 `;
 };
-/** The engine makes the lot of this name by itself, with numbers of its own choice, where it is not said to have none. */
+/** The engine creates the lot of this name with numbers of its own choice, unless the file declares it without any. */
 const NO_DEFAULT = conf`
 [default]
 context = parked-nowhere

@@ -32,7 +32,7 @@ export const AT = conf`${STORE}/at`;
 const MOST_WRONG = { extension: conf`5`, phone: conf`10` };
 export const SHARED_PHONE = /^desk_[0-9]{1,15}$/;
 const PREFIX = conf`desk_`;
-/** Names of the events that report who is signed in, and a refused PIN. */
+/** Names of the events that report the signed-in person, and a refused PIN. */
 export const SIGNED = conf`OffhookPhone`;
 export const WRONG_PIN = conf`OffhookWrongPin`;
 /** Reasons in `SIGNED`. */
@@ -130,7 +130,7 @@ const free = ({ feature_codes, outbound_routes }: Site): ConfText =>
       .flatMap(({ patterns }) => patterns)
       .map((p) => exten(conf`_${outsidePattern(p, 'an emergency number')}`, [conf`NoOp()`])),
   ]);
-/** Leaves in GOSUB_RETVAL who is signed in at the phone ARG1. */
+/** Sets GOSUB_RETVAL to the extension that is signed in at the phone ARG1. */
 const atPhone = ({ settings }: Site): ConfText =>
   context(conf`at-phone`, [
     exten(conf`s`, [
@@ -150,7 +150,7 @@ const atPhone = ({ settings }: Site): ConfText =>
       at(conf`none`, conf`Return()`),
     ]),
   ]);
-/** Signs out who is signed in at the phone ARG1; ARG2 is why. */
+/** Signs the person out of the phone ARG1; ARG2 is the reason. */
 const SIGN_OFF = context(conf`sign-off`, [
   exten(conf`s`, [
     conf`Set(LOCAL(KEPT)=$\{DB(${PHONES}/$\{ARG1})})`,
@@ -164,7 +164,7 @@ const SIGN_OFF = context(conf`sign-off`, [
   ]),
 ]);
 const ofPerson = (field: ConfText): ConfText => conf`$\{PJSIP_ENDPOINT(${OWN},${field})}`;
-/** Gives this call of a shared phone the identity of its person; the account is what the call records know it by. */
+/** Gives this call of a shared phone the identity of its person; the account identifies it in the call records. */
 const BE_PERSON = context(conf`be-person`, [
   exten(conf`s`, [
     conf`Set(CALLERID(all)=${ofPerson(conf`callerid`)})`,

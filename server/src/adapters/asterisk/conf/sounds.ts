@@ -40,7 +40,7 @@ export const soundGlobals = (site: Site, instance: Instance): ConfText =>
     : conf`${FOLDER} = ${folderOf(instance)}
 `;
 
-/** The lines of a music class that say what it plays, in its order. */
+/** The lines of a music class that name its sounds, in order. */
 export const musicLines = (
   site: Site,
   instance: Instance,

@@ -1,6 +1,7 @@
 /**
- * Night switches: a phone leads a time condition to the other side than its hours do, until it is switched back. The engine's own
- * store has it, so that it holds while the service is down: `offhook/switch/<time condition>` is `open` or `closed`.
+ * Night switches: a phone switches a time condition from the side of its hours to the other, until it is switched back. The state
+ * is in the engine's own store, so that it is kept while the service is down: `offhook/switch/<time condition>` is `open` or
+ * `closed`.
  */
 import type { Site } from '../../../ports/site.ts';
 import { dialledPatterns } from '../../../routing/plan.ts';

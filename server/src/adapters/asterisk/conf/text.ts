@@ -15,7 +15,7 @@ const refuse = (what: string, must: string): never => {
 /** Bytes of one line that Asterisk reads at most are 8,192; a line here is one key and one value. */
 const MAX_BYTES = 1000;
 
-/** A rule for one kind of value: what it is made of, and what people are told when it is not. */
+/** A rule for one kind of value: the accepted characters, and the text of the refusal. */
 const rule =
   (pattern: RegExp, must: string, bytes = MAX_BYTES) =>
   (value: string, what: string): ConfText => {

@@ -1,4 +1,4 @@
-/** Trunks as the engine's objects: who they are, how they are known and where they are reached. */
+/** Trunks as the engine's objects: endpoints, their identification and their addresses. */
 import { isIP, isIPv6 } from 'node:net';
 import type { Site, SiteTrunk } from '../../../ports/site.ts';
 import type { InstanceSettings } from './instance.ts';
@@ -23,7 +23,7 @@ const nothing = conf``;
 /** Parameter of the request line in which the SIP proxy names the address from which a request came. */
 export const SOURCE = conf`offhook-source`;
 export const endpointOf = (t: SiteTrunk): ConfText => objectName(t.endpoint, `trunk ${t.name}: endpoint`);
-/** Where calls from this trunk arrive. Only its own routes are there: nothing of the house can be reached but what they name. */
+/** Context of calls from this trunk. It has only the trunk's own routes, so that a caller reaches no other internal number. */
 export const arrivals = (t: SiteTrunk): ConfText => conf`from-${endpointOf(t)}`;
 
 /**

@@ -39,7 +39,7 @@ cert=${filePath(tls_files.certificate, 'the certificate')}
 pkey=${filePath(tls_files.key, 'its key')}
 `;
 }
-/** Nothing but a comment where the site has none: the file always exists, so that an apply can take it back. */
+/** Only a comment where the site has no TURN server: the file always exists, so that an apply can roll it back. */
 export function turnConf(settings: InstanceSettings, network: SiteNetwork, instance: Instance): ConfText {
   const { turn_port, turn_tls_port, turn_relay_ports } = network;
   if (turn_port === null) return nothing;

@@ -3,7 +3,7 @@ import { at, cause, hangUp } from './dialplan-text.ts';
 import { conf } from './text.ts';
 import type { ConfText } from './text.ts';
 
-/** Leaves in OFFHOOK_BUSY whether those who were rung were busy or declined. */
+/** Sets OFFHOOK_BUSY if the called people were busy or declined. */
 export const NOTE_BUSY = conf`Set(OFFHOOK_BUSY=$\{IF($["$\{DIALSTATUS}" = "BUSY" | "$\{HANGUPCAUSE}" = "${cause('rejected')}"]?1:0)})`;
 /** A caller who was transferred here is already connected: it hears what a phone would otherwise show. First of `NOBODY_TOOK_IT`. */
 export const IS_CONNECTED = conf`GotoIf($["$\{CHANNEL(state)}" = "Up"]?told)`;

@@ -10,7 +10,7 @@ import { blockedFile, celFile, etcDir } from './instance.ts';
 import type { Instance } from './instance.ts';
 
 const MODE = 0o640;
-/** Null where there is none. What is no file, such as a folder or a pipe, cannot be read. */
+/** Null for a missing file. Throws for a folder, a pipe or anything else that is not a file. */
 const read = async (file: string): Promise<Buffer | null> => {
   const found = await stat(file).catch(missing);
   if (found === null) return null;
@@ -25,7 +25,7 @@ const syncFolder = async (folder: string): Promise<void> => {
     await handle.close();
   }
 };
-/** A file that is on the disk under another name, ready to take its place: a torn file is never seen. */
+/** A complete file on the disk under another name, ready to be renamed: a partly written file is never visible. */
 interface Prepared {
   readonly temporary: string;
   readonly file: string;
@@ -52,7 +52,7 @@ const fileOf = (folder: string, name: string): string => {
 const noRoom = (error: unknown): boolean =>
   ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
 
-/** The engine takes a file whose include is not there for a changed one each time, and reads all of it again. */
+/** The engine treats a file whose include is missing as changed each time, and reads all of it again. */
 async function missingIncludes(folder: string, files: ReadonlyMap<string, string>): Promise<string[]> {
   const missing: string[] = [];
   for (const text of files.values()) {
@@ -134,7 +134,7 @@ export async function diskOf(folder: string, names: Iterable<string>): Promise<r
   }
   return found;
 }
-/** Files that people wrote beside ours; an empty one says nothing and is left out. */
+/** Hand-written files in `custom/`; empty ones are left out. */
 export async function handWrittenFiles(folder: string): Promise<readonly FileOnDisk[]> {
   const names = await readdir(path.join(folder, 'custom')).catch(() => []);
   const files = await diskOf(
@@ -146,7 +146,7 @@ export async function handWrittenFiles(folder: string): Promise<readonly FileOnD
 const NOTHING = hashOf(Buffer.alloc(0));
 
 const TEMPORARY = /\.conf(?:\.bak)?\.[0-9a-f]{12}\.tmp$/;
-/** Temporary files of a service that was killed while it wrote: nobody reads them, and there may be secrets in them. */
+/** Temporary files of a service that was killed while it wrote: they are not used again, and they may contain secrets. */
 async function sweepTemporaries(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => []);
   const left = names.filter((name) => TEMPORARY.test(name));
