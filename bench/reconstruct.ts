@@ -1,4 +1,4 @@
-/** Starts the reconstructions of other systems' approaches as peers; what they are is in reconstructions.ts. */
+/** Starts the reconstructions of other systems' approaches as peers; reconstructions.ts describes them. */
 import { SUBJECT_CORE, end, firstLine, start } from './lib.ts';
 
 /** Of all roles; each takes what it needs. */

@@ -164,7 +164,7 @@ export async function register(o: RegisteringPhone): Promise<Registered> {
     });
     return send(text, `${cseq} REGISTER`);
   }
-  /** The last answer: 503, or what the server says to the right password. */
+  /** The last answer: 503, or the answer of the server to the right password. */
   async function attempt(connection: Connection): Promise<SipMessage> {
     const first = await ask(connection, null);
     if (statusOf(first) !== 401) return first;

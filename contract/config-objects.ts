@@ -121,7 +121,7 @@ export type Destination = z.output<typeof Destination>;
 
 /** Encryption of media by keys in the signalling (SDES); `offered` also accepts calls without. */
 const Srtp = z.enum(['off', 'offered', 'required']).default('off');
-/** Overrides what the object `network` says of media. */
+/** Overrides the media address of the object `network`. */
 const MediaAddress = z
   .union([z.ipv4(), z.ipv6()])
   .nullable()

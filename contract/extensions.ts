@@ -65,7 +65,7 @@ export const ContactsQuery = z.object({
   offset: wholeNumber(0, 1_000_000).optional().meta(OLD_OFFSET),
 });
 export type ContactsQuery = z.infer<typeof ContactsQuery>;
-/** 200 of contacts.php (wire.md section 3). `total` counts every match, whatever `limit` is. */
+/** 200 of contacts.php (wire.md section 3). `total` counts every match, independent of `limit`. */
 export const Contacts = z.object({
   success: z.literal(true),
   total: z.int(),

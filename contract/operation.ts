@@ -47,7 +47,7 @@ export interface Operation {
   readonly audit?: string | readonly string[];
 
   readonly level: Level;
-  /** An API key with this scope may call it whatever its level; without a scope no API key may. `any`: each key may. */
+  /** An API key with this scope may call it at any level; without a scope no API key may. `any`: each key may. */
   readonly scope?: Scope | 'any';
   /** On a public endpoint: a session that is presented changes the reply. */
   readonly identify?: true;

@@ -117,7 +117,7 @@ export const PathPhoneReply = z.object({
       .describe('Null where the site has no TURN server.'),
   }),
 });
-/** Body of `POST /api/v1/path-check/browser`: what the console found. */
+/** Body of `POST /api/v1/path-check/browser`: the findings of the console. */
 export const PathBrowserFindings = z.strictObject({
   findings: z
     .array(

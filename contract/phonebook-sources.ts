@@ -75,7 +75,7 @@ export const NewPhonebookSource = z
     message: 'is allowed with the kind ldap only',
   });
 export type NewPhonebookSource = z.output<typeof NewPhonebookSource>;
-/** Body of `PATCH /api/v1/phonebook/sources/{id}`; what is not named stays. */
+/** Body of `PATCH /api/v1/phonebook/sources/{id}`; absent fields are kept. */
 export const PhonebookSourceChange = z.strictObject({ ...FIELDS, ldap: LdapSettings }).partial();
 export type PhonebookSourceChange = z.output<typeof PhonebookSourceChange>;
 export const PhonebookSourceId = z.strictObject({

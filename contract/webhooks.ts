@@ -68,7 +68,7 @@ export const Webhook = z
     created_by: z.string(),
     /** Every event up to this seq was delivered, parked or not subscribed to. */
     cursor: z.int(),
-    /** Events of the journal after the cursor, whatever their topic. */
+    /** Events of the journal after the cursor, of any topic. */
     lag: z.int(),
     /** Delivery that blocks the ones after it. */
     retrying: z

@@ -280,7 +280,7 @@ const COMMANDS = {
   ],
   house: one('scripts/house.ts'),
   docs: one('tools/docs.ts'),
-  // Runs whatever TypeScript file is given, for which the machine's own Node may be too old.
+  // Runs any given TypeScript file, for which the machine's own Node may be too old.
   node: one(),
   'pack-sdk': one('scripts/pack-sdk.ts'),
   'pack-simulator': one('scripts/pack-simulator.ts'),

@@ -20,8 +20,8 @@ export interface TestFile {
   readonly postgres?: true;
 }
 /**
- * Stories that a run of everything tells a second time over sites in PostgreSQL. Together they read and write the tables of every
- * kind: configuration, sessions, agents, history, recordings, erasures. `TEST_SITE_STORE=postgres` does the same for all others.
+ * Stories that a complete run repeats over sites in PostgreSQL. Together they read and write the tables of every kind:
+ * configuration, sessions, agents, history, recordings, erasures. `TEST_SITE_STORE=postgres` does the same for all others.
  */
 const OVER_POSTGRES = ['caller-rules', 'conversations-flow', 'privacy', 'queues'].map(
   (name) => `server/test/scenarios/${name}.test.ts`,

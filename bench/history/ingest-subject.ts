@@ -40,7 +40,7 @@ async function ours(): Promise<void> {
   await store.close();
 }
 
-/** What every store of these records does: decode them, and keep those of each call as one packed text. */
+/** The work that every store of these records needs: decode them, and keep those of each call as one packed text. */
 async function packed(perCommit: number): Promise<void> {
   const size = fs.statSync(file).size;
   const records = new CelReader({ file, node: nodeId('ast1'), log, clock, rotate_bytes: Infinity });

@@ -70,8 +70,8 @@ export type LoadQuestion =
       readonly callers?: boolean;
     }
   /**
-   * Recorded calls at so many frames per second; received events are only counted. Without `settle` it ends with its last
-   * frame, and the next flood goes on.
+   * Recorded calls at so many frames per second; received events are only counted. Without `settle` it ends with its last frame,
+   * and the next flood continues there.
    */
   | { readonly ask: 'flood'; readonly rate: number; readonly seconds: number; readonly settle?: boolean }
   | { readonly ask: 'freeze'; readonly count: number }
@@ -107,7 +107,7 @@ export interface Flooded {
   /** Messages of all clients, and the number of those out of order. */
   readonly received: number;
   readonly wrong: number;
-  /** Clients whose newest figures of a queue are not those of the other clients that hear it. */
+  /** Clients whose newest figures of a queue differ from those of the other clients with that queue. */
   readonly different: number;
   /** Milliseconds from the time in an event to its arrival, at some of the clients. */
   readonly lag: { readonly p50: number; readonly p99: number; readonly max: number };
@@ -452,7 +452,7 @@ function redisValues(client: Client, buffer: Buffer, end: number): number {
     },
   );
 }
-/** Messages of NATS; a consumer of a stream has caught up with the one that says that none is left. */
+/** Messages of NATS; a consumer of a stream has caught up after the message that reports no pending ones. */
 function natsMessages(client: Client, buffer: Buffer, end: number): number {
   return nats.eachMessage(
     buffer,
@@ -798,7 +798,7 @@ async function flood({ rate, seconds, settle = true }: LoadQuestion & { ask: 'fl
     stats: statsHeard,
   };
 }
-/** Clients that lack the newest figures of a queue that they hear. */
+/** Clients that lack the newest figures of a subscribed queue. */
 function differing(): number {
   const newest = new Int32Array(site.queues);
   for (const { figures } of clients)
@@ -882,7 +882,7 @@ async function answer(question: LoadQuestion): Promise<object> {
       return {};
     }
     case 'actions':
-      // Pings keep the connection alive, whoever is there.
+      // Pings keep the connection alive without any client.
       return { actions: ami.actions.filter(({ name }) => name !== 'Ping').length };
   }
 }

@@ -100,7 +100,7 @@ export async function startSubject(
     stack.defer(() => end(load));
     const engine = await firstLine<{ port: number }>(load);
     let process: ChildProcess;
-    /** What the subject consists of: with a message server two processes. */
+    /** Processes of the subject: two with a message server. */
     const pids: number[] = [];
     const cpu = (): number => pids.reduce((sum, pid) => sum + cpuOf(pid), 0);
     const flags = ['--expose-gc', ...(options.flags ?? [])];

@@ -121,12 +121,12 @@ function Navigation({ unseen, onGo }: NavigationProps): ReactNode {
 
 const DraftBar = late(async () => (await import('./admin/draft-bar.tsx')).DraftBar);
 /** The frame of every page of a signed-in person. */
-/** Those of the last half hour when the page begins, then each as it comes. */
+/** Alerts of the last half hour when the page opens, then each new one. */
 function alertsOf(item: StreamItem): readonly Alert[] {
   if (item.type === 'snapshot') return (item.data as AlertsSnapshot).alerts;
   return item.type === 'call.emergency' || item.type === 'call.refused' ? [item as Alert] : [];
 }
-/** Alerts on every page of the people who hear them: emergency calls, and calls that a call limit stopped. */
+/** Shows alerts on every page: emergency calls, and calls that a call limit refused. */
 function useAlerts(): void {
   const client = useClient();
   useEffect(() => {

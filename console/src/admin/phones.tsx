@@ -1,4 +1,4 @@
-/** Desk phones as devices: what each fetched, whether it is registered, and the phones that wait to be assigned. */
+/** Desk phones as devices: newest fetch, registration, and the waiting phones to assign. */
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Button, Code, Group, Modal, NativeSelect, Stack, Table, Text } from '@mantine/core';

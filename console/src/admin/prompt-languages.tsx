@@ -1,4 +1,4 @@
-/** Languages of the engine's prompts: what each lacks, uploaded sets, and their removal. */
+/** Languages of the engine's prompts: missing prompts, uploaded sets, and their removal. */
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { Button, FileButton, Group, Table, Text, TextInput } from '@mantine/core';

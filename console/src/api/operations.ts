@@ -186,7 +186,7 @@ export function addressOf({ path, parameters }: Operation, values: Filled['value
 /** Quotes text as one word of a shell. */
 const word = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
-/** The same request as a curl command; `$TOKEN` stands for the reader's token. */
+/** The same request as a curl command, with `$TOKEN` in place of the reader's token. */
 export function curlOf(operation: Operation, { values, body }: Filled, origin: string): string {
   const parts = [`curl ${word(origin + addressOf(operation, values))}`];
   if (operation.method !== 'GET') parts[0] += ` -X ${operation.method}`;

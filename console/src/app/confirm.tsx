@@ -68,7 +68,7 @@ function ConfirmForm({ asking }: { readonly asking: Asking }): ReactNode {
     },
   });
   const submit = (event: FormEvent): void => {
-    // A separate dialog, whatever element caused the question.
+    // A separate dialog, independent of the element that caused the question.
     event.preventDefault();
     event.stopPropagation();
     go.mutate();

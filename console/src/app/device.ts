@@ -1,4 +1,4 @@
-/** Browser and system, which tell devices apart; nothing else about the browser leaves the page. */
+/** Browser and system, which distinguish devices; nothing else about the browser leaves the page. */
 const BROWSERS: readonly (readonly [string, RegExp])[] = [
   // Each of these also names the ones below it.
   ['Edge', /Edg(?:A|iOS)?\/(\d+)/],

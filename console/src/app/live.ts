@@ -8,7 +8,7 @@ const FLUSH_MS = 100;
 const LINGER_MS = 10_000;
 /** After this time without a first snapshot the page shows that it is not live. */
 const PATIENCE_MS = 5_000;
-/** Event of the window: the service answers again, whatever the browser reports of the network. */
+/** Event of the window: the service answers again. It is independent of the network state that the browser reports. */
 export const LIVE_AGAIN = 'offhook-live';
 type Listener = () => void;
 type EventListener = (event: StreamEvent) => void;

@@ -155,7 +155,7 @@ export function useConversationReads(): void {
   useQuery({
     queryKey: KNOWN,
     queryFn: async ({ signal }): Promise<ReadonlySet<string>> => {
-      // Ended ones too: a short call may begin and end before this page hears conversation events.
+      // Ended ones too: a short call may begin and end before this page receives conversation events.
       const newest = { own: true, limit: MOST_KNOWN } as const;
       const { conversations } = await client.conversations.list(newest, signal);
       return new Set([...(queries.getQueryData<ReadonlySet<string>>(KNOWN) ?? []), ...idsOf(conversations)]);

@@ -1,4 +1,4 @@
-/** Tries the way of this browser to the exchange: a phone of its own registers, calls the echo and counts what comes back. */
+/** Tries the way of this browser to the exchange: a phone registers, calls the echo and counts the returned packets. */
 import { Inviter, SessionState, UserAgent } from 'sip.js';
 import type { Web } from 'sip.js';
 import type { Client } from '@offhook/client';

@@ -74,7 +74,7 @@ export function SiteNodes(): ReactNode {
   const read = useQuery({
     queryKey: ['health', 'nodes'],
     queryFn: ({ signal }) => client.nodes.list(signal),
-    // No event says that a node was seen.
+    // No event reports that a node was seen.
     refetchInterval: LOOK_MS,
   });
   if (read.data === undefined || read.data.nodes.length === 0) return null;

@@ -183,7 +183,7 @@ export const phone = {
     set(OFF);
     if (settings.on) begin();
   },
-  /** The session is over: no further calls arrive, running ones go on. */
+  /** The session is over: no further calls arrive, running ones continue. */
   retire: (): void => core?.retire(),
   switchOn(): void {
     change({ on: true });

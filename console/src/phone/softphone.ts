@@ -42,7 +42,7 @@ export interface Softphone {
   devicesChanged(): Promise<void>;
   test(tone: 'ring' | 'test'): void;
   dismiss(): void;
-  /** Takes no further calls; running ones go on. */
+  /** Accepts no further calls; running ones continue. */
   retire(): void;
   /** Hangs up and unregisters. */
   stop(): Promise<void>;
@@ -125,7 +125,7 @@ class SipPhone implements Softphone {
       if (call === undefined) return;
       const held = await this.#holdOthers(call);
       await call.answer();
-      // The caller hung up meanwhile: the person goes on with whom the answer put on hold.
+      // The caller hung up meanwhile: the person continues the call that the answer had put on hold.
       const talks = this.#calls.some(
         ({ shown }) => shown.state === 'talking' || shown.state === 'connecting',
       );

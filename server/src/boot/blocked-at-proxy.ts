@@ -19,8 +19,8 @@ const plain = (address: string | undefined): string => {
   return isIPv4(four) ? four : (address ?? '');
 };
 /**
- * Route of every engine node for its SIP proxies, which hold no secret: they are known by the address at which they take phones.
- * Everybody else is told that there is no such path.
+ * Route of every engine node for its SIP proxies, which have no secret: they are identified by the address at which they accept
+ * phones. Every other client gets `not_found`.
  */
 export function blockedNetworksRoute(
   app: App,

@@ -7,7 +7,7 @@ import type { Bus, LogNews, OutsideStream } from '../ports/bus.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Config } from './config.ts';
 
-/** Interval at which the leading node tells its head even where nothing was committed, in ms. */
+/** Interval at which the leading node sends its head without a commit, in ms. */
 const BEACON_MS = 1_000;
 /** Shortest interval between two reads of the log for news. */
 const FOLLOW_MS = 50;
@@ -33,7 +33,7 @@ export async function openBus(
     },
   };
 }
-/** Tells `head` each second, so that the other nodes know that they hear this one. */
+/** Sends `head` each second, so that the other nodes know that the bus works. */
 export function beginBeacon(bus: Bus, head: () => LogNews, stack: AsyncDisposableStack): void {
   const timer = setInterval(() => bus.send(head()), BEACON_MS).unref();
   stack.defer(() => clearInterval(timer));
@@ -44,7 +44,7 @@ export const feedCheck = (feed: EventFeed | null): Check => ({
   needed: false,
   run: () => Promise.resolve(feed === null ? { ok: true, detail: 'none is used' } : feed.finding()),
 });
-/** `lacks`: what is missing beside the connection; null for nothing. */
+/** `lacks`: a missing part other than the connection; null for none. */
 export const busCheck = (bus: Bus | null, lacks: () => string | null = () => null): Check => ({
   name: 'bus',
   // Nodes read the log without it, so they stay ready.
@@ -71,7 +71,7 @@ export function busGauges(metrics: Pick<Metrics, 'gauge'>, bus: Bus | null): voi
   metrics.gauge('offhook_bus_sent', 'News of the log sent to other nodes.', () => bus.counts.sent);
   metrics.gauge('offhook_bus_heard', 'News of the log heard from other nodes.', () => bus.counts.heard);
 }
-/** Sleeps for `ms`, and does `work` meanwhile when the leading node tells news. */
+/** Sleeps for `ms`, and runs `work` meanwhile at each message of the leading node. */
 export async function sleepWoken(options: {
   readonly bus: Bus | null;
   readonly clock: Clock;

@@ -58,7 +58,7 @@ export function createConnectorVerbs(parts: {
     },
     async reject(connector, id) {
       const call = live.call(id);
-      // An answer may come late: who talks is not cut off.
+      // An answer may come late: a call that was answered meanwhile is not hung up.
       const talks = call?.legs.some((leg) => leg.extension !== null && leg.state !== 'alerting');
       if (call?.direction !== 'in' || talks === true) return false;
       const caller = connectorCaller(connector, 'calls:control');

@@ -46,7 +46,7 @@ const Problems = z.object({
 });
 const Account = z.object({ user: z.string(), secret: z.string() });
 const Hash = z.string().nullable();
-/** What a node answers, by the question; records are lines of `RecordLine`. */
+/** Replies of a node by the kind of request; records are lines of `RecordLine`. */
 export const HOME_ANSWERS = {
   accounts: z.object({ sealed: z.base64() }),
   disk: z.object({ hash: Hash, backup_hash: Hash }),

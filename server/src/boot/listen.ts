@@ -1,4 +1,4 @@
-/** What every node with clients serves: HTTP at its address, the console, and the metrics on a port of their own. */
+/** Listeners of every node with clients: HTTP at its address, the console, and the metrics on their own port. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { messageOf } from '../core/errors.ts';

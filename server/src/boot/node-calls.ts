@@ -1,4 +1,4 @@
-/** What web nodes ask the leading node, beside the requests of clients that they forward. */
+/** Requests of web nodes to the leading node, in addition to the forwarded requests of clients. */
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { checkJson } from '../core/json-check.ts';
@@ -14,7 +14,9 @@ import type { Credentials } from '../ports/stream.ts';
 export const CALL_PATH = '/api/nodes/call';
 const MAX_CALL = 4 * 1024 * 1024;
 
-/** A question of a web node. Its secret proves that it is one of this site, so what it says of callers is believed. */
+/**
+ * A request of a web node. Its signature proves that the node belongs to this site, so its information about callers is accepted.
+ */
 export type NodeCall =
   | { readonly op: 'authenticate'; readonly token: string }
   | { readonly op: 'redeem'; readonly ticket: string }
@@ -40,7 +42,7 @@ export interface CertificateAnswer {
   readonly sealed: string | null;
 }
 export const certificateHash = (pem: string): string => hash('sha256', pem, 'base64url');
-/** What a proof of a call is made for. */
+/** The signed parts of a request between nodes. */
 export const partsOfCall = (payload: string): string[] => ['call', hash('sha256', payload, 'base64url')];
 
 export interface NodeCallsDeps {

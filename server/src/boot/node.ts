@@ -1,4 +1,4 @@
-/** The active engine node among those of its site: what it reports, and when it passes the site on. */
+/** The active engine node among those of its site: its reports, and the hand-over of the site. */
 import { messageOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { Check } from '../http/health.ts';

@@ -12,7 +12,7 @@ import {
 import { drainText } from './drain.ts';
 
 const ASK_MS = 500;
-/** A switch that took longer is reported as failed; the nodes go on with it or not. */
+/** A switch that takes longer is reported as failed; the nodes may still complete it. */
 const SWITCH_MS = 60_000;
 
 /** An administrator's wish that the nodes cannot fulfil; its message is for people. */

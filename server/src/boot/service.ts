@@ -45,9 +45,9 @@ export interface Ground {
 }
 export interface Service extends AsyncDisposable {
   readonly address: { readonly host: string; readonly port: number };
-  /** Resolves once the service was asked to stop, or may not go on. */
+  /** Resolves once the service was asked to stop, or must not continue. */
   readonly closed: Promise<void>;
-  /** Why it may not go on; null where it was asked to stop, or passes the site on. */
+  /** Reason why it must not continue; null if it was asked to stop, or hands the site over. */
   readonly failure: string | null;
   /** True where this node is to stand by from now on, because another one leads the site or shall lead it. */
   readonly standsBy: boolean;

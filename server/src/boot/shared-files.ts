@@ -8,7 +8,7 @@ import type { Check } from '../http/health.ts';
 import { ConfigError } from './config.ts';
 import type { Config } from './config.ts';
 
-/** Folders of the data folder. What the engine alone writes, such as its call records and voicemail, stays where it is. */
+/** Folders of the data folder. Files that only the engine writes, such as its call records and voicemail, are not moved. */
 export const SHARED = ['recordings', 'exports', 'privacy', 'sounds'] as const;
 
 /**
@@ -56,7 +56,7 @@ async function probe(shared: string, node: string): Promise<void> {
   if ((await readFile(file, 'utf8')) !== text)
     throw new Error('a file that was written there has other content when it is read');
 }
-/** Whether this node can list, write and read the shared folder. Calls that are not recorded go on without it. */
+/** Checks that this node can list, write and read the shared folder. Calls without a recording do not need it. */
 export function sharedFilesCheck(
   { node, sharedFiles: shared }: Pick<Config, 'node' | 'sharedFiles'>,
   now: () => number = () => performance.now(),

@@ -50,7 +50,7 @@ export class LeaderOfNodes {
   }
 }
 
-/** Runs until `signal` is aborted; with the reason SIGUSR2 the proxy itself goes on. Throws `ConfigError`. */
+/** Runs until `signal` is aborted; with the reason SIGUSR2 the proxy itself continues to run. Throws `ConfigError`. */
 export async function runSipProxy(
   config: Config,
   signal: AbortSignal,
@@ -140,7 +140,7 @@ export async function runSipProxy(
       await clock.sleep(ms, signal).catch(() => undefined);
     }
   };
-  // Each node is asked by itself: one that is frozen does not hold up the way to the next one.
+  // Each node is checked independently: a frozen one does not delay the switch to the next one.
   const ready = sipProxyNodes.map(() => false);
   const asking = sipProxyNodes.map((node, i) =>
     repeat(ASK_MS, async () => {

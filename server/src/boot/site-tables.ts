@@ -1,4 +1,4 @@
-/** Every feature that stores something, with its tables: what a site is, beside its journal and its files. */
+/** Every feature with tables: together with the journal and the files they are the complete site. */
 import { migrations as agents } from '../features/agents/store.ts';
 import { migrations as apiKeys } from '../features/api-keys/store.ts';
 import { migrations as audit } from '../features/audit/service.ts';

@@ -53,7 +53,7 @@ export function createStoreGaps(
     feedEpoch: (epoch) => (newest === undefined ? epoch : `${epoch}.${newest.id}`),
   };
 }
-/** A database server keeps what it confirmed, or its own log says what it lost. */
+/** A database server keeps confirmed writes, or reports a loss in its own log. */
 export const noStoreGaps: StoreGaps = {
   check: {
     name: 'store',

@@ -79,7 +79,7 @@ export class WebCertificate {
     this.#fault = faultOf(pair.certificate, pair.key, this.#deps.clock.now());
     return this.#fault === null;
   }
-  /** Takes the certificate of the leading node; whatever fails leaves the one that is shown. */
+  /** Fetches the certificate of the leading node; after any failure the present one is kept. */
   async #ask(): Promise<void> {
     const { leader, key, log } = this.#deps;
     try {

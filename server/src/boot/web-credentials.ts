@@ -1,4 +1,7 @@
-/** Who calls a web node: the leading node knows, and the database of the site says what has ended since. */
+/**
+ * Credentials of the callers of a web node: the leading node checks them, and the database of the site has those that ended
+ * since.
+ */
 import { hash } from 'node:crypto';
 import { ConsoleSettings } from '@offhook/contract/console-settings.ts';
 import { includesLevel } from '@offhook/contract/ids.ts';
@@ -49,7 +52,7 @@ export class WebCredentials implements Authenticator, Credentials, RemoteTickets
   /** Answers by the hash of their token, oldest first. */
   readonly #kept = new Map<string, CallerAnswer & { readonly caller: Caller; readonly at: number }>();
   readonly #lacking = new WeakSet<Caller>();
-  /** What each display key reaches, as one text. */
+  /** Objects that each display key may read, as one text. */
   #displays: ReadonlyMap<number, string> = new Map();
   readonly #sessionEnded = new Set<(id: number) => void>();
   readonly #keyEnded = new Set<(id: number) => void>();
@@ -117,7 +120,7 @@ export class WebCredentials implements Authenticator, Credentials, RemoteTickets
     await this.#lookFactor();
   }
 
-  /** What the leading node says; asked again where the board of the display changed meanwhile. */
+  /** The answer of the leading node; requested again if the board of the display changed meanwhile. */
   async #ask(call: NodeCall): Promise<CallerAnswer> {
     for (;;) {
       const before = this.#displays;

@@ -274,7 +274,7 @@ function checksOf({ bus, certificate, replica, leader, watch }: EdgeParts): read
     certificateCheck(() => certificate.state(), systemClock),
     {
       name: 'nodes',
-      // Streams go on without it, so a load balancer must not take every web node out at once.
+      // Streams work without it, so a load balancer must not remove every web node at once.
       needed: false,
       run: async () => ({ ok: leader.url() !== null, detail: shownNodes(leader.nodes) }),
     },

@@ -7,7 +7,7 @@ export function entityTags(
   name: 'if-match' | 'if-none-match',
 ): readonly string[] | '*' {
   if (given === undefined) return [];
-  // A proxy that packs an answer makes its tag weak, which says as well that nothing changed.
+  // A proxy that compresses an answer makes its tag weak, which also shows that nothing changed.
   const text = (name === 'if-none-match' ? given.replaceAll('W/"', '"') : given).trim();
   if (text === '*') return '*';
   if (!/^"[^"]*"(\s*,\s*"[^"]*")*$/.test(text))

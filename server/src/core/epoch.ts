@@ -24,15 +24,15 @@ export interface Seal {
   readonly head: number;
   readonly check: string;
   readonly at: number;
-  /** False where the note itself was copied, restored or left behind: what was shown after it is not known. */
+  /** False if the note itself was copied, restored or left behind: which rows clients saw after it is not known. */
   readonly exact: boolean;
 }
 export interface Opened {
   readonly epoch: string;
   readonly began: number;
-  /** Newest seq that counts as given out; what is appended comes after it. */
+  /** Newest seq that may have been published; new rows come after it. */
   readonly head: number;
-  /** Why the epoch is new; null where the old one goes on. */
+  /** Reason for a new epoch; null if the old one continues. */
   readonly why: string | null;
 }
 /** The log is one of another site, or of before a damaged one was replaced. */

@@ -46,11 +46,11 @@ export class StartError extends Error {
   }
 }
 
-/** The error's message, whatever was thrown. */
+/** The message of any thrown value. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const MAX_DETAIL = 600;
-/** The public part of an error: never a stack, never a cause; what is not ours is `internal`. */
+/** The public part of an error, without stack and cause; an unknown error is `internal`. */
 export function problemOf(thrown: unknown, requestId?: string, language: Language = 'en'): Problem {
   const error =
     thrown instanceof ServiceError ? thrown : new ServiceError('internal', 'the service failed; see its log');

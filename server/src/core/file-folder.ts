@@ -6,7 +6,10 @@ import { freeBytes } from './folders.ts';
 /** The folder of the finished files, for their owner only. */
 export interface FileFolder {
   pathOf(id: number, format: string): string;
-  /** Writes everything, then gives the file its name: what has a name is whole. Throws what the file system or `pieces` throw. */
+  /**
+   * Writes everything, then gives the file its name: a named file is complete. Throws the errors of the file system and of
+   * `pieces`.
+   */
   write(
     id: number,
     format: string,

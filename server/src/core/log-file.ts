@@ -64,7 +64,7 @@ export function openLog(file: string, level: string): { log: Log; close(): void 
       try {
         destination.flushSync();
       } catch {
-        // Nothing was open yet, or the disk is full: there is nobody left to tell.
+        // Nothing was open yet, or the disk is full: the error cannot be reported.
       }
       destination.end();
     },

@@ -2,7 +2,7 @@ import { ServiceError } from './errors.ts';
 import type { Said } from './said.ts';
 
 export interface SharesOptions {
-  /** Bytes, slots or whatever is shared. */
+  /** Bytes, slots or another unit that is shared. */
   readonly total: number;
   readonly retry_after_seconds: number;
   /** Details of the refusals: where the holder has some of it already, and where others hold it. */

@@ -79,14 +79,14 @@ export class FactFlow {
     return this.#buffer.take(signal);
   }
 
-  /** From now on nothing goes out until a snapshot is settled; what was held before is forgotten. */
+  /** Holds all facts back until a snapshot is settled; facts that were held back before are dropped. */
   hold(): void {
     this.#held = [];
     this.#window = null;
     this.#tooMuch = false;
   }
 
-  /** A fact of the adapter itself: it goes out whatever is held. */
+  /** A fact of the adapter itself, which is never held back. */
   publish(event: EngineEvent): void {
     this.#mirror.apply(event);
     this.#buffer.push(event);
@@ -121,7 +121,7 @@ export class FactFlow {
     this.#window = this.#held === null ? [] : null;
   }
 
-  /** The reading failed; facts go on as before. */
+  /** The snapshot could not be read; facts are passed on as before. */
   abandon(): void {
     this.#window = null;
   }

@@ -266,7 +266,7 @@ export class EngineLink {
       },
     });
   }
-  /** Facts go on without the actions connection, but no command can be given. */
+  /** Facts arrive without the actions connection, but no command can be given. */
   #watchActions(on: Session, actions: AmiConnection): void {
     void actions.closed.then((closed) => {
       if (this.#session !== on || on.actions !== actions) return;
@@ -301,7 +301,7 @@ export class EngineLink {
     this.#resyncs++;
   }
 
-  /** Sleeps until the time is over, somebody wakes the loop, or the link is gone. */
+  /** Sleeps until the time is over, `wake` is called, or the link is lost. */
   async #nap(ms: number, gone: AbortSignal): Promise<void> {
     const woken = new AbortController();
     this.#wake = () => woken.abort();

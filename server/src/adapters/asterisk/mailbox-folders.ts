@@ -1,4 +1,4 @@
-/** Voicemail belongs to the person it was left for, not to the number: a later holder of the number does not hear it. */
+/** Voicemail belongs to the person it was left for, not to the number: a later holder of the number cannot play it. */
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { missing } from '../../core/files.ts';

@@ -1,7 +1,7 @@
 import type { NodeReport, ContactAddress, SiteNodes } from '../../ports/site-nodes.ts';
 import type { SharedLog } from './site-log.ts';
 
-/** What the record of nodes in memory holds; several nodes may share one. */
+/** Contents of the record of nodes in memory; several nodes may share one. */
 export interface SharedNodes {
   readonly reports: Map<string, { readonly report: NodeReport; readonly at: number }>;
   /** Moments at which the drains of nodes end, by the name of the node. */

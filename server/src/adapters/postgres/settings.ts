@@ -34,7 +34,7 @@ export function placeOf(url: string): string {
   return `PostgreSQL at ${host || 'this machine'}${port ? `:${port}` : ''}${pathname}`;
 }
 
-/** `reading` connections cannot write, whatever the statement. */
+/** `reading` connections cannot write with any statement. */
 export function clientConfig(url: string, name: string, kind: 'reading' | 'writing'): ClientConfig {
   const address = new URL(url);
   const given = address.searchParams.get('options') ?? '';

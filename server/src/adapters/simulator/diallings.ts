@@ -86,7 +86,7 @@ export class Diallings {
     this.#switch.hangUp(phone, cause, phone);
     failed(cause);
   }
-  /** The caller gives up, by itself or by a command; false for a channel that rings no device. */
+  /** The caller hangs up, by itself or by a command; false for a channel that rings no device. */
   cancel(caller: Channel, itself: boolean): boolean {
     const one = this.#running.find((other) => other.caller === caller);
     if (one === undefined) return false;

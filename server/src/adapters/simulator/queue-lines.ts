@@ -107,7 +107,7 @@ export class QueueLines {
     });
     return true;
   }
-  /** Removes a caller who goes on elsewhere; false for one who does not wait. */
+  /** Removes a caller that continues elsewhere; false for one that does not wait. */
   withdraw(channel: Channel): boolean {
     const one = this.#waiting.find((other) => other.channel === channel);
     if (one === undefined) return false;

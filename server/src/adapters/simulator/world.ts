@@ -144,7 +144,7 @@ export class World {
   transferBy(who: string, to: string): void {
     this.#transfer(this.#talking(who), to);
   }
-  /** A person puts the other side on hold and calls somebody else on a second line. */
+  /** A person puts the other side on hold and calls another number on a second line. */
   consult(who: string, to: string): void {
     const first = this.#talking(who);
     this.#switch.hold(first, 'device');

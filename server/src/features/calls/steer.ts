@@ -64,7 +64,7 @@ export async function talking(
   if (side === undefined || !isTalking(leg)) throw wrongState('this leg is not talking to anyone now');
   return { call, leg, side };
 }
-/** Retrieves the other side from a hold of ours, because the engine cannot move it while it is on hold. */
+/** Ends a hold by the service, because the engine cannot move a channel during a hold. */
 export async function unhold(
   { engine, live }: CallControlDeps,
   { leg, side }: Talking,

@@ -6,7 +6,7 @@ import type { PushKind } from './format/compile.ts';
 import type { CallView } from './format/session.ts';
 import { NO_CALL } from './call-of.ts';
 
-/** `rings`, `talks`, `left`: what one person does in the call, for systems that show it to them. */
+/** `rings`, `talks`, `left`: the part of one person in the call, for systems that show it to them. */
 export type LiveKind = PushKind | 'rings' | 'talks' | 'left';
 /** One message about a call, for every connector that pushes. */
 export interface LiveMessage {

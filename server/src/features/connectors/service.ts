@@ -121,7 +121,7 @@ export class ConnectorService {
     const found = e164 === null ? [] : await this.#lookups.find(this.running, e164);
     return { e164, matches: found.map(matchesOf) };
   }
-  /** Looks up a number of a live call beside it; what the systems know of it enters the phonebook. */
+  /** Looks up a number of a live call in the systems, without delaying the call; found customers enter the phonebook. */
   seek(number: string): void {
     const e164 = this.#e164(number);
     if (e164 === null || this.#sought.has(e164) || this.#sought.size >= MAX_SOUGHT) return;

@@ -43,7 +43,7 @@ type Change = <R>(work: (trx: Transaction<Tables>) => Promise<R>) => Promise<R>;
 const untyped = (trx: Transaction<Tables>): Transaction<unknown> => trx as unknown as Transaction<unknown>;
 
 export type ConnectorStore = Awaited<ReturnType<typeof createConnectorStore>>;
-/** Runs the migrations. Every method throws `store_unavailable`; what it wrote is on the disk when it resolves. */
+/** Runs the migrations. Every method throws `store_unavailable`; its writes are on the disk when it resolves. */
 export async function createConnectorStore(store: Store) {
   await store.migrate('connectors', migrations);
   const db = store.db<Tables>();
@@ -140,7 +140,7 @@ interface Decision {
 }
 const put = (trx: Transaction<Tables>, { id, ...row }: Entry) =>
   trx.updateTable('connector_entries').set(row).where('id', '=', id).execute();
-/** Stores what becomes of rows, in order; what each is then, undefined for a deleted one, and whether it was changed. */
+/** Stores decided rows, in order; returns each row afterwards, undefined for a deleted one, and whether it was changed. */
 async function decideAll(
   trx: Transaction<Tables>,
   all: readonly Decision[],

@@ -19,7 +19,7 @@ interface Item {
 /** Contacts encoded together: one change encodes this many again, and the list is a few copies of memory. */
 const PER_CHUNK = 64;
 
-/** The bodies of contacts.php, kept ready: what did not change since the request before is not made again. */
+/** The bodies of contacts.php, kept ready: unchanged parts are not built again for the next request. */
 export interface ContactsBody {
   /** Changes with every change of the whole list and of `stale`, and with `seen`; quoted, as the header wants it. */
   etag(seen?: Objects): string;

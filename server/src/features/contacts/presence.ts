@@ -4,7 +4,7 @@ import type { LiveView } from '../../ports/live.ts';
 import type { TopicSource } from '../../ports/stream.ts';
 import { contactOf } from './contact.ts';
 
-/** The topic `presence`: every active extension with what `presence.changed` says of it. O(the ones asked for). */
+/** The topic `presence`: every active extension with the fields of `presence.changed`. O(requested ones). */
 export function presenceSource(deps: { directory: Directory; live: LiveView; clock: Clock }): TopicSource {
   const { directory, live, clock } = deps;
   const startedAt = clock.now();

@@ -25,7 +25,7 @@ export type ResultCode = (typeof RESULT)[keyof typeof RESULT];
 export interface Result {
   readonly code: ResultCode;
   readonly words?: string;
-  /** Of a search: where the next page goes on; empty at the end, absent where no pages were asked for. */
+  /** Of a search: position of the next page; empty at the end, absent if no pages were requested. */
   readonly cookie?: string;
 }
 

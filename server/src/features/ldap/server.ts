@@ -1,4 +1,4 @@
-/** The LDAP port for desk phones, in the clear and by TLS: it opens, moves and closes as the configuration says. */
+/** The LDAP port for desk phones, in clear text and by TLS: it opens, moves and closes with the configuration. */
 import net from 'node:net';
 import tls from 'node:tls';
 import { messageOf } from '../../core/errors.ts';

@@ -1,4 +1,4 @@
-/** Runs a tool as the REST request it stands for: the same checks, limits, audit trail and errors. */
+/** Runs a tool as the corresponding REST request: the same checks, limits, audit trail and errors. */
 import type { Language, Problem } from '@offhook/contract/errors.ts';
 import { ServiceError, problemOf } from '../../core/errors.ts';
 import { checkInput } from '../../core/check-input.ts';

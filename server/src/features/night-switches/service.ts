@@ -74,7 +74,7 @@ export class NightSwitches {
       });
     });
   }
-  /** To be called after a change of the configuration: what can no longer be switched follows its hours. */
+  /** To be called after a change of the configuration: a time condition without a switch follows its hours. */
   followSite(): void {
     const { engine, live } = this.#deps;
     const names = new Set(this.list().map(({ name }) => name));

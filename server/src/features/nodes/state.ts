@@ -1,4 +1,4 @@
-/** What an administrator may ask of the nodes of a site, from what they report. */
+/** Commands that an administrator may give to the nodes of a site, by their reports. */
 import { ServiceError } from '../../core/errors.ts';
 import { say } from '../../core/said.ts';
 import type { SeenNode } from '../../ports/site-nodes.ts';

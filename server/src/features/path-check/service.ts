@@ -45,7 +45,7 @@ export const migrations: readonly Migration[] = [
 ];
 /** The file that the command writes; the service reads and removes it. */
 const CommandResults = z.object({ at: z.number(), ways: z.array(PathFinding) });
-/** The service checks by itself this often, so that a way that broke is noticed without a person. */
+/** Interval of the check by the service, so that a broken way is noticed without a request. */
 const EVERY_MS = 3_600_000;
 const isBrowserWay = (way: PathWay): boolean => BROWSER_WAYS.some((one) => one === way);
 const ORDER = PathWay.options;
@@ -86,7 +86,7 @@ export class PathChecks {
     return new PathChecks(deps, rows);
   }
 
-  /** The service listens; from now on it checks by itself. `web`: its origins on this machine. */
+  /** The service listens; from now on it runs the check at its interval. `web`: its origins on this machine. */
   begin(web: readonly string[]): void {
     this.#web = web;
     if (this.#deps.probe === null) return;

@@ -1,4 +1,6 @@
-/** Proves each way to the engine from its own machine: a phone of the service is called by the engine and hears itself. */
+/**
+ * Proves each way to the engine from its own machine: the engine calls a phone of the service, which must receive its own sound.
+ */
 import { randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { PathFinding, PathWay } from '@offhook/contract/path-check.ts';

@@ -1,4 +1,4 @@
-/** One way to the engine, proven by a phone that registers, has a call and hears itself. */
+/** One way to the engine, proven by a phone that registers, has a call and receives its own sound. */
 import type { PathFault, PathFinding, PathWay } from '@offhook/contract/path-check.ts';
 import { messageOf } from '../../../core/errors.ts';
 import { bracketed, plainHost } from '../../../core/networks.ts';
@@ -264,7 +264,7 @@ async function connect(
     clock,
   );
 }
-/** Why a phone does not hear itself. */
+/** Reason why a phone does not receive its own sound. */
 function silence(media: Media | WebMedia, tried: Tried, { server, rtp }: Line): Blocked {
   if ('stage' in media && (media.stage === 'keys' || media.stage === 'failed')) {
     const reason = media.stage === 'keys' ? `no answer in ${STEP_MS / 1000} s` : media.reason;
@@ -295,7 +295,7 @@ async function proveSound(
 ): Promise<void> {
   const { clock } = line;
   const heard = await hears(media, clock, () => incoming.ended, account);
-  // A browser finds its way by itself, as long as the engine gives it an address that leads there.
+  // A browser finds its path without help, as long as the engine gives it an address that it can reach.
   const lost = !heard && 'stage' in media && media.stage === 'way' && line.rtp !== undefined;
   const wrong =
     answer === null
@@ -316,7 +316,7 @@ function accountOf(line: Line, { protocol, web }: Tried): Account {
     values: { protocol, address },
   };
 }
-/** Registers, has a call and hears what it sends. Throws `Blocked`. */
+/** Registers, has a call and waits for its own sound. Throws `Blocked`. */
 export async function tryWay(line: Line, tried: Tried): Promise<string> {
   const { server, clock, call, near } = line;
   const account = accountOf(line, tried);

@@ -4,7 +4,7 @@ import type { Line } from './way.ts';
 
 const portOf = (url: URL): string => url.port || (url.protocol === 'https:' ? '443' : '80');
 
-/** The service answers to HTTP at `origin`, and a phone over its WebSocket hears itself. Throws `Blocked`. */
+/** The service answers HTTP at `origin`, and a phone over its WebSocket receives its own sound. Throws `Blocked`. */
 export async function tryWeb(origin: string, line: Line): Promise<string> {
   const url = new URL(origin);
   const port = portOf(url);

@@ -24,7 +24,7 @@ const held =
     followCall(frame, at, d, id);
     d.emit({ at, type: 'channel.held', id, held: value });
   };
-/** The channel that holds this one by a command of ours; null where none does. */
+/** The channel that holds this one by a command of the service; null without one. */
 export const holderOf = (inContext: string | undefined, exten: string | undefined): string | null =>
   inContext === HOLD_CONTEXT && exten !== undefined && CHANNEL.test(exten) ? exten : null;
 const music =

@@ -30,7 +30,7 @@ const TONE = Array.from({ length: 5 }, (_, frame) =>
     ),
   ),
 );
-/** Bytes that tell the frames of the tone apart. */
+/** Bytes that distinguish the frames of the tone. */
 const HEAD = 8;
 const headOf = (frame: Buffer): string => frame.toString('latin1', 0, HEAD);
 const POSITIONS = new Map(TONE.map((frame, i) => [headOf(frame), i]));

@@ -142,7 +142,7 @@ export class SipProxy {
     const now = await this.#read('permissions.addressReload', this.#blockedFile, text, this.#blockedRead);
     if (now !== null) this.#blockedRead = now;
   }
-  /** Shows the files of the certificate as they are now; connections that are up go on with the former one. */
+  /** Uses the present files of the certificate; existing connections keep the former one. */
   async renew(): Promise<void> {
     if (this.finding().ok) await this.#command('tls.reload');
   }

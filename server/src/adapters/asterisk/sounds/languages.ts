@@ -67,7 +67,7 @@ export class Languages {
     }
     return { problems, notices };
   }
-  /** Those of the `needed` prompts that English has and the language lacks. */
+  /** The `needed` prompts that English has and the language lacks. */
   async lacking(language: string, needed: readonly string[]): Promise<readonly string[]> {
     const [english, own] = await Promise.all(
       [BUILT_IN, language].map(async (one) => new Set(await promptNames(await this.#folder(one)))),

@@ -146,7 +146,10 @@ function structureMistake(
   return mistake;
 }
 
-/** What exceeds the limits of a file, with the beginning of its path. Each map or list is measured once, however many aliases name it. */
+/**
+ * The first map or list that exceeds the limits of a file, with the beginning of its path. Each is measured once, also with
+ * several aliases.
+ */
 function excessOf(root: unknown): { readonly path: Path; readonly reason: string } | null {
   const known = new Map<object, { height: number; values: number }>();
   const path: string[] = [];

@@ -1,4 +1,4 @@
-/** Names that expressions read, with the type of each field. What a system answers is `dyn`: nothing of it is known. */
+/** Names that expressions read, with the type of each field. Answers of a system are `dyn`: their type is not known. */
 export const NAMES = {
   /** Settings; the file itself declares the fields. */
   set: 'map<string, string>',

@@ -16,7 +16,7 @@ export interface TokenStore {
 }
 /** Grants access by a person in a browser. */
 export interface Connect {
-  /** Address to open; `state` comes back with the code, `verifier` stays here. */
+  /** Address to open; the system returns `state` with the code, `verifier` is kept here. */
   authorizeUrl(ask: { readonly redirect: string; readonly state: string; readonly verifier: string }): string;
   redeem(
     code: { readonly code: string; readonly redirect: string; readonly verifier: string },

@@ -33,7 +33,7 @@ const isRefusal = (made: Expression | Refusal): made is Refusal => typeof made !
 /** Functions and conversions whose result cannot end a quoted text. */
 const SAFE_IN_QUOTES = /^(?:odata|sosl|like|html|json|int|digits|hhmm)\(|^(?:number|call\.id)$/;
 
-/** Compiles a text; what is wrong goes to `refuse`, and the result is then a template without parts. */
+/** Compiles a text; faults are passed to `refuse`, and the result is then a template without parts. */
 export function compileTemplate(
   text: string,
   names: readonly Name[],

@@ -14,7 +14,7 @@ import type { StandbyFilesDeps } from './standby.ts';
 /** `read` gives the site as this engine has it. */
 export interface HomeFilesDeps extends Omit<StandbyFilesDeps, 'newest'> {
   readonly clock: Clock;
-  /** Names the newest applied version and the node that leads: what `read` depends on. */
+  /** Names the newest applied version and the leading node, on which the result of `read` depends. */
   readonly newest: () => Promise<string>;
 }
 export interface HomeHashes {

@@ -361,7 +361,7 @@ export class ConfigApplies implements AsyncDisposable {
       const detail = { comment, restores, overwrite_drift, restart };
       await audit.record({ action, actor: author, object: null, outcome: 'ok', ip, detail });
       const target = await prepare();
-      // A draft that does not fit together is not rendered; the apply says so.
+      // A draft with findings is not rendered; the apply reports them.
       const { engine, house, site } = this.#given;
       if (engine.reach !== undefined && checkModel(target, house).length === 0)
         await engine.reach(site(target));

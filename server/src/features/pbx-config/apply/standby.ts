@@ -17,7 +17,7 @@ export interface StandbyFilesDeps {
   readonly running: () => boolean;
 }
 
-/** What the check `configuration` shows of such files. */
+/** Detail of such files in the check `configuration`. */
 export const findingOf = (version: number | null, problem: string | null) => {
   const ok = version !== null && problem === null;
   return { ok, detail: problem ?? (ok ? `version ${version}` : 'not written yet') };
