@@ -28,7 +28,7 @@ ${parts.join('\n')}
 /** Beyond this factor a gate is drawn at the edge. */
 const MOST = 16;
 const LABELS = 520;
-/** How many times better than asked: 1 is just held, and less is broken. */
+/** Ratio of the value to the gate: 1 just holds, less is broken. */
 const better = ({ is, asked }: Gate, value: number): number =>
   is === 'at most' ? asked / value : value / asked;
 

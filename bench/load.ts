@@ -48,7 +48,7 @@ async function work(): Promise<void> {
       missing = Number(/\r\ncontent-length: (\d+)/i.exec(text)?.[1] ?? 0) - (head.length - end - END.length);
       head = null;
     }
-    if (missing < 0) return reject(new Error('more came than was announced'));
+    if (missing < 0) return reject(new Error('the body is longer than its Content-Length'));
     if (missing > 0) return;
     done += 1;
     ask();

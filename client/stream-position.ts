@@ -1,4 +1,4 @@
-/** How far a stream has received events and its reader has processed them. */
+/** Position of a stream: events received, and events that its reader has processed. */
 import type { StreamCursor } from './events.ts';
 
 type Received = {

@@ -37,7 +37,7 @@ export const ConfigFinding = z
   .meta({ id: 'ConfigFinding' });
 export type ConfigFinding = z.output<typeof ConfigFinding>;
 
-/** How an object of the draft differs from the applied one. */
+/** Difference between an object of the draft and the applied one. */
 export const Pending = z.enum(['added', 'changed', 'removed']).meta({ id: 'ConfigPending' });
 export type Pending = z.output<typeof Pending>;
 export const View = z.enum(['draft', 'applied']);

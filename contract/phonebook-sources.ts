@@ -6,7 +6,7 @@ import { ConnectorSync } from './connectors.ts';
 export const MAX_PHONEBOOK_SOURCES = 20;
 
 const Attribute = z.string().regex(/^[A-Za-z][A-Za-z0-9-]{0,63}$/, 'must be an LDAP attribute');
-/** Where the entries of an LDAP server are, and what is read of each. */
+/** Place of the entries in an LDAP server, and the attributes that are read. */
 export const LdapSettings = z.strictObject({
   base: z.string().min(1).max(500).describe('Entry below which the customers are.'),
   filter: z

@@ -1,6 +1,4 @@
-/**
- * How an unanswered ring ended at a device, with the same meaning in the stream, the history and every client.
- */
+/** End of an unanswered ring at a device, with the same meaning in the stream, the history and every client. */
 import type { LegDisposition } from './conversations.ts';
 
 export type RingEnd = Exclude<LegDisposition, 'answered' | 'blocked'>;

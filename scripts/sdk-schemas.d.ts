@@ -2,7 +2,7 @@
 export interface ZodType<Out = unknown, In = Out, Optional = unknown> {
   readonly output: Out;
   readonly input: In;
-  /** Where the key may be absent: `both`, only in the `input`, or `never`. */
+  /** Objects in which the key may be absent: `both`, only the `input`, or `never`. */
   readonly optional: Optional;
 }
 export type output<S extends ZodType> = S['output'];

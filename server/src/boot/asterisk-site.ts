@@ -43,7 +43,7 @@ export interface EngineSiteOptions {
   readonly say: (line: string) => void;
   /** Called right before a command is sent to the engine; throws where another node may lead the site. */
   readonly fence?: (() => void) | undefined;
-  /** How the other engines of the configuration are reached; they are away where it is absent. */
+  /** Access to the other engines of the configuration; without it they count as away. */
   readonly others?: OtherEngines | undefined;
   /** True at a node that never leads: the site is already as its engine has it. */
   readonly home?: boolean;
@@ -63,7 +63,7 @@ const AWAY: OtherEngines = {
     },
   }),
 };
-/** How long the engine's console may take for an answer. */
+/** Limit of an answer of the engine's console. */
 const CONSOLE_MS = 20_000;
 /** Opens the engine's place in the data folder and starts nothing. */
 export type OpenEngineSite = (options: EngineSiteOptions) => Promise<EngineSite>;

@@ -8,7 +8,7 @@ type Drained = Pick<SeenNode, 'role' | 'drain' | 'calls'>;
 
 const callsText = (calls: number | null): string =>
   calls === null ? 'an unknown number of calls' : calls === 1 ? '1 call' : `${calls} calls`;
-/** How far a drain is, for people; null where the node is not being drained. */
+/** Progress of a drain, for people; null if the node is not being drained. */
 export function drainText(node: Drained): string | null {
   const { role, drain, calls } = node;
   if (drain === null) return null;

@@ -43,7 +43,7 @@ const RETRY_MS = 1_000;
 const SILENT_MS = 3 * BEAT_MS;
 const SHORT: ReadonlySet<HomeCall['op']> = new Set(['accounts', 'disk', 'read', 'unsettle']);
 
-/** Where the engine of this node takes SIP, as the other nodes see it. */
+/** SIP address of the engine of this node for the other nodes. */
 export const sipOf = ({ sipListen: { host, port } }: Pick<Config, 'sipListen'>): string =>
   `${bracketed(host)}:${port}`;
 
@@ -124,7 +124,7 @@ export class HomeEngine implements FarConfig {
     this.#deps = deps;
     this.#url = url;
   }
-  /** Where its manager interface is; null while its node is away. */
+  /** Address of its manager interface; null while its node is away. */
   async target(): Promise<ManagerTarget | null> {
     if ((await this.#url()) === null) return null;
     const { sealed } = await this.#ask({ op: 'accounts' });

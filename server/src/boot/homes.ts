@@ -1,4 +1,4 @@
-/** Where people and queues are homed by the applied configuration. */
+/** Homes of people and queues by the applied configuration. */
 import type { PbxConfig } from '../features/pbx-config/config.ts';
 import type { Homes } from '../ports/site.ts';
 

@@ -10,7 +10,7 @@ import type { App } from '../ports/http.ts';
 import { ConfigError, SETTINGS } from './config.ts';
 import type { Address, Config } from './config.ts';
 
-/** Where `npm run build` writes the console. */
+/** Output folder of `npm run build` for the console. */
 const CONSOLE = path.resolve(import.meta.dirname, '../../../console/dist');
 
 export function addConsole(app: App, log: Log): void {

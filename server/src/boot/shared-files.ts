@@ -42,7 +42,7 @@ function link(own: string, target: string): void {
   fs.symlinkSync(target, own);
 }
 
-/** How long a finding of the check is used, in ms: health may be asked each second. */
+/** Time for which a finding of the check is reused, in ms: health may be requested each second. */
 const FRESH_MS = 5_000;
 
 /** Throws where the folder does not answer as it has to. */

@@ -193,7 +193,7 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
       if (!away) log.warn({ error: messageOf(error) }, 'the site could not be followed; retrying');
       away = true;
     }
-    // So that the copy survives both the leading node and the newest rows of the log.
+    // The copy then survives both the leading node and a loss of the newest rows of the log.
     await sleepWoken({ bus, clock, signal, ms: ASK_MS, work: () => copy.follow() });
   }
   log.warn({ from: active }, 'this node takes over the site');

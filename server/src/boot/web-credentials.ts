@@ -13,7 +13,7 @@ import type { Credentials } from '../ports/stream.ts';
 import type { RemoteTickets } from '../delivery/tickets.ts';
 import type { CallerAnswer, NodeCall } from './node-calls.ts';
 
-/** How long an answer of the leading node is used, and how long where it gives none, in ms. */
+/** Time for which an answer of the leading node is used, and for which it is used while the node gives none, in ms. */
 const FRESH_MS = 10_000;
 const KEPT_MS = 60_000;
 const MOST_KEPT = 20_000;

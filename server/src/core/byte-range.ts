@@ -22,7 +22,7 @@ export function partOf(header: string | undefined, size: number): Part | 'unsati
   return start >= size ? 'unsatisfiable' : { start, end: Math.min(end, size - 1) };
 }
 
-/** How a file that may be asked for in parts is answered. */
+/** Answer to a request for a file or a part of it. */
 export interface PartAnswer {
   readonly status: 200 | 206;
   readonly start: number;

@@ -17,7 +17,7 @@ export interface KeptLog {
   /** Why the log itself cannot be led on from, e.g. the machine went down with its tail unflushed; null for no reason. */
   readonly doubt: string | null;
 }
-/** How far the log had been shown to anybody, noted outside of the log. */
+/** Position up to which rows of the log were published, stored outside of the log. */
 export interface Seal {
   readonly id: string;
   readonly epoch: string;

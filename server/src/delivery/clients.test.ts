@@ -67,7 +67,7 @@ test('delivery/clients - heartbeats of many clients are spread over the interval
     if (beats.size === many) all.resolve();
   };
   for (let i = 0; i < many; i += 1) clients.add(new Quiet(() => beaten(i)));
-  // The timer of the clients alone lets the process end.
+  // The process can end while only the timer of the clients is active.
   const alive = setInterval(() => {}, 1_000);
   try {
     await all.promise;

@@ -87,9 +87,9 @@ export interface HostOptions {
   readonly limits?: Partial<HostLimits>;
   /** Called for every request of the API and every upgrade; throws while another node may lead the site. */
   readonly fence?: (() => void) | undefined;
-  /** Where the site has several nodes: their secret, and the newest seq that an answered write may have caused. */
+  /** On a site with several nodes: their secret, and the newest seq that an answered write may have caused. */
   readonly nodes?: { readonly secret: string; readonly seq: () => number } | undefined;
-  /** Where another node answers most requests. */
+  /** Forwards most requests to another node. */
   readonly forward?: Forward;
 }
 export interface Host {

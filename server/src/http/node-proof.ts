@@ -2,7 +2,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 
-/** Where a request that another node forwards came from. */
+/** Origin of a request that another node forwards. */
 export interface Origin {
   /** Address of the client. */
   readonly ip: string;

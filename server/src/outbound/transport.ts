@@ -188,7 +188,7 @@ export class Transport {
       });
       request.on('close', () => {
         stop.removeEventListener('abort', end);
-        // Where another protocol is answered there is neither an answer nor an error.
+        // A server of another protocol causes neither an answer nor an error.
         if (answered) return;
         done({ result: failed(sent, 'the connection was closed without an answer'), reset: false });
       });

@@ -47,7 +47,7 @@ export interface CallRecordFacts {
   /** Q.850 cause of a hang-up, and the name of the channel that hung up. */
   readonly cause?: number;
   readonly source?: string;
-  /** How the last dialling of this channel ended: ANSWER, BUSY, NOANSWER, CANCEL, CONGESTION. */
+  /** Result of the last dialling of this channel: ANSWER, BUSY, NOANSWER, CANCEL, CONGESTION. */
   readonly dial_status?: string;
   /** Number a call is transferred or forwarded to. */
   readonly target?: string;
@@ -126,7 +126,7 @@ export interface CallRecord {
   readonly pair: string | null;
   readonly caller_number: string;
   readonly caller_name: string;
-  /** Where the channel is in the dialplan: what it dialled, or what was dialled to reach it. */
+  /** Number of the channel in the dialplan: the one it dialled, or the one that was dialled to reach it. */
   readonly dialled: string;
   readonly context: string;
   /** Application the channel is in, in lower case, and its arguments. */

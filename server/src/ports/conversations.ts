@@ -41,7 +41,7 @@ export interface ConversationFeed {
 }
 /** Text, empty where there is none, or a number. */
 export type Cell = string | number;
-/** Where reading stopped, opaque to all but the owner. */
+/** Position after the last read, opaque to all but the owner. */
 export interface ExportPlace {
   readonly started_ms: number;
   readonly id: number;

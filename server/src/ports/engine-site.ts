@@ -51,7 +51,7 @@ export interface Exchange {
   turn(): Finding | null;
   /** Current activity or problem, one sentence for people. */
   state(): string;
-  /** How configuration reaches the engine. */
+  /** Access of the configuration to the engine. */
   readonly engineConfig: EngineConfig;
   /** Stops the engine once no call is left, and starts it again at once. */
   restartWhenConvenient(): Promise<void>;
@@ -110,7 +110,7 @@ export interface EngineSite {
   readonly callRecords: Required<CallRecords>;
   /** Call records of another engine of the site. */
   otherRecords(node: string): CallRecords;
-  /** How configuration reaches all engines of the site; null where it has one. */
+  /** Access of the configuration to all engines of the site; null if it has one. */
   readonly wholeConfig?: EngineConfig | null;
   /** Manager interface of the engine on this machine: its port on loopback, and accounts. */
   readonly manager?: { readonly port: number; readonly accounts: object };

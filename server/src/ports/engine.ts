@@ -480,7 +480,7 @@ export interface PlacedCall {
   readonly device: EndpointKind | null;
   /** Number the own devices show while they ring; for a call also the number to dial. */
   readonly number: string;
-  /** How long the own devices ring. */
+  /** Ring time of the own devices. */
   readonly ring_seconds: number;
   readonly part: PlacedPart;
 }

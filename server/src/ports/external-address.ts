@@ -5,7 +5,7 @@ export interface FoundAddress {
   /** Own address behind it, which a NAT replaces by it; null where that is not known. */
   readonly local: string | null;
 }
-/** Where to look for it. */
+/** Source of the external address. */
 export type AddressSource =
   | { readonly kind: 'stun'; readonly host: string; readonly port: number }
   | { readonly kind: 'interface'; readonly name: string };

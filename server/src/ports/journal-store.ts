@@ -26,7 +26,7 @@ export interface FollowableJournal extends JournalReader {
   /** Resolves once `seq` is committed; rejects with the signal's reason. */
   waitFor(seq: number, signal?: AbortSignal): Promise<void>;
 }
-/** Where a copy of a log begins: the rows after `seq` follow. `check` is that of the row `seq`, empty where it is not known. */
+/** Start of a copy of a log: the rows after `seq` follow. `check` is that of the row `seq`, empty if it is not known. */
 export interface CopyStart {
   readonly epoch: string;
   readonly began: number;

@@ -93,7 +93,7 @@ export interface LiveCall {
   readonly placed?: Placed;
   readonly started_at: number;
   readonly answered_at: number | null;
-  /** How the customer's leg of an outgoing call was answered so far. */
+  /** Result at the customer's leg of an outgoing call so far. */
   readonly customer_disposition?: LegDisposition;
   /** The shared customer of its outside party, once found. */
   readonly customer?: CallCustomer;
@@ -118,7 +118,7 @@ export interface LiveCaller extends QueueCaller {
   readonly party: Party;
   /** The shared customer of its call, once found. */
   readonly customer?: CallCustomer;
-  /** How often a supervisor moved it within this queue. */
+  /** Number of moves of the caller within this queue by a supervisor. */
   readonly moves: number;
 }
 /** One ring of one agent for one caller. */
@@ -214,7 +214,7 @@ export interface SiteEvent {
   readonly queues: readonly {
     readonly name: string;
     readonly agents: readonly string[];
-    /** How long one agent rings. */
+    /** Ring time of one agent. */
     readonly ring_seconds: number;
     readonly wrap_up_seconds: number;
     /** Limit of a caller's wait; 0 for none. */

@@ -13,7 +13,7 @@ export interface KnownAbout {
  */
 export interface PersonalData {
   readonly name: string;
-  /** Where the subject occurs now. */
+  /** Present occurrences of the subject. */
   count(subject: Subject, signal: AbortSignal): Promise<Places>;
   /** Replaces the subject by `placeholder`, the same everywhere. Resolves with the number of changed rows. */
   erase(subject: Subject, placeholder: string, signal: AbortSignal): Promise<Places>;

@@ -17,7 +17,7 @@ export interface LogState {
 export interface LogHolder {
   /** Random name of the writer's data folder: the next process on the same folder is the same holder. */
   readonly id: string;
-  /** Where an administrator finds it. */
+  /** Location of the log for an administrator. */
   readonly location: string;
 }
 export type Taken =

@@ -6,7 +6,7 @@ export interface NodeReport {
   readonly name: string;
   /** As which it takes the site's log. */
   readonly holder: LogHolder;
-  /** Where clients reach it. */
+  /** Address for clients. */
   readonly url: string;
   /** `home`: its engine has people and queues of its own, and it never leads. */
   readonly role: 'active' | 'standby' | 'web' | 'home';

@@ -127,7 +127,7 @@ export interface FeatureCode {
   /** Set where the site uses another prefix than the patterns: `*99` instead of `*22`. */
   readonly moved?: { readonly from: string; readonly to: string };
 }
-/** How this machine is reached from outside. */
+/** Addresses and ports under which this machine is reached from outside. */
 export type SiteNetwork = ConfigBody<'network'>;
 export interface Site {
   readonly extensions: readonly SiteExtension[];

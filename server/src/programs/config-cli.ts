@@ -26,7 +26,7 @@ The service is OFFHOOK_URL, else the one of OFFHOOK_LISTEN on this machine. It i
 and config:write), else as the administrator of credentials.json in OFFHOOK_DATA.`;
 const POLL_MS = 250;
 const MAX_SHOWN = 100;
-/** How many new extensions are listed one by one. */
+/** Number of new extensions that are listed one by one. */
 const MAX_NAMED = 20;
 
 class WrongUse extends Error {}

@@ -11,7 +11,7 @@ import { STALE_ROW_MS, stillNews, withoutDead } from './snapshot.ts';
 export interface FactFlowOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** How many events may wait, for the consumer or for a snapshot. */
+  /** Limit of events that wait for the consumer or for a snapshot. */
   readonly most: number;
   /** Events were dropped: nothing goes out until a fresh snapshot is settled. */
   readonly overflowed: () => void;

@@ -18,7 +18,7 @@ export interface JoinedEngineOptions {
   readonly others: readonly SiteEngine[];
   /** Node of the engine where the owner of an extension, or a queue, is homed; null for the first. */
   readonly homeOf: Homes;
-  /** How long the first snapshot waits for those of the other engines. */
+  /** Time for which the first snapshot waits for those of the other engines. */
   readonly patience_ms?: number;
 }
 const PATIENCE_MS = 5_000;

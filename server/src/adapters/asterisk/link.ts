@@ -25,7 +25,7 @@ export interface ManagerTarget {
 }
 export interface LinkOptions {
   readonly node: NodeId;
-  /** Where the engine can be reached now; null while there is none. Asked before every attempt. */
+  /** Present address of the engine; null while there is none. Called before every attempt. */
   readonly connect: () => Promise<ManagerTarget | null>;
   readonly clock: Clock;
   readonly log: Log;
@@ -33,7 +33,7 @@ export interface LinkOptions {
   readonly fence?: (() => void) | undefined;
   /** 0 to 1, for the spread of retries. */
   readonly random?: () => number;
-  /** How often the state is read afresh although nothing seems wrong; 60 s, and more where reading takes long. */
+  /** Interval of a new snapshot without a detected fault; 60 s, and more if reading takes long. */
   readonly resync_ms?: number;
 }
 export interface LinkParts extends LinkOptions {

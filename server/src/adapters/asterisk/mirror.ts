@@ -248,7 +248,7 @@ export class Mirror implements Known {
     };
   }
 
-  /** How many facts of `fresh` this mirror does not hold, and the other way round. */
+  /** Number of facts that only one of `fresh` and this mirror has. */
   drift(fresh: Mirror): number {
     let n = 0;
     n += differences(this.#channels, fresh.#channels, sameChannel);
@@ -272,7 +272,7 @@ export class Mirror implements Known {
 // Names, times and places in the queue are left out: the wire has them in several precisions.
 const sameChannel = (a: EngineChannel, b: EngineChannel): boolean =>
   a.state === b.state && a.call === b.call && a.name === b.name;
-// So is a call of the queue that began: no event tells it.
+// The beginning of a queue call is left out, too: no event reports it.
 const sameMember = (a: QueueMember, b: QueueMember): boolean =>
   a.paused === b.paused &&
   a.paused_reason === b.paused_reason &&

@@ -253,7 +253,7 @@ export const readSnapshot = async (
   };
 };
 
-/** How long a row of a list may still show a channel whose end was reported; after it the list is believed, not the event. */
+/** Time for which a row of a list may still show a channel whose end was reported; afterwards the list decides, not the event. */
 export const STALE_ROW_MS = 5_000;
 
 /** The snapshot without channels that are known to have ended. */

@@ -15,7 +15,7 @@ export interface EngineWatchOptions {
   /** Name of an account that does not exist: the engine refuses it, and the refusal proves that SIP works. */
   readonly account: string;
   readonly placeCall: (ms: number, signal: AbortSignal) => Promise<string>;
-  /** Where the engine writes its call records. */
+  /** File of the engine's call records. */
   readonly recordFile: string;
   /** Answer of the engine's console. */
   readonly console: (text: string, signal: AbortSignal) => Promise<string>;

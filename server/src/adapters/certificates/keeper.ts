@@ -34,7 +34,7 @@ export interface KeeperOptions {
   readonly clock: Clock;
   readonly log: Log;
 }
-/** How often the given files are compared with those in use. */
+/** Interval at which the given files are compared with those in use. */
 const WATCH_MS = 30_000;
 /** A certificate of the own authority is issued anew this long before its end. */
 const RENEW_MS = 30 * 86_400_000;

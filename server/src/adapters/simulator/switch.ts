@@ -215,7 +215,7 @@ export class Switch {
       this.fact({ type: 'channel.linked', id: c.id, call: into });
     }
   }
-  /** The channel ends. `by`: whose hang-up ended it, `dialplan` for the engine's own; absent where the engine names none. */
+  /** The channel ends. `by`: the channel that hung up, `dialplan` for the engine itself; absent if the engine names none. */
   hangUp(c: Channel, cause: number, by?: Channel | 'dialplan'): void {
     if (!this.channels.has(c.id)) return;
     if (by === c) this.fact({ type: 'channel.ending', id: c.id });

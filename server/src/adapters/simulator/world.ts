@@ -288,7 +288,7 @@ export class World {
     return leg;
   }
 
-  /** Where a number leads a channel: a person, a queue, a service, or outside. */
+  /** Sends a channel to the destination of a number: a person, a queue, a service, or outside. */
   #route(caller: Channel, number: string): void {
     caller.dialled = number;
     const site = this.members.site;

@@ -23,7 +23,7 @@ const KEY = /^ohk_[A-Za-z0-9_-]{43}$/;
 /** Scopes of a display key. */
 const DISPLAY_SCOPES = ['queues:read', 'agents:read'] as const;
 const TIDY_EVERY_MS = 1_000;
-/** How old the stored time of last use may get. */
+/** Greatest age of the stored time of last use. */
 const TOUCH_MS = 60_000;
 /** Expiry of a key that never expires: the last moment that a date can hold. */
 const NEVER = 8_640_000_000_000_000;

@@ -150,7 +150,7 @@ export class CallerRules {
   readonly #isAbout = ({ number, note, created_by }: RuleRow, subject: Subject): boolean =>
     [number, note ?? '', created_by].some((text) => subject.isIn(text));
 
-  /** How a rule is kept: numbers in E.164 where they have that form. Throws `invalid_request`. */
+  /** Stored form of a rule: numbers in E.164 if they have that form. Throws `invalid_request`. */
   #keyOf({ action, match, number }: NewCallerRule): string {
     const { country } = this.#deps;
     if (match === ANONYMOUS) {

@@ -26,7 +26,7 @@ const DIGIT_MS = 300;
 const MOST_RECORDINGS = 16;
 /** Errors after which the engine certainly does not record; after any other it may. */
 const REFUSED: ReadonlySet<string> = new Set(['engine_refused', 'invalid_request']);
-/** How long a transfer target may ring while the events still count as caused by the transfer. */
+/** Ring time of a transfer target in which events still count as caused by the transfer. */
 const FOLLOW_MS = 60_000;
 
 export const aboutLeg = ({ call, leg }: { call: LiveCall; leg: LiveLeg }) => ({

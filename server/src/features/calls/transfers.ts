@@ -32,7 +32,7 @@ interface Kept {
   over: 'completed' | 'canceled' | null;
 }
 
-/** How long the new side may ring: the engine's own limit and a margin. */
+/** Ring time of the new side: the engine's own limit and a margin. */
 const CONSULT_MS = 35_000;
 const KEEP_MS = 600_000;
 const MOST = 1_000;

@@ -30,7 +30,7 @@ export interface InboxDeps {
 }
 /** Limit of reading the users of a system. */
 const USERS_MS = 5_000;
-/** How long the id of a message is kept. */
+/** Time for which the id of a message is kept. */
 const KNOWN_MS = 86_400_000;
 const MESSAGES = { burst: 120, per_second: 2 } as const;
 const UNPROVEN = { burst: 10, per_second: 10 / 60 } as const;

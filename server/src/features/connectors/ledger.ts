@@ -6,7 +6,7 @@ import type { EntriesTable } from './tables.ts';
 
 export type Entry = Readonly<Selectable<EntriesTable>>;
 export type NewEntry = Omit<Entry, 'id'>;
-/** How the connected system prevents a second entry of a conversation. */
+/** Means by which the connected system prevents a second entry of a conversation. */
 export type Once = 'own_id' | 'header' | 'find' | 'ledger';
 /** Abilities of the connector's file, for entries or for recordings. */
 export interface Abilities {
@@ -28,7 +28,7 @@ export interface Change {
   /** Whether an entry may exist that the ledger does not name. */
   readonly doubtful: boolean;
 }
-/** How a request ended. */
+/** Result of a request. */
 export type Outcome =
   | { readonly kind: 'done'; readonly id: string | null }
   | {

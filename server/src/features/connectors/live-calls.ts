@@ -138,7 +138,7 @@ export class LiveCalls {
     const left = [...call.legs.keys()].flatMap((leg) => this.#gone(call, leg, at));
     if (data.merged_into !== null) {
       const into = this.#calls.get(data.merged_into);
-      // Where the systems have one of the two calls, it goes on under its id; where they have both, one ends.
+      // If the systems have one of the two calls, it continues under its id; if they have both, one ends.
       if (call.announced && into?.announced !== true) {
         this.#calls.set(data.merged_into, call);
         return left;

@@ -7,7 +7,7 @@ import type { Running } from './running.ts';
 
 /** Limit of a lookup: the phone rings meanwhile, so a slower system is left out. */
 const LOOKUP_MS = 1_500;
-/** How long an answer is reused; one without a customer is outdated sooner. */
+/** Time for which an answer is reused; one without a customer expires sooner. */
 const FOUND_MS = 600_000;
 const NONE_MS = 60_000;
 const MAX_KEPT = 10_000;

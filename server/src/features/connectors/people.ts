@@ -2,7 +2,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Directory as SiteDirectory } from '../../ports/directory.ts';
 import type { ConnectorSession, ConnectorUser, PersonView } from './format/session.ts';
 
-/** How long the list of a system's users is used before it is read again. */
+/** Time for which the list of a system's users is used before it is read again. */
 const USERS_MS = 3_600_000;
 
 /** People of the site, and the users of other systems with the same e-mail. */

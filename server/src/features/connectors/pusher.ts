@@ -34,7 +34,7 @@ const FRESH_MS: Readonly<Record<LiveKind, number>> = {
 };
 /** Calls with an id there that is remembered. */
 const MAX_IDS = 10_000;
-/** How long the health check names the last message that was dropped. */
+/** Time for which the health check names the last message that was dropped. */
 const NAMED_MS = 600_000;
 
 /** Sends live calls to one system: those of a call in their order, those of several calls beside each other. */

@@ -13,7 +13,7 @@ export interface ConnectorRow extends Omit<Selectable<ConnectorsTable>, 'setting
 }
 /** The last sync of a connector that reached its last page. */
 export type SyncRow = Omit<Tables['connector_syncs'], 'connector'>;
-/** Where a connector is in the feed of changes. */
+/** Position of a connector in the feed of changes. */
 export type Position = Pick<ConnectorRow, 'cursor' | 'doubt_ms'>;
 /** A write in the same transaction as a change. */
 export type Also = (trx: Transaction<unknown>, id: number) => Promise<void>;

@@ -8,7 +8,7 @@ import { BuiltConsole } from './built.ts';
 import type { BuiltFile, Coding } from './built.ts';
 
 export interface ConsoleRoutesOptions {
-  /** Where the build of the console lies. */
+  /** Folder of the build of the console. */
   readonly folder: string;
 }
 /** Stands in the page for what each answer makes up anew. */

@@ -120,7 +120,7 @@ export function createContactsBody(directory: Directory, live: LiveView, started
     const matches = matcherOf(q);
     return items.filter((item) => matches(item.found));
   };
-  /** Where the contacts after this extension begin, whether it is still there or not. */
+  /** Position of the first contact after this extension, which may have been removed. */
   const placeAfter = (found: readonly Item[], extension: string): number => {
     const at = found.findIndex(({ person }) => byExtension(person.extension, extension) > 0);
     return at === -1 ? found.length : at;

@@ -136,7 +136,7 @@ export const FEATURE_CODES: readonly FeatureCode[] = [
   },
 ];
 
-/** How a pattern is written for people: `_*22ZX` is `*22<n>`. */
+/** A pattern in the form for people: `_*22ZX` is `*22<n>`. */
 const dialledAs = (pattern: string): string =>
   pattern.startsWith('_') ? pattern.slice(1).replace(/[XZN].*/s, '…') : pattern;
 

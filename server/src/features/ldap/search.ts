@@ -71,13 +71,13 @@ export async function* entriesOf(
       const { rows, next } = await source.customers(q, before, AT_ONCE);
       for (const row of rows) {
         const entry = entryOf(row);
-        // Only several searches find one twice.
+        // An entry can be found twice only by several searches.
         if (!fits(entry) || given.has(row.id)) continue;
         if (probes !== null && probes.length > 1) given.add(row.id);
         yield entry;
       }
       before = next;
-      // Where nothing matches for long, the limit of time is looked at too.
+      // The limit of time is also checked during a long search without a match.
       yield null;
     }
   }

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Clock } from '../../ports/clock.ts';
 import type { Arguments } from './call.ts';
 
-/** How long a person has to answer. */
+/** Time for the answer of the person. */
 export const CONFIRM_SECONDS = 300;
 /** Changes of one key that may wait; the oldest one is dropped. */
 const MOST_WAITING = 16;

@@ -40,7 +40,7 @@ function* addresses(model: Model, { node }: Nodes): Generator<Found> {
     if (trunk !== undefined) yield [object, 'host', say`${wordOf('trunk')} ${trunk} has this address`];
   }
 }
-/** Where nothing is homed at another engine there is nothing to look for. */
+/** Findings about homes; none if no object is homed at another engine. */
 function* homes(model: Model): Generator<Found> {
   const people = model.of('extension');
   const homeOf = (extension: string): string | null => people.get(extension)?.body.engine ?? null;

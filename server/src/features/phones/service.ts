@@ -34,7 +34,7 @@ export interface Phone extends ConfigBody<'phone'> {
 export interface PhoneSite extends SiteValues {
   readonly phones: readonly Phone[];
   readonly layout: (name: string) => ConfigBody<'phone_layout'> | undefined;
-  /** Where a phone registers: the first one, and those for when it does not answer. */
+  /** SIP servers of a phone: the first one, and its backups. */
   readonly servers: (
     phone: Pick<Phone, 'transport' | 'extensions'>,
   ) => readonly [PhoneServer, ...PhoneServer[]];

@@ -1,4 +1,4 @@
-/** Where the external address comes from, and which found addresses are believed. */
+/** Sources of the external address, and the rules for accepting a found address. */
 import { addressIn, bracketed } from '../../core/networks.ts';
 import type { AddressSource, FoundAddress } from '../../ports/external-address.ts';
 import type { SiteNetwork } from '../../ports/site.ts';

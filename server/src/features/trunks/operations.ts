@@ -3,7 +3,7 @@ import type { Served } from '../../ports/operations.ts';
 import { trunksSnapshot } from './service.ts';
 import type { TrunkDeps } from './service.ts';
 
-/** How the connections to the outside are, from memory. */
+/** State of the trunks, from memory. */
 export const trunkOperations = (deps: TrunkDeps): Served<typeof operations> => ({
   operations,
   handlers: { list: () => ({ success: true, ...trunksSnapshot(deps) }) },

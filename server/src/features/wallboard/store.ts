@@ -53,7 +53,7 @@ export interface Gap extends Span {
   /** The call records have supplied the visits of that time. */
   readonly settled?: boolean;
 }
-/** How far the journal has been counted. */
+/** Position in the journal up to which events were counted. */
 export interface Position {
   readonly epoch: string;
   /** Newest counted event; 0 for none. */

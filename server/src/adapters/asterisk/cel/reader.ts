@@ -42,7 +42,7 @@ export interface CelReaderOptions {
   readonly clock: Clock;
   /** Poll interval in case no change is notified. */
   readonly poll_ms?: number;
-  /** How long a renamed file is watched for a last write by a process that still had it open. */
+  /** Time for which a renamed file is watched for a last write by a process that still has it open. */
   readonly linger_ms?: number;
   readonly chunk_bytes?: number;
   /** Size from which a file that was read to its end is rotated, so that the engine starts a new one. */

@@ -18,7 +18,7 @@ export const KEYS = {
 } as const;
 /** Name of the feature behind `KEYS.hold`. */
 const HOLD = conf`hold`;
-/** Where the other side of a held leg is: its exten is the id of the channel that holds it (events/hold.ts). */
+/** Context of the other side of a held leg: its exten is the id of the channel that holds it (events/hold.ts). */
 export const HOLD_CONTEXT = 'held-by';
 /** Destination of the test call of the service to itself (health-call.ts). */
 export const HEALTH_CONTEXT = 'health';
@@ -35,7 +35,7 @@ exten => echo,1,Answer()
  same => n,Set(TIMEOUT(absolute)=30)
  same => n,Echo()
 `;
-/** Where a number that a person chose is looked for. */
+/** Context in which a number that a person chose is looked up. */
 export const REACH_CONTEXT = 'reach';
 
 /** Number of a device that rings for its own person: letters, because a feature code accepts none. */

@@ -34,7 +34,7 @@ import type { ConfText } from './text.ts';
 import { wakeContexts } from './wake-contexts.ts';
 import { IS_CONNECTED, NOBODY_TOOK_IT } from './unanswered.ts';
 
-/** How the endpoint of each kind is named after its extension; the order is the order of a hint's devices. */
+/** Suffix of an extension's endpoint by kind; the order is that of the devices of a hint. */
 const SUFFIX: Record<EndpointKind, ConfText> = { sip: conf``, webrtc: conf`-web`, mobile: conf`-mobile` };
 const KINDS = Object.keys(SUFFIX) as EndpointKind[];
 /** The context that leaves the addresses of one kind of device. */

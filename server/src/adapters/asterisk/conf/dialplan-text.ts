@@ -1,4 +1,4 @@
-/** How steps, numbers and contexts are written. */
+/** Text of steps, numbers and contexts. */
 import { CAUSE } from '../../../routing/causes.ts';
 import type { CauseName } from '../../../routing/causes.ts';
 import { conf, joined, whole } from './text.ts';

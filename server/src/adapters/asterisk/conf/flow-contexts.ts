@@ -142,7 +142,7 @@ const WHAT: Readonly<Record<NumberedPlace['kind'], string>> = {
   conference: 'conference',
   mailbox: 'mailbox',
 };
-/** Where all of them are found by their numbers. */
+/** Context of the numbers of all these destinations. */
 const numbers = (plan: CallPlan): ConfText =>
   context(
     conf`places`,

@@ -139,7 +139,7 @@ function countSteps(l: SiteCallLimit, n: number): readonly ConfText[] {
   ];
 }
 const REASONS = ['hours', 'country', 'calls', 'budget'] as const;
-/** Where the steps of a limit jump to for each reason. */
+/** Targets of the jumps of a limit, by reason. */
 function refusals(
   l: SiteCallLimit,
   n: number,

@@ -9,7 +9,7 @@ import type { ConfText } from './text.ts';
 const WRONG = conf`offhook-wrong`;
 const WRONG_SECONDS = conf`900`;
 const NOW_S = conf`$\{STRFTIME(,,%s)}`;
-/** How often a PIN may be wrong in one call, and how long nothing may be pressed. */
+/** Wrong PINs in one call, and the longest time without a key. */
 const TRIES = conf`3`;
 const PIN_SECONDS = conf`10`;
 /** Wrong PINs of one mailbox or conference: of one extension, and of all callers outside together. */

@@ -31,7 +31,7 @@ export interface RecordingSteps {
    * recorded.
    */
   readonly announce: readonly ConfText[];
-  /** That option. */
+  /** The option in OFFHOOK_ANNOUNCE. */
   readonly announced: ConfText;
   readonly contexts: ConfText;
 }

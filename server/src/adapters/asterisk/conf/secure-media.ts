@@ -20,7 +20,7 @@ ${
 `
     : conf``
 }`;
-/** Where the other side is to send its media, unless that is left to the network. */
+/** Address to which the other side sends its media, unless the network decides it. */
 export const mediaAt = (
   address: string | null,
   { own_addresses }: InstanceSettings,

@@ -21,7 +21,7 @@ export type TurnLogin = (
 /** Ways of one family of addresses. */
 export interface FamilyWays {
   readonly six: boolean;
-  /** Where SIP over UDP and TCP is bound. */
+  /** Address of SIP over UDP and TCP. */
   readonly sip: Address;
   readonly tls: readonly Address[];
   readonly turn: Address | null;

@@ -31,7 +31,7 @@ export interface SuperviseOptions {
   readonly tried?: (program: AsteriskProgram, why: string | null) => Promise<void>;
   /** Boot timeout of a program on trial, in ms; 2 min by default. */
   readonly trial_ms?: number;
-  /** That of every other program; 10 min by default. */
+  /** Boot time of every other program; 10 min by default. */
   readonly boot_ms?: number;
   /** 0 to below 1, for the jitter of the waits. */
   readonly random?: () => number;

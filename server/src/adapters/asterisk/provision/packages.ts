@@ -18,7 +18,7 @@ export type { UnpackedPackages } from './tree.ts';
 /** Debian's own mirror, by https where the machine can; signatures are verified either way. */
 const DEBIAN = 'http://deb.debian.org/debian';
 const DEBIAN_SECURITY = 'http://deb.debian.org/debian-security';
-/** How many of the machine's own mirrors are tried, because each dead one costs time. */
+/** Number of the machine's own mirrors that are tried, because each unreachable one costs time. */
 const OWN_MIRRORS = 2;
 
 export interface ObtainPackagesOptions {

@@ -20,7 +20,7 @@ export interface ProxyFolders {
   /** Unix socket for its commands. */
   readonly control: string;
 }
-/** Where phones by TLS are taken, and the file of `tlsConf`. */
+/** Address of TLS for phones, and the file of `tlsConf`. */
 export interface ProxyTls {
   readonly port: number;
   readonly config: string;

@@ -86,7 +86,7 @@ const callIdOf = (one: ContactAddress): string =>
   createHash('sha256').update(`${one.endpoint} ${one.uri}`).digest('hex').slice(0, 32);
 
 export interface RegisterOptions {
-  /** Where the engine listens. */
+  /** SIP address of the engine. */
   readonly sip: { readonly host: string; readonly port: number };
   readonly clock: Clock;
   readonly log: Log;

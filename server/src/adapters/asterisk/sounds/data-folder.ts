@@ -8,7 +8,7 @@ import type { AsteriskProgram, Instance } from '../conf/instance.ts';
 
 const SOUNDS = 'sounds';
 const ENGLISH = 'en';
-/** Where the engine looks for the sounds of a language. */
+/** Folder in which the engine looks for the sounds of a language. */
 export const languageFolder = (instance: Instance, language: string): string =>
   path.join(dataDir(instance), SOUNDS, language);
 

@@ -74,7 +74,7 @@ export class Languages {
     );
     return needed.filter((name) => english!.has(name) && !own!.has(name));
   }
-  /** Where the prompts of a language are; a set that nothing uses yet is not among the sounds of the engine. */
+  /** Folder of the prompts of a language; an unused set is not among the sounds of the engine. */
   async #folder(language: string): Promise<string> {
     const { instance } = this.#options;
     const used = languageFolder(instance, language);

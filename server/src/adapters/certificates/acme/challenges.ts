@@ -35,7 +35,7 @@ export class Challenges {
   readonly #http = new Map<string, string>();
   readonly #alpn = new Map<string, SecureContext>();
 
-  /** Text for the token of a challenge HTTP-01; null for none under way. */
+  /** Text for the token of a challenge HTTP-01; null for an unknown token. */
   readonly http = (token: string): string | null => this.#http.get(token) ?? null;
   /** Certificate for a validation by TLS-ALPN-01 of this name; null for none under way. */
   readonly alpn = (name: string): SecureContext | null => this.#alpn.get(name.toLowerCase()) ?? null;

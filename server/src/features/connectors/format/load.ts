@@ -24,7 +24,7 @@ const TOO_MANY = `a file has ${MAX_VALUES} values at most, counting those that a
 
 /** One thing wrong with a file. */
 export interface ConnectorFinding {
-  /** Where it is, e.g. `entry.create.body.subject`; empty for the whole file. */
+  /** Path of the fault, e.g. `entry.create.body.subject`; empty for the complete file. */
   readonly path: string;
   readonly line: number | null;
   readonly rule: string;

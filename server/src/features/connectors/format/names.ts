@@ -23,7 +23,7 @@ export const NAMES = {
     id: 'string',
     direction: 'string',
     disposition: 'string',
-    /** How a live call ended; empty elsewhere. */
+    /** End of a live call; empty elsewhere. */
     ending: 'string',
     answered: 'bool',
     title: 'string',
