@@ -59,7 +59,7 @@ function expressions(): void {
     for (let i = 0; i < size / 10; i += 1) kept = run(i % 3);
     const began = performance.now();
     for (let i = 0; i < size; i += 1) kept = run(i % 3);
-    if (kept === undefined) throw new Error('an expression gave nothing');
+    if (kept === undefined) throw new Error('an expression returned no value');
     return ((performance.now() - began) * 1_000) / size;
   };
   print({ ours: timed((i) => compiled[i]!(scope)), bare: timed((i) => pairs[i]![1](row)) });

@@ -152,7 +152,8 @@ const OWN_VALUES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = 
     object: 'endpoint 1004',
     file: 'extensions.conf',
     words: 'Could not create an object of type',
-    detail: 'The objects in the engine differ from the new version. Files and engine are as they were before.',
+    detail:
+      'The objects in the engine differ from the new version. Files and engine are as they were before.',
   },
   'config.drift': {
     files: [{ name: 'extensions.conf', hand_written: false, missing: false, since: TIME }],

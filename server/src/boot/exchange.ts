@@ -376,7 +376,7 @@ export class AsteriskExchange implements Exchange {
         if (why !== null && (await isOnTrial(one)))
           this.#log.error(
             { why, version: one.version },
-            'the newer packages of the engine did not start; back to the ones before',
+            'the newer packages of the engine did not start; the former ones are used again',
           );
         await noteStart(config.cache, one, why);
       },

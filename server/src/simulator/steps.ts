@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { World } from '../adapters/simulator/world.ts';
 
-const Who = z.string().regex(/^\+?[0-9*#]{1,20}$/, 'an extension or a number outside');
+const Who = z.string().regex(/^\+?[0-9*#]{1,20}$/, 'must be an extension or an outside number');
 const MOST_SECONDS = 86_400;
 
 export const Step = z.discriminatedUnion('do', [

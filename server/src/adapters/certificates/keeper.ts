@@ -122,7 +122,7 @@ export class CertificateKeeper implements Certificates {
       await this.#install(before);
       this.#options.log.error(
         { error: messageOf(error) },
-        'a renewed certificate was refused; the one before stays in use',
+        'a renewed certificate was refused; the former one stays in use',
       );
       await take();
     }

@@ -151,7 +151,7 @@ export function valuesOf(
     pages,
   };
 }
-/** Servers as a phone is given them that fetched from `hostname`. */
+/** SIP servers in the configuration of a phone that fetched it from `hostname`. */
 export function serverValues(
   [first, second]: readonly [PhoneServer, ...PhoneServer[]],
   hostname: string,

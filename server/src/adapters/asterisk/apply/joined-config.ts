@@ -57,7 +57,7 @@ export class JoinedConfig implements EngineConfig {
   readonly #known = new Map<string, Disk>();
   /** Files of each other engine before this apply was written there. */
   readonly #before = new Map<string, Disk>();
-  /** Engines that were lost during this apply. It is taken back without them; they go back by themselves. */
+  /** Engines that were lost during this apply. It is rolled back without them; their nodes roll it back themselves. */
   readonly #lost = new Set<string>();
   constructor(options: JoinedConfigOptions) {
     this.#options = options;

@@ -179,7 +179,7 @@ export async function updateAsterisk(options: ObtainAsteriskOptions): Promise<Up
     await refuseTree(options.cache, tree, messageOf(error));
     throw new ProvisionError(
       'failed',
-      `the newer Asterisk does not run here (${messageOf(error)}); the one of before is kept`,
+      `the newer Asterisk does not run here (${messageOf(error)}); the former one is kept`,
       error,
     );
   }

@@ -10,7 +10,7 @@ export function pageOf(value: unknown): string | undefined {
 export function partOf(value: string): string {
   // An empty part of a path would name the collection instead of one of its members.
   if (value === '' || /^\.{1,2}$/.test(value))
-    throw new Error(`the path holds ${JSON.stringify(value)} as a value`);
+    throw new Error(`the value ${JSON.stringify(value)} is not allowed in a path`);
   return encodeURIComponent(value.toWellFormed());
 }
 /** Mistake in the settings that lead to a host: one with `url: true`, or parts of it with a `pattern`. */

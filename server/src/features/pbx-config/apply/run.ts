@@ -253,7 +253,8 @@ export class ApplyRun {
     const problems = await patiently(this.#deps, this.#deps.patience.verify_ms, this.#closing, (signal) =>
       this.#deps.engine.verify(proof, names, signal, depth),
     );
-    if (problems.length > 0) throw new NotAsMeant('The objects in the engine differ from the new version.', problems);
+    if (problems.length > 0)
+      throw new NotAsMeant('The objects in the engine differ from the new version.', problems);
   }
   async #forward(files: EngineFiles, names: readonly string[], proof: Proof): Promise<void> {
     const { engine, objects } = this.#deps;
