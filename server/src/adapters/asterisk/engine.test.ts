@@ -535,7 +535,7 @@ test('engine - the state is read again now and then; drift is counted and mended
   const quiet = await r.snapshots(2);
   assert.equal(quiet.why, 'resync');
   assert.equal(r.engine.status().counters.drift, 0);
-  // The exchange changes without a word, as a queue reload does.
+  // The engine changes without an event, as at a reload of queues.
   r.fake.state.queues['support']!.members[0]!.paused = true;
   r.fake.state.queues['new'] = { members: [] };
   r.fake.state.devices['PJSIP/1001-web'] = 'INUSE';

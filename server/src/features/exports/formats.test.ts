@@ -120,7 +120,7 @@ test('export xlsx - attacks are plain texts and never formulas; a cell holds no 
     assert.equal(readRows[i]![2], i + 0.5);
   }
   assert.equal((readRows.at(-2)![1] as string).length, 32_767);
-  // In XML, a character that it has no room for makes the whole sheet unreadable.
+  // A character that XML does not allow makes the complete sheet unreadable.
   assert.equal(readRows.at(-1)![1], "'\u0000\u0008\uFFFD\uFFFD\uFFFD");
 });
 

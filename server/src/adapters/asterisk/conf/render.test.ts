@@ -545,7 +545,7 @@ test('conf/render - trunks, routes and exits that lead nowhere are refused', () 
   const wrong: [Partial<SiteTrunk>, Partial<Site>, RegExp][] = [
     [{}, { trunks: [trunk(), trunk()] }, /two trunks are named north/],
     [{ endpoint: '1001' }, {}, /must be named trunk-north/],
-    [{ login: null }, {}, /to register it needs a login/],
+    [{ login: null }, {}, /needs a login to register/],
     [{ codecs: [] }, {}, /needs a codec/],
     [{ transport: 'udp\nx=y' as 'udp' }, {}, /transport must be one of/],
     [{ port: 0 }, {}, /port must be a whole number/],

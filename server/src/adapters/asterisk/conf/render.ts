@@ -98,8 +98,8 @@ function checkTrunks(site: Site): void {
     trunks.add(slug(t.name, 'a trunk name'));
     if (t.endpoint !== `trunk-${t.name}`)
       refuse(`trunk ${t.name}: its endpoint must be named trunk-${t.name}`);
-    if (t.codecs.length === 0) refuse(`trunk ${t.name}: it needs a codec`);
-    if (t.register && t.login === null) refuse(`trunk ${t.name}: to register it needs a login`);
+    if (t.codecs.length === 0) refuse(`trunk ${t.name}: needs a codec`);
+    if (t.register && t.login === null) refuse(`trunk ${t.name}: needs a login to register`);
   }
   for (const { name, trunk, to } of site.inbound_routes) {
     if (trunk !== null) known(trunk, `inbound route ${name}`);
