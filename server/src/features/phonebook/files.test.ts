@@ -167,7 +167,7 @@ test('phonebook files - a file that cannot be read is refused whole', async (t) 
   );
   await refused('name,number\nA\0,030901820\n', /NUL/);
   await refused('colour,number\nred,030901820\n', /has no column for names/);
-  await refused('name,number\n"Anna,030901820\n', /quotes of line 2 are not closed/);
+  await refused('name,number\n"Anna,030901820\n', /line 2 has a quote that is not closed/);
   await refused(`name,number\n"Anna,${'x\n'.repeat(40_000)}`, /longer than 32768 characters/);
   for (const empty of ['"",', ','])
     for (const before of ['', 'name,number\n'])

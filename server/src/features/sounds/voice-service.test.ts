@@ -125,7 +125,7 @@ test('voice service - a file that cannot be used is named by its field, never by
     await refused(speak(german('Hallo'), to, signal), about);
   }
   await writeFile(file, `{"headers": ${KEY}`);
-  await refused(speak(german('Hallo'), to, signal), /no JSON/);
+  await refused(speak(german('Hallo'), to, signal), /it is not JSON/);
   await rm(file);
   await refused(speak(german('Hallo'), to, signal), /ENOENT/);
 });

@@ -170,7 +170,7 @@ export class Compiler {
     if (origin === undefined || rest === undefined) {
       const given = this.text(path, text, names);
       if (given.parts.length !== 1 || typeof given.parts[0] === 'string')
-        this.#found(path, 'address', 'begins with https://, http:// or a setting with `url: true`');
+        this.#found(path, 'address', 'must begin with https://, http:// or a setting with `url: true`');
       return (scope) => pageOf(fill(given, scope));
     }
     for (const { setting, reason } of hostRules(origin, this.#settings))
