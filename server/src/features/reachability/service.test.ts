@@ -162,7 +162,7 @@ test('external address - one that the engine does not take is given up and tried
     /^203\.0\.113\.9 was found, but could not be applied to the engine: an apply is under way/,
   );
   await site.clock.advance(17_000);
-  assert.match(site.detail(), /not brought to the engine: It was put back/);
+  assert.match(site.detail(), /could not be applied to the engine: It was put back/);
   await site.clock.advance(17_000);
   assert.deepEqual([site.ok(), site.found.shown(), site.applied.length], [true, '203.0.113.9', 3]);
 });
