@@ -19,13 +19,26 @@ export interface SourceCustomer {
   /** Of prompts, as `de` or `pt_BR`; absent where the system names none, so that the site's own stays. */
   readonly language?: string;
 }
+/** A sync that names the customers of a source part by part. */
+export interface SourceSync {
+  /** Called for each customer with its row in the phonebook; null for one that the phonebook cannot store. */
+  named(external_id: string, row: number | null): void;
+  /** Whether the customer in this row keeps the numbers that it has. */
+  keepsNumbers(row: number): boolean;
+}
+/** A stored customer: `id` is its row in the phonebook, `updated_at` in milliseconds since 1970. */
+export interface SourceRow {
+  readonly id: number;
+  readonly external_id: string | null;
+  readonly updated_at: number;
+}
 /** The phonebook, for features that bring customers of other systems into it. All throw `store_unavailable`. */
 export interface CustomerSources {
   /** Creates or updates shared customers of a source; equal ones are not written. Throws `limit_reached`. */
-  store(source: string, customers: readonly SourceCustomer[]): Promise<void>;
+  store(source: string, customers: readonly SourceCustomer[], sync?: SourceSync): Promise<void>;
   remove(source: string, external_ids: readonly string[]): Promise<void>;
   /** Deletes the customers of a source for which `isGone` is true; without it, all of them. */
-  removeAll(source: string, isGone?: (external_id: string, updated_at: number) => boolean): Promise<void>;
+  removeAll(source: string, isGone?: (row: SourceRow) => boolean): Promise<void>;
 }
 /** The phonebook, for features that show numbers. */
 export interface Customers {

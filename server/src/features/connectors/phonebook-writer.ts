@@ -1,5 +1,5 @@
 import { CONNECTOR_SOURCE } from '@offhook/contract/phonebook.ts';
-import type { CustomerSources } from '../../ports/customers.ts';
+import type { CustomerSources, SourceRow, SourceSync } from '../../ports/customers.ts';
 import type { ConnectorCustomer } from './format/customers.ts';
 
 const sourceOf = (connector: number): string => `${CONNECTOR_SOURCE}${connector}`;
@@ -14,13 +14,13 @@ export class PhonebookWriter {
     this.#e164 = e164;
   }
   /**
-   * `by`: the number that was looked up; stored also where the file reads no numbers. `earlier`: ids of those that keep the
-   * numbers they have; without it they are those of which a file does not read all numbers.
+   * `by`: the number that was looked up; stored also where the file reads no numbers. `sync` decides who keeps the numbers it
+   * has; without it they are those of which a file does not read all numbers.
    */
   store(
     connector: number,
     customers: readonly ConnectorCustomer[],
-    { by, earlier }: { readonly by?: string; readonly earlier?: ReadonlySet<string> } = {},
+    { by, sync }: { readonly by?: string; readonly sync?: SourceSync } = {},
   ): Promise<void> {
     const given = customers.map(({ id, numbers, adds_numbers, owner: _owner, ...fields }) => {
       const isBy = by === undefined || numbers.some((one) => this.#e164(one) === by);
@@ -28,17 +28,17 @@ export class PhonebookWriter {
         ...fields,
         external_id: id,
         numbers: isBy ? numbers : [by, ...numbers],
-        adds_numbers: earlier === undefined ? adds_numbers === true : earlier.has(id),
+        adds_numbers: sync === undefined && adds_numbers === true,
       };
     });
-    return this.#run(this.#customers.store(sourceOf(connector), given));
+    return this.#run(this.#customers.store(sourceOf(connector), given, sync));
   }
   remove(connector: number, ids: readonly string[]): Promise<void> {
     return this.#run(this.#customers.remove(sourceOf(connector), ids));
   }
   /** Deletes those that the system did not name, and that were not stored since. */
-  removeOthers(connector: number, named: { has(id: string): boolean }, since: number): Promise<void> {
-    const isGone = (id: string, at: number): boolean => !named.has(id) && at < since;
+  removeOthers(connector: number, named: { has(row: number): boolean }, since: number): Promise<void> {
+    const isGone = (row: SourceRow): boolean => !named.has(row.id) && row.updated_at < since;
     return this.#run(this.#customers.removeAll(sourceOf(connector), isGone));
   }
   removeAll(connector: number): Promise<void> {

@@ -4,8 +4,10 @@ import type { Log } from '../../core/log.ts';
 import { SyncFailure, SyncSchedule } from '../../outbound/sync-schedule.ts';
 import type { SyncStop } from '../../outbound/sync-schedule.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { SourceSync } from '../../ports/customers.ts';
 import { laterCursor } from './format/session.ts';
 import type { ConnectorSession } from './format/session.ts';
+import { NamedCustomers } from './named-customers.ts';
 import type { PhonebookWriter } from './phonebook-writer.ts';
 import { ranked } from './ranked.ts';
 import type { ConnectorStore, SyncRow } from './store.ts';
@@ -57,7 +59,7 @@ export class CustomerSyncer {
   async #run(before: SyncRow, stop: SyncStop): Promise<SyncRow | null> {
     const { clock, phonebook, store } = this.#deps;
     const at = clock.now();
-    const seen = new Set<string>();
+    const seen = new NamedCustomers();
     let { cursor } = before;
     let page: unknown = null;
     for (let pages = 0; ; pages += 1) {
@@ -71,9 +73,11 @@ export class CustomerSyncer {
       const { customers, gone } = read.value;
       // A whole list may name a customer once for each number; in a list of changes the later row is the newer one.
       const isChange = read.value.cursor !== null;
-      const earlier = new Set(customers.flatMap(({ id }) => (seen.has(id) && !isChange ? [id] : [])));
-      await phonebook.store(this.#connector, customers, { earlier });
-      for (const { id } of customers) seen.add(id);
+      const sync: SourceSync = {
+        named: (id, row) => seen.add(id, row),
+        keepsNumbers: (row) => !isChange && seen.has(row),
+      };
+      await phonebook.store(this.#connector, customers, { sync });
       await phonebook.remove(this.#connector, gone);
       if (read.value.cursor !== null) cursor = laterCursor(cursor, read.value.cursor);
       const next = read.value.page;

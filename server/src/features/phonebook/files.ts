@@ -64,7 +64,7 @@ export function createFiles(options: FilesOptions): PhonebookFiles {
         const done = await read(lines, person, async (rows) => {
           const added = rows.filter(({ id }) => id === 0).length;
           room.check(person, added);
-          stored.push(...(await store.storeAll(rows)));
+          stored.push(...(await store.storeAll(rows)).map(({ id }) => id));
           room.count(person, added);
         });
         return { ...done, ...reply };

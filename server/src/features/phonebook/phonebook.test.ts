@@ -265,9 +265,40 @@ test('phonebook - a source stores many customers in parts: new ones, changed one
   assert.deepEqual(await lookup(`+4930${5_000_297}`), []);
   assert.deepEqual(await lookup(`+4930${5_000_294}`), ['Person 294']);
   assert.deepEqual(await names('?q=Person%20597'), ['Person 597']);
-  await phonebook.sources.removeAll('connector:1', (id) => id !== 'c294');
+  await phonebook.sources.removeAll('connector:1', ({ external_id }) => external_id !== 'c294');
   assert.deepEqual((await rowsOf(temp.store)).map(({ name }) => name).toSorted(), ['Other', 'Person 294']);
   assert.deepEqual(await lookup(`+4940${5_000_297}`), []);
+});
+
+test('phonebook - a sync learns the row of each customer: new, unchanged, no longer usable, never usable', async (t) => {
+  const { phonebook, temp } = await rig(t);
+  const one = (external_id: string, name: string): SourceCustomer => ({
+    external_id,
+    kind: 'person',
+    name,
+    company: '',
+    numbers: ['+493090182000'],
+    emails: [],
+    vip: false,
+    blocked: false,
+    url: null,
+  });
+  await phonebook.sources.store('connector:1', [one('same', 'Anna'), one('broken', 'Zoë')]);
+  await phonebook.sources.store('connector:2', [one('same', 'Other')]);
+  const named: [string, number | null][] = [];
+  await phonebook.sources.store(
+    'connector:1',
+    [one('same', 'Anna'), one('broken', ''), one('nameless', ''), one('new', 'Ben')],
+    { named: (id, row) => void named.push([id, row]), keepsNumbers: () => false },
+  );
+  const rows = (await rowsOf(temp.store)).filter(({ source }) => source === 'connector:1');
+  const rowOf = (id: string): number => rows.find(({ external_id }) => external_id === id)!.id;
+  assert.deepEqual(named, [
+    ['same', rowOf('same')],
+    ['broken', rowOf('broken')],
+    ['nameless', null],
+    ['new', rowOf('new')],
+  ]);
 });
 
 test('phonebook - every change is published to those who see the customer, without name and number', async (t) => {

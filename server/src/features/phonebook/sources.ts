@@ -2,7 +2,7 @@ import { MAX_EMAILS, MAX_NUMBERS, NewCustomer } from '@offhook/contract/phoneboo
 import { cutText } from '../../core/cut-text.ts';
 import type { Queue } from '../../core/queue.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { CustomerSources, SourceCustomer } from '../../ports/customers.ts';
+import type { CustomerSources, SourceCustomer, SourceSync } from '../../ports/customers.ts';
 import type { Changes } from './changes.ts';
 import { checkLine } from './import-check.ts';
 import type { Checks, Given } from './import-check.ts';
@@ -56,7 +56,9 @@ function lineOf(one: SourceCustomer): Line {
 function givenOf(line: Line, checks: Omit<Checks, 'report'>): Given | null {
   // Note and owner are the site's own.
   const { note: _note, owner: _owner, name = '', company = '', ...fields } = line.fields;
-  const short = { name: cut(name), company: NAME.safeParse(cut(company)).success ? cut(company) : '' };
+  // Most customers have no company, and a refusal by the schema builds an error with its stack.
+  const isNamed = company !== '' && NAME.safeParse(cut(company)).success;
+  const short = { name: cut(name), company: isNamed ? cut(company) : '' };
   const given = checkLine(
     { ...line, fields: { ...fields, ...short } },
     { ...checks, report: () => undefined },
@@ -99,32 +101,41 @@ export function createSources(options: SourcesOptions): LineSources {
     room.count(EVERYONE, -ids.length);
     changes.removed(EVERYONE, ids);
   }
-  async function storeSome(source: string, all: readonly (Sourced | null)[]): Promise<void> {
+  async function storeSome(
+    source: string,
+    all: readonly (Sourced | null)[],
+    named?: { readonly ids: readonly string[]; readonly sync: SourceSync },
+  ): Promise<void> {
     const byId = new Map<string, Sourced>();
     for (const one of all) if (one !== null) byId.set(one.external_id!, one);
     const some = [...byId.values()];
     const known = new Map(
-      (
-        await knownOf(
-          source,
-          some.map(({ external_id }) => external_id!),
-        )
-      ).map((row) => [row.external_id, row]),
+      (await knownOf(source, named?.ids ?? some.map(({ external_id }) => external_id!))).map((row) => [
+        row.external_id,
+        row,
+      ]),
     );
     const fresh = { person_id: EVERYONE, source, now: clock.now() };
     const next = some.map(({ adds_numbers, ...given }) => {
       const before = known.get(given.external_id!);
-      const numbers = adds_numbers === true ? withNumbers(before, given.numbers) : given.numbers;
+      const isKept = adds_numbers === true || (before !== undefined && named?.sync.keepsNumbers(before.id));
+      const numbers = isKept ? withNumbers(before, given.numbers) : given.numbers;
       return merged({ ...given, numbers }, before, fresh);
     });
     const changed = next.filter((row) => row !== null);
+    const rows = new Map([...known].map(([external_id, { id }]) => [external_id, id]));
     if (changed.length > 0) {
       const more = changed.filter(({ id }) => id === 0).length;
       room.check(EVERYONE, more);
-      const ids = await store.storeAll(changed);
+      const stored = await store.storeAll(changed);
       room.count(EVERYONE, more);
-      changes.imported(EVERYONE, ids);
+      for (const { external_id, id } of stored) rows.set(external_id, id);
+      changes.imported(
+        EVERYONE,
+        stored.map(({ id }) => id),
+      );
     }
+    for (const id of named?.ids ?? []) named!.sync.named(id, rows.get(id) ?? null);
   }
   /** Other work of the service runs between the parts. */
   async function inParts<T>(all: readonly T[], work: (some: readonly T[]) => Promise<void>): Promise<void> {
@@ -142,15 +153,16 @@ export function createSources(options: SourcesOptions): LineSources {
           some.map((line) => givenOf(line, options)),
         ),
       ),
-    store: (source, customers) => inParts(customers, (some) => storeSome(source, some.map(read))),
+    store: (source, customers, sync) =>
+      inParts(customers, (some) =>
+        storeSome(source, some.map(read), sync && { sync, ids: some.map(({ external_id }) => external_id) }),
+      ),
     remove: (source, ids) => inParts(ids, async (some) => removeRows(await knownOf(source, some))),
     async removeAll(source, isGone = () => true) {
       for (let after: number | null = 0; after !== null;)
         after = await writes.run(async (): Promise<number | null> => {
           const rows = await store.origins(after!, ORIGINS_AT_ONCE);
-          await removeRows(
-            rows.filter((row) => row.source === source && isGone(row.external_id ?? '', row.updated_at)),
-          );
+          await removeRows(rows.filter((row) => row.source === source && isGone(row)));
           return rows.at(-1)?.id ?? null;
         });
     },

@@ -55,8 +55,8 @@ function writesIn(store: Store) {
         await unindex(db, [id]);
         return [id, undefined];
       }),
-    /** Stores all of them or none; `id` 0 is a new one. Returns their ids. */
-    storeAll: (rows: readonly CustomerRow[]): Promise<readonly number[]> =>
+    /** Stores all of them or none; `id` 0 is a new one. Returns them with their ids. */
+    storeAll: (rows: readonly CustomerRow[]): Promise<readonly CustomerRow[]> =>
       write(async (db) => {
         const known = rows.filter(({ id }) => id !== 0);
         for (const { id, ...row } of known)
@@ -67,8 +67,9 @@ function writesIn(store: Store) {
           rows.filter(({ id }) => id === 0),
         );
         // Last and together: the text index writes what it holds to the file before each further statement.
-        await index(db, [...known, ...added]);
-        return ids([...known, ...added]);
+        const stored = [...known, ...added];
+        await index(db, stored);
+        return stored;
       }),
     removeAll: (gone: readonly number[]): Promise<void> =>
       write(async (db) => {
