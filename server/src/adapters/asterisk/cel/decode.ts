@@ -69,22 +69,21 @@ const VALUE_LIMIT = 1024;
 
 /** The values of one record; null where quoting or number of fields differ from `CEL_FIELDS`. */
 function readFields(text: string): Fields | null {
-  const values: string[] = [];
+  const fields: Partial<Record<CelField, string>> = {};
+  let count = 0;
   for (let at = 0; ; at += 1) {
     if (text[at] !== '"') return null;
     let end = text.indexOf('"', at + 1);
     while (end !== -1 && text[end + 1] === '"') end = text.indexOf('"', end + 2);
     if (end === -1) return null;
     const value = text.slice(at + 1, end);
-    values.push(value.includes('"') ? value.replaceAll('""', '"') : value);
+    fields[CEL_FIELDS[count]!] = value.includes('"') ? value.replaceAll('""', '"') : value;
+    count += 1;
     at = end + 1;
     if (at === text.length) break;
-    if (text[at] !== ',' || values.length >= CEL_FIELDS.length) return null;
+    if (text[at] !== ',' || count >= CEL_FIELDS.length) return null;
   }
-  if (values.length !== CEL_FIELDS.length) return null;
-  const fields: Partial<Record<CelField, string>> = {};
-  for (const [i, field] of CEL_FIELDS.entries()) fields[field] = values[i]!;
-  return fields as Fields;
+  return count === CEL_FIELDS.length ? (fields as Fields) : null;
 }
 
 /** `<seconds>.<six digits>` as microseconds; null also beyond the year 2255, where they are no longer exact numbers. */
@@ -165,7 +164,8 @@ function readFacts(node: NodeId, f: Fields): CallRecordFacts | null {
     queue_status: left !== undefined && Object.hasOwn(QUEUE_STATUS, left) ? QUEUE_STATUS[left] : undefined,
   };
   const known: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(facts)) if (value !== undefined) known[name] = value;
+  for (const name of Object.keys(facts) as (keyof CallRecordFacts)[])
+    if (facts[name] !== undefined) known[name] = facts[name];
   return known;
 }
 

@@ -21,9 +21,10 @@ export interface Split {
 const startsRecord = (bytes: Buffer, at: number): boolean =>
   RECORD_START.test(bytes.toString('latin1', at, at + 2));
 
+/** Byte by byte: a record has forty quotes, and a native search for each of them takes longer. */
 function quotesIn(bytes: Buffer, from: number, to: number): number {
   let n = 0;
-  for (let at = bytes.indexOf(QUOTE, from); at !== -1 && at < to; at = bytes.indexOf(QUOTE, at + 1)) n += 1;
+  for (let at = from; at < to; at += 1) if (bytes[at] === QUOTE) n += 1;
   return n;
 }
 

@@ -196,7 +196,7 @@ async function writeKeys(db: Kysely<Tables>, conversations: readonly Keyed[]): P
   for (const { id, record } of conversations) {
     const now = keysOf(record).map((key) => ({ ...key, started_ms: record.started, conversation: id }));
     const then = before.get(id) ?? [];
-    if (text(now) === text(then)) continue;
+    if (then.length > 0 && text(now) === text(then)) continue;
     if (then.length > 0) await db.deleteFrom('conversation_keys').where('conversation', '=', id).execute();
     rows.push(...now);
   }
