@@ -43,6 +43,8 @@ const OWN: readonly (readonly [file: string, uses: RegExp, prompts: readonly str
   ['extensions.conf', /,VoiceMailMain\(/, [...LEAVE, ...MAILBOX, ...NUMBERS, ...DATES]],
   ['extensions.conf', /,SayDigits\(/, DIGITS],
   ['extensions.conf', /,ConfBridge\(/, ROOM],
+  // The night switch chooses between two.
+  ['extensions.conf', /\?activated:de-activated\)/, ['activated', 'de-activated']],
   ['queues.conf', /^announce-position = yes$/m, [...POSITION, ...NUMBERS]],
   ['queues.conf', /^announce-holdtime = yes$/m, [...HOLD_TIME, ...NUMBERS]],
 ];
