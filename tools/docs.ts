@@ -115,7 +115,7 @@ if (import.meta.main) {
   if (process.argv.includes('--check')) {
     for (const [name, text] of Object.entries(now)) {
       if ((await fs.readFile(path.join(folder, name), 'utf8').catch(() => '')) === text) continue;
-      console.error(`docs/${name} is not current; write it with: npm run docs`);
+      console.error(`${path.join('docs', name)} is not current; write it with: npm run docs`);
       process.exitCode = 1;
     }
     if (lost.length > 0) process.exitCode = 1;

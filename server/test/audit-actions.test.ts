@@ -36,18 +36,24 @@ const actionsOf = ({ audit = [] }: Operation): readonly string[] => [audit].flat
 test('audit - every write names its action of the trail, or stands in the list of those without', async () => {
   const writes = (await everyOperation()).filter(({ method }) => method !== 'GET');
   assert.ok(writes.length > 80, `only ${writes.length} writes were found: the test looks in the wrong place`);
-  const without = writes.filter((operation) => actionsOf(operation).length === 0).map((o) => o.path);
-  assert.deepEqual(without.toSorted(), Object.keys(UNAUDITED));
+  const without: readonly string[] = writes
+    .filter((operation) => actionsOf(operation).length === 0)
+    .map((o) => o.path);
+  const listed = Object.keys(UNAUDITED);
+  const different = [...without, ...listed].filter(
+    (path) => !without.includes(path) || !listed.includes(path),
+  );
+  const remedy = 'give these operations `audit`, or a row of UNAUDITED';
+  assert.deepEqual(without.toSorted(), listed, `${remedy}: ${different.join(', ')}`);
 });
 
 test('audit - the console has words for every action that an operation names', async () => {
   const file = path.join(REPOSITORY, 'console/locales/en/audit-actions.json');
   const words = JSON.parse(await readFile(file, 'utf8')) as Readonly<Record<string, string>>;
   const named = new Set((await everyOperation()).flatMap(actionsOf));
-  assert.deepEqual(
-    [...named].filter((action) => words[action] === undefined),
-    [],
-  );
+  const missing = [...named].filter((action) => words[action] === undefined);
+  const remedy = 'add these actions to console/locales/*/audit-actions.json';
+  assert.deepEqual(missing, [], `${remedy}: ${missing.join(', ')}`);
 });
 
 test('audit - every action that an operation names is written by the server', async () => {
@@ -59,8 +65,6 @@ test('audit - every action that an operation names is written by the server', as
     return all.includes(`'${action}'`) || (all.includes(`\`${noun}.\${`) && all.includes(`'${verb}'`));
   };
   const named = (await everyOperation()).flatMap(actionsOf);
-  assert.deepEqual(
-    named.filter((action) => !isWritten(action)),
-    [],
-  );
+  const unwritten = named.filter((action) => !isWritten(action));
+  assert.deepEqual(unwritten, [], `no code below server/src writes these actions: ${unwritten.join(', ')}`);
 });

@@ -40,7 +40,7 @@ test('openapi - every operation has an id of its own, a known tag, its security 
     assert.deepEqual(
       own.tags?.map((tag) => tags.has(tag)),
       [true],
-      name,
+      `${name}: one \`tag\`, which has a row of TAGS in server/src/http/openapi.ts`,
     );
     assert.ok(own.security, name);
     assert.ok(own.description, name);

@@ -76,10 +76,15 @@ test('asyncapi - a client can subscribe to every topic of an event, and the refu
   for (const topic of EVENT_TYPES.flatMap((type) => topicsOfType(type)).filter((t) => t !== 'every topic')) {
     const named = topic.replace('{extension}', '1003').replace('{name}', 'support');
     // A subscription names alerts as a whole, whoever is notified of them.
-    if (named !== 'alerts/mine') assert.ok(Topic.safeParse(named).success, topic);
+    if (named !== 'alerts/mine')
+      assert.ok(
+        Topic.safeParse(named).success,
+        `${topic} is no topic: add a row to TOPICS in contract/stream.ts`,
+      );
   }
   const refusal = Topic.safeParse('kettles').error?.issues[0]?.message ?? '';
-  for (const noun of TOPIC_NOUNS) assert.ok(refusal.includes(noun), noun);
+  for (const noun of TOPIC_NOUNS)
+    assert.ok(refusal.includes(noun), `the refusal below TOPICS in contract/stream.ts lacks ${noun}`);
 });
 test('asyncapi - every event is described, is on each of its topics and on the webhooks', () => {
   for (const type of EVENT_TYPES) {
