@@ -440,6 +440,14 @@ export interface Engine {
     reason: string,
     options?: CommandOptions,
   ): Promise<void>;
+  /** Changes the pause in all queues of the interface by one action; `queues` names all of them. */
+  pauseEverywhere(
+    queues: readonly string[],
+    iface: string,
+    paused: boolean,
+    reason: string,
+    options?: CommandOptions,
+  ): Promise<void>;
   addMember(
     member: {
       queue: string;

@@ -304,10 +304,21 @@ export const startFakeAmi = async (options: FakeAmiOptions = {}): Promise<FakeAm
     const paused = action.fields['Paused'] === 'true';
     const stamp = Math.floor(now() / 1000);
     switch (action.name) {
-      case 'QueuePause':
-        if (found === undefined) return no('Interface not found');
-        Object.assign(found, { paused, reason: action.fields['Reason'] ?? '', last_pause: stamp });
-        return yes(`Interface ${paused ? '' : 'un'}paused successfully`, 'QueueMemberPause', found);
+      case 'QueuePause': {
+        const reason = action.fields['Reason'] ?? '';
+        let some = false;
+        for (const [of, { members }] of Object.entries(state.queues)) {
+          const member = members.find((m) => m.interface === iface);
+          if (member === undefined || (name !== '' && of !== name)) continue;
+          some = true;
+          Object.assign(member, { paused, reason, last_pause: stamp });
+          api.event('QueueMemberPause', memberHeaders(of, member, true), 'agent,all');
+        }
+        if (!some) return no('Interface not found');
+        return session.answer(action, 'Success', {
+          Message: `Interface ${paused ? '' : 'un'}paused successfully`,
+        });
+      }
       case 'QueueAdd': {
         if (queue === undefined) return no('Unable to add interface to queue: No such queue');
         if (found !== undefined) return no('Unable to add interface: Already there');

@@ -67,6 +67,8 @@ export interface FakePbx {
   /** Decides the effect of the next values to store. */
   scriptFeatures(decide: () => Behaviour | 'half'): void;
   /** Decides the effect of each command; the default is `ok`. */
+  /** Queues of each pause that was sent as one action. */
+  readonly together: readonly (readonly string[])[];
   script(decide: Decide): void;
   /** Gives every domain event to `listener`, in order, after the live model has it. */
   onEvent(listener: (event: DomainEvent) => void): void;
@@ -137,6 +139,8 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
   const waiters = new Set<() => void>();
   let model = createModel();
   let decide: Decide = () => 'ok';
+  let isScripted = false;
+  const together: string[][] = [];
   let listener: (event: DomainEvent) => void = () => {};
   let held: DomainEvent[] | null = null;
   let isLive = false;
@@ -337,6 +341,14 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
     },
     pauseMember: (queue, iface, on, reason) =>
       send({ verb: 'pause', queue, interface: iface, paused: on, reason }),
+    async pauseEverywhere(queues, iface, on, reason) {
+      together.push([...queues]);
+      // A script decides for each queue.
+      if (isScripted) throw new ServiceError('engine_refused', 'not all at once');
+      await Promise.all(
+        queues.map((queue) => send({ verb: 'pause', queue, interface: iface, paused: on, reason })),
+      );
+    },
     addMember: ({ queue, interface: iface, paused: on, reason, penalty }) =>
       send({ verb: 'add', queue, interface: iface, paused: on, reason, penalty }),
     removeMember: (queue, iface) => send({ verb: 'remove', queue, interface: iface }),
@@ -515,6 +527,7 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
     engine,
     live,
     sent,
+    together,
     sentFeatures,
     kept,
     keeps,
@@ -524,6 +537,7 @@ export function createFakePbx(clock: Clock, queueNames: readonly string[] = ['su
     published,
     script(next) {
       decide = next;
+      isScripted = true;
     },
     onEvent(next) {
       listener = next;

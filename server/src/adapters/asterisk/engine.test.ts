@@ -165,6 +165,10 @@ test('engine - uses two sessions: one hears events and only pings, the other act
     [...bytes.toString().matchAll(/^Action: (.+)\r$/gm)].map((m) => m[1]!);
   assert.deepEqual(new Set(actionsOf(e.received())), new Set(['Login', 'Ping']));
   assert.ok(actionsOf(a.received()).includes('QueuePause'));
+  await r.engine.pauseEverywhere(['support', 'sales'], member.interface, false, '');
+  const [all] = a.received().toString().split('\r\n\r\n').slice(-2);
+  assert.match(all!, /^Action: QueuePause\r\n/);
+  assert.doesNotMatch(all!, /^Queue:/m);
   assert.match(e.received().toString(), /Events: system,call,agent,user,dtmf,security\r\n/);
   assert.match(a.received().toString(), /Events: off\r\n/);
 });

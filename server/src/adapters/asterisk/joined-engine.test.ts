@@ -53,6 +53,7 @@ function scripted(name: string) {
     },
     hangup: verb('hangup'),
     pauseMember: verb('pauseMember'),
+    pauseEverywhere: verb('pauseEverywhere'),
     keepFeatures: verb('keepFeatures'),
     status: () => link,
     keepCustomers: of.customers.keep,
@@ -166,10 +167,21 @@ test('joined engines - a verb goes to the engine of its channel, queue or extens
   await joined.hangup(channelId(nodeId('b'), '1.7'));
   await joined.hangup(channelId(nodeId('a'), '1.1'));
   await joined.pauseMember('support', 'x', true, '');
+  await joined.pauseEverywhere(['sales', 'support', 'other'], 'x', true, '');
   await joined.keepFeatures('1001', {}, 1);
   await joined.keepCustomers(new Map([['+491', CUSTOMER]]));
-  assert.deepEqual(a.asked, ['hangup a:1.1', 'keepFeatures 1001', 'keepCustomers +491']);
-  assert.deepEqual(b.asked.slice(0, 3), ['hangup b:1.7', 'pauseMember support', 'keepCustomers +491']);
+  assert.deepEqual(a.asked, [
+    'hangup a:1.1',
+    'pauseEverywhere sales,other',
+    'keepFeatures 1001',
+    'keepCustomers +491',
+  ]);
+  assert.deepEqual(b.asked.slice(0, 4), [
+    'hangup b:1.7',
+    'pauseMember support',
+    'pauseEverywhere support',
+    'keepCustomers +491',
+  ]);
   assert.equal(joined.nodeOf!('1002'), 'b');
   assert.throws(() => joined.hangup(channelId(nodeId('c'), '1.1')), { code: 'engine_unavailable' });
 });

@@ -253,6 +253,10 @@ export function joinEngines({
     settled: (ms) => whereUp((one) => one.settled(ms)),
     roundTrip: (ms) => whereUp((one) => one.roundTrip(ms)),
     pauseMember: (queue, ...rest) => ofQueue(queue).pauseMember(queue, ...rest),
+    pauseEverywhere: async (queues, ...rest) => {
+      const own = Map.groupBy(queues, ofQueue);
+      await Promise.all(Array.from(own, ([one, names]) => one.pauseEverywhere(names, ...rest)));
+    },
     addMember: (member, options) => ofQueue(member.queue).addMember(member, options),
     removeMember: (queue, ...rest) => ofQueue(queue).removeMember(queue, ...rest),
     close: () => everywhere((one) => one.close()),

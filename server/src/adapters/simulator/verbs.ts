@@ -7,7 +7,7 @@ import type { World } from './world.ts';
 /** Runs a command, unless the link is down or a fault is set for it. */
 export type Perform = (act: () => void | Promise<void>, options?: CommandOptions) => Promise<void>;
 export interface CommandVerbs
-  extends Pick<Engine, 'pauseMember' | 'addMember' | 'removeMember'>, EngineVerbs {}
+  extends Pick<Engine, 'pauseMember' | 'pauseEverywhere' | 'addMember' | 'removeMember'>, EngineVerbs {}
 
 const notSimulated = (what: string): ServiceError =>
   new ServiceError('engine_refused', `the simulator does not ${what}`);
@@ -21,6 +21,11 @@ export const commandVerbs = (
   pauseMember: (name, iface, paused, why, options) =>
     command(() => {
       world.members.pause(name, iface, paused, why);
+      world.serve();
+    }, options),
+  pauseEverywhere: (names, iface, paused, why, options) =>
+    command(() => {
+      for (const name of names) world.members.pause(name, iface, paused, why);
       world.serve();
     }, options),
   addMember: (member, options) =>

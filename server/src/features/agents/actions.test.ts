@@ -208,6 +208,41 @@ test('agents - a member added by hand under another interface is the same agent'
   assert.deepEqual(pbx.sent, [{ ...pauseOf('support', 'lunch'), interface: 'PJSIP/1003' }]);
 });
 
+test('agents - a pause in all queues is one action of the engine, and one for each where it refuses that', async (t) => {
+  const { pbx, act, fails } = await agentsRig(t);
+  await act({ action: 'login' });
+  await act({ action: 'pause', reason: 'lunch', queue: 'sales' });
+  assert.deepEqual(pbx.together, []);
+  await act({ action: 'pause', reason: 'meeting' });
+  await act({ action: 'unpause' });
+  const all = ['support', 'sales'];
+  assert.deepEqual(pbx.together, [all, all]);
+  pbx.script((s) => (s.queue === 'sales' ? { refuse: 'Interface not found' } : 'ok'));
+  const sent = pbx.sent.length;
+  assert.equal((await fails({ action: 'pause', reason: 'lunch' })).code, 'engine_refused');
+  assert.deepEqual(pbx.together, [all, all, all]);
+  assert.deepEqual(
+    pbx.sent.slice(sent).map((s) => [s.queue, s.verb === 'pause' && s.paused]),
+    [
+      ['support', true],
+      ['sales', true],
+      ['support', false],
+    ],
+  );
+});
+
+test('agents - a member that leaves a queue while its pause is on the way is refused at once', async (t) => {
+  const { pbx, act, fails } = await agentsRig(t);
+  await act({ action: 'login' });
+  pbx.script((s) => {
+    if (s.queue === 'sales') pbx.leave('sales', '1003');
+    return s.queue === 'sales' ? 'silent' : 'ok';
+  });
+  const error = await fails({ action: 'pause', reason: 'lunch' });
+  assert.equal(error.code, 'engine_refused');
+  assert.match(error.message, /^1003 was removed from sales meanwhile/);
+});
+
 for (const oneTransaction of [false, true]) {
   test(`agents - actions are audited with actor, action and address${oneTransaction ? ', in one transaction' : ''}`, async (t) => {
     const { act, fails, trail } = await agentsRig(t, { oneTransaction });

@@ -98,13 +98,34 @@ const RANK = ['engine_refused', 'invalid_request', 'internal', 'engine_unavailab
 const worst = (errors: readonly ServiceError[]): ServiceError | undefined =>
   errors.toSorted((a, b) => RANK.indexOf(a.code) - RANK.indexOf(b.code))[0];
 
+/** Changes that the engine makes by one action. */
+type Action = readonly [Change, ...(readonly Change[])];
+const oneEach = (changes: readonly Change[]): Action[] => changes.map((change) => [change]);
+/** The same pause in all queues of an agent is one action. */
+function actionsOf(live: LiveView, changes: readonly Change[]): Action[] {
+  const [first, ...others] = changes;
+  const together =
+    first?.kind === 'pause' &&
+    changes.length === rowsOf(live, first.extension).length &&
+    changes.every(
+      (c) =>
+        c.kind === 'pause' &&
+        c.extension === first.extension &&
+        c.interface === first.interface &&
+        sameMembership(c.to, first.to),
+    );
+  return together ? [[first, ...others]] : oneEach(changes);
+}
 /** Sends the first step of a change: a member to become ready is added paused, so that it does not ring yet. */
-function sendFirst({ engine }: EngineDeps, change: Change, signal: AbortSignal): Promise<void> {
+function sendFirst({ engine }: EngineDeps, [change, ...others]: Action, signal: AbortSignal): Promise<void> {
   const options = { signal };
   if (change.kind === 'remove') return engine.removeMember(change.queue, change.interface, options);
   const { paused, reason } = change.to;
   if (change.kind === 'pause') {
-    return engine.pauseMember(change.queue, change.interface, paused, reason, options);
+    if (others.length === 0)
+      return engine.pauseMember(change.queue, change.interface, paused, reason, options);
+    const queues = [change, ...others].map(({ queue }) => queue);
+    return engine.pauseEverywhere(queues, change.interface, paused, reason, options);
   }
   return engine.addMember(
     {
@@ -146,6 +167,12 @@ async function within(
   }
 }
 
+/** Throws for a member that is gone. */
+function ensureNone(gone: Change | undefined): void {
+  if (gone === undefined) return;
+  throw new ServiceError('engine_refused', say`${gone.extension} was removed from ${gone.queue} meanwhile`);
+}
+
 /** A failed run; `outcomes` lists the sent changes, so that they can be undone or reported. */
 export class ChangeFailure extends Error {
   readonly error: ServiceError;
@@ -172,17 +199,17 @@ export async function applyChanges(deps: EngineDeps, changes: readonly Change[],
     return open.length === 0 ? 'its answer' : open.map(describe).join(', ');
   };
   const sendAll = async (
-    these: readonly Change[],
+    actions: readonly Action[],
     signal: AbortSignal,
-    send: (c: Change) => Promise<void>,
+    send: (action: Action) => Promise<void>,
   ): Promise<void> => {
     const errors: ServiceError[] = [];
     await Promise.all(
-      these.map(async (change) => {
-        const already = outcomes.get(change)?.state === 'sent';
-        outcomes.set(change, { state: 'sent', error: null });
+      actions.map(async (these) => {
+        const already = these.some((change) => outcomes.get(change)?.state === 'sent');
+        for (const change of these) outcomes.set(change, { state: 'sent', error: null });
         try {
-          await send(change);
+          await send(these);
         } catch (thrown) {
           const error = asServiceError(thrown);
           // A timeout is not a refusal: the confirming fact may still arrive and then decides.
@@ -194,7 +221,7 @@ export async function applyChanges(deps: EngineDeps, changes: readonly Change[],
               : error.code === 'invalid_request'
                 ? 'unsent'
                 : 'sent';
-          outcomes.set(change, { state: already ? 'sent' : nothing, error });
+          for (const change of these) outcomes.set(change, { state: already ? 'sent' : nothing, error });
         }
       }),
     );
@@ -207,25 +234,32 @@ export async function applyChanges(deps: EngineDeps, changes: readonly Change[],
       waitingFor: missing(),
       signal,
     });
+  const left = (c: Change): boolean => c.kind === 'pause' && rowFor(live, c) === undefined;
   const isRelease = (c: Change): boolean => c.kind === 'add' && !c.to.paused;
   const held = (c: Change): boolean => isRelease(c) && shows(live, c, pausedWith(LOGIN));
   try {
     await within(clock, ms, missing, async (signal) => {
-      await sendAll(changes, signal, (c) => sendFirst(deps, c, signal));
-      await seen((c) => (isRelease(c) ? rowFor(live, c) !== undefined : shows(live, c, wanted(c))), signal);
+      const send = (actions: readonly Action[]): Promise<void> =>
+        sendAll(actions, signal, (action) => sendFirst(deps, action, signal));
+      const actions = actionsOf(live, changes);
+      await send(actions).catch((error: unknown) => {
+        const isRefused = error instanceof ServiceError && error.code === 'engine_refused';
+        if (!isRefused || actions.length === changes.length) throw error;
+        // An action for each queue shows which one the engine refuses.
+        return send(oneEach(changes));
+      });
+      await seen(
+        (c) => left(c) || (isRelease(c) ? rowFor(live, c) !== undefined : shows(live, c, wanted(c))),
+        signal,
+      );
+      ensureNone(changes.find(left));
       if (!changes.some(isRelease)) return;
       // Releases only our own pause: a member paused by other means meanwhile has a newer intent.
-      await sendAll(changes.filter(held), signal, (c) =>
+      await sendAll(oneEach(changes.filter(held)), signal, ([c]) =>
         engine.pauseMember(c.queue, c.interface, false, '', { signal }),
       );
       await seen((c) => !held(c), signal);
-      const gone = changes.find((c) => isRelease(c) && rowFor(live, c) === undefined);
-      if (gone) {
-        throw new ServiceError(
-          'engine_refused',
-          say`${gone.extension} was removed from ${gone.queue} meanwhile`,
-        );
-      }
+      ensureNone(changes.find((c) => isRelease(c) && rowFor(live, c) === undefined));
     });
   } catch (error) {
     throw new ChangeFailure(asServiceError(error), outcomes);

@@ -5,7 +5,8 @@ import type { AmiConnection } from '../ami/connection.ts';
 import type { ActionFields } from '../ami/codec.ts';
 
 /*
- * QueuePause   Queue Interface Paused(true|false) Reason      anything but true unpauses; Reason is cut at 79 bytes
+ * QueuePause   Queue Interface Paused(true|false) Reason      anything but true unpauses; Reason is cut at 79 bytes;
+ *                                                             without Queue: in every queue of the interface
  * QueueAdd     Queue Interface MemberName StateInterface Penalty Paused Reason
  * QueueRemove  Queue Interface
  *
@@ -24,13 +25,13 @@ const plain = (what: string, value: string, most: number): string => {
   if (Buffer.byteLength(value) > most) refuse(`${what} is longer than ${most} bytes`);
   return value;
 };
-/** The engine takes an empty queue or interface as "all of them", which is never intended here. */
+/** The engine takes an empty queue or interface as "all of them", which a missing name never means. */
 const named = (what: string, value: string): string => {
   if (value === '') refuse(`${what} is missing`);
   return plain(what, value, 200);
 };
 
-type Members = Pick<Engine, 'pauseMember' | 'addMember' | 'removeMember'>;
+type Members = Pick<Engine, 'pauseMember' | 'pauseEverywhere' | 'addMember' | 'removeMember'>;
 
 /** The verbs for queue members, over the connection that `actions` returns; it throws while there is none. */
 export const memberActions = (actions: () => AmiConnection): Members => {
@@ -38,15 +39,17 @@ export const memberActions = (actions: () => AmiConnection): Members => {
     const answer = await actions().action(name, fields, { ...options, ms: ACTION_MS.member });
     if (!answer.ok) throw new ServiceError('engine_refused', answer.message || `${name} was refused`);
   };
+  const pause = (iface: string, paused: boolean, reason: string): ActionFields => ({
+    Interface: named('the interface', iface),
+    Paused: paused ? 'true' : 'false',
+    Reason: plain('the reason', reason, REASON_BYTES),
+  });
   return {
     async pauseMember(queue, iface, paused, reason, options = {}) {
-      const fields = {
-        Queue: named('the queue', queue),
-        Interface: named('the interface', iface),
-        Paused: paused ? 'true' : 'false',
-        Reason: plain('the reason', reason, REASON_BYTES),
-      };
-      await run('QueuePause', fields, options);
+      await run('QueuePause', { Queue: named('the queue', queue), ...pause(iface, paused, reason) }, options);
+    },
+    async pauseEverywhere(_queues, iface, paused, reason, options = {}) {
+      await run('QueuePause', pause(iface, paused, reason), options);
     },
     async addMember(member, options = {}) {
       if (!Number.isSafeInteger(member.penalty) || member.penalty < 0) refuse('the penalty is not valid');
