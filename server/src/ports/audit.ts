@@ -15,6 +15,6 @@ export interface AuditEntry {
 /** Append-only. Where the trail cannot be written, actions throw `store_unavailable`; failed sign-ins are only logged. */
 export interface Audit {
   record(entry: AuditEntry): Promise<void>;
-  /** Writes a line within the caller's transaction: it is kept if that commits, and costs no flush of its own. */
-  recordIn?<T>(trx: Transaction<T>, entry: AuditEntry): Promise<void>;
+  /** Writes lines within the caller's transaction: they are kept if that commits, and cost no flush of their own. */
+  recordIn?<T>(trx: Transaction<T>, ...entries: readonly AuditEntry[]): Promise<void>;
 }

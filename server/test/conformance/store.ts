@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { sql } from 'kysely';
 import { StartError } from '../../src/core/errors.ts';
+import { insertOf } from '../../src/core/inserts.ts';
 import type { Migration, Store } from '../../src/ports/store.ts';
 import { sqlConformance } from './store-sql.ts';
 import { textConformance } from './store-text.ts';
@@ -54,6 +55,32 @@ export function storeConformance(adapter: string, open: () => Promise<Store>): v
           [{ id: 1, name: 'a', on: true }],
         );
         assert.equal(Object.getPrototypeOf(rows[0]), Object.prototype);
+      }));
+
+    it('store - inserts of any number of rows, whose text is built once for each number', () =>
+      withStore(async (store) => {
+        let built = 0;
+        const insert = insertOf<Tables, Tables['item']>((db, rows) => {
+          built += 1;
+          return db.insertInto('item').values(rows);
+        });
+        let id = 0;
+        for (const count of [0, 1, 3, 120, 1]) {
+          const rows = Array.from({ length: count }, () => ({ id: ++id, name: `n${id}`, on: true }));
+          await store.transaction<Tables, void>((trx) => insert(trx, rows));
+        }
+        const stored = await store
+          .db<Tables>()
+          .selectFrom('item')
+          .select(['id', 'name'])
+          .orderBy('id')
+          .execute();
+        assert.deepEqual(
+          stored.map((row) => ({ ...row })),
+          Array.from({ length: 125 }, (_, i) => ({ id: i + 1, name: `n${i + 1}` })),
+        );
+        // Of 120 rows 50, 50 and 20.
+        assert.equal(built, 4);
       }));
 
     it('store - returning, affected rows and raw statements give what they say', () =>

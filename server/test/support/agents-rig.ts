@@ -76,7 +76,11 @@ export async function agentsRig(
       return Promise.resolve();
     },
   };
-  if (oneTransaction) audit.recordIn = (_trx, entry) => audit.record(entry);
+  if (oneTransaction) {
+    audit.recordIn = async (_trx, ...entries) => {
+      for (const entry of entries) await audit.record(entry);
+    };
+  }
   const deps: AgentsDeps = {
     engine: pbx.engine,
     live: pbx.live,

@@ -1,5 +1,5 @@
 import type { ReadinessSource } from '@offhook/contract/agents.ts';
-import type { Transaction } from 'kysely';
+import { insertOf } from '../../core/inserts.ts';
 import { createTable } from '../../core/schema.ts';
 import type { Audit, AuditEntry } from '../../ports/audit.ts';
 import type { Migration, Store } from '../../ports/store.ts';
@@ -62,11 +62,19 @@ export const migrations: readonly Migration[] = [
   },
 ];
 
+/** In the order of the columns of its statement. */
 const toRow = (i: Intent): Row => ({
-  ...i,
+  extension: i.extension,
+  queue: i.queue,
   member: Number(i.member),
   paused: Number(i.paused),
+  reason: i.reason,
+  source: i.source,
   dynamic: Number(i.dynamic),
+  penalty: i.penalty,
+  since: i.since,
+  noted_at: i.noted_at,
+  version: i.version,
   settled: Number(i.settled),
 });
 const fromRow = (r: Row): Intent => ({
@@ -78,14 +86,11 @@ const fromRow = (r: Row): Intent => ({
   since: Number(r.since),
   noted_at: Number(r.noted_at),
 });
-/** Keeps a statement below the databases' limit of parameters. */
-const ROWS_PER_STATEMENT = 500;
-
-async function upsert(trx: Transaction<Tables>, intents: readonly Intent[]): Promise<void> {
-  for (let i = 0; i < intents.length; i += ROWS_PER_STATEMENT) {
-    await trx
+const upsertRows = () =>
+  insertOf<Tables, Row>((db, rows) =>
+    db
       .insertInto('agent_intents')
-      .values(intents.slice(i, i + ROWS_PER_STATEMENT).map(toRow))
+      .values(rows)
       .onConflict((conflict) =>
         conflict.columns(['extension', 'queue']).doUpdateSet((eb) => ({
           member: eb.ref('excluded.member'),
@@ -99,10 +104,8 @@ async function upsert(trx: Transaction<Tables>, intents: readonly Intent[]): Pro
           version: eb.ref('excluded.version'),
           settled: eb.ref('excluded.settled'),
         })),
-      )
-      .execute();
-  }
-}
+      ),
+  );
 
 export interface IntentStore {
   load(): Promise<{ intents: Intent[]; facts: Map<Fact, string> }>;
@@ -119,6 +122,7 @@ export interface Batch {
 export const storedIntents = async (store: Pick<Store, 'db'>): Promise<Intent[]> =>
   (await store.db<Tables>().selectFrom('agent_intents').selectAll().execute()).map(fromRow);
 export function createIntentStore(store: Store, audit: Audit): IntentStore {
+  const upsert = upsertRows();
   return {
     async load() {
       const intents = await storedIntents(store);
@@ -130,8 +134,8 @@ export function createIntentStore(store: Store, audit: Audit): IntentStore {
     },
     async save({ intents, facts, trail }) {
       await store.transaction<Tables, void>(async (trx) => {
-        await upsert(trx, intents);
-        for (const entry of trail) await audit.recordIn?.(trx, entry);
+        await upsert(trx, intents.map(toRow));
+        if (trail.length > 0) await audit.recordIn?.(trx, ...trail);
         for (const [key, value] of Object.entries(facts)) {
           await trx
             .insertInto('agent_facts')

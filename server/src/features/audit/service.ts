@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
-import type { Kysely, Transaction } from 'kysely';
+import type { Kysely, Selectable, Transaction } from 'kysely';
 import { AuditRow } from '@offhook/contract/audit.ts';
 import type { AuditQuery } from '@offhook/contract/audit.ts';
+import { insertOf } from '../../core/inserts.ts';
 import { createIndex, createTable } from '../../core/schema.ts';
 import { rfc3339 } from '../../core/clock.ts';
 import { pageOf } from '../../core/page.ts';
@@ -33,6 +34,7 @@ const KEEP_MS = 400 * 86_400_000;
 const PURGE_EVERY_MS = 3_600_000;
 const PURGE_AT_ONCE = 5_000;
 const FLUSH_EVERY_MS = 10_000;
+type Line = Omit<Selectable<Tables['audit']>, 'id'>;
 
 export interface AuditTrail extends Required<Audit> {
   /** Newest first; one line more than `limit` is never read into memory. */
@@ -73,21 +75,20 @@ export async function createAudit(
   const flushing = setInterval(() => void flush(), FLUSH_EVERY_MS);
   flushing.unref();
 
-  async function add(to: Kysely<Tables>, entry: AuditEntry): Promise<void> {
-    await to
-      .insertInto('audit')
-      .values({
+  const insert = insertOf<Tables, Line>((to, lines) => to.insertInto('audit').values(lines));
+  const add = (to: Kysely<Tables>, ...entries: readonly AuditEntry[]): Promise<void> =>
+    insert(
+      to,
+      entries.map(({ action, actor, object, outcome, ip, detail = {} }) => ({
         at: clock.now(),
-        action: entry.action,
-        actor:
-          entry.actor === null || entry.actor === '' ? null : (find(entry.actor)?.extension ?? entry.actor),
-        object: entry.object,
-        outcome: entry.outcome,
-        ip: entry.ip,
-        detail: JSON.stringify(entry.detail ?? {}),
-      })
-      .execute();
-  }
+        action,
+        actor: actor === null || actor === '' ? null : (find(actor)?.extension ?? actor),
+        object,
+        outcome,
+        ip,
+        detail: JSON.stringify(detail),
+      })),
+    );
 
   let flushed: Promise<void> = Promise.resolve();
   /** Writes the counted refusals after any write under way; refusals that cannot be written go with the next ones. */
@@ -97,7 +98,7 @@ export async function createAudit(
     if (lines.length === 0) return;
     try {
       await store.transaction<Tables, void>(async (trx) => {
-        for (const line of lines) await add(trx, line);
+        await add(trx, ...lines);
       });
     } catch (error) {
       refusals.giveBack(lines);
@@ -108,7 +109,7 @@ export async function createAudit(
   return {
     data: auditData(db),
     record: (entry) => (refusals.counts(entry) ? Promise.resolve() : add(db, entry)),
-    recordIn: (trx, entry) => add(trx as unknown as Transaction<Tables>, entry),
+    recordIn: (trx, ...entries) => add(trx as unknown as Transaction<Tables>, ...entries),
     async page({ limit = 50, cursor, action, actor, q, from, to }) {
       await flush();
       let query = db
