@@ -4,14 +4,16 @@ import type { ExpectedEvent, OperationEvent } from '../ports/live.ts';
 import type { State } from './state.ts';
 
 export const NO_EVENTS: ReadonlySet<EventType> = new Set();
-/** More than can be under way at once; beyond it the oldest are dropped. */
+/** More than can be under way at once; beyond it the oldest tenth is dropped, because one for each new one costs more. */
 const MOST = 1_000;
 
 /** Attributes the events that this operation is expected to cause to its id from now on. */
 export function operationSent(s: State, event: OperationEvent): void {
-  for (const [id, open] of s.operations) {
-    if (open.until >= event.at && s.operations.size < MOST) break;
-    forget(s, id);
+  if (s.operations.size >= MOST) {
+    for (const id of s.operations.keys()) {
+      if (s.operations.size <= MOST * 0.9) break;
+      forget(s, id);
+    }
   }
   const left = event.expects.map((expected) => ({ event: expected, times: expected.times ?? 1 }));
   const open = { until: event.until, left, led: new Set<EventType>() };
@@ -40,21 +42,20 @@ export function attribute(s: State, out: DomainEvent[]): void {
 
 /** Matches the newest operation that expects the event; an older one may still wait for a similar one. */
 function takeExpected(s: State, event: DomainEvent): string | null {
-  for (const [id, open] of [...s.expecting].reverse()) {
-    if (event.at > open.until) {
-      forget(s, id);
-      continue;
-    }
-    const at = open.left.findIndex((expected) => fits(s, expected.event, event));
-    const found = open.left[at];
-    if (found === undefined) continue;
-    found.times -= 1;
-    if (found.times === 0) open.left.splice(at, 1);
-    if (open.left.length === 0) s.expecting.delete(id);
-    open.led.add(event.type);
-    return id;
+  let newest: string | null = null;
+  for (const [id, open] of s.expecting) {
+    if (event.at > open.until) forget(s, id);
+    else if (open.left.some((expected) => fits(s, expected.event, event))) newest = id;
   }
-  return null;
+  const open = newest === null ? undefined : s.expecting.get(newest);
+  if (newest === null || open === undefined) return null;
+  const at = open.left.findIndex((expected) => fits(s, expected.event, event));
+  const found = open.left[at]!;
+  found.times -= 1;
+  if (found.times === 0) open.left.splice(at, 1);
+  if (open.left.length === 0) s.expecting.delete(newest);
+  open.led.add(event.type);
+  return newest;
 }
 
 function fits(s: State, expected: ExpectedEvent, event: DomainEvent): boolean {

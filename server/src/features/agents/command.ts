@@ -108,12 +108,20 @@ function intend(
   { changes }: Plan,
   source: ReadinessSource | null,
 ): void {
-  for (const change of changes) {
-    const reason = change.kind === 'remove' ? '' : change.to.reason;
-    const queues = [change.queue];
-    const together = change.kind !== 'remove';
-    const at = clock.now();
-    tell({ type: 'agent.intended', at, extension, queues, reason, source, since: null, together });
+  const at = clock.now();
+  for (const [reason, of] of Map.groupBy(changes, (c) => (c.kind === 'remove' ? null : c.to.reason))) {
+    const queues = of.map(({ queue }) => queue);
+    const together = reason !== null;
+    tell({
+      type: 'agent.intended',
+      at,
+      extension,
+      queues,
+      reason: reason ?? '',
+      source,
+      since: null,
+      together,
+    });
   }
 }
 function endOfWrapUp({ live }: CommandDeps, extension: string): { expects: ExpectedEvent[]; ms: number } {

@@ -265,9 +265,10 @@ export class Reconciler {
 
   #adoptShown(extension: string, queue: string, since: number): void {
     const { intents, live } = this.#deps;
-    if (live.queue(queue) === undefined) return;
     const row = rowIn(live, extension, queue);
-    if (row === undefined && intents.get(extension, queue) === undefined) return;
+    // A queue with a row exists; its view is not made only to learn that.
+    const known = row !== undefined || live.queue(queue) !== undefined;
+    if (!known || (row === undefined && intents.get(extension, queue) === undefined)) return;
     intents.adopt(this.#wish(extension, queue, choiceOf(row), since));
     this.#settleSoon();
   }

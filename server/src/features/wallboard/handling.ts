@@ -108,6 +108,11 @@ function release(board: Board, extension: string, agent: BoardAgent, at: number,
   noteHandling(board, handling.queue, finish(extension, agent, handling, at, out));
 }
 
+/** True for an event after which the agent works in the same queues: a pause or its end. */
+function stays({ queues, handling }: BoardAgent, { type, data: { queue } }: AgentEvent): boolean {
+  if (handling !== null || (type !== 'agent.ready' && type !== 'agent.not_ready')) return false;
+  return queue != null && queues.has(queue);
+}
 /** Applies one event of an agent; O(its queues), and O(slots) since its previous event. */
 export function agentEvent(board: Board, event: AgentEvent, out: Count[]): void {
   const { extension } = event.data;
@@ -117,13 +122,13 @@ export function agentEvent(board: Board, event: AgentEvent, out: Count[]): void 
     agent = { queues: new Map(), away: 'no', handling: null, handled_call: null, counted_to: at };
     board.agents.set(extension, agent);
   }
-  const before = new Set(worksIn(agent));
+  const before = stays(agent, event) ? null : new Set(worksIn(agent));
   const over = countTo(extension, agent, at, out);
   if (over !== null) noteHandling(board, over.queue, over.seconds);
   apply(board, extension, agent, event, out);
   follow(board, extension, agent, event, out);
   if (agent.queues.size === 0 && agent.handling === null) board.agents.delete(extension);
-  indexAgent(board, extension, before);
+  if (before !== null) indexAgent(board, extension, before);
 }
 
 function apply(board: Board, extension: string, agent: BoardAgent, event: AgentEvent, out: Count[]): void {
