@@ -8,19 +8,23 @@ import { startExchange } from '../exchange.ts';
 import { request, signIn, together } from '../http-client.ts';
 import {
   ROUNDS,
+  SUBJECT_CORE,
   atMost,
   beyond,
+  end,
   figure,
+  firstLine,
   interleave,
   quantile,
   quantilesOf,
   ratiosOf,
+  start,
   temporaryFolder,
 } from '../lib.ts';
 import type { Figure, Gate, Row } from '../lib.ts';
 import { RECONSTRUCTIONS, TOKEN, reconstruct } from '../reconstruct.ts';
 import type { PauseBody } from '../reconstruct.ts';
-import { rawManager } from '../raw-manager.ts';
+import type { BarePause } from '../bare-pause.ts';
 import { PASSWORD, extensionOf, queueOf } from '../site-data.ts';
 
 /** One pause for each agent in a round, so that no two of one agent can overtake each other. */
@@ -39,33 +43,10 @@ function commits(db: DatabaseSync): number[] {
   });
 }
 
-/** Resolves after a flushed commit, which is shared by all that asked in one turn of the event loop. */
-function sharedCommits(db: DatabaseSync): () => Promise<void> {
-  const insert = db.prepare('insert into lines (text) values (?)');
-  let next: { readonly done: Promise<void>; count: number } | null = null;
-  return () => {
-    if (next !== null) {
-      next.count += 1;
-      return next.done;
-    }
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const group = { done: promise, count: 1 };
-    next = group;
-    setImmediate(() => {
-      next = null;
-      db.exec('begin immediate');
-      for (let i = 0; i < group.count; i++) insert.run('x'.repeat(300));
-      db.exec('commit');
-      resolve();
-    });
-    return promise;
-  };
-}
-
 /** Names in the tables. */
 const WHO = {
   ours: 'Offhook',
-  raw: 'two bare connections to the manager and a flushed commit',
+  raw: 'bare HTTP service: two connections to the manager, a flushed commit',
   daemons: 'reconstruction of Wazo’s approach',
   cli: 'reconstruction of the AiPBX approach (a process for each request)',
 } as const;
@@ -89,6 +70,17 @@ async function reconstructions(
   return { daemons: agentd.url, cli: cli.url };
 }
 
+/** Address of the bare service. */
+async function bare(
+  { ami_port: port, ami_actions: actions, ami_events: events }: Instance,
+  stack: AsyncDisposableStack,
+): Promise<string> {
+  const options: BarePause = { port, actions, events, queues: QUEUES };
+  const child = start('bare-pause.ts', [JSON.stringify(options)], SUBJECT_CORE);
+  stack.defer(() => end(child));
+  return `http://127.0.0.1:${(await firstLine<{ port: number }>(child)).port}/`;
+}
+
 export async function p11(): Promise<Row> {
   await using site = await startExchange({
     extensions: 100,
@@ -97,8 +89,6 @@ export async function p11(): Promise<Row> {
     static: true,
   });
   const { ami_port, ami_actions, ami_events } = site.instance;
-  const actions = await rawManager(ami_port, ami_actions, 'off');
-  const events = await rawManager(ami_port, ami_events, 'agent');
   const agents = Array.from({ length: AGENTS }, (_, i) => extensionOf(i));
   const tokens = new Map<string, string>();
   await together(agents, 4, async (agent) => {
@@ -128,26 +118,13 @@ export async function p11(): Promise<Row> {
   using folder = temporaryFolder();
   using db = new DatabaseSync(path.join(folder.path, 'commits.db'));
   db.exec('pragma journal_mode=wal; pragma synchronous=full; create table lines (text text)');
-  const flushed = sharedCommits(db);
-  async function raw(agent: string, queue: string | null): Promise<void> {
-    const on = flip(agent);
-    const iface = `Local/${agent}@queue-agent`;
-    const seen = Array.from({ length: queue === null ? QUEUES : 1 }, () =>
-      events.event('QueueMemberPause', iface, `\r\nPaused: ${on ? 1 : 0}\r\n`),
-    );
-    const sent = actions.action('QueuePause', {
-      Interface: iface,
-      Paused: String(on),
-      ...(queue === null ? {} : { Queue: queue }),
-      ...(on ? { Reason: 'break' } : {}),
-    });
-    await Promise.all([sent, ...seen]);
-    await flushed();
-  }
   await using stack = new AsyncDisposableStack();
-  const addresses = await reconstructions(site.instance, agents, stack);
-  const reconstructed =
-    (who: (typeof RECONSTRUCTED)[number]) =>
+  const addresses = {
+    ...(await reconstructions(site.instance, agents, stack)),
+    raw: await bare(site.instance, stack),
+  };
+  const byAddress =
+    (who: keyof typeof addresses) =>
     async (agent: string, queue: string | null): Promise<void> => {
       const json: PauseBody = { agent, paused: flip(agent), queue };
       const answer = await request(addresses[who], { method: 'POST', token: TOKEN, json });
@@ -155,9 +132,9 @@ export async function p11(): Promise<Row> {
     };
   const ways: Readonly<Record<Who, typeof ours>> = {
     ours,
-    raw,
-    daemons: reconstructed('daemons'),
-    cli: reconstructed('cli'),
+    raw: byAddress('raw'),
+    daemons: byAddress('daemons'),
+    cli: byAddress('cli'),
   };
   const all = Object.keys(ways) as Who[];
   /** Milliseconds of each pause, in order of their ends. */
@@ -173,53 +150,43 @@ export async function p11(): Promise<Row> {
   const disk: number[] = [];
   const figures: Figure[] = [];
   const gates: Gate[] = [];
-  try {
-    for (const [queue, queues] of [
-      [queueOf(0), '1 queue'],
-      [null, '12 queues'],
-    ] as const) {
-      for (const concurrency of [1, 50]) {
-        const measure = async (who: string): Promise<number[]> =>
-          await round(ways[who as Who], queue, concurrency);
-        for (const who of all) await measure(who);
-        disk.push(quantile(commits(db), 0.5));
-        const rounds = await interleave(all, ROUNDS, measure);
-        const at = quantilesOf(rounds);
-        const what = `${queues}, ${concurrency} at once`;
-        const roleOf = { ours: 'ours', raw: 'limit', daemons: 'peer', cli: 'peer' } as const;
-        figures.push(
-          ...all.flatMap((who) =>
-            [0.5, 0.99].map((share) =>
-              figure(`${WHO[who]}, ${what}, p${share * 100}`, 'ms', roleOf[who], at(who, share)),
-            ),
+  for (const [queue, queues] of [
+    [queueOf(0), '1 queue'],
+    [null, '12 queues'],
+  ] as const) {
+    for (const concurrency of [1, 50]) {
+      const measure = async (who: string): Promise<number[]> =>
+        await round(ways[who as Who], queue, concurrency);
+      for (const who of all) await measure(who);
+      disk.push(quantile(commits(db), 0.5));
+      const rounds = await interleave(all, ROUNDS, measure);
+      const at = quantilesOf(rounds);
+      const what = `${queues}, ${concurrency} at once`;
+      const roleOf = { ours: 'ours', raw: 'limit', daemons: 'peer', cli: 'peer' } as const;
+      figures.push(
+        ...all.flatMap((who) =>
+          [0.5, 0.99].map((share) =>
+            figure(`${WHO[who]}, ${what}, p${share * 100}`, 'ms', roleOf[who], at(who, share)),
           ),
-          ...RECONSTRUCTED.map((who) =>
-            figure(
-              `p50 beside the ${WHO[who]}, ${what}`,
-              '×',
-              'ours',
-              ratiosOf(at('ours', 0.5), at(who, 0.5)),
-            ),
-          ),
-        );
-        gates.push(
-          atMost(`${what}: p50 over the limit's`, 1.5, beyond(at('ours', 0.5), at('raw', 0.5)), ' ms'),
-          atMost(`${what}: p99, times the limit's`, 3, ratiosOf(at('ours', 0.99), at('raw', 0.99)), '×'),
-        );
-      }
+        ),
+        ...RECONSTRUCTED.map((who) =>
+          figure(`p50 beside the ${WHO[who]}, ${what}`, '×', 'ours', ratiosOf(at('ours', 0.5), at(who, 0.5))),
+        ),
+      );
+      gates.push(
+        atMost(`${what}: p50 over the limit's`, 1.5, beyond(at('ours', 0.5), at('raw', 0.5)), ' ms'),
+        atMost(`${what}: p99, times the limit's`, 3, ratiosOf(at('ours', 0.99), at('raw', 0.99)), '×'),
+      );
     }
-    figures.push(figure('one flushed commit of SQLite on this disk', 'ms', 'limit', disk));
-  } finally {
-    actions.close();
-    events.close();
   }
+  figures.push(figure('one flushed commit of SQLite on this disk', 'ms', 'limit', disk));
   return {
     id: 'P11',
     title: 'Pause of an agent on a real engine, request to confirmed answer',
     figures,
     gates,
     notes: [
-      'Ours writes the intent and the audit line to disk before it answers; the bare connections wait for the event and for one flushed commit, which pauses confirmed together share, because an answer may not be earlier than its record on the disk (ADR 0042).',
+      'The limit is the least that answers over HTTP: it reads the request, sends one action, waits for the events, and writes one row in a flushed commit, which pauses confirmed together share, because an answer may not be earlier than its record on the disk (ADR 0042). It checks no token, keeps no state, and writes no events, intent or audit line; ours does all of that.',
       RECONSTRUCTIONS,
       'Both answer when the engine has taken the action, before its event; they write no intent and no audit line. Wazo’s approach here: the token checked by HTTP, the agent’s state read, the action by HTTP at the daemon of the manager.',
     ],
