@@ -88,7 +88,6 @@ export async function p11(): Promise<Row> {
     agentsPerQueue: AGENTS,
     static: true,
   });
-  const { ami_port, ami_actions, ami_events } = site.instance;
   const agents = Array.from({ length: AGENTS }, (_, i) => extensionOf(i));
   const tokens = new Map<string, string>();
   await together(agents, 4, async (agent) => {
