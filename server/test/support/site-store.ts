@@ -1,13 +1,12 @@
 /** Place of the tables and events of a test site: its data folder, or PostgreSQL in a run with TEST_SITE_STORE=postgres. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { openPostgresStore } from '../../src/adapters/postgres/store.ts';
-import { openSqliteStore } from '../../src/adapters/sqlite/store.ts';
-import { moveToServer } from '../../src/boot/site-move.ts';
-import { SITE } from '../../src/boot/site-tables.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { readDatabase } from './journal.ts';
-import { startPostgres } from './postgres.ts';
+
+// The stores load 300 modules, and PostgreSQL's part 60 more: few of the tests with a site need them.
+const openFile = async (file: string): Promise<Store> =>
+  (await import('../../src/adapters/sqlite/store.ts')).openSqliteStore(file);
 
 /** True where test sites are in PostgreSQL, except those whose settings name a store of their own. */
 export const OVER_POSTGRES = process.env['TEST_SITE_STORE'] === 'postgres';
@@ -33,25 +32,28 @@ export async function sitePlace(
     return {
       env: {},
       async settle() {},
-      open: () => openSqliteStore(file),
+      open: () => openFile(file),
       async rows(query) {
         using db = readDatabase(file);
         return db.prepare(query).all();
       },
       async [Symbol.asyncDispose]() {},
     };
+  const { startPostgres } = await import('./postgres.ts');
   const server = await startPostgres();
   const url = await server.createDatabase();
   return {
     env: { OFFHOOK_DATABASE_URL: url, OFFHOOK_SITE_STORE: 'postgres' },
     async settle() {
       if (!existsSync(file)) return;
-      const prepared = await openSqliteStore(file);
+      const { SITE } = await import('../../src/boot/site-tables.ts');
+      const { moveToServer } = await import('../../src/boot/site-move.ts');
+      const prepared = await openFile(file);
       for (const [feature, steps] of Object.entries(SITE)) await prepared.migrate(feature, steps);
       await prepared.close();
       await moveToServer({ data: dataDir, url, report: () => {} });
     },
-    open: async () => openPostgresStore(url),
+    open: async () => (await import('../../src/adapters/postgres/store.ts')).openPostgresStore(url),
     rows: (query) => server.run(url, query),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };

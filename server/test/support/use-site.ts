@@ -1,7 +1,5 @@
 import { after, afterEach, before } from 'node:test';
-import { startBrowser } from './browser.ts';
 import type { Browser } from './browser.ts';
-import { startPostgres } from './postgres.ts';
 import type { TestPostgres } from './postgres.ts';
 import { startSite } from './site.ts';
 import type { Site, SiteOptions } from './site.ts';
@@ -35,6 +33,8 @@ export function useSite(options: SiteOptions | (() => SiteOptions) = {}): () => 
 export function useBrowser(by: readonly string[] = []): () => Browser {
   let browser: Browser | undefined;
   before(async () => {
+    // Playwright takes 0.3 s of a core to load, and few files open pages.
+    const { startBrowser } = await import('./browser.ts');
     browser = await startBrowser(by);
   });
   afterFailure(async () => (await browser?.report()) ?? '');
@@ -49,6 +49,7 @@ export function useBrowser(by: readonly string[] = []): () => Browser {
 export function usePostgres(): () => TestPostgres {
   let server: TestPostgres | undefined;
   before(async () => {
+    const { startPostgres } = await import('./postgres.ts');
     server = await startPostgres();
   });
   after(() => server?.[Symbol.asyncDispose]());
