@@ -18,7 +18,11 @@ export interface TestFile {
   readonly kind: Kind;
   /** True for a run in which test sites are in PostgreSQL. */
   readonly postgres?: true;
+  /** True where passwords are hashed at their full cost (`quick-passwords.ts`). */
+  readonly fullCost?: true;
 }
+/** The test of the hashes themselves. */
+const FULL_COST = 'server/src/features/sessions/password.test.ts';
 /**
  * Stories that a complete run repeats over sites in PostgreSQL. Together they read and write the tables of every kind:
  * configuration, sessions, agents, history, recordings, erasures. `TEST_SITE_STORE=postgres` does the same for all others.
@@ -61,19 +65,15 @@ export function chooseFiles(root: string, names: readonly string[] = FOLDERS): T
     const kind = PAGES.test(text) ? 'pages' : server;
     const others = [...text.matchAll(RUN)].map(([, file = '']) => path.join(root, path.dirname(name), file));
     const size = others.reduce((sum, file) => sum + fs.statSync(file).size, text.length);
-    return { name, kind: KINDS[kind], size };
+    const cost = name === FULL_COST ? { fullCost: true as const } : {};
+    return { file: { name, kind: KINDS[kind], ...cost }, size };
   });
   const kinds: readonly Kind[] = Object.values(KINDS);
   // Large files first: a long file at the end would keep one core busy and leave the others idle.
   return files
-    .toSorted((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind) || b.size - a.size)
-    .flatMap(({ name, kind }): readonly TestFile[] =>
-      everything && OVER_POSTGRES.includes(name)
-        ? [
-            { name, kind },
-            { name, kind, postgres: true },
-          ]
-        : [{ name, kind }],
+    .toSorted((a, b) => kinds.indexOf(a.file.kind) - kinds.indexOf(b.file.kind) || b.size - a.size)
+    .flatMap(({ file }): readonly TestFile[] =>
+      everything && OVER_POSTGRES.includes(file.name) ? [file, { ...file, postgres: true }] : [file],
     );
 }
 

@@ -18,11 +18,11 @@ function house(t: TestContext, files: Readonly<Record<string, string>>) {
     return file;
   };
   for (const [name, text] of Object.entries(files)) fs.writeFileSync(place(name), text);
-  for (const name of ['test.ts', 'test-files.ts', 'test-report.ts']) {
+  for (const name of ['test.ts', 'test-files.ts', 'test-report.ts', 'quick-passwords.ts']) {
     fs.copyFileSync(path.join(import.meta.dirname, name), place(`scripts/${name}`));
   }
-  // Inside a test run, Node's runner would report to the outer one.
-  const { NODE_TEST_CONTEXT: _outer, ...env } = process.env;
+  // Inside a test run, Node's runner would report to the outer one, and the outer one's password cost would be that of all files.
+  const { NODE_TEST_CONTEXT: _outer, NODE_OPTIONS: _cost, ...env } = process.env;
   return {
     root,
     run: (...args: string[]) => {
@@ -45,6 +45,26 @@ test('test run - some stories run a second time over PostgreSQL, in a run of eve
   assert.match(all.out, /privacy\.test\.ts \(PostgreSQL\): 1 of 1 failed/);
   assert.match(all.out, /exit code 7/);
   assert.doesNotMatch(run(name).out, /PostgreSQL|exit code 7/);
+});
+test('test run - a password costs its least in a test file and in what the file starts, except in the test of the hashes', (t) => {
+  const hashes = `const WORK = "const { argon2 } = await import('node:crypto'); const begun = process.cpuUsage();" +
+    "argon2('argon2id', { message: 'x', nonce: Buffer.alloc(16), tagLength: 32, memory: 65536, passes: 4, parallelism: 1 }," +
+    "() => { const { user, system } = process.cpuUsage(begun); console.log('µs', user + system); });";
+import { spawnSync } from 'node:child_process';
+import { test } from 'node:test';
+test('hashes - one', () => {
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', WORK], { encoding: 'utf8' });
+  throw new Error(stdout);
+});
+`;
+  const { run } = house(t, {
+    'server/quick.test.ts': hashes,
+    'server/src/features/sessions/password.test.ts': hashes,
+  });
+  const work = (file: string): number => Number(/µs (\d+)/.exec(run(file).out)?.[1]);
+  const quick = work('server/quick.test.ts');
+  const full = work('server/src/features/sessions/password.test.ts');
+  assert.ok(quick * 4 < full, `${quick} µs, at full cost ${full} µs`);
 });
 test('test run - a failure is shown with its location, once immediately and once at the end; totals are last', (t) => {
   const { run } = house(t, {

@@ -21,6 +21,8 @@ const LINGER = 120;
 const POSTGRES = `process.env.TEST_SITE_STORE = 'postgres';`;
 /** Lowers the priority below files that measure the times of calls, for all child processes, too. */
 const YIELD = `import os from 'node:os'; os.setPriority(Math.min(19, os.getPriority() + 5));`;
+const inline = (text: string): string => `data:text/javascript,${text}`;
+const QUICK_PASSWORDS = import.meta.resolve('./quick-passwords.ts');
 
 interface Options {
   readonly names?: readonly string[];
@@ -64,7 +66,7 @@ class Linger {
 
 /** Runs one file to its end or the limit. A file that ends without its own totals, or with none, has failed. */
 async function runFile(
-  { name: file, kind, postgres }: TestFile,
+  { name: file, kind, postgres, fullCost }: TestFile,
   { names, signal, longest, linger, each }: Options,
 ): Promise<FileResult> {
   const began = performance.now();
@@ -80,9 +82,9 @@ async function runFile(
     files: [path.join(ROOT, file)],
     concurrency: 1,
     signal: AbortSignal.any([signal, late, left.signal]),
-    execArgv: [kind.yields && YIELD, postgres && POSTGRES]
-      .filter((text) => typeof text === 'string')
-      .map((text) => `--import=data:text/javascript,${text}`),
+    execArgv: [kind.yields && inline(YIELD), postgres && inline(POSTGRES), !fullCost && QUICK_PASSWORDS]
+      .filter((url) => typeof url === 'string')
+      .map((url) => `--import=${url}`),
     ...(names === undefined ? {} : { testNamePatterns: names }),
   });
   for await (const { type, data } of events) {
