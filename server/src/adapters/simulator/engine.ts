@@ -81,10 +81,11 @@ export function createLink({ node, clock, world, record }: SimulatedLinkOptions)
     if (!up) throw unavailable();
   };
   /** Runs a command at once, unless a fault is set for it. */
-  const command: Perform = async (act, options) => {
+  const command: Perform = async (act, options, repeated = false) => {
     requireUp();
     options?.signal?.throwIfAborted();
-    const fault = faults.shift();
+    const [next] = faults;
+    const fault = repeated && typeof next === 'object' ? next : faults.shift();
     if (typeof fault === 'object') throw new ServiceError('engine_refused', fault.refuse);
     await act();
     if (fault === 'unanswered') throw new ServiceError('engine_timeout', 'the engine did not answer in time');

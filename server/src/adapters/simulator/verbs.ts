@@ -4,8 +4,15 @@ import type { CommandOptions, Engine, EngineVerbs } from '../../ports/engine.ts'
 import { FEATURES_OFF } from '../../ports/engine.ts';
 import type { World } from './world.ts';
 
-/** Runs a command, unless the link is down or a fault is set for it. */
-export type Perform = (act: () => void | Promise<void>, options?: CommandOptions) => Promise<void>;
+/**
+ * Runs a command, unless the link is down or a fault is set for it. A refusal stays set for a command that the service repeats
+ * for each queue (`repeated`).
+ */
+export type Perform = (
+  act: () => void | Promise<void>,
+  options?: CommandOptions,
+  repeated?: boolean,
+) => Promise<void>;
 export interface CommandVerbs
   extends Pick<Engine, 'pauseMember' | 'pauseEverywhere' | 'addMember' | 'removeMember'>, EngineVerbs {}
 
@@ -24,10 +31,14 @@ export const commandVerbs = (
       world.serve();
     }, options),
   pauseEverywhere: (names, iface, paused, why, options) =>
-    command(() => {
-      for (const name of names) world.members.pause(name, iface, paused, why);
-      world.serve();
-    }, options),
+    command(
+      () => {
+        for (const name of names) world.members.pause(name, iface, paused, why);
+        world.serve();
+      },
+      options,
+      true,
+    ),
   addMember: (member, options) =>
     command(() => {
       const { queue: name, paused, reason: paused_reason, penalty } = member;
