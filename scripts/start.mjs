@@ -304,7 +304,7 @@ const LITTLE_MEMORY = {
   // Returns the 19 MB of each password check when it is done.
   MALLOC_MMAP_THRESHOLD_: '1048576',
 };
-/** Their services end soon, and their passwords need no memory (quick-passwords.ts). */
+/** Their services end soon, and their passwords need no memory (quick-passwords.mjs). */
 const TESTS = new Set(['test', 'scenarios']);
 
 async function main([name, ...args]) {

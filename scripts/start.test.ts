@@ -64,7 +64,7 @@ function clone(t: TestContext): Clone {
     fs.writeFileSync(path.join(root, name), text);
   };
   fs.mkdirSync(path.join(root, 'scripts'));
-  for (const name of ['start.mjs', 'test.ts', 'test-files.ts', 'test-report.ts']) {
+  for (const name of ['start.mjs', 'test.ts', 'test-files.ts', 'test-report.ts', 'quick-passwords.mjs']) {
     fs.copyFileSync(path.join(import.meta.dirname, name), path.join(root, 'scripts', name));
   }
   const packages = {

@@ -18,7 +18,7 @@ export interface TestFile {
   readonly kind: Kind;
   /** True for a run in which test sites are in PostgreSQL. */
   readonly postgres?: true;
-  /** True where passwords are hashed at their full cost (`quick-passwords.ts`). */
+  /** True where passwords are hashed at their full cost (`quick-passwords.mjs`). */
   readonly fullCost?: true;
 }
 /** The test of the hashes themselves. */

@@ -18,7 +18,7 @@ function house(t: TestContext, files: Readonly<Record<string, string>>) {
     return file;
   };
   for (const [name, text] of Object.entries(files)) fs.writeFileSync(place(name), text);
-  for (const name of ['test.ts', 'test-files.ts', 'test-report.ts', 'quick-passwords.ts']) {
+  for (const name of ['test.ts', 'test-files.ts', 'test-report.ts', 'quick-passwords.mjs']) {
     fs.copyFileSync(path.join(import.meta.dirname, name), place(`scripts/${name}`));
   }
   // Inside a test run, Node's runner would report to the outer one, and the outer one's password cost would be that of all files.
@@ -221,7 +221,10 @@ test('fails', () => { throw new Error('its reason'); });\n`,
   assert.equal(code, 1);
   assert.match(out, /^✔ passes /m);
   assert.match(out, /left\.test\.ts:4 {2}fails\n +its reason/);
-  assert.match(out, /left\.test\.ts:1\n +its tests ended 1 s ago, but what they left open runs on/);
+  assert.match(
+    out,
+    /left\.test\.ts:1\n +its tests ended 1 s ago, but a handle that they left open keeps it running/,
+  );
 });
 
 test('test run - a wait in progress ends with the rejection that fails its test', (t) => {

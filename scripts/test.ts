@@ -22,7 +22,7 @@ const POSTGRES = `process.env.TEST_SITE_STORE = 'postgres';`;
 /** Lowers the priority below files that measure the times of calls, for all child processes, too. */
 const YIELD = `import os from 'node:os'; os.setPriority(Math.min(19, os.getPriority() + 5));`;
 const inline = (text: string): string => `data:text/javascript,${text}`;
-const QUICK_PASSWORDS = import.meta.resolve('./quick-passwords.ts');
+const QUICK_PASSWORDS = import.meta.resolve('./quick-passwords.mjs');
 
 interface Options {
   readonly names?: readonly string[];
