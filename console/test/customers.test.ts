@@ -41,7 +41,7 @@ describe('customers', () => {
     await rules.getByRole('combobox', { name: 'Callers' }).click();
     await page.getByRole('option', { name: 'All that begin with' }).click();
     await rules.getByRole('button', { name: 'Add rule' }).click();
-    await rules.getByRole('alert').getByText('a prefix begins with +').waitFor();
+    await rules.getByRole('alert').getByText('a prefix must begin with +').waitFor();
     await rules.getByRole('textbox', { name: 'Number' }).fill('+49 900');
     await rules.getByRole('button', { name: 'Add rule' }).click();
     await rules.getByRole('cell', { name: '+49900…' }).waitFor();

@@ -13,7 +13,7 @@ test('shared files - each node has the same folders, again at each start; files 
     string,
   ];
   for (const made of [a, b]) fs.mkdirSync(made);
-  assert.throws(() => shareFiles(a, shared), /shared is no folder; mount or make it/);
+  assert.throws(() => shareFiles(a, shared), /shared is not a folder; mount or create it/);
   assert.deepEqual(fs.readdirSync(a), []);
   fs.mkdirSync(shared);
   fs.mkdirSync(path.join(a, 'recordings'));
