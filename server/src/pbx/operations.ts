@@ -1,7 +1,7 @@
 import type { DomainEvent, EventType } from '@offhook/contract/events.ts';
 import type { CallId } from '@offhook/contract/ids.ts';
 import type { ExpectedEvent, OperationEvent } from '../ports/live.ts';
-import type { State } from './state.ts';
+import type { OpenOperation, State } from './state.ts';
 
 export const NO_EVENTS: ReadonlySet<EventType> = new Set();
 /** More than can be under way at once; beyond it the oldest tenth is dropped, because one for each new one costs more. */
@@ -42,20 +42,22 @@ export function attribute(s: State, out: DomainEvent[]): void {
 
 /** Matches the newest operation that expects the event; an older one may still wait for a similar one. */
 function takeExpected(s: State, event: DomainEvent): string | null {
-  let newest: string | null = null;
+  let newest: { id: string; open: OpenOperation; expected: OpenOperation['left'][number] } | null = null;
   for (const [id, open] of s.expecting) {
-    if (event.at > open.until) forget(s, id);
-    else if (open.left.some((expected) => fits(s, expected.event, event))) newest = id;
+    if (event.at > open.until) {
+      forget(s, id);
+      continue;
+    }
+    const expected = open.left.find((one) => fits(s, one.event, event));
+    if (expected !== undefined) newest = { id, open, expected };
   }
-  const open = newest === null ? undefined : s.expecting.get(newest);
-  if (newest === null || open === undefined) return null;
-  const at = open.left.findIndex((expected) => fits(s, expected.event, event));
-  const found = open.left[at]!;
-  found.times -= 1;
-  if (found.times === 0) open.left.splice(at, 1);
-  if (open.left.length === 0) s.expecting.delete(newest);
+  if (newest === null) return null;
+  const { id, open, expected } = newest;
+  expected.times -= 1;
+  if (expected.times === 0) open.left.splice(open.left.indexOf(expected), 1);
+  if (open.left.length === 0) s.expecting.delete(id);
   open.led.add(event.type);
-  return newest;
+  return id;
 }
 
 function fits(s: State, expected: ExpectedEvent, event: DomainEvent): boolean {
