@@ -11,10 +11,13 @@ import { askedOf, intervalOf, measuredOf, readJson, writeJson } from './report.t
 
 const folder = import.meta.dirname;
 const DOCS = path.join(folder, '../docs');
+const PAGES = path.join(DOCS, 'performance');
+const SOAK = 'soak.md';
+/** Written by `npm run soak`. */
+export const SOAK_PAGE = path.join(PAGES, SOAK);
 /** Last results of each row with their date, so that a run of some rows keeps the others. */
 const RESULTS = path.join(folder, 'results.json');
 const MOST_HISTORY = 8;
-const SOAK = 'soak.md';
 const TOPICS: Readonly<Record<string, { readonly title: string; readonly rows: readonly string[] }>> = {
   engine: {
     title: 'The engine: events, state, start, configuration',
@@ -61,7 +64,7 @@ interface Measured {
   readonly history: readonly Past[];
   readonly repeat?: Repeat;
 }
-const commitOf = (): string => {
+export const commitOf = (): string => {
   try {
     return execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: folder, encoding: 'utf8' }).trim();
   } catch {
@@ -94,10 +97,8 @@ export function writeDocuments(rows: readonly Row[], read: Machine, repeated: bo
   }
   const sorted = Object.entries(results).toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }));
   writeJson(RESULTS, Object.fromEntries(sorted));
-  const pages = path.join(DOCS, 'performance');
-  fs.mkdirSync(pages, { recursive: true });
-  // Written by `npm run soak`.
-  for (const name of fs.readdirSync(pages)) if (name !== SOAK) fs.rmSync(path.join(pages, name));
+  fs.mkdirSync(PAGES, { recursive: true });
+  for (const name of fs.readdirSync(PAGES)) if (name !== SOAK) fs.rmSync(path.join(PAGES, name));
   const missing = Object.keys(results).filter(
     (id) => !Object.values(TOPICS).some((topic) => topic.rows.includes(id)),
   );
@@ -106,7 +107,7 @@ export function writeDocuments(rows: readonly Row[], read: Machine, repeated: bo
     const all = topic.rows.flatMap((id) => results[id] ?? []);
     return all.length === 0 ? [] : [{ name, title: topic.title, all }];
   });
-  for (const topic of topics) writeTopic(pages, topic);
+  for (const topic of topics) writeTopic(topic);
   fs.writeFileSync(path.join(DOCS, 'performance.md'), indexOf(topics));
 }
 interface Topic {
@@ -160,24 +161,24 @@ depend on the machine, and ratios hardly do.
 
 ${gates.length} gates: ${of('held')} held, ${of('broken')} broken, ${of('undecided')} undecided.
 ${repeatText(topics)}
-${topics.map(({ name, title }) => `- [${title}](performance/${name}.md)`).join('\n')}${fs.existsSync(path.join(DOCS, 'performance', SOAK)) ? `\n- [A centre of 5,000 agents, held for an hour](performance/${SOAK})` : ''}
+${topics.map(({ name, title }) => `- [${title}](performance/${name}.md)`).join('\n')}${fs.existsSync(SOAK_PAGE) ? `\n- [A centre of 5,000 agents, held for an hour](performance/${SOAK})` : ''}
 
 | Row | Asked | Measured | |
 |---|---|---|---|
 ${gates.map((gate) => `| ${gate.row} | ${askedOf(gate)} | ${measuredOf(gate)} | ${verdictText[gate.verdict]} |`).join('\n')}
 `;
 }
-function writeTopic(pages: string, topic: Topic): void {
+function writeTopic(topic: Topic): void {
   const { name, title, all } = topic;
   const growth = all.flatMap(({ row }) => row.growth ?? []);
-  fs.writeFileSync(path.join(pages, `${name}.svg`), gatesChart(gatesOf(topic)));
-  if (growth.length > 0) fs.writeFileSync(path.join(pages, `${name}-growth.svg`), growthChart(growth));
+  fs.writeFileSync(path.join(PAGES, `${name}.svg`), gatesChart(gatesOf(topic)));
+  if (growth.length > 0) fs.writeFileSync(path.join(PAGES, `${name}-growth.svg`), growthChart(growth));
   const charts = [
     `![Gates: how far each is from what is asked](${name}.svg)`,
     ...(growth.length > 0 ? [`![Cost over size](${name}-growth.svg)`] : []),
   ];
   fs.writeFileSync(
-    path.join(pages, `${name}.md`),
+    path.join(PAGES, `${name}.md`),
     `# ${title}
 
 Written by \`npm run bench\`; do not edit. The method is on [the first page](../performance.md).
@@ -192,17 +193,19 @@ function sectionOf({ row, at, commit, machine, history, repeat }: Measured): str
     const shown = role === 'ours' ? `**${name}**` : name;
     return `| ${shown} | ${role === 'ours' ? '' : role} | ${digits(series.median)} ${unit} | ${intervalOf(series)} |`;
   });
+  /** A cell more of the table of gates, where the row was repeated. */
+  const repeated = (text: string): string => (repeat === undefined ? '' : `${text}|`);
   const gates = row.gates.map((gate) => {
     const again = repeat?.measured[gate.what];
-    const repeated = again === undefined ? '' : measuredOf({ ...gate, measured: again });
-    return `| ${askedOf(gate)} | ${measuredOf(gate)} | ${verdictText[gate.verdict]} |${repeat === undefined ? '' : ` ${repeated} |`}`;
+    const cell = again === undefined ? '' : measuredOf({ ...gate, measured: again });
+    return `| ${askedOf(gate)} | ${measuredOf(gate)} | ${verdictText[gate.verdict]} |${repeated(` ${cell} `)}`;
   });
   return `## ${row.id}: ${row.title}
 
 | | | median | 95 % interval |
 |---|---|---|---|
 ${figures.join('\n')}
-${gates.length === 0 ? '' : `\n| Asked | Measured | |${repeat === undefined ? '' : ' Repeated |'}\n|---|---|---|${repeat === undefined ? '' : '---|'}\n${gates.join('\n')}\n`}${(row.notes ?? []).map((note) => `\n${note}\n`).join('')}${historyTable(row, commit, history)}
+${gates.length === 0 ? '' : `\n| Asked | Measured | |${repeated(' Repeated ')}\n|---|---|---|${repeated('---')}\n${gates.join('\n')}\n`}${(row.notes ?? []).map((note) => `\n${note}\n`).join('')}${historyTable(row, commit, history)}
 <sub>Measured ${at}, commit ${commit}; ${machine}.${repeat === undefined ? '' : ` Repeated ${repeat.at}, commit ${repeat.commit}; ${repeat.machine}.`}</sub>
 `;
 }

@@ -4,11 +4,9 @@
  * a history of so many conversations is read each second. It prints a line for each minute; from half an hour on it writes
  * docs/performance/soak.md. Ends with 1 where something was lost or grew.
  */
-import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
-import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { writeDocuments } from './documents.ts';
+import { SOAK_PAGE, commitOf, writeDocuments } from './documents.ts';
 import { request } from './http-client.ts';
 import {
   GENERATOR_CORE,
@@ -182,10 +180,6 @@ process.exitCode = checks.every(([, , held]) => held) ? 0 : 1;
 function writePage(): void {
   const every = Math.max(1, Math.floor(told.length / 12));
   const shown = [...told.entries()].filter(([i]) => i % every === every - 1);
-  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], {
-    cwd: import.meta.dirname,
-    encoding: 'utf8',
-  }).trim();
   const text = `# A centre of ${count(AGENTS)} agents, held for ${minutes} minutes
 
 Written by \`npm run soak -- --minutes ${minutes} --conversations ${conversations}\`; do not edit. Recorded calls at ${count(FRAMES_PER_SECOND)} frames of the engine a second;
@@ -201,9 +195,9 @@ ${checks.map(([asked, measured, held]) => `| ${asked} | ${measured} | ${held ? '
 |---|---|---|---|---|---|---|---|---|
 ${shown.map(([i, m]) => `| ${i + 1} | ${digits(m.rss)} | ${digits(m.heap)} | ${count(m.handles)} | ${digits(m.core)} | ${digits(m.delay)} | ${digits(m.lag)} | ${count(m.messages)} | ${digits(m.page)} |`).join('\n')}
 
-<sub>Measured ${new Date().toISOString().slice(0, 10)}, commit ${commit}; ${machineText(machine)}.</sub>
+<sub>Measured ${new Date().toISOString().slice(0, 10)}, commit ${commitOf()}; ${machineText(machine)}.</sub>
 `;
-  fs.writeFileSync(path.join(import.meta.dirname, '../docs/performance/soak.md'), text);
+  fs.writeFileSync(SOAK_PAGE, text);
   // The first page names this one.
   writeDocuments([], machine, false);
 }
