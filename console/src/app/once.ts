@@ -10,19 +10,28 @@ export interface Once<T, Input> extends Pick<
   readonly mutate: (input: Input) => void;
   readonly mutateAsync: (input: Input) => Promise<T>;
 }
+/** Whether the newest act of the user was the second click of a double click, or a later one. */
+let repeats = false;
+addEventListener('click', (event) => (repeats = event.detail > 1), { capture: true });
+addEventListener('keydown', () => (repeats = false), { capture: true });
+
 /**
  * `useMutation` that starts once: a second call with the same input shares the result of the running one. A second click is
- * faster than the render that shows the button as busy.
+ * faster than the render that shows the button as busy. The service may be faster than both clicks: the second click of a
+ * double click shares the result of a change that has ended, too.
  */
 export function useOnce<T, Input = void>(options: UseMutationOptions<T, unknown, Input>): Once<T, Input> {
   const mutation = useMutation(options);
   const running = useRef(new Map<string | undefined, Promise<T>>());
+  const last = useRef<{ readonly name: string | undefined; readonly work: Promise<T> }>(null);
   const mutateAsync = (input: Input): Promise<T> => {
     const name = JSON.stringify(input);
-    const before = running.current.get(name);
+    const before =
+      running.current.get(name) ?? (repeats && last.current?.name === name ? last.current.work : undefined);
     if (before !== undefined) return before;
     const work = mutation.mutateAsync(input).finally(() => running.current.delete(name));
     running.current.set(name, work);
+    last.current = { name, work };
     return work;
   };
   return {
