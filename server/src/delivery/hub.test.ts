@@ -324,3 +324,36 @@ test('hub - idle readers do not make a commit more expensive: it costs its recei
   assert.ok(user / 1_000 < 400, `${user / 1_000} ms for 500 events among 20,000 feeds`);
   hub.close();
 });
+
+test('hub - after a round that took long the next one waits, so that its readers are written more events at once', async () => {
+  const journal = openJournal({ store: openMemoryJournal(), node: nodeId('ast1') });
+  let time = 1_000;
+  const hub = new Hub({ journal, log: silent, now: () => time });
+  let writes = 0;
+  class Slow extends Puppet {
+    override send(bytes: Buffer): void {
+      super.send(bytes);
+      writes += 1;
+      time += 5;
+    }
+  }
+  const readers = [new Slow(), new Slow()];
+  for (const reader of readers) hub.attach(reader, ['queues', EVERYONE], 0, 0);
+  const commit = async (): Promise<void> => {
+    journal.append([offer('a', '1')]);
+    hub.committed();
+    await turn();
+  };
+  await commit();
+  assert.equal(writes, 2, 'the first event waits for nothing');
+  for (let n = 0; n < 10; n += 1) await commit();
+  assert.equal(writes, 2, 'the clock has not moved since');
+  time += 20;
+  await settled(hub, readers);
+  assert.equal(writes, 4, 'ten events, one write for each reader');
+  assert.equal(readers[0]!.sent.length, 11);
+  time += 1_000;
+  await commit();
+  assert.equal(writes, 6, 'after the pause an event waits for nothing');
+  hub.close();
+});
