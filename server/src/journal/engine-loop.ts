@@ -119,6 +119,8 @@ class SerialLoop implements EngineLoop {
   #lastResync = -Infinity;
   #sinceCheckpoint = 0;
   #checkpointAfter = CHECKPOINT_EVERY;
+  /** The checkpoint that is being saved; null for none. */
+  #saving: { readonly steps: Generator<number, void>; characters: number } | null = null;
   constructor(options: EngineLoopOptions) {
     this.#options = options;
   }
@@ -207,7 +209,10 @@ class SerialLoop implements EngineLoop {
         { held },
         'stopped with events unwritten; the next start finds the differences',
       );
-    else this.#saveCheckpoint();
+    else {
+      this.#saveCheckpoint();
+      while (this.#savePiece());
+    }
   }
 
   #restore(): void {
@@ -303,7 +308,7 @@ class SerialLoop implements EngineLoop {
       this.#committed(rows, group);
       if (performance.now() > until) break;
     }
-    if (this.#sinceCheckpoint >= this.#checkpointAfter) this.#saveCheckpoint();
+    if (this.#sinceCheckpoint >= this.#checkpointAfter && this.#saving === null) this.#saveCheckpoint();
     return this.#held.length === 0;
   }
   #committed(rows: readonly JournalRow[], group: readonly DomainEvent[]): void {
@@ -332,7 +337,7 @@ class SerialLoop implements EngineLoop {
           this.#flushing = false;
         }
         if (this.#overflowed) this.#recover();
-        if (this.#sinceCheckpoint >= this.#checkpointAfter) this.#saveCheckpoint();
+        if (this.#sinceCheckpoint >= this.#checkpointAfter && this.#saving === null) this.#saveCheckpoint();
         this.#drain();
       },
       (cause: unknown) => {
@@ -384,7 +389,9 @@ class SerialLoop implements EngineLoop {
   #recover(): void {
     const { journal, model, engine } = this.#options;
     try {
-      journal.saveCheckpoint(model.checkpoint());
+      this.#saving = null;
+      const steps = journal.saveCheckpoint(model.checkpoint());
+      while (steps.next().done !== true);
     } catch (cause) {
       this.#rejected(cause);
       return;
@@ -395,15 +402,31 @@ class SerialLoop implements EngineLoop {
     engine.resync();
   }
   #saveCheckpoint(): void {
-    const { journal, model, log } = this.#options;
+    const { journal, model } = this.#options;
     this.#sinceCheckpoint = 0;
+    this.#saving = { steps: journal.saveCheckpoint(model.checkpoint()), characters: 0 };
+    this.#saveNext();
+  }
+  /** Stores the next piece of the checkpoint, and the others in later turns of the event loop. */
+  readonly #saveNext = (): void => {
+    if (this.#savePiece()) setImmediate(this.#saveNext);
+  };
+  /** True where another piece follows. */
+  #savePiece(): boolean {
+    const saving = this.#saving;
+    if (saving === null) return false;
     try {
-      const text = model.checkpoint();
-      this.#checkpointAfter = Math.max(CHECKPOINT_EVERY, text.length / CHECKPOINT_CHARACTERS);
-      journal.saveCheckpoint(text);
+      const { done, value } = saving.steps.next();
+      if (done !== true) {
+        saving.characters += value;
+        return true;
+      }
+      this.#checkpointAfter = Math.max(CHECKPOINT_EVERY, saving.characters / CHECKPOINT_CHARACTERS);
     } catch (cause) {
-      log.warn({ err: cause }, 'the checkpoint of the journal was not saved');
+      this.#options.log.warn({ err: cause }, 'the checkpoint of the journal was not saved');
     }
+    this.#saving = null;
+    return false;
   }
 }
 export const createEngineLoop = (options: EngineLoopOptions): EngineLoop => new SerialLoop(options);

@@ -52,7 +52,8 @@ export interface Journal {
   follow(cursor: number, signal: AbortSignal): AsyncGenerator<readonly JournalRow[], void, void>;
   /** The newest checkpoint and its seq. */
   checkpoint(): { readonly seq: number; readonly text: string } | null;
-  saveCheckpoint(text: string): void;
+  /** Stores the text of these pieces as that of the current head, one piece with each step (`JournalStore`). */
+  saveCheckpoint(pieces: Iterable<string>): Generator<number, void>;
   close(): void;
 }
 
@@ -167,7 +168,7 @@ export function openJournal(options: {
       }
     },
     checkpoint: () => store.checkpoint(),
-    saveCheckpoint: (text) => store.saveCheckpoint(store.head(), text),
+    saveCheckpoint: (pieces) => store.saveCheckpoint(store.head(), pieces),
     close: () => store.close(),
   };
 }

@@ -30,7 +30,7 @@ function rig(t: TestContext, bytes = 1e9) {
       const at = clock.now();
       journal.append(Array.from({ length: count }, () => ({ ...presence('1001'), at })));
     },
-    checkpoint: () => journal.saveCheckpoint('state'),
+    checkpoint: () => void [...journal.saveCheckpoint(['state'])],
   };
 }
 

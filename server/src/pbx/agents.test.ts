@@ -2,7 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { createModel } from './model.ts';
-import { Scene, T0, bridge, call, chan, channel, member, types } from '../../test/support/model-scene.ts';
+import {
+  Scene,
+  T0,
+  bridge,
+  call,
+  chan,
+  channel,
+  checkpointOf,
+  member,
+  types,
+} from '../../test/support/model-scene.ts';
 
 const since = (scene: Scene): number => Date.parse(scene.view.agent('1002')?.summary.readiness.since ?? '');
 const iface = (extension: string) => `Local/${extension}@queue-agent`;
@@ -341,7 +351,7 @@ for (const order of ORDERS) {
     const before = consulted(order);
     const began = before.published.find((e) => e.type === 'agent.talking')?.at ?? 0;
     before.model.committed(before.published);
-    const texts = [before.model.checkpoint(), null] as const;
+    const texts = [checkpointOf(before.model), null] as const;
     for (const text of texts) {
       const again = (): Scene => {
         const model = createModel();

@@ -10,7 +10,7 @@ import type { PbxModel } from './model.ts';
 import type { State } from './state.ts';
 import { MOVES, SimEngine } from '../../test/support/simulated-engine.ts';
 import type { Move } from '../../test/support/simulated-engine.ts';
-import { T0, node } from '../../test/support/model-scene.ts';
+import { T0, checkpointOf, node } from '../../test/support/model-scene.ts';
 import type { SiteEvent } from '../ports/live.ts';
 
 const RUNS = 250;
@@ -392,7 +392,7 @@ test('pbx invariants - restored from the journal at any moment, every end is sti
       const second = createModel();
       if (fromText) {
         first.model.committed(first.published);
-        second.restore(first.model.checkpoint(), []);
+        second.restore(checkpointOf(first.model), []);
       } else second.restore(null, first.published);
       second.step(SITE);
       const published = [...first.published];

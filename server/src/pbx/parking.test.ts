@@ -2,7 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { createModel } from './model.ts';
-import { Scene, bridge, call, chan, channel, node, types } from '../../test/support/model-scene.ts';
+import {
+  Scene,
+  bridge,
+  call,
+  chan,
+  channel,
+  checkpointOf,
+  node,
+  types,
+} from '../../test/support/model-scene.ts';
 
 const SLOT = { slot: '701', lot: 'default' };
 /** 1001 talks to 1002, which parks the call on 701. */
@@ -38,7 +47,7 @@ function again(before: Scene, events: readonly DomainEvent[] = before.published)
   const journal = createModel();
   journal.committed(events);
   const model = createModel();
-  model.restore(journal.checkpoint(), []);
+  model.restore(checkpointOf(journal), []);
   const scene = new Scene({ model, empty: true });
   scene.at = before.at;
   return scene;

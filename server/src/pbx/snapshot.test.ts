@@ -12,6 +12,7 @@ import {
   node,
   site,
   types,
+  checkpointOf,
 } from '../../test/support/model-scene.ts';
 
 const support = (members: ReturnType<typeof member>[], ...callers: string[]) => ({
@@ -30,7 +31,7 @@ const support = (members: ReturnType<typeof member>[], ...callers: string[]) => 
 function again(before: Scene): Scene {
   const model = createModel();
   before.model.committed(before.published);
-  model.restore(before.model.checkpoint(), []);
+  model.restore(checkpointOf(before.model), []);
   const scene = new Scene({ model, empty: true });
   scene.at = before.at;
   return scene;
@@ -308,7 +309,7 @@ test('pbx snapshot - restored: legs that left meanwhile are published; earlier o
 test('pbx snapshot - restored from the first release’s checkpoint: no leg counts as published', () => {
   const before = three();
   before.model.committed(before.published);
-  const text = JSON.parse(before.model.checkpoint());
+  const text = JSON.parse(checkpointOf(before.model));
   for (const [, written] of text.calls) delete written.legs;
   const scene = new Scene({ empty: true });
   scene.model.restore(JSON.stringify(text), []);

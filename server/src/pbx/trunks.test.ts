@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EngineTrunk } from '../ports/engine.ts';
-import { Scene, node, site, snapshot } from '../../test/support/model-scene.ts';
+import { Scene, checkpointOf, node, site, snapshot } from '../../test/support/model-scene.ts';
 import { createModel } from './model.ts';
 
 const URI = 'sip:office@far';
@@ -102,7 +102,7 @@ test('trunks - a resync emits only what changed, and a restart takes the state f
   scene.model.committed(scene.published);
   const restarted = createModel();
   restarted.step(SITE);
-  restarted.restore(scene.model.checkpoint(), []);
+  restarted.restore(checkpointOf(scene.model), []);
   const after = new Scene({ model: restarted, empty: true, site: SITE });
   after.at = scene.at;
   after.send({ type: 'engine.link', node, up: true, reason: '', boot_id: 'boot-1' });

@@ -77,8 +77,12 @@ export interface JournalStore {
   trim(below: number): void;
   /** Approximate bytes of the kept rows; O(1). */
   bytes(): number;
-  /** Stores a text with the seq it is valid for, replacing the previous one. Throws as `append`. */
-  saveCheckpoint(seq: number, text: string): void;
+  /**
+   * Stores a text with the seq it is valid for, one piece with each step, so that a long text does not hold the event loop. Each
+   * step returns the characters it wrote. The previous text is kept until the last piece is stored, also where the iteration is
+   * not continued. A step throws as `append`.
+   */
+  saveCheckpoint(seq: number, pieces: Iterable<string>): Generator<number, void>;
   checkpoint(): { readonly seq: number; readonly text: string } | null;
   close(): void;
 }

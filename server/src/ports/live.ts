@@ -338,7 +338,7 @@ export interface LiveModel {
   /** Reports to the model what is now in the journal, in order. */
   committed(events: readonly DomainEvent[]): void;
   /** Open items in the journal (calls, waiting callers, offers, memberships, presence), as a starting point. */
-  checkpoint(): string;
+  checkpoint(): Iterable<string>;
   /**
    * Drops the engine's state and takes as published what a checkpoint and the events after it contain, so that the next
    * snapshot yields only the differences. `null` begins with nothing published.

@@ -88,9 +88,24 @@ export function journalStoreConformance(adapter: string, open: () => JournalStor
       withJournal((j) => {
         assert.equal(j.checkpoint(), null);
         j.append(journalRows(1, 3));
-        j.saveCheckpoint(2, 'two');
-        j.saveCheckpoint(3, 'three "quoted"');
+        const save = (seq: number, ...pieces: string[]) => {
+          const steps = j.saveCheckpoint(seq, pieces);
+          while (steps.next().done !== true);
+        };
+        save(2, 'two');
+        save(3, 'three ', '"quoted"');
         assert.deepEqual({ ...j.checkpoint() }, { seq: 3, text: 'three "quoted"' });
+        // A save that does not end changes nothing, and the next one takes its place.
+        const steps = j.saveCheckpoint(3, ['four', 'five']);
+        assert.deepEqual(
+          [steps.next(), steps.next()].map(({ value }) => value),
+          [4, 4],
+        );
+        assert.deepEqual({ ...j.checkpoint() }, { seq: 3, text: 'three "quoted"' });
+        save(3, 'six');
+        assert.deepEqual({ ...j.checkpoint() }, { seq: 3, text: 'six' });
+        save(3);
+        assert.deepEqual({ ...j.checkpoint() }, { seq: 3, text: '' });
       }),
     );
   });

@@ -17,6 +17,7 @@ export const chan = (id: string) => channelId(node, id);
 export const call = (id: string) => callId(node, id);
 export const bridge = (id: string) => bridgeId(node, id);
 export const T0 = 1_795_222_133_000;
+export const checkpointOf = (model: LiveModel): string => [...model.checkpoint()].join('');
 
 type Decision = AgentInput extends infer E ? (E extends { at: number } ? Omit<E, 'at'> : never) : never;
 /** Fields of an engine event besides type and time. */

@@ -98,7 +98,12 @@ export function openMemoryJournal(place: MemoryPlace = memoryPlace()): JournalSt
       if (below > (log.rows[0]?.seq ?? head + 1)) trim(below);
     },
     bytes: () => bytes,
-    saveCheckpoint(seq, text) {
+    *saveCheckpoint(seq, pieces) {
+      let text = '';
+      for (const piece of pieces) {
+        text += piece;
+        yield piece.length;
+      }
       log.checkpoint = { seq, text };
     },
     checkpoint: () => log.checkpoint,

@@ -59,7 +59,31 @@ test('sqlite journal - a checkpoint of the first release is read', () => {
   db.close();
   const second = openSqliteJournal(file);
   assert.deepEqual(second.checkpoint(), { seq: 4, text: '{"version":1}' });
+  assert.equal([...second.saveCheckpoint(5, ['new', 'er'])].length, 2);
   second.close();
+  const third = openSqliteJournal(file);
+  assert.deepEqual({ ...third.checkpoint() }, { seq: 5, text: 'newer' });
+  third.close();
+});
+
+test('sqlite journal - a save of a checkpoint that was cut off leaves the one before and, after the next, no pieces', () => {
+  const file = newFile();
+  const first = openSqliteJournal(file);
+  first.append(journalRows(1, 5));
+  assert.equal([...first.saveCheckpoint(4, ['a', 'b', 'c'])].length, 3);
+  const cut = first.saveCheckpoint(5, ['d', 'e', 'f']);
+  cut.next();
+  cut.next();
+  first.close();
+  const second = openSqliteJournal(file);
+  assert.deepEqual({ ...second.checkpoint() }, { seq: 4, text: 'abc' });
+  // A step each for the piece, for those of the first save and for those that were cut off.
+  assert.equal([...second.saveCheckpoint(5, ['g'])].length, 1 + 3 + 2);
+  assert.deepEqual({ ...second.checkpoint() }, { seq: 5, text: 'g' });
+  second.close();
+  const db = new DatabaseSync(file);
+  assert.equal(db.prepare('select count(*) as pieces from checkpoint_pieces').get()?.['pieces'], 1);
+  db.close();
 });
 
 /**

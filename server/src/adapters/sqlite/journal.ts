@@ -18,7 +18,10 @@ create table if not exists meta (key text primary key, value text not null) with
 create table if not exists journal (
   seq integer primary key, type text not null, subject text not null, at integer not null, json text not null,
   topics text not null default ''
-);`;
+);
+create table if not exists checkpoint_pieces (
+  save integer not null, piece integer not null, text text not null, primary key (save, piece)
+) without rowid;`;
 
 /** Schema version, as `user_version`; an older service recognises a newer schema by it. */
 const FORMAT = 1;
@@ -210,6 +213,8 @@ class SqliteJournal implements JournalStore {
   readonly began: number;
   readonly #checks: ReturnType<typeof checksOf>;
   readonly #put: StatementSync;
+  readonly #putPiece: StatementSync;
+  readonly #dropPiece: StatementSync;
   readonly #insert: StatementSync;
   readonly #select: StatementSync;
   readonly #pages: StatementSync;
@@ -229,6 +234,10 @@ class SqliteJournal implements JournalStore {
     this.began = began;
     this.#checks = checksOf(db);
     this.#put = putMeta(db);
+    this.#putPiece = db.prepare('insert into checkpoint_pieces (save, piece, text) values (?, ?, ?)');
+    this.#dropPiece = db.prepare(
+      'delete from checkpoint_pieces where (save, piece) in (select save, piece from checkpoint_pieces where save <> ? limit 1)',
+    );
     this.#insert = db.prepare(
       'insert into journal (seq, type, subject, at, topics, json) values (?, ?, ?, ?, ?, ?)',
     );
@@ -298,14 +307,47 @@ class SqliteJournal implements JournalStore {
   bytes(): number {
     return this.#try(() => (this.#pages.get() as { used: number }).used);
   }
-  saveCheckpoint(seq: number, text: string): void {
-    this.#try(() => this.#put.run('checkpoint', `${seq} ${text}`));
+  *saveCheckpoint(seq: number, pieces: Iterable<string>): Generator<number, void> {
+    const newest = this.#db.run('select max(save) as save from checkpoint_pieces', []).rows[0];
+    const save = number(newest?.['save']) + 1;
+    let count = 0;
+    for (const piece of pieces) {
+      this.#try(() => this.#putPiece.run(save, (count += 1), piece));
+      yield piece.length;
+    }
+    this.#try(() => {
+      this.#put.run('checkpoint_save', `${seq} ${save}`);
+      this.#db.exec("delete from meta where key = 'checkpoint'");
+    });
+    // Pieces of the previous save and of saves that did not end.
+    while (this.#try(() => this.#dropPiece.run(save)).changes > 0) yield 0;
   }
   checkpoint(): { readonly seq: number; readonly text: string } | null {
+    const saved = this.#saved();
+    if (saved === null) return this.#firstCheckpoint();
+    const db = this.#db;
+    return {
+      // After a power cut it can be ahead of the remaining rows; its content was published nonetheless.
+      seq: Math.min(saved.seq, this.#head),
+      get text() {
+        return db
+          .run('select text from checkpoint_pieces where save = ? order by piece', [saved.save])
+          .rows.map((row) => String(row['text']))
+          .join('');
+      },
+    };
+  }
+  #saved(): { readonly seq: number; readonly save: number } | null {
+    const kept = this.#db.run("select value from meta where key = 'checkpoint_save'", []).rows[0]?.['value'];
+    if (typeof kept !== 'string') return null;
+    const [seq = 0, save = 0] = kept.split(' ').map(Number);
+    return { seq, save };
+  }
+  /** A checkpoint in one row, as 0.1.0 wrote it. */
+  #firstCheckpoint(): { readonly seq: number; readonly text: string } | null {
     const kept = this.#db.run("select value from meta where key = 'checkpoint'", []).rows[0]?.['value'];
     if (typeof kept !== 'string') return null;
     const read = readCheckpoint(kept);
-    // After a power cut it can be ahead of the remaining rows; its content was published nonetheless.
     return { seq: Math.min(read.seq, this.#head), text: read.text };
   }
   close(): void {

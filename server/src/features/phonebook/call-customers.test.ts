@@ -13,7 +13,15 @@ import type { LiveModel, ModelInput } from '../../ports/live.ts';
 import { temporaryStore } from '../../../test/conformance/store-temp.ts';
 import { directoryFixture } from '../../../test/support/directory-fixture.ts';
 import { fixtureAuthenticator } from '../../../test/support/host-fixture.ts';
-import { Scene, call, chan, channel, node, snapshot } from '../../../test/support/model-scene.ts';
+import {
+  Scene,
+  call,
+  chan,
+  channel,
+  checkpointOf,
+  node,
+  snapshot,
+} from '../../../test/support/model-scene.ts';
 import { until } from '../../../test/support/until.ts';
 import { createAudit } from '../audit/service.ts';
 import { CallCustomers } from './call-customers.ts';
@@ -213,7 +221,7 @@ test('call customers - after a restart during the call it is the same without an
   const again = async () => {
     const next = createModel();
     const customers = start(next);
-    next.restore(model.checkpoint(), []);
+    next.restore(checkpointOf(model), []);
     next.step({ type: 'engine.link', at: scene.at, node, up: true, reason: '', boot_id: 'boot-1' });
     next.step({ type: 'engine.snapshot', at: scene.at, why: 'connect', snapshot: rows });
     await customers.idle();

@@ -5,7 +5,7 @@ import type { DomainEvent } from '@offhook/contract/events.ts';
 import { createModel } from '../../pbx/model.ts';
 import { MOVES, SimEngine } from '../../../test/support/simulated-engine.ts';
 import type { Move } from '../../../test/support/simulated-engine.ts';
-import { T0, node } from '../../../test/support/model-scene.ts';
+import { T0, checkpointOf, node } from '../../../test/support/model-scene.ts';
 import type { EngineEvent } from '../../ports/engine.ts';
 import type { SiteEvent } from '../../ports/live.ts';
 import { emptyBoard, readBoard, writeBoard } from './board.ts';
@@ -82,7 +82,7 @@ test('wallboard reducer - calls of the model at random, with lost and doubled fr
         drain();
         if (snapshots.includes(i)) step(sim.snapshotEvent());
         if (!kills.includes(i)) continue;
-        const kept = model.checkpoint();
+        const kept = checkpointOf(model);
         model = createModel();
         model.restore(kept, []);
         model.step(SITE);
