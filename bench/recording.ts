@@ -31,16 +31,17 @@ const QUEUE_NAMES = [...new Set(text.match(/(?<=\r\nQueue: )\S+/g) ?? [])];
 const TAKEN = 'q1';
 /** Number of the agent of the n-th copy. */
 const agentIn = (n: number, extensions: number): number => (2 * n + 1) % extensions;
-/** Frames of one copy with the present time; `queueOf` names the queue of an agent, or any other. */
-export function framesNow(n: number, extensions: number, queueOf: (agent: number) => string): string[] {
+/** Frames of one copy; `queueOf` names the queue of an agent, or any other. */
+export function framesOf(n: number, extensions: number, queueOf: (agent: number) => string): string[] {
   const agent = agentIn(n, extensions);
   const names = new Map(QUEUE_NAMES.map((name, i) => [name, queueOf(name === TAKEN ? agent : n + 37 * i)]));
-  const now = (Date.now() / 1000).toFixed(6);
   return recordingCopy(n, extensions)
     .toString('latin1')
     .replaceAll(/(?<=\r\nQueue: )\S+/g, (name) => names.get(name) ?? name)
-    .replaceAll(/(?<=\r\nTimestamp: )[\d.]+/g, now)
     .split('\r\n\r\n')
     .filter((frame) => frame.startsWith('Event: '))
     .map((frame) => `${frame}\r\n\r\n`);
 }
+/** The frame with the present time: what measures a lag sends it at once. */
+export const framedNow = (frame: string): string =>
+  frame.replace(/(?<=\r\nTimestamp: )[\d.]+/, (Date.now() / 1000).toFixed(6));

@@ -5,7 +5,7 @@
 import net from 'node:net';
 import { startFakeAmi } from '../../server/test/support/fake-ami.ts';
 import type { FakeState } from '../../server/test/support/fake-ami.ts';
-import { framesNow } from '../recording.ts';
+import { framedNow, framesOf } from '../recording.ts';
 import { extensionOf, queueOf, tokenOf } from '../site-data.ts';
 import {
   AGENTS_PER_QUEUE,
@@ -761,14 +761,14 @@ async function flood({ rate, seconds, settle = true }: LoadQuestion & { ask: 'fl
     const due = Math.min(Math.floor(((performance.now() - began) * rate) / 1000), rate * seconds) - sent;
     while (frames.length < due) {
       frames = [
-        ...framesNow(copy++, site.extensions, (agent) => queueAt(agent, site.queues)).toReversed(),
+        ...framesOf(copy++, site.extensions, (agent) => queueAt(agent, site.queues)).toReversed(),
         ...frames,
       ];
     }
     let text = '';
     for (let i = 0; i < due; i++) {
       if ((sent + i) % FRAMES_PER_CALLER !== 0) {
-        text += frames.pop()!;
+        text += framedNow(frames.pop()!);
         continue;
       }
       // A caller joins or leaves, because the recording has few calls for its frames.
