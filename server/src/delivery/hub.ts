@@ -33,7 +33,7 @@ const PULL_MS = 6;
  * Pause after a round, in times of its work, and its limit in milliseconds. A write to a socket costs about the same for one
  * event and for ten, so a hub with many readers and many events writes more rarely. Below the least work there is no pause.
  */
-const REST = { times: 2, most: 25, leastWork: 2 };
+const REST = { times: 4, most: 50, leastWork: 2 };
 const MAX_BEHIND = 1024 * 1024;
 const RETRY_MS = 500;
 /** How long unused pages are kept. */
