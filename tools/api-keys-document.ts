@@ -30,31 +30,31 @@ export function apiKeysDocument(openapi: Routes): string {
   const any = routes.filter(({ scope }) => scope === 'any').map(({ name }) => name);
   return `# API keys
 
-How a machine signs in: a key with just the scopes it needs. Only administrators make, change and revoke keys, signed in as themselves; supervisors make those of displays.
+An API key is the credential of a machine and has only the scopes that the machine needs. Only administrators create, change and revoke keys, with their own session; supervisors create the keys of displays.
 
 \`\`\`sh
 curl -s http://127.0.0.1:8080/api/v1/api-keys -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\
   -d '{"name":"wallboard","scopes":["queues:read","agents:read"],"queues":["sales"]}'
 \`\`\`
 
-The answer holds the \`key\` (\`ohk_…\`), shown this once. It goes where a token goes:
+The answer has the \`key\` (\`ohk_…\`), which is shown only this once. A request carries it in place of a token:
 
 \`\`\`sh
 curl -s http://127.0.0.1:8080/api/v1/queues -H "Authorization: Bearer $KEY"
 curl -sN 'http://127.0.0.1:8080/api/v1/events?topics=queues,agents&snapshot=true' -H "Authorization: Bearer $KEY"
 \`\`\`
 
-A WebSocket that can send headers opens with the key too; a browser asks \`POST /api/v1/stream/ticket\` first, with its key kept on a server of yours. In the SDK: \`createClient({ base, token: key })\`.
+A client that can send headers opens a WebSocket with the key, too; a browser calls \`POST /api/v1/stream/ticket\` first, through a server of yours that keeps the key. In the SDK: \`createClient({ base, token: key })\`.
 
-- **Objects**: \`queues\` and \`extensions\` narrow every scope to those; left out or \`null\` they are all.
+- **Objects**: \`queues\` and \`extensions\` limit every scope to these objects; absent or \`null\` means all.
 - A key has no person and no extension, so \`calls/mine\` and \`history/mine\` are not available to it.
-- **Displays**: a supervisor makes a key for a display on the wall, \`POST /api/v1/boards/<id>/display-keys\`. It reads that board, and of its queues and the agents who may work in them what is shown there, by REST, stream and replay alike: callers without names and with the last three digits of their numbers (\`•••678\`; whole where \`caller_numbers\` of the board is \`full\`, nothing at all where callers are no part of it), agents with no other queue and no call of one (\`queue\`, \`call_id\` and \`offer_id\` are null or empty), figures of today, none of single agents. It follows when the board shows something else, and ends with the board.
+- **Displays**: a supervisor creates a key for a display on the wall with \`POST /api/v1/boards/<id>/display-keys\`. The key reads this board and the shown data of its queues and of the agents who may work in them, by REST, stream and replay. Callers have no names and only the last three digits of their numbers (\`•••678\`; the whole number if \`caller_numbers\` of the board is \`full\`; no callers if they are not part of the board). Agents have no other queue and no call of one (\`queue\`, \`call_id\` and \`offer_id\` are null or empty). Figures are those of today, without figures of single agents. The key follows changes of the board and ends with the board.
 - **Expiry**: \`expires_at\`, RFC 3339, with an offset. A change or a revocation (\`PATCH\`, \`DELETE /api/v1/api-keys/<id>\`) closes its streams.
 
 | Scope | Routes | Topics |
 |---|---|---|
 ${rows.join('\n')}
 
-Any key may ask ${any.join(', ')}, and receives the topics of its scopes. Routes without a scope here are not available to API keys; \`x-scope\` in the OpenAPI document gives the scope of each route. A command on the stream needs the scope of its route.
+Any key may use ${any.join(', ')}, and receives the topics of its scopes. Routes without a scope here are not available to API keys; \`x-scope\` in the OpenAPI document gives the scope of each route. A command on the stream needs the scope of its route.
 `;
 }

@@ -36,7 +36,7 @@ export function settingsDocument(): string {
   });
   return `# Settings
 
-From the environment, read once at start. A wrong value, or an \`OFFHOOK_\` name that does not exist, is named with what was expected, and nothing is started.
+The service reads its settings from the environment once, at its start. It reports a wrong value, or an \`OFFHOOK_\` name that does not exist, with what it expects instead, and does not start.
 
 | Setting | Default | Expects | |
 |---|---|---|---|
@@ -53,7 +53,7 @@ export function errorsDocument(): string {
   );
   return `# Errors
 
-Every error is \`application/problem+json\` (RFC 9457) with \`code\` from this table, and \`success: false\` and \`error\` for real clients. \`retry\` says when the same request can help: \`never\`, \`later\`, or \`after_change\` of the request.
+Every error is \`application/problem+json\` (RFC 9457) with a \`code\` of this table, and with \`success: false\` and \`error\` for existing clients. \`retry\` states when a repeated request can succeed: \`never\`, \`later\`, or \`after_change\` of the request.
 
 | Code | Status | Retry | Title |
 |---|---|---|---|
@@ -64,7 +64,7 @@ ${rows.join('\n')}
 /** docs/feature-codes.md from the list of codes. */
 export const featureCodesDocument = (): string => `# Feature codes
 
-Dialled from any phone of the exchange. They are dialplan, so they work while the service is down; those of agents play one sound for success and another for refusal. The caller is identified by the registered phone, never by the caller ID it sends.
+People dial these codes from any phone of the exchange. The codes are part of the dialplan, so they work while the service is down. Codes for agents play one sound for success and another for a refusal. The engine identifies the caller by the registered phone, never by the caller ID that the phone sends.
 
 ${featureCodesTable()}`;
 
