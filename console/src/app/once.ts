@@ -10,10 +10,16 @@ export interface Once<T, Input> extends Pick<
   readonly mutate: (input: Input) => void;
   readonly mutateAsync: (input: Input) => Promise<T>;
 }
-/** Whether the newest act of the user was the second click of a double click, or a later one. */
+/** True during the second click of a double click, and later ones. */
 let repeats = false;
-addEventListener('click', (event) => (repeats = event.detail > 1), { capture: true });
-addEventListener('keydown', () => (repeats = false), { capture: true });
+addEventListener(
+  'click',
+  (event) => {
+    repeats = event.detail > 1;
+    setTimeout(() => (repeats = false));
+  },
+  { capture: true },
+);
 
 /**
  * `useMutation` that starts once: a second call with the same input shares the result of the running one. A second click is
@@ -26,9 +32,9 @@ export function useOnce<T, Input = void>(options: UseMutationOptions<T, unknown,
   const last = useRef<{ readonly name: string | undefined; readonly work: Promise<T> }>(null);
   const mutateAsync = (input: Input): Promise<T> => {
     const name = JSON.stringify(input);
-    const before =
-      running.current.get(name) ?? (repeats && last.current?.name === name ? last.current.work : undefined);
+    const before = running.current.get(name);
     if (before !== undefined) return before;
+    if (repeats && last.current !== null && last.current.name === name) return last.current.work;
     const work = mutation.mutateAsync(input).finally(() => running.current.delete(name));
     running.current.set(name, work);
     last.current = { name, work };
