@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import type { DomainEvent } from '@offhook/contract/events.ts';
 import { nodeId } from '@offhook/contract/ids.ts';
 import { openMemoryJournal } from '../adapters/memory/journal-store.ts';
 import { silent } from '../core/log.ts';
@@ -325,38 +326,60 @@ test('hub - idle readers do not make a commit more expensive: it costs its recei
   hub.close();
 });
 
-test('hub - after a round that took long the next one waits, so that its readers are written more events at once', async () => {
+/** A hub whose clock moves 5 ms with each write. */
+function slowHub() {
   const journal = openJournal({ store: openMemoryJournal(), node: nodeId('ast1') });
-  let time = 1_000;
-  const hub = new Hub({ journal, log: silent, now: () => time });
-  let writes = 0;
+  const clock = { time: 1_000, writes: 0 };
+  const hub = new Hub({ journal, log: silent, now: () => clock.time });
   class Slow extends Puppet {
     override send(bytes: Buffer): void {
       super.send(bytes);
-      writes += 1;
-      time += 5;
+      clock.writes += 1;
+      clock.time += 5;
     }
   }
-  const readers = [new Slow(), new Slow()];
-  for (const reader of readers) hub.attach(reader, ['queues', EVERYONE], 0, 0);
-  const commit = async (): Promise<void> => {
-    journal.append([offer('a', '1')]);
+  const commit = async (...events: DomainEvent[]): Promise<void> => {
+    journal.append(events);
     hub.committed();
     await turn();
   };
-  await commit();
-  assert.equal(writes, 2, 'the first event waits for nothing');
-  for (let n = 0; n < 10; n += 1) await commit();
-  assert.equal(writes, 2, 'the clock has not moved since');
-  time += 39;
-  await commit();
-  assert.equal(writes, 2, 'four times the work are not over');
-  time += 1;
+  return { hub, clock, commit, reader: () => new Slow() };
+}
+
+test('hub - after a round that took long the next one waits, so that its readers are written more events at once', async () => {
+  const { hub, clock, commit, reader } = slowHub();
+  const readers = [reader(), reader()];
+  for (const one of readers) hub.attach(one, ['queues', EVERYONE], 0, 0);
+  await commit(offer('a', '1'));
+  await commit(offer('a', '1'));
+  assert.equal(clock.writes, 4, 'the first round and that after it wait for nothing');
+  for (let n = 0; n < 10; n += 1) await commit(offer('a', '1'));
+  assert.equal(clock.writes, 4, 'the clock has not moved since');
+  clock.time += 39;
+  await commit(offer('a', '1'));
+  assert.equal(clock.writes, 4, 'four times the work are not over');
+  clock.time += 1;
   await settled(hub, readers);
-  assert.equal(writes, 4, 'eleven events, one write for each reader');
-  assert.equal(readers[0]!.sent.length, 12);
-  time += 1_000;
-  await commit();
-  assert.equal(writes, 6, 'after the pause an event waits for nothing');
+  assert.equal(clock.writes, 6, 'eleven events, one write for each reader');
+  assert.equal(readers[0]!.sent.length, 13);
+  clock.time += 1_000;
+  await commit(offer('a', '1'));
+  assert.equal(clock.writes, 8, 'after the pause an event waits for nothing');
+  hub.close();
+});
+
+test('hub - rounds for different readers follow without a pause, and so does the rest of a page', async () => {
+  const { hub, clock, commit, reader } = slowHub();
+  const [one, other] = [reader(), reader()];
+  hub.attach(one, ['queues/a', EVERYONE], 0, 0);
+  hub.attach(other, ['queues/b', EVERYONE], 0, 0);
+  for (let n = 1; n <= 6; n += 1) {
+    await commit(offer(n % 2 === 0 ? 'a' : 'b', '1'));
+    assert.equal(clock.writes, n);
+  }
+  clock.time += 1_000;
+  await commit(...Array.from({ length: 1_400 }, () => offer('a', '1')));
+  while (hub.counters().lag > 0) await turn();
+  assert.equal(one.sent.length, 3 + 1_400, 'three pages in a row');
   hub.close();
 });

@@ -30,8 +30,9 @@ export interface HubCounters {
 const TURN_MS = 8;
 const PULL_MS = 6;
 /**
- * Pause after a round, in times of its work, and its limit in milliseconds. A write to a socket costs about the same for one
- * event and for ten, so a hub with many readers and many events writes more rarely. Below the least work there is no pause.
+ * Pause after a round, in times of its work for readers that the round before served, too, and its limit in milliseconds. A
+ * write to a socket costs about the same for one event and for ten, so readers of many events are written more rarely. Below
+ * the least work there is no pause.
  */
 const REST = { times: 4, most: 50, leastWork: 2 };
 const MAX_BEHIND = 1024 * 1024;
@@ -41,10 +42,16 @@ const SHELF_MS = 2_000;
 
 /** One piece of the journal on its way to the live readers, over several turns if there are many. */
 interface Round {
+  readonly from: number;
   readonly to: number;
+  /** False for a piece that more committed rows follow. */
+  readonly isLast: boolean;
   readonly audiences: readonly (readonly [Audience, Batch])[];
   next: number;
   readers: Iterator<Reader> | null;
+  visited: number;
+  /** Visited readers that the round before served, too. */
+  again: number;
 }
 
 /**
@@ -65,6 +72,8 @@ export class Hub {
   /** Seq up to which the rows were distributed to live readers. */
   #done: number;
   #round: Round | null = null;
+  /** Seq after which the rows of the round before began. */
+  #before = Infinity;
   /** Work of the round so far, in ms. */
   #work = 0;
   /** Time before which no round begins. */
@@ -211,9 +220,13 @@ export class Hub {
     const now = this.#now();
     this.#work += now - began;
     if (!finished) return;
-    this.#done = this.#round.to;
+    const { from, to, isLast, visited, again } = this.#round;
+    this.#done = to;
+    this.#before = from;
     this.#round = null;
-    if (this.#work >= REST.leastWork) this.#restUntil = now + Math.min(this.#work * REST.times, REST.most);
+    const work = (this.#work * again) / Math.max(1, visited);
+    // A pause before rows that already wait would let the lag grow with their number.
+    if (isLast && work >= REST.leastWork) this.#restUntil = now + Math.min(work * REST.times, REST.most);
   }
   /** Rows committed and not yet examined, by audience; null when there are none. */
   #nextRound(): Round | null {
@@ -234,7 +247,8 @@ export class Hub {
       this.#giveUpSlow(audience);
       if (audience.live.size > 0) batches.push([audience, batch]);
     }
-    return { to, audiences: batches, next: 0, readers: null };
+    const isLast = to >= head;
+    return { from, to, isLast, audiences: batches, next: 0, readers: null, visited: 0, again: 0 };
   }
   /** The rows were trimmed before they were distributed: each live reader finds the gap itself. */
   #skipTrimmed(): void {
@@ -263,7 +277,11 @@ export class Hub {
       if (reader.done === true) {
         round.readers = null;
         round.next += 1;
-      } else this.#visit(reader.value, batch);
+      } else {
+        round.visited += 1;
+        if (reader.value.last > this.#before) round.again += 1;
+        this.#visit(reader.value, batch);
+      }
       if (this.#turnMs === 0 || (n % 32 === 0 && this.#now() > until)) return false;
     }
   }
