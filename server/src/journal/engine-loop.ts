@@ -21,6 +21,7 @@ const RETRY = { first_ms: 50, most_ms: 2_000 } as const;
  */
 const CHECKPOINT_EVERY = 5_000;
 const CHECKPOINT_CHARACTERS = 400;
+const NOT_SAVED = 'the checkpoint of the journal was not saved';
 /** Interval between snapshots requested after a failed step of the model. */
 const RESYNC_EVERY_MS = 10_000;
 
@@ -402,9 +403,14 @@ class SerialLoop implements EngineLoop {
     engine.resync();
   }
   #saveCheckpoint(): void {
-    const { journal, model } = this.#options;
+    const { journal, model, log } = this.#options;
     this.#sinceCheckpoint = 0;
-    this.#saving = { steps: journal.saveCheckpoint(model.checkpoint()), characters: 0 };
+    try {
+      this.#saving = { steps: journal.saveCheckpoint(model.checkpoint()), characters: 0 };
+    } catch (cause) {
+      log.warn({ err: cause }, NOT_SAVED);
+      return;
+    }
     this.#saveNext();
   }
   /** Stores the next piece of the checkpoint, and the others in later turns of the event loop. */
@@ -423,7 +429,7 @@ class SerialLoop implements EngineLoop {
       }
       this.#checkpointAfter = Math.max(CHECKPOINT_EVERY, saving.characters / CHECKPOINT_CHARACTERS);
     } catch (cause) {
-      this.#options.log.warn({ err: cause }, 'the checkpoint of the journal was not saved');
+      this.#options.log.warn({ err: cause }, NOT_SAVED);
     }
     this.#saving = null;
     return false;

@@ -63,7 +63,17 @@ test('sqlite journal - a checkpoint of the first release is read', () => {
   second.close();
   const third = openSqliteJournal(file);
   assert.deepEqual({ ...third.checkpoint() }, { seq: 5, text: 'newer' });
+  third.append(journalRows(6, 8));
   third.close();
+  // 0.1.0 goes on with the journal and saves its own.
+  const old = new DatabaseSync(file);
+  old.prepare("insert into meta (key, value) values ('checkpoint', ?)").run('7 {"version":1}');
+  old.close();
+  const fourth = openSqliteJournal(file);
+  assert.deepEqual({ ...fourth.checkpoint() }, { seq: 7, text: '{"version":1}' });
+  assert.equal([...fourth.saveCheckpoint(8, ['newest'])].length, 1 + 2);
+  assert.deepEqual({ ...fourth.checkpoint() }, { seq: 8, text: 'newest' });
+  fourth.close();
 });
 
 test('sqlite journal - a save of a checkpoint that was cut off leaves the one before and, after the next, no pieces', () => {
@@ -77,8 +87,9 @@ test('sqlite journal - a save of a checkpoint that was cut off leaves the one be
   first.close();
   const second = openSqliteJournal(file);
   assert.deepEqual({ ...second.checkpoint() }, { seq: 4, text: 'abc' });
-  // A step each for the piece, for those of the first save and for those that were cut off.
-  assert.equal([...second.saveCheckpoint(5, ['g'])].length, 1 + 3 + 2);
+  const steps = second.saveCheckpoint(5, ['g']);
+  assert.deepEqual([steps.next().value, steps.next().value], [0, 0], 'the pieces that were cut off go first');
+  assert.equal([...steps].length, 1 + 3);
   assert.deepEqual({ ...second.checkpoint() }, { seq: 5, text: 'g' });
   second.close();
   const db = new DatabaseSync(file);

@@ -308,8 +308,10 @@ class SqliteJournal implements JournalStore {
     return this.#try(() => (this.#pages.get() as { used: number }).used);
   }
   *saveCheckpoint(seq: number, pieces: Iterable<string>): Generator<number, void> {
-    const newest = this.#db.run('select max(save) as save from checkpoint_pieces', []).rows[0];
-    const save = number(newest?.['save']) + 1;
+    const kept = this.#try(() => this.#saved()?.save ?? 0);
+    // Of saves that did not end, before new ones need the room.
+    yield* this.#dropPieces(kept);
+    const save = kept + 1;
     let count = 0;
     for (const piece of pieces) {
       this.#try(() => this.#putPiece.run(save, (count += 1), piece));
@@ -319,12 +321,16 @@ class SqliteJournal implements JournalStore {
       this.#put.run('checkpoint_save', `${seq} ${save}`);
       this.#db.exec("delete from meta where key = 'checkpoint'");
     });
-    // Pieces of the previous save and of saves that did not end.
-    while (this.#try(() => this.#dropPiece.run(save)).changes > 0) yield 0;
+    yield* this.#dropPieces(save);
+  }
+  *#dropPieces(kept: number): Generator<number, void> {
+    while (this.#try(() => this.#dropPiece.run(kept)).changes > 0) yield 0;
   }
   checkpoint(): { readonly seq: number; readonly text: string } | null {
     const saved = this.#saved();
-    if (saved === null) return this.#firstCheckpoint();
+    const first = this.#firstCheckpoint();
+    // Both are there after 0.1.0 went on with the journal.
+    if (saved === null || (first !== null && first.seq > saved.seq)) return first;
     const db = this.#db;
     return {
       // After a power cut it can be ahead of the remaining rows; its content was published nonetheless.
