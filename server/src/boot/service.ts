@@ -187,6 +187,7 @@ async function beginLoop(
   presence.begin();
   const retention = keepRetention({
     journal,
+    spare: () => journal.checkpoint()?.seq ?? 0,
     clock,
     log,
     days: config.journalDays,

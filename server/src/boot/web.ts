@@ -240,6 +240,8 @@ async function serve(base: Base, stack: AsyncDisposableStack, end: (why: string)
   const stop = new AbortController();
   const retention = keepRetention({
     journal,
+    // A copy has no state of its own.
+    spare: () => journal.head,
     clock: systemClock,
     log,
     days: config.journalDays,

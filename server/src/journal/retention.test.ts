@@ -12,12 +12,20 @@ import { openJournal } from './journal.ts';
 import { keepRetention } from './retention.ts';
 
 const HOUR = 3_600_000;
-function rig(t: TestContext, bytes = 1e9) {
+function rig(t: TestContext, bytes = 1e9, isCopy = false) {
   const clock = createVirtualClock();
   const store = openMemoryJournal();
   const journal = openJournal({ store, node: nodeId('ast1') });
   const stop = new AbortController();
-  const done = keepRetention({ journal, clock, log: silent, days: 7, bytes, signal: stop.signal });
+  const done = keepRetention({
+    journal,
+    spare: () => (isCopy ? journal.head : (journal.checkpoint()?.seq ?? 0)),
+    clock,
+    log: silent,
+    days: 7,
+    bytes,
+    signal: stop.signal,
+  });
   t.after(async () => {
     stop.abort();
     await done;
@@ -81,6 +89,14 @@ test('retention - rows after the checkpoint are kept, however old or large', asy
   checkpoint();
   await clock.advance(61_000);
   assert.equal(journal.tail, 1_401);
+});
+
+test('retention - a copy, which has no checkpoint, keeps no older events either', async (t) => {
+  const { clock, journal, happen } = rig(t, 1e9, true);
+  happen(700);
+  await clock.advance(24 * HOUR * 8);
+  await until('all gone', () => journal.tail === 701);
+  assert.equal(journal.head, 700);
 });
 
 test('retention - a store that rejects is tried again a minute later', async (t) => {

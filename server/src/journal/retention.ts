@@ -10,7 +10,9 @@ const DAY_MS = 86_400_000;
 const STEP = 500;
 
 export interface RetentionOptions {
-  readonly journal: Pick<Journal, 'head' | 'tail' | 'bytes' | 'read' | 'trim' | 'checkpoint'>;
+  readonly journal: Pick<Journal, 'head' | 'tail' | 'bytes' | 'read' | 'trim'>;
+  /** Seq up to which the next start reads no row. */
+  readonly spare: () => number;
   readonly clock: Clock;
   readonly log: Log;
   readonly days: number;
@@ -19,8 +21,8 @@ export interface RetentionOptions {
   readonly signal: AbortSignal;
 }
 /**
- * Deletes the oldest rows once a minute: those older than `days`, and as many as needed to stay below `bytes`. Rows after the
- * checkpoint are always kept, because the next start reads them. Resolves when the signal is aborted.
+ * Deletes the oldest rows once a minute: those older than `days`, and as many as needed to stay below `bytes`. Rows after
+ * `spare` are always kept. Resolves when the signal is aborted.
  */
 export async function keepRetention(options: RetentionOptions): Promise<void> {
   const { clock, log, signal } = options;
@@ -36,15 +38,15 @@ export async function keepRetention(options: RetentionOptions): Promise<void> {
     }
   }
 }
-async function trim({ journal, clock, log, days, bytes, signal }: RetentionOptions): Promise<void> {
+async function trim({ journal, spare, clock, log, days, bytes, signal }: RetentionOptions): Promise<void> {
   const oldest = clock.now() - days * DAY_MS;
-  const needed = journal.checkpoint()?.seq ?? 0;
+  const last = spare();
   const from = journal.tail;
-  while (!signal.aborted && journal.tail <= needed) {
+  while (!signal.aborted && journal.tail <= last) {
     const rows = journal.read(journal.tail - 1, STEP);
     const crowded = journal.bytes > bytes;
     const keep = crowded ? undefined : rows.find((row) => row.at >= oldest);
-    const below = Math.min(keep?.seq ?? (rows.at(-1)?.seq ?? journal.head) + 1, needed + 1);
+    const below = Math.min(keep?.seq ?? (rows.at(-1)?.seq ?? journal.head) + 1, last + 1);
     if (below <= journal.tail) break;
     journal.trim(below);
     await turn();
