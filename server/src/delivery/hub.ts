@@ -35,6 +35,8 @@ const PULL_MS = 6;
  * the least work there is no pause.
  */
 const REST = { times: 4, most: 50, leastWork: 2 };
+/** Only a hub under a lasting load pauses: after so many rounds, each no more milliseconds after the one before or its pause. */
+const IN_A_ROW = { rounds: 4, gap: 10 };
 const MAX_BEHIND = 1024 * 1024;
 const RETRY_MS = 500;
 /** How long unused pages are kept. */
@@ -76,6 +78,9 @@ export class Hub {
   #before = Infinity;
   /** Work of the round so far, in ms. */
   #work = 0;
+  /** Rounds in a row, and the end of the newest one. */
+  #inARow = 0;
+  #ended = -Infinity;
   /** Time before which no round begins. */
   #restUntil = 0;
   #resting: NodeJS.Timeout | undefined;
@@ -214,8 +219,10 @@ export class Hub {
       if (began < this.#restUntil) return;
       this.#work = 0;
       this.#round = this.#nextRound();
+      if (this.#round === null) return;
+      const gap = began - Math.max(this.#ended, this.#restUntil);
+      this.#inARow = gap <= IN_A_ROW.gap ? this.#inARow + 1 : 0;
     }
-    if (this.#round === null) return;
     const finished = this.#continue(this.#round, began + this.#turnMs);
     const now = this.#now();
     this.#work += now - began;
@@ -223,10 +230,13 @@ export class Hub {
     const { from, to, isLast, visited, again } = this.#round;
     this.#done = to;
     this.#before = from;
+    this.#ended = now;
     this.#round = null;
     const work = (this.#work * again) / Math.max(1, visited);
     // A pause before rows that already wait would let the lag grow with their number.
-    if (isLast && work >= REST.leastWork) this.#restUntil = now + Math.min(work * REST.times, REST.most);
+    const isLasting = this.#inARow >= IN_A_ROW.rounds;
+    if (isLast && isLasting && work >= REST.leastWork)
+      this.#restUntil = now + Math.min(work * REST.times, REST.most);
   }
   /** Rows committed and not yet examined, by audience; null when there are none. */
   #nextRound(): Round | null {
