@@ -4,10 +4,10 @@ import { RISKY } from '../../core/spreadsheet.ts';
 import type { Cell } from '../../ports/conversations.ts';
 
 /**
- * Opening quotes of texts that `harmless` changes, in JSON without a backslash, which has no control characters; a closing
- * quote is followed by `,`, `]` or the end of the line.
+ * Opening quotes of texts that `harmless` changes, in JSON without a backslash; a closing quote is followed
+ * by `,` or `]`.
  */
-export const RISKY_JSON = new RegExp(`"(?=[${RISKY.replaceAll(/\\[trn0]/g, '')}])`, 'g');
+export const RISKY_JSON = new RegExp(`"(?=[${RISKY}])`, 'g');
 /** Groups of rows, each row as JSON of an array of its cells. */
 export type Rows = AsyncIterable<readonly string[]>;
 export const cellsOf = (line: string): readonly Cell[] => JSON.parse(line) as Cell[];

@@ -9,15 +9,16 @@ const SHARED_BYTES = 1_048_576;
 
 const cellText = (cell: Cell): string => (typeof cell === 'string' ? quoted(cell) : String(cell));
 
-/**
- * All columns of a group. Without a backslash, the JSON of a row differs from a line of CSV only by its brackets; one search
- * in all rows of a group takes a third of the time of a search in each.
- */
+/** All columns of a group. Without a backslash, the JSON of a row differs from a line of CSV only by its brackets. */
 function wholeLines(group: readonly string[]): string {
   let text = '';
-  for (const line of group) text += `${line.slice(1, -1)}\r\n`;
-  if (!text.includes('\\')) return text.replace(RISKY_JSON, `"'`);
-  return group.map((line) => `${cellsOf(line).map(cellText).join(',')}\r\n`).join('');
+  for (const line of group) {
+    text += line.includes('\\')
+      ? cellsOf(line).map(cellText).join(',')
+      : line.slice(1, -1).replace(RISKY_JSON, `"'`);
+    text += '\r\n';
+  }
+  return text;
 }
 function someCells(group: readonly string[], places: readonly number[]): string {
   let text = '';
