@@ -51,6 +51,8 @@ interface Round {
   readonly audiences: readonly (readonly [Audience, Batch])[];
   next: number;
   readers: Iterator<Reader> | null;
+  /** Milliseconds so far. */
+  work: number;
   visited: number;
   /** Visited readers that the round before served, too. */
   again: number;
@@ -76,13 +78,9 @@ export class Hub {
   #round: Round | null = null;
   /** Seq after which the rows of the round before began. */
   #before = Infinity;
-  /** Work of the round so far, in ms. */
-  #work = 0;
-  /** Rounds in a row, and the end of the newest one. */
   #inARow = 0;
-  #ended = -Infinity;
-  /** Time before which no round begins. */
-  #restUntil = 0;
+  /** Time before which no round begins: the end of the one before and of its pause. */
+  #notBefore = -Infinity;
   #resting: NodeJS.Timeout | undefined;
   #scheduled = false;
   #closed = false;
@@ -200,7 +198,7 @@ export class Hub {
     else if (this.#journal.head > this.#done) this.#scheduleRound();
   };
   #scheduleRound(): void {
-    const rest = Math.ceil(this.#restUntil - this.#now());
+    const rest = Math.ceil(this.#notBefore - this.#now());
     if (rest <= 0) this.#schedule();
     else
       this.#resting ??= setTimeout(() => {
@@ -216,27 +214,26 @@ export class Hub {
   #distribute(): void {
     const began = this.#now();
     if (this.#round === null) {
-      if (began < this.#restUntil) return;
-      this.#work = 0;
+      if (began < this.#notBefore) return;
       this.#round = this.#nextRound();
       if (this.#round === null) return;
-      const gap = began - Math.max(this.#ended, this.#restUntil);
-      this.#inARow = gap <= IN_A_ROW.gap ? this.#inARow + 1 : 0;
+      this.#inARow = began - this.#notBefore <= IN_A_ROW.gap ? this.#inARow + 1 : 0;
     }
-    const finished = this.#continue(this.#round, began + this.#turnMs);
+    const round = this.#round;
+    const finished = this.#continue(round, began + this.#turnMs);
     const now = this.#now();
-    this.#work += now - began;
+    round.work += now - began;
     if (!finished) return;
-    const { from, to, isLast, visited, again } = this.#round;
-    this.#done = to;
-    this.#before = from;
-    this.#ended = now;
+    this.#done = round.to;
+    this.#before = round.from;
     this.#round = null;
-    const work = (this.#work * again) / Math.max(1, visited);
-    // A pause before rows that already wait would let the lag grow with their number.
-    const isLasting = this.#inARow >= IN_A_ROW.rounds;
-    if (isLast && isLasting && work >= REST.leastWork)
-      this.#restUntil = now + Math.min(work * REST.times, REST.most);
+    this.#notBefore = now + this.#pauseAfter(round);
+  }
+  /** In ms; none before rows that already wait, because the lag would grow with their number. */
+  #pauseAfter({ isLast, work, visited, again }: Round): number {
+    const repeated = (work * again) / Math.max(1, visited);
+    if (!isLast || this.#inARow < IN_A_ROW.rounds || repeated < REST.leastWork) return 0;
+    return Math.min(repeated * REST.times, REST.most);
   }
   /** Rows committed and not yet examined, by audience; null when there are none. */
   #nextRound(): Round | null {
@@ -258,7 +255,7 @@ export class Hub {
       if (audience.live.size > 0) batches.push([audience, batch]);
     }
     const isLast = to >= head;
-    return { from, to, isLast, audiences: batches, next: 0, readers: null, visited: 0, again: 0 };
+    return { from, to, isLast, audiences: batches, next: 0, readers: null, work: 0, visited: 0, again: 0 };
   }
   /** The rows were trimmed before they were distributed: each live reader finds the gap itself. */
   #skipTrimmed(): void {
