@@ -204,6 +204,7 @@ class SerialLoop implements EngineLoop {
       if (this.#error !== null) break;
     }
     clearTimeout(this.#retryTimer);
+    this.#saving = null;
     const held = this.#held.length;
     if (held > 0)
       this.#options.log.error(
@@ -309,7 +310,7 @@ class SerialLoop implements EngineLoop {
       this.#committed(rows, group);
       if (performance.now() > until) break;
     }
-    if (this.#sinceCheckpoint >= this.#checkpointAfter && this.#saving === null) this.#saveCheckpoint();
+    this.#saveWhenDue();
     return this.#held.length === 0;
   }
   #committed(rows: readonly JournalRow[], group: readonly DomainEvent[]): void {
@@ -338,7 +339,7 @@ class SerialLoop implements EngineLoop {
           this.#flushing = false;
         }
         if (this.#overflowed) this.#recover();
-        if (this.#sinceCheckpoint >= this.#checkpointAfter && this.#saving === null) this.#saveCheckpoint();
+        this.#saveWhenDue();
         this.#drain();
       },
       (cause: unknown) => {
@@ -401,6 +402,9 @@ class SerialLoop implements EngineLoop {
     this.#overflowed = false;
     this.#restore();
     engine.resync();
+  }
+  #saveWhenDue(): void {
+    if (this.#sinceCheckpoint >= this.#checkpointAfter && this.#saving === null) this.#saveCheckpoint();
   }
   #saveCheckpoint(): void {
     const { journal, model, log } = this.#options;
