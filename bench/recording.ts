@@ -42,6 +42,6 @@ export function framesOf(n: number, extensions: number, queueOf: (agent: number)
     .filter((frame) => frame.startsWith('Event: '))
     .map((frame) => `${frame}\r\n\r\n`);
 }
-/** The frame with the present time: what measures a lag sends it at once. */
-export const framedNow = (frame: string): string =>
+/** The frame with the present time, to be sent at once. */
+export const stampedNow = (frame: string): string =>
   frame.replace(/(?<=\r\nTimestamp: )[\d.]+/, (Date.now() / 1000).toFixed(6));

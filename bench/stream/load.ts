@@ -5,7 +5,7 @@
 import net from 'node:net';
 import { startFakeAmi } from '../../server/test/support/fake-ami.ts';
 import type { FakeState } from '../../server/test/support/fake-ami.ts';
-import { framedNow, framesOf } from '../recording.ts';
+import { framesOf, stampedNow } from '../recording.ts';
 import { extensionOf, queueOf, tokenOf } from '../site-data.ts';
 import {
   AGENTS_PER_QUEUE,
@@ -768,7 +768,7 @@ async function flood({ rate, seconds, settle = true }: LoadQuestion & { ask: 'fl
     let text = '';
     for (let i = 0; i < due; i++) {
       if ((sent + i) % FRAMES_PER_CALLER !== 0) {
-        text += framedNow(frames.pop()!);
+        text += stampedNow(frames.pop()!);
         continue;
       }
       // A caller joins or leaves, because the recording has few calls for its frames.
