@@ -30,10 +30,10 @@ export const fold = (text: string): string => {
 export const digitsOf = (text: string): string | null =>
   /^\+?[\s()./-]*\d[\d\s()./-]*$/.test(text.trim()) ? text.replace(/[\s()./-]/g, '') : null;
 
-/** Search data: folded texts, one per line so that no word matches across two, and numbers as digits. */
+/** Search data: folded texts, and numbers as digits, one per line so that no word matches across two. */
 export interface Searched {
   readonly text: string;
-  readonly numbers: readonly string[];
+  readonly numbers: string;
 }
 /** Ignores null. */
 export const searched = (
@@ -41,17 +41,21 @@ export const searched = (
   numbers: readonly (string | null)[],
 ): Searched => ({
   text: texts.map((text) => fold(text ?? '')).join('\n'),
-  numbers: numbers.flatMap((number) => (number === null ? [] : (digitsOf(number) ?? []))),
+  numbers: numbers.flatMap((number) => (number === null ? [] : (digitsOf(number) ?? []))).join('\n'),
 });
 /** Whether each word of `q`, in any order, is part of a text or a number, or the whole `q` is one number. */
 export function matcherOf(q: string): (one: Searched) => boolean {
+  // The longest first, because few texts contain it.
   const words = fold(q)
     .split(' ')
     .filter((word) => word !== '')
+    .toSorted((a, b) => b.length - a.length)
     .map((word) => ({ word, digits: digitsOf(word) }));
-  const number = digitsOf(q);
-  const has = ({ numbers }: Searched, digits: string | null): boolean =>
-    digits !== null && numbers.some((n) => n.includes(digits));
-  return (one) =>
-    has(one, number) || words.every(({ word, digits }) => one.text.includes(word) || has(one, digits));
+  const number = words.length > 1 ? digitsOf(q) : null;
+  return ({ text, numbers }) => {
+    if (number !== null && numbers.includes(number)) return true;
+    for (const { word, digits } of words)
+      if (!text.includes(word) && (digits === null || !numbers.includes(digits))) return false;
+    return true;
+  };
 }

@@ -33,6 +33,28 @@ export interface ContactsBody {
 /** Digits of any length in the order of their numbers, anything else after them. */
 const byExtension = (a: string, b: string): number => a.length - b.length || (a < b ? -1 : Number(a > b));
 
+/** The contacts of one page, at most `limit`, and the number of all that match. O(contacts); keeps none but the page. */
+function matching(
+  items: readonly Item[],
+  q: string,
+  seen: ReadonlySet<string> | null,
+  { limit, offset, after }: { limit: number; offset: number; after: string | undefined },
+): { total: number; found: readonly Item[] } {
+  const matches = matcherOf(q);
+  const found: Item[] = [];
+  let [total, skipped] = [0, 0];
+  for (const item of items) {
+    const { extension } = item.person;
+    if (!matches(item.found) || (seen !== null && !seen.has(extension))) continue;
+    total += 1;
+    // The contact at the cursor may have been removed.
+    if (found.length >= limit || (after !== undefined && byExtension(extension, after) <= 0)) continue;
+    if (skipped < offset) skipped += 1;
+    else found.push(item);
+  }
+  return { total, found };
+}
+
 /** `startedAt` (milliseconds since 1970) is the time of the list while nothing is known from the engine yet. */
 export function createContactsBody(directory: Directory, live: LiveView, startedAt: number): ContactsBody {
   /** Versions start again with every process, so a tag of another one must never fit. */
@@ -116,16 +138,6 @@ export function createContactsBody(directory: Directory, live: LiveView, started
     parts.push(Buffer.from(']}'));
     return Buffer.concat(parts);
   };
-  const matching = (q: string): readonly Item[] => {
-    const matches = matcherOf(q);
-    return items.filter((item) => matches(item.found));
-  };
-  /** Position of the first contact after this extension, which may have been removed. */
-  const placeAfter = (found: readonly Item[], extension: string): number => {
-    const at = found.findIndex(({ person }) => byExtension(person.extension, extension) > 0);
-    return at === -1 ? found.length : at;
-  };
-
   return {
     etag(seen = null) {
       refresh();
@@ -140,11 +152,10 @@ export function createContactsBody(directory: Directory, live: LiveView, started
       const isWhole = q === '' && limit === undefined && offset === 0 && cursor === undefined;
       if (seen === null && isWhole) return (whole ??= wholeBody());
       const who = seen === null ? null : new Set(seen);
-      const found = matching(q).filter((item) => who === null || who.has(item.person.extension));
-      const after = cursor === undefined ? 0 : placeAfter(found, cursor);
-      const rest = found.slice(offset + after);
-      const { page, next_cursor } = pageOf(rest, limit ?? rest.length, ({ person }) => person.extension);
-      return Buffer.from(`${head(found.length, next_cursor)}${page.map((item) => item.json).join(',')}]}`);
+      const most = limit ?? items.length;
+      const { total, found } = matching(items, q, who, { limit: most + 1, offset, after: cursor });
+      const { page, next_cursor } = pageOf(found, most, ({ person }) => person.extension);
+      return Buffer.from(`${head(total, next_cursor)}${page.map((item) => item.json).join(',')}]}`);
     },
   };
 }
