@@ -1,5 +1,6 @@
 import type { Kysely, Transaction } from 'kysely';
 import { DEFAULT_SERVICE_LEVEL, ServiceLevel } from '@offhook/contract/wallboard.ts';
+import { insertOf } from '../../core/inserts.ts';
 import { createIndex, createTable } from '../../core/schema.ts';
 import type { Migration, Store } from '../../ports/store.ts';
 import type { Span } from './days.ts';
@@ -114,8 +115,11 @@ export class SumTable {
 
 const SLOTS_OF_DAY = 96;
 const textOf = (...parts: readonly (string | number)[]): string => parts.join('/');
-/** Adds to the stored rows; the rows of one slot are read in one query. */
-async function addSlots(trx: Transaction<Tables>, added: SumTable): Promise<void> {
+/** The stored rows with these added; the rows of one slot are read in one query. */
+async function slotsWith(
+  trx: Transaction<Tables>,
+  added: SumTable,
+): Promise<readonly Tables['wallboard_sums'][]> {
   const rows = new Map([...added.rows()].map((row) => [textOf(row.of, row.name, row.slot), row]));
   for (const slot of new Set([...rows.values()].map((row) => row.slot))) {
     const kept = await trx
@@ -129,18 +133,12 @@ async function addSlots(trx: Transaction<Tables>, added: SumTable): Promise<void
       if (row !== undefined) rows.set(textOf(of, name, slot), { ...row, sums: together(row.sums, sums) });
     }
   }
-  const values = [...rows.values()].map((row) => ({ ...row, sums: writeSums(row.sums) }));
-  for (let i = 0; i < values.length; i += ROWS_PER_STATEMENT) {
-    await trx
-      .insertInto('wallboard_sums')
-      .values(values.slice(i, i + ROWS_PER_STATEMENT))
-      .onConflict((conflict) =>
-        conflict.columns(['of', 'name', 'slot']).doUpdateSet((eb) => ({ sums: eb.ref('excluded.sums') })),
-      )
-      .execute();
-  }
+  return [...rows.values()].map((row) => ({ ...row, sums: writeSums(row.sums) }));
 }
-async function addDays(trx: Transaction<Tables>, added: SumTable): Promise<void> {
+async function daysWith(
+  trx: Transaction<Tables>,
+  added: SumTable,
+): Promise<readonly Tables['wallboard_days'][]> {
   const rows = new Map<string, { of: Of; name: string; day: number; sums: Sums }>();
   for (const { of, name, slot, sums } of added.rows()) {
     const day = Math.floor(slot / SLOTS_OF_DAY);
@@ -161,25 +159,32 @@ async function addDays(trx: Transaction<Tables>, added: SumTable): Promise<void>
       if (row !== undefined) fold(row.sums, readSums(sums));
     }
   }
-  const values = [...rows.values()].map((row) => ({ ...row, sums: writeSums(row.sums) }));
-  for (let i = 0; i < values.length; i += ROWS_PER_STATEMENT) {
-    await trx
+  return [...rows.values()].map((row) => ({ ...row, sums: writeSums(row.sums) }));
+}
+const writeSlots = () =>
+  insertOf<Tables, Tables['wallboard_sums']>((db, rows) =>
+    db
+      .insertInto('wallboard_sums')
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict.columns(['of', 'name', 'slot']).doUpdateSet((eb) => ({ sums: eb.ref('excluded.sums') })),
+      ),
+  );
+const writeDays = () =>
+  insertOf<Tables, Tables['wallboard_days']>((db, rows) =>
+    db
       .insertInto('wallboard_days')
-      .values(values.slice(i, i + ROWS_PER_STATEMENT))
+      .values(rows)
       .onConflict((conflict) =>
         conflict.columns(['of', 'name', 'day']).doUpdateSet((eb) => ({ sums: eb.ref('excluded.sums') })),
-      )
-      .execute();
-  }
-}
+      ),
+  );
 function together(sums: Sums, more: Sums | string): Sums {
   const both = noSums();
   fold(both, sums);
   fold(both, typeof more === 'string' ? readSums(more) : more);
   return both;
 }
-/** Keeps a statement below the databases' limit of parameters. */
-const ROWS_PER_STATEMENT = 200;
 
 /** Two years, and ten weeks in which they can be compared. */
 const KEEP_MS = 800 * 86_400_000;
@@ -199,6 +204,8 @@ interface NameRow {
 export class WallboardStore {
   readonly #store: Store;
   readonly #db: Kysely<Tables>;
+  readonly #writeSlots = writeSlots();
+  readonly #writeDays = writeDays();
 
   private constructor(store: Store) {
     this.#store = store;
@@ -220,8 +227,8 @@ export class WallboardStore {
   /** Adds the counts and the position since the last save, all or nothing. A gap replaces one with the same start. */
   async save(added: SumTable, position: Position, board: string, gaps: readonly Gap[] = []): Promise<void> {
     await this.#store.transaction<Tables, void>(async (trx) => {
-      await addSlots(trx, added);
-      await addDays(trx, added);
+      await this.#writeSlots(trx, await slotsWith(trx, added));
+      await this.#writeDays(trx, await daysWith(trx, added));
       await trx
         .insertInto('wallboard_state')
         .values({ id: 1, ...position, board })
