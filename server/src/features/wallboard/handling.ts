@@ -32,24 +32,27 @@ function countTime(extension: string, agent: BoardAgent, at: number, out: Count[
     const slot = slotOf(from);
     const to = Math.min(at, (slot + 1) * SLOT_MS);
     const ms = to - from;
-    let available = false;
-    for (const [queue, paused] of queues) {
-      available ||= free && !paused;
-      if (only !== undefined && queue !== only) continue;
-      const add: Count['add'] = { staffed_ms: ms };
-      if (free && !paused) add.available_ms = ms;
+    const queueTime = (queue: string, paused: boolean): void => {
+      const add = free && !paused ? { staffed_ms: ms, available_ms: ms } : { staffed_ms: ms };
       out.push({ of: 'queue', name: queue, slot, add });
+    };
+    if (handling !== null && (only ?? handling.queue) === handling.queue)
+      out.push({ of: 'queue', name: handling.queue, slot, add: { busy_ms: ms } });
+    if (only !== undefined) {
+      const paused = queues.get(only);
+      if (paused !== undefined) queueTime(only, paused);
+    } else {
+      let available = false;
+      for (const [queue, paused] of queues) {
+        available ||= free && !paused;
+        queueTime(queue, paused);
+      }
+      // A member removed from its queues during a call works until its end.
+      const add: Count['add'] = { staffed_ms: ms };
+      if (available) add.available_ms = ms;
+      if (handling !== null) add.busy_ms = ms;
+      out.push({ of: 'agent', name: extension, slot, add });
     }
-    const add: Count['add'] = {};
-    // A member removed from its queues during a call works until its end.
-    add.staffed_ms = ms;
-    if (available) add.available_ms = ms;
-    if (handling !== null) {
-      add.busy_ms = ms;
-      if (only === undefined || handling.queue === only)
-        out.push({ of: 'queue', name: handling.queue, slot, add: { busy_ms: ms } });
-    }
-    if (only === undefined) out.push({ of: 'agent', name: extension, slot, add });
     from = to;
   }
 }

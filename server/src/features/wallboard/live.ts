@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { QueueStats } from '@offhook/contract/wallboard.ts';
 import { messageOf } from '../../core/errors.ts';
@@ -48,6 +49,8 @@ export function agentsByState(live: LiveView, queue: string): QueueStats['agents
 const EVERY_MS = 500;
 /** Delay that gathers simultaneous events (caller left, offer accepted, agent talking) into one `queue.stats`. */
 const GATHER_MS = 40;
+/** Milliseconds of figures before the event loop runs other work. The figures of a queue cost its members. */
+const TURN_MS = 5;
 
 export interface PublisherOptions {
   readonly clock: Clock;
@@ -81,15 +84,24 @@ export function createPublisher(options: PublisherOptions): Publisher {
     else touched.add(queue);
     if (sleeps) wake.resolve();
   };
-  const tell = (now: number): void => {
+  const tell = async (): Promise<void> => {
     const known = new Set(queues());
-    const events: DomainEvent[] = [];
+    let events: DomainEvent[] = [];
+    let began = clock.now();
     for (const queue of touched) {
+      if (clock.now() - began >= TURN_MS) {
+        publish(events);
+        events = [];
+        await turn();
+        if (signal.aborted || !live.live) return;
+        began = clock.now();
+      }
       if (!known.has(queue)) {
         touched.delete(queue);
         published.delete(queue);
         continue;
       }
+      const now = clock.now();
       const before = published.get(queue);
       if (before !== undefined && before.at + EVERY_MS > now && before.at <= now) continue;
       touched.delete(queue);
@@ -99,7 +111,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
       published.set(queue, { at: now, what });
       events.push({ type: 'queue.stats', subject: `queues/${queue}`, at: now, observed: 'live', data });
     }
-    if (events.length > 0) publish(events);
+    publish(events);
   };
   const run = async (): Promise<void> => {
     while (!signal.aborted) {
@@ -112,7 +124,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
         continue;
       }
       try {
-        tell(clock.now());
+        await tell();
       } catch (error) {
         touched.clear();
         log.error({ error: messageOf(error) }, 'the figures of the queues could not be published');
