@@ -138,7 +138,7 @@ for (let minute = 1; minute <= minutes; minute += 1) {
   pages = [];
   told.push(one);
   process.stdout.write(
-    `minute ${minute}: ${digits(rss)} MB (heap ${digits(heap)}), ${handles} handles, ${digits(core)} % of a core, event loop p99 ${digits(delay)} ms, lag p50 ${digits(done.lag.p50)}, p99 ${digits(one.lag)} ms (max ${digits(done.lag.max)}), ${count(one.messages)} messages, ${one.wrong} wrong, page p99 ${digits(one.page)} ms, ${digits(done.frames / done.seconds)} frames/s\n`,
+    `minute ${minute}: ${digits(rss)} MB (heap ${digits(heap)}), ${handles} handles, ${digits(core)} % of a core, event loop p99 ${digits(delay)} ms, lag p50 ${digits(done.lag.p50)}, p99 ${digits(one.lag)} ms (max ${digits(done.lag.max)}), of the load ${digits(done.load.core)} % of its core and event loop p99 ${digits(done.load.delay)} ms, ${count(one.messages)} messages, ${one.wrong} wrong, page p99 ${digits(one.page)} ms, ${digits(done.frames / done.seconds)} frames/s\n`,
   );
 }
 clearInterval(reading);

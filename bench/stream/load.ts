@@ -3,6 +3,7 @@
  * engine and accepts requests over IPC. Clients and engine share a process, so that one clock measures both ends.
  */
 import net from 'node:net';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { startFakeAmi } from '../../server/test/support/fake-ami.ts';
 import type { FakeState } from '../../server/test/support/fake-ami.ts';
 import { framesOf, stampedNow } from '../recording.ts';
@@ -111,6 +112,8 @@ export interface Flooded {
   readonly different: number;
   /** Milliseconds from the time in an event to its arrival, at some of the clients. */
   readonly lag: { readonly p50: number; readonly p99: number; readonly max: number };
+  /** Of the load itself: the delay of its event loop, p99 in ms, and its share of one core. A late load reads a high lag. */
+  readonly load: { readonly delay: number; readonly core: number };
   /** `data` of the first client's newest `queue.stats` of each queue. */
   readonly last: Readonly<Record<string, unknown>>;
   readonly stats: number;
@@ -746,6 +749,7 @@ async function play(question: LoadQuestion & { ask: 'play' }): Promise<Played> {
 const FRAMES_PER_CALLER = 40;
 /** Counted over all floods, because ended calls must not return. */
 let copy = 0;
+const ownDelay = monitorEventLoopDelay({ resolution: 1 });
 async function flood({ rate, seconds, settle = true }: LoadQuestion & { ask: 'flood' }): Promise<Flooded> {
   if (failure !== null) throw failure;
   if (!flooding) {
@@ -756,6 +760,9 @@ async function flood({ rate, seconds, settle = true }: LoadQuestion & { ask: 'fl
   histogram.fill(0);
   let frames: string[] = [];
   let sent = 0;
+  ownDelay.reset();
+  ownDelay.enable();
+  const cpu = process.cpuUsage();
   const began = performance.now();
   while (sent < rate * seconds) {
     const due = Math.min(Math.floor(((performance.now() - began) * rate) / 1000), rate * seconds) - sent;
@@ -781,6 +788,9 @@ async function flood({ rate, seconds, settle = true }: LoadQuestion & { ask: 'fl
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   const took = (performance.now() - began) / 1000;
+  const { user, system } = process.cpuUsage(cpu);
+  ownDelay.disable();
+  const load = { delay: ownDelay.percentile(99) / 1e6, core: (user + system) / 1e4 / took };
   // Waits until the last wrap-up is over and all its events are published.
   for (let before = -1; settle && before !== received;) {
     before = received;
@@ -794,6 +804,7 @@ async function flood({ rate, seconds, settle = true }: LoadQuestion & { ask: 'fl
     wrong,
     different: settle ? differing() : 0,
     lag: { p50: quantileOf(0.5), p99: quantileOf(0.99), max: quantileOf(1) },
+    load,
     last: lastStats,
     stats: statsHeard,
   };
