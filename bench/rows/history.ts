@@ -317,7 +317,7 @@ export async function p10(): Promise<Row> {
   const ways = ['ours', 'bare', 'psql'];
   const rounds = await interleave(ways, QUICK ? 2 : ROUNDS, async (way): Promise<Exported> => {
     if (way === 'psql') {
-      const ms = copy("\\copy exported to '/dev/null' with (format csv, header true)");
+      const ms = copy(`\\copy exported to '${csv}' with (format csv, header true)`);
       return { ms, rows, growth: 0, delay_p99: 0 };
     }
     return await run<Exported>('history/export-subject.ts', [way, file], SUBJECT_CORE, SERVICE_FLAGS);
@@ -329,7 +329,7 @@ export async function p10(): Promise<Row> {
     title: `${count(rows)} conversations as CSV, ${EXPORT_COLUMNS.length} columns (SQLite)`,
     figures: [
       figure('Offhook', 'rows/s', 'ours', rates('ours')),
-      figure('psql, \\copy of the same rows to nowhere', 'rows/s', 'peer', rates('psql')),
+      figure('psql, \\copy of the same rows into a file', 'rows/s', 'peer', rates('psql')),
       figure('one ready text of each row, read and written', 'rows/s', 'limit', rates('bare')),
       figure(
         'Offhook, growth of memory',
