@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import type { QueueStats } from '@offhook/contract/wallboard.ts';
 import { silent } from '../../core/log.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -17,18 +17,18 @@ test('wallboard - figures of many queues leave the event loop free in between, e
   const clock: Clock = {
     now: () => now,
     async sleep(ms, signal) {
-      if (ms < 1_000) await turn();
+      if (ms < 1_000) await immediate();
       else await once(signal!, 'abort');
       signal?.throwIfAborted();
     },
   };
-  let turns = 0;
+  let rounds = 0;
   const count = (): void => {
-    turns += 1;
+    rounds += 1;
     counting = setImmediate(count);
   };
   let counting = setImmediate(count);
-  const told: { readonly turn: number; readonly at: readonly number[] }[] = [];
+  const told: { readonly round: number; readonly at: readonly number[] }[] = [];
   const all = Promise.withResolvers<void>();
   const publisher = createPublisher({
     clock,
@@ -40,7 +40,7 @@ test('wallboard - figures of many queues leave the event loop free in between, e
       return { queue, occupancy: null, sums: {} } as QueueStats;
     },
     publish: (events) => {
-      told.push({ turn: turns, at: events.map((event) => event.at) });
+      told.push({ round: rounds, at: events.map((event) => event.at) });
       if (told.flatMap(({ at }) => at).length === QUEUES.length) all.resolve();
     },
     nextDay: () => 86_400_000,
@@ -60,8 +60,8 @@ test('wallboard - figures of many queues leave the event loop free in between, e
     ],
   );
   assert.equal(
-    new Set(told.map((one) => one.turn)).size,
+    new Set(told.map((one) => one.round)).size,
     told.length,
-    'two parts share a turn of the event loop',
+    'two parts share a round of the event loop',
   );
 });

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import type { QueueStats } from '@offhook/contract/wallboard.ts';
 import { messageOf } from '../../core/errors.ts';
@@ -50,7 +50,7 @@ const EVERY_MS = 500;
 /** Delay that gathers simultaneous events (caller left, offer accepted, agent talking) into one `queue.stats`. */
 const GATHER_MS = 40;
 /** Milliseconds of figures before the event loop runs other work. The figures of a queue cost its members. */
-const TURN_MS = 5;
+const AT_ONCE_MS = 5;
 
 export interface PublisherOptions {
   readonly clock: Clock;
@@ -89,10 +89,10 @@ export function createPublisher(options: PublisherOptions): Publisher {
     let events: DomainEvent[] = [];
     let began = clock.now();
     for (const queue of touched) {
-      if (clock.now() - began >= TURN_MS) {
+      if (clock.now() - began >= AT_ONCE_MS) {
         publish(events);
         events = [];
-        await turn();
+        await setImmediate();
         if (signal.aborted || !live.live) return;
         began = clock.now();
       }
