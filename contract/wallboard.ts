@@ -81,7 +81,7 @@ export const QueueSums = z.object({
   busy_seconds: z
     .int()
     .describe(
-      'Time of the queue’s agents within the span, whole seconds: handling its calls, free for them, and logged in.',
+      'Time of the queue’s agents within the span, whole seconds: handling its calls, free for them, and signed in.',
     ),
   available_seconds: z.int(),
   staffed_seconds: z.int(),

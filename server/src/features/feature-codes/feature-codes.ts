@@ -19,16 +19,16 @@ export const FEATURE_CODES: readonly FeatureCode[] = [
   {
     id: 'agent.login',
     patterns: ['*81', '_*81X.'],
-    title: 'Log in',
-    about: 'Logs you in to all your queues; `*81<queue number>` to that one.',
+    title: 'Sign in to queues',
+    about: 'Signs you in to all your queues; `*81<queue number>` to that one.',
     does: { action: 'log_in' },
   },
   {
     id: 'agent.logout',
     patterns: ['*80', '_*80X.'],
-    title: 'Log out',
+    title: 'Sign out of queues',
     about:
-      'Logs you out of all your queues; `*80<queue number>` of that one. A queue you belong to permanently refuses.',
+      'Signs you out of all your queues; `*80<queue number>` of that one. A queue you belong to permanently refuses.',
     does: { action: 'log_out' },
   },
   {
