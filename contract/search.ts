@@ -30,32 +30,28 @@ export const fold = (text: string): string => {
 export const digitsOf = (text: string): string | null =>
   /^\+?[\s()./-]*\d[\d\s()./-]*$/.test(text.trim()) ? text.replace(/[\s()./-]/g, '') : null;
 
-/** Search data: folded texts, and numbers as digits, one per line so that no word matches across two. */
-export interface Searched {
-  readonly text: string;
-  readonly numbers: string;
-}
-/** Ignores null. */
-export const searched = (
-  texts: readonly (string | null)[],
-  numbers: readonly (string | null)[],
-): Searched => ({
-  text: texts.map((text) => fold(text ?? '')).join('\n'),
-  numbers: numbers.flatMap((number) => (number === null ? [] : (digitsOf(number) ?? []))).join('\n'),
-});
-/** Whether each word of `q`, in any order, is part of a text or a number, or the whole `q` is one number. */
-export function matcherOf(q: string): (one: Searched) => boolean {
-  // The longest first, because few texts contain it.
+/** The text of an entry for `matcherOf`, one line for each text and number, so that no word matches across two. Ignores null. */
+export const searched = (texts: readonly (string | null)[], numbers: readonly (string | null)[]): string =>
+  [
+    ...texts.map((text) => fold(text ?? '')),
+    ...numbers.flatMap((number) => (number === null ? [] : (digitsOf(number) ?? []))),
+  ].join('\n');
+/** Whether each word of `q`, in any order, is part of a text or a number of an entry, or the whole `q` is one number. */
+export function matcherOf(q: string): (entry: string) => boolean {
   const words = fold(q)
     .split(' ')
     .filter((word) => word !== '')
-    .toSorted((a, b) => b.length - a.length)
-    .map((word) => ({ word, digits: digitsOf(word) }));
+    .map((word) => ({ word, digits: digitsOf(word) }))
+    // Numbers and long words first, because fewer entries have them.
+    .toSorted(
+      (a, b) => Number(a.digits === null) - Number(b.digits === null) || b.word.length - a.word.length,
+    );
   const number = words.length > 1 ? digitsOf(q) : null;
-  return ({ text, numbers }) => {
-    if (number !== null && numbers.includes(number)) return true;
+  return (entry) => {
+    if (number !== null && entry.includes(number)) return true;
     for (const { word, digits } of words)
-      if (!text.includes(word) && (digits === null || !numbers.includes(digits))) return false;
+      if (!entry.includes(word) && (digits === null || digits === word || !entry.includes(digits)))
+        return false;
     return true;
   };
 }

@@ -1,13 +1,13 @@
 /** Contacts of a list with their order and headings. Pure; 10,000 take a frame or two. */
 import type { Contact, Presence } from '@offhook/contract/extensions.ts';
 import { matcherOf, searched } from '@offhook/contract/search.ts';
-import type { Searched } from '@offhook/contract/search.ts';
 import { shownOf } from '../presence/state.ts';
 import type { Group } from '../presence/state.ts';
 
 export interface Entry {
   readonly contact: Contact;
-  readonly found: Searched;
+  /** For `matcherOf`. */
+  readonly found: string;
 }
 export type Section = 'favourites' | 'everybody' | 'none' | { readonly department: string };
 export type Row =

@@ -8,13 +8,11 @@ import type { Directory, Person } from '../../ports/directory.ts';
 import type { LiveExtension, LiveView } from '../../ports/live.ts';
 import { contactOf } from './contact.ts';
 import { matcherOf, searched } from '@offhook/contract/search.ts';
-import type { Searched } from '@offhook/contract/search.ts';
 
 interface Item {
   readonly person: Person;
   readonly live: LiveExtension | undefined;
   readonly json: string;
-  readonly found: Searched;
 }
 /** Contacts encoded together: one change encodes this many again, and the list is a few copies of memory. */
 const PER_CHUNK = 64;
@@ -35,7 +33,7 @@ const byExtension = (a: string, b: string): number => a.length - b.length || (a 
 
 /** The contacts of one page, at most `limit`, and the number of all that match. O(contacts); keeps none but the page. */
 function matching(
-  items: readonly Item[],
+  { items, texts }: { readonly items: readonly Item[]; readonly texts: readonly string[] },
   q: string,
   seen: ReadonlySet<string> | null,
   { limit, offset, after }: { limit: number; offset: number; after: string | undefined },
@@ -43,9 +41,16 @@ function matching(
   const matches = matcherOf(q);
   const found: Item[] = [];
   let [total, skipped] = [0, 0];
-  for (const item of items) {
+  for (let i = 0; i < texts.length; i += 1) {
+    if (!matches(texts[i]!)) continue;
+    // Without rights to check and with a full page, only the number is asked.
+    if (seen === null && found.length >= limit) {
+      total += 1;
+      continue;
+    }
+    const item = items[i]!;
     const { extension } = item.person;
-    if (!matches(item.found) || (seen !== null && !seen.has(extension))) continue;
+    if (seen !== null && !seen.has(extension)) continue;
     total += 1;
     // The contact at the cursor may have been removed.
     if (found.length >= limit || (after !== undefined && byExtension(extension, after) <= 0)) continue;
@@ -60,6 +65,8 @@ export function createContactsBody(directory: Directory, live: LiveView, started
   /** Versions start again with every process, so a tag of another one must never fit. */
   const life = randomBytes(6).toString('base64url');
   let items: Item[] = [];
+  /** Of each item, for `matcherOf`; in an array of their own, because a search reads nothing else of most items. */
+  let texts: string[] = [];
   let place = new Map<string, number>();
   let chunks: (Buffer | null)[] = [];
   let directoryVersion = -1;
@@ -72,9 +79,7 @@ export function createContactsBody(directory: Directory, live: LiveView, started
     const now = live.extension(person.extension);
     if (was && was.person === person && was.live === now) return was;
     const json = JSON.stringify(contactOf(person, now, startedAt));
-    if (was && was.person === person) return { ...was, live: now, json };
-    const found = searched([person.name, person.department], [person.extension, person.mobile]);
-    return { person, live: now, json, found };
+    return { person, live: now, json };
   };
   const replace = (index: number): void => {
     const was = items[index]!;
@@ -88,9 +93,14 @@ export function createContactsBody(directory: Directory, live: LiveView, started
       .people()
       .filter((person) => person.active && person.extension !== '')
       .toSorted((a, b) => byExtension(a.extension, b.extension));
-    const before = items;
-    const placeBefore = place;
-    items = people.map((person) => itemOf(person, before[placeBefore.get(person.extension) ?? -1]));
+    const [before, textsBefore, placeBefore] = [items, texts, place];
+    const placeOf = (person: Person): number => placeBefore.get(person.extension) ?? -1;
+    items = people.map((person) => itemOf(person, before[placeOf(person)]));
+    texts = people.map((person) =>
+      before[placeOf(person)]?.person === person
+        ? textsBefore[placeOf(person)]!
+        : searched([person.name, person.department], [person.extension, person.mobile]),
+    );
     place = new Map(items.map((item, index) => [item.person.extension, index]));
     chunks = Array.from({ length: Math.ceil(items.length / PER_CHUNK) }, () => null);
   };
@@ -153,7 +163,7 @@ export function createContactsBody(directory: Directory, live: LiveView, started
       if (seen === null && isWhole) return (whole ??= wholeBody());
       const who = seen === null ? null : new Set(seen);
       const most = limit ?? items.length;
-      const { total, found } = matching(items, q, who, { limit: most + 1, offset, after: cursor });
+      const { total, found } = matching({ items, texts }, q, who, { limit: most + 1, offset, after: cursor });
       const { page, next_cursor } = pageOf(found, most, ({ person }) => person.extension);
       return Buffer.from(`${head(total, next_cursor)}${page.map((item) => item.json).join(',')}]}`);
     },
