@@ -118,7 +118,7 @@ function PauseButton({ agent, action, waits }: ActionsProps & { readonly waits: 
   const supervisor = useMay('supervisor');
   const reasons = (usePauseReasons().data ?? []).filter((reason) => supervisor || !reason.supervisor_only);
   const menu = useOpener('menu');
-  // A reason that is chosen while another action runs would be dropped, and no error would say so.
+  // A reason chosen while another action runs would be dropped without an error.
   const free = action.busy === null;
   useShortcut('p', () => free && menu.open());
   const paused = agent.state === 'not_ready' || agent.state === 'not_responding';

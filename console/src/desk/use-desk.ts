@@ -137,8 +137,8 @@ const MOST_KNOWN = 50;
 const idsOf = (some: readonly Pick<ConversationSummary, 'id' | 'merged_from'>[]): string[] =>
   some.flatMap(({ id, merged_from }) => [id, ...merged_from]);
 /**
- * `id` is that of any call of the conversation. One of `begun`, the calls that this page saw begin, is not read before the history
- * knows it.
+ * `id` is that of any call of the conversation. One of `begun`, the calls that began while this page was open, is read only once
+ * the history has it.
  */
 export function useConversation(id: string | null, begun: ReadonlySet<string>): UseQueryResult<Conversation> {
   const client = useClient();

@@ -44,7 +44,7 @@ export function blockedNetworksRoute(
     },
   });
 }
-/** Networks that the node blocks, asked from the address of the proxy; null where it does not say. */
+/** Networks that the node blocks, requested from the address of the proxy; null without an answer. */
 export async function blockedBy(
   { url }: ProxiedNode,
   localAddress: string,

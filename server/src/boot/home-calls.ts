@@ -84,7 +84,7 @@ export const homeParts = (node: string, path: string, body: string): string[] =>
 /** Longer than a proof is valid, clock differences included, in ms. */
 const REMEMBERED_MS = 31 * 60_000;
 const MOST_REMEMBERED = 20_000;
-/** Accepted proofs, so that nobody who reads one on its way can use it again. */
+/** Accepted proofs, so that a proof read on its way cannot be used again. */
 export class TakenProofs {
   readonly #taken = new Map<string, number>();
   /** False for a proof that was accepted before. Only valid proofs come here, so strangers cannot fill the memory. */

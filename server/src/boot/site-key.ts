@@ -6,8 +6,8 @@ import type { SiteNodes } from '../ports/site-nodes.ts';
 const BYTES = 32;
 
 /**
- * Key that encrypts SIP passwords of sessions and stored replies, created once and readable by its owner only. Without it
- * nobody is locked out: phones get new passwords at their next sign-in or refresh.
+ * Key that encrypts SIP passwords of sessions and stored replies, created once and readable by its owner only. A lost key locks
+ * no person out: phones get new passwords at their next sign-in or refresh.
  */
 export async function siteKey(data: string): Promise<Buffer> {
   const kept = Buffer.from((await textOf(fileOf(data))) ?? '', 'base64url');
@@ -28,8 +28,8 @@ const writeKey = (data: string, key: Buffer): Promise<void> =>
   replaceFile(fileOf(data), `${key.toString('base64url')}\n`);
 
 /**
- * Another secret of the site: `turn` signs credentials of the TURN server, `doctor` is its account's password, `nodes` proves
- * what one node says to another, `certificate` encrypts the key of the certificate on its way to web nodes.
+ * Another secret of the site: `turn` signs credentials of the TURN server, `doctor` is its account's password, `nodes`
+ * authenticates messages between nodes, `certificate` encrypts the key of the certificate on its way to web nodes.
  */
 export const siteSecret = (
   key: Buffer,

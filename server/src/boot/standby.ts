@@ -73,7 +73,7 @@ export async function standBy(options: StandbyOptions): Promise<boolean> {
     throw error;
   }
 }
-/** A site that was never begun is nobody's: the next start begins it. */
+/** A site that was never begun has no holder: the next start begins it. */
 async function takeAtStart({ config, holder, nodes, siteLog, store }: Parts): Promise<boolean> {
   if ((await siteLog.state()) === null) return true;
   if ((await newerVersion(store)) !== null) return false;

@@ -40,15 +40,15 @@ export const isForeign = (log: Pick<KeptLog, 'epoch' | 'id'>, seal: Seal | null)
   log.epoch !== null && seal !== null && seal.id !== log.id;
 
 /**
- * Where it is not known how far a lost log had come, its numbers begin this far beyond what is left, for each second
- * since: a reader that names a seq without its epoch finds a gap and not other events under the numbers it knows.
+ * If the last seq of a lost log is unknown, the new numbers begin this far beyond the newest known one, for each second since:
+ * a reader that sends a seq without its epoch finds a gap, and not other events under its old numbers.
  */
 const SPARE = { rows: 1_000, perSecond: 50 };
 
 /**
- * Whether a log is the one that clients have seen, as far as they have seen it. The epoch goes on only where the seal is
- * exact, names this epoch, and the log still holds the sealed row with the sealed check. Rows after it are those of a
- * process that died between the commit and the seal: nobody has seen them.
+ * Whether a log contains everything that clients have received. The epoch continues only if the seal is exact, names this epoch,
+ * and the log still has the sealed row with the sealed check. Rows after it are of a process that died between the commit and the
+ * seal: no client has received them.
  */
 export function openEpoch(log: KeptLog, seal: Seal | null, now: number): Opened {
   const why = doubtOf(log, seal);
@@ -59,7 +59,7 @@ export function openEpoch(log: KeptLog, seal: Seal | null, now: number): Opened 
   const first = log.epoch === null && seal === null;
   const since = Math.max(log.newestAt, seal?.at ?? 0);
   const seconds = since === 0 ? 0 : Math.max(0, Math.ceil((now - since) / 1000));
-  // Where all is known one number is left out: who names the newest of before is not taken for somebody who begins now.
+  // With an exact seal one number is left out, so that a cursor at the old epoch's newest row differs from one at the new start.
   const unknown = seal?.exact === true ? 1 : SPARE.rows + SPARE.perSecond * seconds;
   const spare = first ? 0 : unknown;
   return { epoch, began: known + spare + 1, head: known + spare, why };

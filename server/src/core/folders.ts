@@ -3,8 +3,8 @@ import { statfs } from 'node:fs/promises';
 import path from 'node:path';
 
 /**
- * Makes a folder with its parents, for its owner only. One level at a time, because Node's own recursive way never returns
- * where a file system (such as /proc) says that a folder does not exist when it may not be made. Throws what `mkdir` throws.
+ * Makes a folder with its parents, for its owner only. One level at a time, because Node's own recursive `mkdir` never returns
+ * where a file system (such as /proc) reports ENOENT for a folder that cannot be made. Throws the errors of `mkdir`.
  */
 export function makeFolder(folder: string): void {
   const missing: string[] = [];

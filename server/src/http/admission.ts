@@ -64,7 +64,7 @@ export class Admission {
         reply.raw.shouldKeepAlive = false;
         throw new ServiceError('overloaded', 'the service is stopping; try again shortly');
       }
-      // A client that followed another node would be told that its cursor is ahead.
+      // A client that followed another node would get an error for a cursor ahead of this one.
       this.#fence?.();
     }
     const listed = this.#headers.addCors(raw.headers.origin, reply);

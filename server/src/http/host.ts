@@ -135,7 +135,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const routing = (request: IncomingMessage, response: ServerResponse): void =>
     app.routing(request, response);
   const debugs = log.isLevelEnabled?.('debug') ?? true;
-  // What a node forwards, and what the log shows of each request, only the framework's chain knows.
+  // Only the framework's chain forwards requests to another node and logs each request.
   const short = options.forward === undefined && options.nodes === undefined && !debugs;
   const answers = short
     ? answersUnchanged({ app, table, admission, authenticator, headers, metrics })

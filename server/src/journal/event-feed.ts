@@ -16,8 +16,8 @@ export interface EventFeedOptions {
   readonly log: Log;
 }
 /**
- * Appends every event of the journal to an outside stream, once and in order: the stream's own newest event says where to go on,
- * so nothing about it is stored here, and the next leading node goes on there too.
+ * Appends every event of the journal to an outside stream, once and in order. It continues after the newest event of the stream,
+ * so no position is stored here, and the next leading node continues there, too.
  */
 export class EventFeed {
   readonly #options: EventFeedOptions;

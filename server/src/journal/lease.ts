@@ -22,7 +22,7 @@ export interface LeaseOptions {
   readonly seconds?: number;
   readonly now?: () => Moment;
 }
-/** A moment by both clocks of the machine: the steady one stands still while a virtual machine is suspended, the other may be set. */
+/** A moment by both clocks of the machine: the steady one stops while a virtual machine is suspended, the other may be set. */
 export interface Moment {
   readonly steady: number;
   readonly wall: number;
@@ -32,8 +32,8 @@ export const momentNow = (): Moment => ({ steady: performance.now(), wall: Date.
 const between = (from: Moment, to: Moment): number => Math.max(to.steady - from.steady, to.wall - from.wall);
 
 /**
- * Keeps the log of a site taken, and knows when this process must have stopped acting: its time is counted from before the request
- * that renewed it, so it ends here before it ends in the database.
+ * Holds the lease of a site's log, and has the time at which this process must have stopped acting. That time is counted from
+ * before the request that renewed it, so it ends here before it ends in the database.
  */
 export class Lease {
   readonly term: number;

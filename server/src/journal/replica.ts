@@ -78,7 +78,7 @@ export class Replica {
   hears(): boolean {
     return performance.now() - this.#heardAt < SILENT_MS;
   }
-  /** Takes news of the leading node: what it says is read from the log, never believed. */
+  /** Takes news of the leading node. The rows come from the log, never from the news. */
   hear({ epoch, head }: LogNews): void {
     const { journal } = this.#options;
     if (epoch !== journal.epoch) return;

@@ -1,4 +1,4 @@
-// Metadata `max`: the smaller sets know lengths alone, and would take an internal 5551234 for somebody's number.
+// Metadata `max`: the smaller sets have lengths only, and would accept an internal 5551234 as a subscriber's number.
 import {
   getCountryCallingCode,
   getExampleNumber,
@@ -17,8 +17,8 @@ const MIN_NATIONAL_DIGITS = 7;
 export const isCountry = (text: string): boolean => isSupportedCountry(text);
 
 /**
- * `+4930…` of a number as it was received or dialled; null for one that is internal, unreadable, too long or given to
- * nobody by its country's plan. `country`: whose national numbers these are, `''` where only a plus or `00` is understood.
+ * `+4930…` of a number as it was received or dialled; null for one that is internal, unreadable, too long or unassigned in the
+ * plan of its country. `country`: the country of national numbers, `''` if only numbers with a plus or `00` are read.
  */
 export function toE164(number: string, country: string): string | null {
   if (number.length > MAX_LENGTH) return null;
@@ -37,7 +37,7 @@ function parse(digits: string, country: string): string | null {
   return found?.isValid() ? found.number : null;
 }
 
-/** Numbers of which it is remembered what they are; reading one takes as long as telling a short call. */
+/** Most numbers whose result is kept; parsing one takes as long as publishing a short call. */
 const REMEMBERED = 20_000;
 /** `toE164` of one country. */
 export function e164In(country: string): (number: string) => string | null {

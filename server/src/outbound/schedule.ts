@@ -17,7 +17,7 @@ export function retryDelay(
   return Math.max(Math.round(seconds * 1_000 * (0.9 + 0.2 * chance)), asked);
 }
 
-/** Seconds that a `Retry-After` header asks for, as a number or a date; null where it says nothing. */
+/** Seconds that a `Retry-After` header asks for, as a number or a date; null without a valid one. */
 export function readRetryAfter(header: string | undefined, now: number): number | null {
   if (header === undefined) return null;
   if (/^\d{1,9}$/.test(header)) return Number(header);

@@ -1,6 +1,6 @@
 /**
  * Reasons of a pause by the system, not by a person; never shown as a person's pause reason. The engine stores them, so that
- * a restarted service knows why a member is paused.
+ * a restarted service reads the reason of each pause.
  */
 /** Paused after a queue call until the wrap-up is over. */
 export const WRAP_UP = 'wrapup';

@@ -162,7 +162,7 @@ function seeDevices(s: State, t: Turn, snapshot: EngineSnapshot): void {
 
 /**
  * A snapshot does not show which channel holds its other side. The engine reports `ONHOLD` for the device of that other side,
- * which says so if the device has only one channel.
+ * which identifies the channel if the device has only one.
  */
 function seeHolders(s: State, t: Turn): void {
   const legs = new Map<string, number>();

@@ -9,7 +9,7 @@ import type { State, Turn } from './state.ts';
 
 type Verdict = Pick<LiveTrunk, 'state' | 'reason'>;
 
-/** Null while the engine has not said enough, for example before the first registration. One server that can be used is enough. */
+/** Null while the engine's facts do not suffice, for example before the first registration. One usable server is enough. */
 function verdictOf({ servers }: EngineTrunk, registers: boolean): Verdict | null {
   const answering = servers.filter(({ reachable }) => reachable === true);
   if (answering.length === 0) {

@@ -16,9 +16,9 @@ export interface BusState {
  * forged, so whoever receives some reads the log and believes nothing else.
  */
 export interface Bus {
-  /** Tells the other nodes the newest of what it is given; nothing while the server is away. Never throws, and holds one piece of news at most. */
+  /** Sends the newest news to the other nodes, or none while the server is away. Never throws; holds at most one piece of news. */
   send(news: LogNews): void;
-  /** Receives what other nodes tell. Returns the end of it. */
+  /** Calls `listener` with the news of other nodes. Returns a function that ends it. */
   onNews(listener: (news: LogNews) => void): () => void;
   state(): BusState;
   /** Numbers of news sent and heard since the start. */

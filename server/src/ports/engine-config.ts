@@ -16,10 +16,10 @@ export interface EngineProblem {
   readonly file: string | null;
   readonly words: string;
 }
-/** True for what stands for the files of another engine of the site: the site as that engine has it. */
+/** True for the name under which the files of another engine of the site are kept: the site as that engine has it. */
 export const ofOtherEngine = (name: string): boolean => name.startsWith('engines/');
 export const otherEngineFile = (node: string): string => `engines/${node}.json`;
-/** Node of the engine that such a name stands for. */
+/** Node of the engine with this name. */
 export const nodeOfFile = (name: string): string => name.slice('engines/'.length, -'.json'.length);
 export interface Preparation {
   readonly problems: readonly EngineProblem[];

@@ -33,7 +33,7 @@ export interface Exchange extends Actor {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
 }
-/** A public operation knows the caller only where it identifies one. */
+/** A public operation has a caller only if the request identifies one. */
 export type PublicExchange = Omit<Exchange, 'caller'> & { readonly caller: Caller | null };
 /** A reply that the handler sent itself. */
 export type Sent = FastifyReply;

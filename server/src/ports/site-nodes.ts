@@ -22,7 +22,7 @@ export interface NodeReport {
   readonly calls: number | null;
   /** Whether NATS answers it; null where it uses none. */
   readonly bus: boolean | null;
-  /** `host:port` of its SIP; null where it is not told. */
+  /** `host:port` of its SIP; null where it does not report one. */
   readonly sip?: string | null;
 }
 export interface SeenNode extends NodeReport {
@@ -61,7 +61,7 @@ export interface SiteNodes {
    * `seconds` at the latest. False where there is no such node.
    */
   drain(name: string, seconds: number | null): Promise<boolean>;
-  /** Name of the node that shall become active; null where nobody asked for a switch. */
+  /** Name of the node that shall become active; null without a requested switch. */
   wished(): Promise<string | null>;
   /** Replaces contact addresses of the same endpoint and `uri`; nothing where another node than `holder` holds the log. */
   keepAddresses(holder: LogHolder, addresses: readonly ContactAddress[]): Promise<void>;

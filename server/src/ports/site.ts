@@ -89,7 +89,7 @@ export interface SharedPhone {
   /** Name in the engine: `desk_<id>`. */
   readonly endpoint: string;
   readonly sip_password: string;
-  /** Shown to who is called while nobody is signed in. */
+  /** Name that the called person sees while no person is signed in at the phone. */
   readonly title: string;
   readonly srtp: SrtpRule;
 }

@@ -70,7 +70,7 @@ try {
     const { anew, standsBy, deposed, failure } = service;
     if (failure !== null)
       process.stderr.write(`Offhook ${standsBy ? 'no longer leads the site' : 'ends'}: ${failure}\n`);
-    // What a deposed process still wanted to write belongs to nobody, and waiting for it would only keep clients from going on.
+    // The unwritten events of a deposed process are no longer valid, and waiting for them would only delay its clients.
     if (deposed && !stopping.signal.aborted) beginAnew(config.data);
     // After an internal error too: the calls continue, and the next service adopts the engine.
     if (

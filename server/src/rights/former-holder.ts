@@ -26,7 +26,7 @@ function beganAt(row: Row): number {
 }
 /**
  * True for a row from before the reader may receive any of its names: from the extension's previous holder,
- * or from before the person existed. `names` are the topics of the row, `heard` those of the reader.
+ * or from before the person existed. `names` are the topics of the row, `heard` the reader's subscriptions.
  */
 export function isFromBefore(
   row: Row,

@@ -44,7 +44,7 @@ export class Anonymiser {
   readonly #made = new Map<string, string>();
   readonly #counts = new Map<string, number>();
 
-  /** A copy of JSON without anything that names somebody. */
+  /** A copy of JSON without personal data. */
   of(value: unknown, field = ''): unknown {
     if (typeof value === 'string') return this.#text(value, field);
     if (Array.isArray(value)) return value.map((one) => this.of(one, field));

@@ -83,7 +83,7 @@ export function checkStart(first: number, second: number): void {
   if ((second & 0x7f) > 125) refuse('a control frame is longer than 125 bytes');
 }
 
-/** Sees the bytes one side was sent, to tell whether a close frame may follow them. */
+/** Follows the bytes sent to one side, and decides whether a close frame may follow them. */
 export interface FrameWatch {
   see(chunk: Buffer): void;
   /** False inside a frame, and for good once a close frame was seen. */

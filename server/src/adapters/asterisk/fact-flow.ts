@@ -64,7 +64,7 @@ export class FactFlow {
   get known(): Known {
     return this.#mirror;
   }
-  /** Differences between what the facts said and what fresh snapshots showed, added up. */
+  /** Number of differences between the state from facts and fresh snapshots, over all snapshots. */
   get drift(): number {
     return this.#drift;
   }
@@ -96,7 +96,7 @@ export class FactFlow {
   receive(event: EngineEvent): void {
     if (event.type === 'channel.hungup') this.#tombstones.add(event.id, this.#clock.now());
     if (this.#held !== null) return this.#keep(this.#held, event);
-    // An event that was under way while the snapshot was read may tell of a birth that the snapshot already holds.
+    // An event that was under way while the snapshot was read may report a new channel that the snapshot already has.
     if (event.type === 'channel.created') {
       const { id } = event.channel;
       const now = this.#clock.now();

@@ -50,7 +50,7 @@ const context = header('Context');
 const priority = header('Priority');
 
 export interface Reading {
-  /** `restarted` is left to whoever knows the snapshot before. */
+  /** Without `restarted`, which needs the snapshot before. */
   readonly snapshot: EngineSnapshot;
   /** The engine's own time just before the first list: what happened earlier is in the lists for certain. */
   readonly began_at: number;
@@ -266,9 +266,9 @@ export const withoutDead = (s: EngineSnapshot, dead: (id: ChannelId) => boolean)
 });
 
 /**
- * Which of the events held back while a snapshot was read are still news after it. What the lists show for certain
- * (older than `began_at`) and births they already hold are dropped; all the others are played again, and absolute
- * states converge by the last word. A channel that was born and died meanwhile tells its whole story.
+ * The held events that a snapshot does not contain yet. Events older than `began_at`, which the lists contain for certain, and
+ * new channels that are already in the lists are dropped; all others are applied again, and absolute states converge with the
+ * last event. A channel that began and ended meanwhile keeps all its events.
  */
 export const stillNews = (
   held: readonly EngineEvent[],

@@ -28,7 +28,7 @@ function serversOf(urls: string): readonly Server[] {
     const own = user === '' ? {} : password === '' ? { token: user } : { user, pass };
     const host = hostname.replace(/^\[|\]$/g, '');
     const at = Number(port || PORT);
-    // Of a server by its number the library checks no name but "localhost"; what stands here goes to Node's TLS as it is.
+    // For a server by its number the library compares the certificate with "localhost" only, so Node's TLS gets these options.
     const checked: TlsOptions & { host: string; servername?: string } = {
       host,
       ...(isIP(host) === 0 && { servername: host }),

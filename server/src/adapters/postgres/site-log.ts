@@ -36,7 +36,7 @@ const plain = (text: string): string => (text.includes('\\') ? (JSON.parse(`"${t
 /** The log in the schema of a PostgreSQL database. Opens nothing before the first call. */
 export function openPostgresSiteLog(url: string): SiteLog {
   const session = new OneSession(url, LOG_SCHEMA);
-  // A database that lost its tail gives a term a second time: only the holder tells both processes apart.
+  // A database that lost its newest rows assigns a term a second time: only the holder distinguishes both processes.
   let own: string | null = null;
   const state = async (): Promise<LogState | null> =>
     (await session.ask<LogState>(`select ${STATE} from offhook_log`)).rows[0] ?? null;

@@ -11,7 +11,7 @@ const PATIENCE_MS = 2_000;
 /** Addresses of one server beyond these are left out. */
 const MOST_ADDRESSES = 8;
 const HOST = /^(?=.{1,253}$)[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/;
-/** The engine knows trunks by address: of these one would be every browser, the others nobody. */
+/** The engine identifies trunks by address: loopback would be every browser, and no server has one of the others. */
 const NO_SERVER = addressIn(['0.0.0.0/8', '127.0.0.1/32', '169.254.0.0/16', '224.0.0.0/3']);
 /** Codes of an answer that there are no such records, unlike those of no answer. */
 const ABSENT: readonly unknown[] = ['ENOTFOUND', 'ENODATA'];

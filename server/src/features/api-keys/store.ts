@@ -41,7 +41,7 @@ export interface KeyRow {
   readonly scopes: readonly Scope[];
   readonly queues: readonly string[] | null;
   readonly extensions: readonly string[] | null;
-  /** The wallboard it follows; `queues` and `extensions` say nothing then. */
+  /** The wallboard of a display's key, which then decides instead of `queues` and `extensions`; null for other keys. */
   readonly board: number | null;
   readonly created_at: number;
   readonly created_by: string;

@@ -13,7 +13,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { DomainEvent } from '@offhook/contract/events.ts';
 
 const MINUTE_MS = 60_000;
-/** Older refusals are news for nobody: call records that are read again from the beginning. */
+/** Older refusals are not published: they come from call records that are read again from the beginning. */
 const NEWS_MS = 24 * 60 * MINUTE_MS;
 /** Extensions and reasons of the last minute; a full list forgets the oldest. */
 const MOST_REMEMBERED = 1_000;

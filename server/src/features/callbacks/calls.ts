@@ -65,8 +65,8 @@ function missedAt(extension: string, { legs, ended_at }: Conversation): number |
   return Math.max(...rung.map((leg) => Date.parse(leg.ended_at)));
 }
 /**
- * `queuesOf`: the queues whose callbacks this extension sees. A missed call counts where nobody talked with the other side
- * afterwards, so an overflow that was answered leaves none.
+ * `queuesOf`: the queues whose callbacks this extension sees. A missed call counts only without a later talk in the conversation,
+ * so an answered overflow leaves none.
  */
 export function callsOf(
   conversation: Conversation,

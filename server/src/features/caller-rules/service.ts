@@ -1,6 +1,6 @@
 /**
  * Rules that block or allow callers. The engine's own store has them in each spelling of their number, so that they hold while
- * the service is down; a feature code writes there first, and the service reads it when it hears of it or is back.
+ * the service is down; a feature code writes there first, and the service reads it on its event, or when it is back.
  */
 import { MAX_CALLER_RULES } from '@offhook/contract/caller-rules.ts';
 import type { CallerRule, NewCallerRule, RuleAction } from '@offhook/contract/caller-rules.ts';

@@ -54,8 +54,8 @@ const isFailure = (value: About | ConnectorFailure | null): value is ConnectorFa
   value !== null && 'kind' in value;
 
 /**
- * Brings the entries of one connector to what the feed of changes says, until `close`. Several entries are under way while the
- * system takes them, one after the start and after a failure, so that an outage leaves few of them in doubt.
+ * Brings the entries of one connector to the state in the feed of changes, until `close`. Several entries are under way while the
+ * system accepts them, but one after the start and after a failure, so that an outage leaves few of them in doubt.
  */
 export class EntryKeeper {
   readonly #row: ConnectorRow;

@@ -11,7 +11,7 @@ import type { Audit } from '../../ports/audit.ts';
 import type { CallRecord, CallRecords } from '../../ports/call-records.ts';
 import type { Clock } from '../../ports/clock.ts';
 
-/** Older ones are news for nobody: call records that are read again from the beginning. */
+/** Older calls are not published: they come from call records that are read again from the beginning. */
 const NEWS_MS = 24 * 60 * 60_000;
 interface Located {
   readonly net: string;

@@ -15,7 +15,7 @@ interface Nodes {
 const addressOf = (host: string): string =>
   isIP(host) === 0 ? host : edgesOf(`${host}/${isIP(host) === 6 ? '128' : '32'}`).join(' ');
 
-/** The leading node follows each of them by connections of its own, and each knows all others. */
+/** The leading node has its own connections to each of them, and the files of each contain all others. */
 const MOST_ENGINES = 16;
 /** A call is known by the address from which it comes, so each has its own. */
 function* addresses(model: Model, { node }: Nodes): Generator<Found> {

@@ -168,7 +168,7 @@ export class Edit {
       return null;
     }
     const { token } = result.data as { readonly token?: string };
-    // The address of a phone leads to a SIP password: only a hand-over shows it, and nobody may choose it.
+    // The address of a phone leads to a SIP password: only a hand-over shows it, and no request may choose it.
     if (
       kind === 'phone' &&
       token !== undefined &&

@@ -1,4 +1,4 @@
-/** Keeps what the engine says of people at shared phones true: their hours, phones and people that are gone, and the audit trail. */
+/** Keeps the engine's list of people at shared phones correct: their hours, deleted phones and people, and the audit trail. */
 import type { DomainEvent } from '@offhook/contract/events.ts';
 import { ServiceError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';

@@ -33,7 +33,7 @@ interface Running {
   readonly sent: PushService['sent'];
   lastError: PushService['last_error'];
 }
-/** One push may take so long: a wake-up that is later wakes nobody in time. */
+/** Limit of one push: a later wake-up would miss the call. */
 const PUSH_MS = 10_000;
 
 export class PushServices {

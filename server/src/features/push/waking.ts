@@ -1,6 +1,6 @@
 /**
  * Wakes apps for calls. The engine's own store has the extensions with an app, so that the dialplan holds a call only for those;
- * it reports each held call, and waits on only while the answer of the service says so.
+ * the dialplan reports each held call, and continues to wait only while the answer of the service requires it.
  */
 import { EngineCopy } from '../../commands/engine-copy.ts';
 import { messageOf } from '../../core/errors.ts';

@@ -14,7 +14,7 @@ export interface RuleDeps {
   readonly destinationOf: (number: string) => Destination;
 }
 export const FORWARDS = ['forward', 'forward_busy', 'forward_no_answer'] as const;
-/** Never, whatever right somebody has: one costs, the other is no place to send a caller to. */
+/** No right allows these: premium numbers cost money, and callers must not be led to the others. */
 const NEVER: ReadonlySet<Destination> = new Set(['premium', 'emergency', 'feature_code']);
 
 /**

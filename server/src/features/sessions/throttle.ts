@@ -10,7 +10,7 @@ const WINDOW_MS = 15 * 60_000;
  */
 const LIMITS = { device: 5, pair: 5, network: 20, wide: 60, account: 50 } as const;
 /**
- * Interval at which an account over its limit accepts one attempt from unknown networks, so that nobody can
+ * Interval at which an account over its limit accepts one attempt from unknown networks, so that no attacker can
  * lock it.
  */
 const SPACING_MS = 18_000;

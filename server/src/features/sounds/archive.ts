@@ -101,7 +101,7 @@ async function* untarred(source: Readable): AsyncGenerator<ArchivedFile> {
     tar.destroy();
   }
 }
-/** Errors of either stream reach the reader of the result; `compose` of Node 24 leaves some to nobody, which ends the process. */
+/** Errors of either stream reach the reader of the result; `compose` of Node 24 leaves some unhandled, which ends the process. */
 function gunzipped(packed: Readable): Readable {
   const plain = createGunzip();
   pipeline(packed, plain, () => undefined);

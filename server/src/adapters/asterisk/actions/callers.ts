@@ -6,10 +6,10 @@ import type { AmiConnection } from '../ami/connection.ts';
 import type { ActionFields } from '../ami/codec.ts';
 
 /*
- * QueueChangePriorityCaller  Queue Caller(name of the channel) Priority Immediate(yes)   no event tells what came of it
+ * QueueChangePriorityCaller  Queue Caller(name of the channel) Priority Immediate(yes)   no event reports the result
  * Redirect                   Channel Context Exten Priority
  *
- * QueueWithdrawCaller is not used: while a member rings for the caller it waits until nobody does any more.
+ * QueueWithdrawCaller is not used: it waits as long as a member rings for the caller.
  */
 const NUMBER = /^[0-9]{1,32}$/;
 /** Extension of the dialplan context of that name: `<number>*<position>*<priority>`, or a word. */

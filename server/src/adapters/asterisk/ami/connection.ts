@@ -177,7 +177,7 @@ export class AmiConnection {
   state(): ConnectionState {
     return this.#state;
   }
-  /** Number of answers and rows that nobody waited for, or that came too late. */
+  /** Number of answers and rows without a waiting action, or too late for it. */
   strays(): number {
     return this.#pending.strays;
   }

@@ -28,7 +28,7 @@ interface Cut {
 }
 /** Null where the text cannot be split between two sections. */
 function cut(text: string): Cut | null {
-  // A block comment may span sections, and an include stands for text that is not here.
+  // A block comment may span sections, and the text of an include is in another file.
   if (text.includes(';--')) return null;
   const [head = '', ...parts] = text.replace(CUSTOM, '').split(/^(?=\[)/m);
   const sections: { title: string; text: string }[] = [];

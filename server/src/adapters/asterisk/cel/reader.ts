@@ -3,7 +3,7 @@
  *
  *          ┌── at its end: wait ──┐
  *   open ──> read, cut, decode ───┴─> renamed away ──> finish it ──> files between ──> the new file
- *     └── not what the checkpoint says ──> every file beside it ──> the file from its start
+ *     └── differs from the checkpoint ──> every file beside it ──> the file from its start
  */
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';

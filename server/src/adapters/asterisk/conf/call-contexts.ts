@@ -85,12 +85,12 @@ export const calledPhone: ConfText = conf`t`;
 export const callingPhone: ConfText = conf`$\{IF($["$\{OFFHOOK_EXTENSION}" = ""]?:T)}`;
 
 /**
- * Something placed for somebody. The far half of an internal pair rings the own devices of OFFHOOK_FOR, which are shown the
- * number. Nobody picks them up, or whoever did would listen in the place of a supervisor: they are in no group, and they get the
- * exten of the half that rings them, `RUNG`, which no code accepts. The one that answers leaves the pair (option G) and goes on by
- * itself, so that from then on it is a caller like any other and no half of the pair stays in the call. It waits until the half that
- * rang it is gone, which looks at it once more after it was let go: an own device that ends or moves at that moment would be
- * looked at when it is no more. It begins at the second step of `placed`, as option G has it.
+ * A call that the service places for an extension. The far half of an internal pair rings the extension's own devices
+ * (OFFHOOK_FOR), which show the number. Other phones cannot pick these calls up, because they would listen in the place of a
+ * supervisor: the devices are in no pick-up group, and they get the exten of the half that rings them, `RUNG`, which no code
+ * accepts. The device that answers leaves the pair (option G) and goes on alone, so that it is a caller like any other and no half
+ * of the pair stays in the call. It waits until the half that rang it has ended, because that half reads the channel once more
+ * after it released it. It begins at the second step of `placed`, as option G requires.
  */
 const PLACED: ConfText = conf`
 [place-call]
@@ -155,8 +155,8 @@ exten => _[+0-9].,1,${guard()}
 exten => s,1,Wait(3600)
 `;
 /**
- * Music for the other side, in its own place in the bridge, until the variable that says who holds it is another one or the
- * holder is gone. It is looked at twenty times a second for as long as two hours.
+ * Music for the other side, in its own place in the bridge, until the variable with the holder's name changes or the holder
+ * has ended. The dialplan reads both twenty times a second, for at most two hours.
  */
 const HELD: ConfText = conf`
 [held-by]

@@ -13,7 +13,7 @@
  * - context `switches`, where time conditions can be switched: `Gosub(switches,<number>,1)` leaves 1, nothing or `refused`;
  * - contexts `sign-in` and `sign-out`, where the site has shared phones; `OFFHOOK_TYPED` is the extension that signs in;
  * - context `keep-feature`: `Gosub(keep-feature,s,1(<key>,<value>))` keeps what the caller set for its own calls, an empty value
- *   for nothing, and tells the service.
+ *   to remove it, and reports it to the service.
  */
 import type { CallSetting, CodeAction, Site } from '../../../ports/site.ts';
 
@@ -125,7 +125,7 @@ function findReason({ pause_reasons }: Site): readonly DialplanStep[] {
     { app: 'GotoIf', data: '$["${OFFHOOK_REASON}" = ""]?refused' },
   ];
 }
-/** Without a queue name the engine pauses the member wherever it is one, in one step, and says whether it was anywhere. */
+/** Without a queue name the engine pauses the member wherever it is one, in one step, and reports whether it was a member. */
 const pause = (site: Site): readonly DialplanStep[] => [
   ...checkCaller,
   ...findReason(site),

@@ -86,7 +86,7 @@ const BLOCK_LAST = context(conf`block-last`, [
   ]),
 ]);
 /**
- * Sets OFFHOOK_CUSTOMER, on this channel and on all that it rings, to the number that the store knows the caller by. A number
+ * Sets OFFHOOK_CUSTOMER, on this channel and on all that it rings, to the caller's number in the store. A number
  * without + or 00 is first read as one of this country, then as E.164. Rejects the call of a blocked customer, and of a caller
  * that a rule blocks.
  */

@@ -81,7 +81,7 @@ quoting_method = all
 fields = ${words(CEL_FIELDS)}
 `;
 
-/** Call detail records are off: the durable record is the CEL, and one channel pair's CDR says less for the same cost. */
+/** Call detail records are off: the durable record is the CEL, and a CDR of two channels has less content for the same cost. */
 export const cdrConf = conf`
 [general]
 enable = no

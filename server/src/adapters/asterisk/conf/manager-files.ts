@@ -7,10 +7,10 @@ import type { ConfText } from './text.ts';
 const port = (n: number, what: string): ConfText => whole(n, what, 1, 65535);
 
 /**
- * Three users. One only hears and one only acts, because events wait behind a long action on the same session. The third prints
- * console text and does nothing else, so that text which gets into the values of an action never reaches the console. Dialplan
- * steps, variables and RTCP reports are switched off where they arise: they are most of the traffic, and the first two carry text
- * of callers unescaped.
+ * Three users. One only receives events and one only sends actions, because events wait behind a long action on the same session.
+ * The third only prints console text, so that text in the values of an action never reaches the console. Dialplan steps, variables
+ * and RTCP reports are switched off at their source: they are most of the traffic, and the first two carry unescaped text of
+ * callers.
  */
 export function managerConf(instance: Instance): ConfText {
   const user = (u: { readonly user: string; readonly secret: string }, rights: ConfText): ConfText => conf`

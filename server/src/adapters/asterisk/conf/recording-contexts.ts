@@ -1,8 +1,8 @@
 /**
  * Calls that the site wants recorded, of an extension or of a queue. A recording is of one channel and follows it through
- * transfers, only while it is in a bridge; whoever is rung from there knows of it, so that one conversation is recorded once.
- * It is written down when somebody answers: a call that nobody took leaves no file. Nothing of this stands in the files of a
- * site that records nothing.
+ * transfers, only while it is in a bridge; channels rung from there inherit it, so that one conversation is recorded once.
+ * The file begins with the answer: a call without an answer leaves no file. The files of a site that records nothing have none
+ * of these steps.
  */
 import type { ConfigBody } from '@offhook/contract/config-objects.ts';
 import type { Site } from '../../../ports/site.ts';
@@ -15,7 +15,7 @@ import type { ConfText } from './text.ts';
 const nothing = conf``;
 /** Parts of a site's dialplan that record calls. */
 export interface RecordingSteps {
-  /** Before a Dial: begins where the rule of the caller's extension says so. */
+  /** Before a Dial: begins where the rule of the caller's extension requires it. */
   readonly caller: readonly ConfText[];
   /** Before a Queue with a rule. */
   queue(name: ConfText): readonly ConfText[];

@@ -71,9 +71,9 @@ export const afterRinging: readonly ConfText[] = [
 export const ringSeconds = conf`$\{OFFHOOK_RING}`;
 
 /**
- * Goes on to ARG1 where calls of this extension may be led there; comes back when they may not. A forward that leads nowhere,
- * outside without the right, or round and round, is a call nobody takes. ARG2 is not empty where the engine itself wrote down
- * what a phone asked for.
+ * Continues at ARG1 if calls of this extension may be forwarded there; returns otherwise. A forward that leads nowhere, outside
+ * without the right, or in a circle is an unanswered call. ARG2 is not empty if the engine itself stored the forward that a phone
+ * requested.
  */
 const ELSEWHERE = context(conf`elsewhere`, [
   exten(conf`_X.`, [

@@ -262,7 +262,7 @@ const SIGN_OUT = context(conf`sign-out`, [
   ]),
 ]);
 
-/** Steps that replace a shared phone in OFFHOOK_OTHER by its person, empty for nobody; nobody else is then responsible. */
+/** Steps that replace a shared phone in OFFHOOK_OTHER by its person, who alone is then responsible; empty without a person. */
 export const personOfPhone = ({ shared_phones }: Pick<Site, 'shared_phones'>): readonly ConfText[] =>
   shared_phones.length === 0
     ? []

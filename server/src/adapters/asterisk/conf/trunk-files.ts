@@ -27,8 +27,8 @@ export const endpointOf = (t: SiteTrunk): ConfText => objectName(t.endpoint, `tr
 export const arrivals = (t: SiteTrunk): ConfText => conf`from-${endpointOf(t)}`;
 
 /**
- * Rights that the other side does not have: to send our calls on by itself (REFER, 3xx), watch our extensions, or be taken for a phone.
- * It is looked for by address before anything it says of itself is read.
+ * Rights that the carrier does not have: to forward our calls by itself (REFER, 3xx), watch our extensions, or act as a phone.
+ * The engine identifies it by its address before it reads any name in the request.
  */
 const template = (spoken: string): ConfText => conf`
 [trunk](!)
@@ -79,8 +79,8 @@ export const isProxied = (
 ): boolean =>
   sip_proxies.length > 0 && t.transport !== 'tls' && ![t, ...sip_proxies].some((one) => isIPv6(one.host));
 /**
- * Parts of a trunk whose calls pass the SIP proxy. The proxy writes the address from which a request came into its request line,
- * where nobody else can write; the engine believes the request line of this trunk only from the proxy and from the trunk's own servers.
+ * Parts of a trunk whose calls pass the SIP proxy. The proxy writes the source address of a request into its request line. The
+ * engine accepts this request line only from the proxy and from the trunk's own servers, so that no other sender can forge it.
  */
 function proxied(
   t: SiteTrunk,

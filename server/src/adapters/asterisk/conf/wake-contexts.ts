@@ -1,7 +1,7 @@
 /**
  * Calls that wait for an app. An extension in `offhook-push/<extension>` whose mobile device has no address is rung by one more
  * part of Dial, beside its other devices: a pair of channels that reports to the service, which sends the push, and waits until the
- * app registers. It waits a second for the answer of the service and after that as long as the answer says.
+ * app registers. It waits a second for the answer of the service, and then for the time in the answer.
  */
 import { namingCustomer } from './customer-contexts.ts';
 import { calledPhone, ownForward } from './call-contexts.ts';

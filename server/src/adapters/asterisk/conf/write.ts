@@ -67,7 +67,7 @@ async function missingIncludes(folder: string, files: ReadonlyMap<string, string
 /**
  * Writes rendered files into `folder` (made with mode 0750, and `custom/` for hand-written includes with it, each empty
  * where there is none) and returns the names of those that changed. A file that already holds the same bytes is not
- * touched, because Asterisk tells a change by size and time; the version before is kept as `<name>.bak`. All of it is on
+ * touched, because Asterisk detects a change by size and time; the version before is kept as `<name>.bak`. All of it is on
  * the disk before the first file is replaced, so where there is no room nothing changes. Errors are those of the file
  * system, but `storage_full` (ServiceError) where there is no room; a failure leaves every file whole, either old or new.
  */

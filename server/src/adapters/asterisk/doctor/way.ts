@@ -65,7 +65,7 @@ export async function within<T>(
 }
 /**
  * Runs one way; a failure becomes its finding. A way without an answer is tried twice: a blocked port stays silent, whereas a busy
- * exchange answers then, and the finding says so.
+ * exchange answers the second time, and the finding names it.
  */
 export async function findingOf(way: PathWay, work: () => Promise<string>): Promise<PathFinding> {
   try {

@@ -20,7 +20,7 @@ import { channelState, describeChannel } from './names.ts';
  * NewAccountCode    chan OldAccountCode
  * HangupRequest     chan [Cause]          the other side, or the channel driver, hangs up
  *
- * "<unknown>" stands for a party that is not known; names are escaped by the engine, numbers are not.
+ * "<unknown>" is a party without a name or number; names are escaped by the engine, numbers are not.
  */
 const cause = header('Cause');
 const causeText = header('Cause-txt');

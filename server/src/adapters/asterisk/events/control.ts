@@ -10,8 +10,8 @@ import { Malformed, need, subject } from './decoding.ts';
  * DTMFEnd          chan Digit DurationMs Direction
  * ChanSpyStart     spyer-chan spyee-chan
  *
- * Prefixes of the channels: Spyer Spyee. Direction: Received is what came from the device, or was given as if it had; one
- * that was given is told when it begins. Digits may be a secret, so none is looked at.
+ * Prefixes of the channels: Spyer Spyee. Direction: Received is a digit from the device, or one played as if it came from there;
+ * the engine reports a played one when it begins. Digits may be a secret, so none is read.
  */
 const direction = header('Direction');
 const state = header('State');

@@ -16,7 +16,7 @@ import { deviceStateOf, extensionOfMember } from './names.ts';
  *        Queue Name Location StateInterface Membership Penalty CallsTaken LastCall LastPause LoginTime InCall Status
  *        Paused PausedReason Wrapuptime
  *
- * Times are seconds since 1970, 0 for never. Membership: static dynamic realtime (a row says static for realtime).
+ * Times are seconds since 1970, 0 for never. Membership: static dynamic realtime (a row has static for realtime).
  * Status: 0 unknown 1 not in use 2 in use 3 busy 4 invalid 5 unavailable 6 ringing 7 ringing and in use 8 on hold.
  */
 const memberName = header('MemberName');

@@ -96,7 +96,7 @@ export function run(command: readonly string[], options: RunOptions = {}): Promi
         options.onStatusLine ? 'pipe' : 'ignore',
       ],
     });
-    // A child that ends before it has read everything says why by its code.
+    // A child that ends before it has read everything reports the reason by its exit code.
     child.stdin?.on('error', () => undefined).end(options.input);
     const piped = child.stdout && collect(child.stdout, limit);
     const stdout = (): string => (scratch === undefined ? (piped?.() ?? '') : takeText(scratch, limit));

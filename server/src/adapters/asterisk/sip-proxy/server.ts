@@ -1,4 +1,4 @@
-/** The SIP proxy in front of the engine nodes as a process: rendered, started, adopted, and told which node leads. */
+/** The process of the SIP proxy in front of the engine nodes: renders its files, starts or adopts it, sends it the leading node. */
 import { createHash } from 'node:crypto';
 import { execFile } from 'node:child_process';
 import path from 'node:path';

@@ -31,7 +31,7 @@ const REPEAT_MS = 500;
 const NO_FAMILY = 440;
 /** Error code of a server that has no relay port left. */
 const NO_PORTS = 508;
-/** Error code of a server that still knows another relay of this local port. */
+/** Error code of a server that still has another relay of this local port. */
 const MISMATCH = 437;
 /** Largest number of local ports that are tried. */
 const MOST_TRIES = 3;

@@ -12,7 +12,7 @@ import type { AudioOf } from './upload.ts';
 /** Why a verb has no result. */
 export interface ConnectorFailure {
   /**
-   * `refused`: the system said no, and says it again. `unsent`: nothing was done, ask later. `unknown`: it may have been done.
+   * `refused`: the system refused it and will refuse it again. `unsent`: not done, try later. `unknown`: perhaps done.
    * `disconnected`: the sign-in is not accepted any more; an administrator has to act.
    */
   readonly kind: 'refused' | 'unsent' | 'unknown' | 'disconnected';

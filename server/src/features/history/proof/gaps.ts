@@ -49,9 +49,9 @@ const CHANNEL = /^[^:]*:(\d{9,12})\.(\d{1,12})$/;
 /** An id chosen by the service has the second of its channel, but not the engine's serial number. */
 const CHOSEN = /-(\d{9,12})\.[12]$/;
 /**
- * Finds unrecorded channels: the engine numbers channels consecutively, so a missing number between two known ones is a
- * channel that nobody recorded, unless the service chose the id of a channel of that time. Null while no channel after the
- * absence is known. `channels`: all known ids around it.
+ * Finds unrecorded channels: the engine numbers channels consecutively, so a missing number between two known ones is an
+ * unrecorded channel, unless the service chose the id of a channel of that time. Null while no channel after the absence is
+ * known. `channels`: all known ids around it.
  */
 export function lostIn(absence: Absence, channels: Iterable<string>): readonly LostChannels[] | null {
   const known = new Map<number, number>();

@@ -1,4 +1,4 @@
-/** The files of an engine that stands by: written as the node that leads the site applied them, and read back from the engine. */
+/** The files of a standby's engine: written as the leading node applied them, and read back from the engine. */
 import { messageOf } from '../../../core/errors.ts';
 import type { Log } from '../../../core/log.ts';
 import type { EngineConfig, EngineFiles, EngineProblem } from '../../../ports/engine-config.ts';
