@@ -8,11 +8,18 @@ import type { Clock } from '../../ports/clock.ts';
 import type { LiveView } from '../../ports/live.ts';
 import { createPublisher } from './live.ts';
 
-const QUEUES = Array.from({ length: 10 }, (_, i) => `q${i}`);
+const QUEUES = Array.from({ length: 9 }, (_, i) => `q${i}`);
 /** Milliseconds that the figures of one queue take. */
 const TAKES_MS = 3;
+interface Part {
+  /** Number of the event loop's round. */
+  readonly round: number;
+  readonly at: readonly number[];
+  readonly queues: readonly string[];
+}
 
-test('wallboard - figures of many queues leave the event loop free in between, each with its own time', async () => {
+/** Publishes the figures of nine queues, and of those that `onPart` adds, until there are `most`. */
+async function partsOf(most: number, onPart: (add: (queue: string) => void) => void): Promise<Part[]> {
   let now = 0;
   const clock: Clock = {
     now: () => now,
@@ -20,28 +27,35 @@ test('wallboard - figures of many queues leave the event loop free in between, e
       if (ms < 1_000) await immediate();
       else await once(signal!, 'abort');
       signal?.throwIfAborted();
+      now += ms;
     },
   };
-  let rounds = 0;
+  let round = 0;
   const count = (): void => {
-    rounds += 1;
+    round += 1;
     counting = setImmediate(count);
   };
   let counting = setImmediate(count);
-  const told: { readonly round: number; readonly at: readonly number[] }[] = [];
+  const names = [...QUEUES];
+  const parts: Part[] = [];
   const all = Promise.withResolvers<void>();
   const publisher = createPublisher({
     clock,
     live: { live: true } as LiveView,
     log: silent,
-    queues: () => QUEUES,
+    queues: () => names,
     stats: (queue) => {
       now += TAKES_MS;
       return { queue, occupancy: null, sums: {} } as QueueStats;
     },
     publish: (events) => {
-      told.push({ round: rounds, at: events.map((event) => event.at) });
-      if (told.flatMap(({ at }) => at).length === QUEUES.length) all.resolve();
+      const queues = events.map(({ subject }) => subject.slice('queues/'.length));
+      parts.push({ round, at: events.map(({ at }) => at), queues });
+      onPart((queue) => {
+        names.push(queue);
+        publisher.touch(queue);
+      });
+      if (parts.flatMap((part) => part.queues).length === most) all.resolve();
     },
     nextDay: () => 86_400_000,
   });
@@ -49,19 +63,25 @@ test('wallboard - figures of many queues leave the event loop free in between, e
   await all.promise;
   await publisher.close();
   clearImmediate(counting);
+  return parts;
+}
+
+test('wallboard - figures of many queues leave the event loop free in between, each with its own time', async () => {
+  const parts = await partsOf(QUEUES.length, () => undefined);
   assert.deepEqual(
-    told.map(({ at }) => at),
-    [
-      [0, 3],
-      [6, 9],
-      [12, 15],
-      [18, 21],
-      [24, 27],
-    ],
+    parts.map(({ at }) => at),
+    [[40, 43], [46, 49], [52, 55], [58, 61], [64]],
   );
-  assert.equal(
-    new Set(told.map((one) => one.round)).size,
-    told.length,
-    'two parts share a round of the event loop',
+  assert.equal(new Set(parts.map((part) => part.round)).size, parts.length, 'two parts share a round');
+});
+test('wallboard - a queue that is new while figures are published is gathered and published next', async () => {
+  let added = false;
+  const parts = await partsOf(QUEUES.length + 1, (add) => {
+    if (!added) add('new');
+    added = true;
+  });
+  assert.deepEqual(
+    parts.map(({ queues }) => queues),
+    [['q0', 'q1'], ['q2', 'q3'], ['q4', 'q5'], ['q6', 'q7'], ['q8'], ['new']],
   );
 });

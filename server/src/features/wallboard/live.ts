@@ -49,7 +49,7 @@ export function agentsByState(live: LiveView, queue: string): QueueStats['agents
 const EVERY_MS = 500;
 /** Delay that gathers simultaneous events (caller left, offer accepted, agent talking) into one `queue.stats`. */
 const GATHER_MS = 40;
-/** Milliseconds of figures before the event loop runs other work. The figures of a queue cost its members. */
+/** Milliseconds of figures before the event loop runs other work. The time for the figures of a queue grows with its members. */
 const AT_ONCE_MS = 5;
 
 export interface PublisherOptions {
@@ -85,15 +85,18 @@ export function createPublisher(options: PublisherOptions): Publisher {
     if (sleeps) wake.resolve();
   };
   const tell = async (): Promise<void> => {
-    const known = new Set(queues());
+    let known = new Set(queues());
     let events: DomainEvent[] = [];
     let began = clock.now();
-    for (const queue of touched) {
+    // Queues marked from now on are gathered for the next time.
+    const marked = [...touched];
+    for (const queue of marked) {
       if (clock.now() - began >= AT_ONCE_MS) {
-        publish(events);
+        if (events.length > 0) publish(events);
         events = [];
         await setImmediate();
         if (signal.aborted || !live.live) return;
+        known = new Set(queues());
         began = clock.now();
       }
       if (!known.has(queue)) {
@@ -111,7 +114,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
       published.set(queue, { at: now, what });
       events.push({ type: 'queue.stats', subject: `queues/${queue}`, at: now, observed: 'live', data });
     }
-    publish(events);
+    if (events.length > 0) publish(events);
   };
   const run = async (): Promise<void> => {
     while (!signal.aborted) {

@@ -115,7 +115,7 @@ export class SumTable {
 
 const SLOTS_OF_DAY = 96;
 const textOf = (...parts: readonly (string | number)[]): string => parts.join('/');
-/** The stored rows with these added; the rows of one slot are read in one query. */
+/** The added rows together with their stored sums; the rows of one slot are read in one query. */
 async function slotsWith(
   trx: Transaction<Tables>,
   added: SumTable,
