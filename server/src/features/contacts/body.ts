@@ -43,7 +43,7 @@ function matching(
   let [total, skipped] = [0, 0];
   for (let i = 0; i < texts.length; i += 1) {
     if (!matches(texts[i]!)) continue;
-    // Without rights to check and with a full page, only the number is asked.
+    // Without rights to check and with a full page, only the total is needed.
     if (seen === null && found.length >= limit) {
       total += 1;
       continue;
