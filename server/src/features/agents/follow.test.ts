@@ -258,7 +258,7 @@ test('agents follow - a change during a call is sent now and effective afterward
   assert.deepEqual(both(rig), [['1003 lunch'], ['1003 lunch']]);
   const out = await rig.run('1003', 'agents.logout');
   assert.deepEqual([out.agent.state, out.agent.pending], ['talking', 'logged_out']);
-  assert.equal(out.message, 'Logs out when the call is over');
+  assert.equal(out.message, 'Signs out when the call is over');
   assert.deepEqual(both(rig), [['1003 logout'], ['1003 logout']]);
   const cancelled = await rig.run('1003', 'agents.cancel-pending');
   assert.deepEqual([cancelled.agent.state, cancelled.agent.pending], ['talking', null]);

@@ -62,8 +62,8 @@ function said({ live }: ViewDeps, extension: string, command: ChangeCommand, cha
   const what = {
     pause: `Paused ${where}${command.kind === 'pause' ? `: ${command.reason}` : ''}`,
     unpause: `Ready ${where}`,
-    login: `Logged in ${where}`,
-    logout: later ? `Logs out${all ? '' : ` ${where}`} when the call is over` : `Logged out ${where}`,
+    login: `Signed in ${where}`,
+    logout: later ? `Signs out${all ? '' : ` ${where}`} when the call is over` : `Signed out ${where}`,
     cancel_pending: 'Nothing waits for the end of the call',
     finish_wrap_up: 'The wrap-up is over',
   }[command.kind];
