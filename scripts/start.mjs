@@ -245,8 +245,8 @@ const tests =
   ];
 /**
  * A young generation of 4 MB keeps 8 MB less and costs about 5 % of peak decoding. One thread beside the main one collects
- * garbage: four of them left the main thread a fifth of a core, which a service beside its engine has, for 0.2 s at a time.
- * The service collects the garbage of its start once, by `gc`.
+ * garbage: with four, the main thread of a service that has one core beside its engine got a fifth of that core for 0.2 s at a
+ * time. The service collects the garbage of its start once, by `gc`.
  */
 const SERVICE_FLAGS = ['--max-semi-space-size=4', '--v8-pool-size=1', '--expose-gc'];
 /**

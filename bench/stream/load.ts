@@ -112,7 +112,7 @@ export interface Flooded {
   readonly different: number;
   /** Milliseconds from the time in an event to its arrival, at some of the clients. */
   readonly lag: { readonly p50: number; readonly p99: number; readonly max: number };
-  /** Of the load itself: the delay of its event loop, p99 in ms, and its share of one core. A late load reads a high lag. */
+  /** Of the load itself: the delay of its event loop, p99 in ms, and its share of one core. A late load measures too high a lag. */
   readonly load: { readonly delay: number; readonly core: number };
   /** `data` of the first client's newest `queue.stats` of each queue. */
   readonly last: Readonly<Record<string, unknown>>;

@@ -86,9 +86,9 @@ export const callingPhone: ConfText = conf`$\{IF($["$\{OFFHOOK_EXTENSION}" = ""]
 
 /**
  * A call that the service places for an extension. The far half of an internal pair rings the extension's own devices
- * (OFFHOOK_FOR), which show the number. Other phones cannot pick these calls up, because they would listen in the place of a
- * supervisor: the devices are in no pick-up group, and they get the exten of the half that rings them, `RUNG`, which no code
- * accepts. The device that answers leaves the pair (option G) and goes on alone, so that it is a caller like any other and no half
+ * (OFFHOOK_FOR), which show the number. Other phones cannot pick these calls up, because a person who did would listen in the
+ * place of a supervisor: the devices are in no pick-up group, and they get the exten of the half that rings them, `RUNG`, which no
+ * code accepts. The device that answers leaves the pair (option G) and goes on alone, so that it is a caller like any other and no half
  * of the pair stays in the call. It waits until the half that rang it has ended, because that half reads the channel once more
  * after it released it. It begins at the second step of `placed`, as option G requires.
  */
