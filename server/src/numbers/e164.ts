@@ -1,4 +1,4 @@
-// Metadata `max`: the smaller sets have lengths only, and would accept an internal 5551234 as a subscriber's number.
+// Metadata `max`: the smaller sets have lengths only, and would accept an internal 5551234 as a valid number.
 import {
   getCountryCallingCode,
   getExampleNumber,
