@@ -56,14 +56,14 @@ const AUDITED_REFUSALS: Rate = { burst: 60, per_second: 1 };
 function said({ live }: ViewDeps, extension: string, command: ChangeCommand, changed: boolean): string {
   const { queue, within = null } = command;
   const all = queue === null && within === null;
-  const where = all ? 'in every queue' : `in ${queue ?? list(within!)}`;
+  const which = all ? 'every queue' : (queue ?? list(within!));
   const later =
     command.kind === 'logout' && command.waits && live.agent(extension)?.summary.pending === 'logged_out';
   const what = {
-    pause: `Paused ${where}${command.kind === 'pause' ? `: ${command.reason}` : ''}`,
-    unpause: `Ready ${where}`,
-    login: `Signed in ${where}`,
-    logout: later ? `Signs out${all ? '' : ` ${where}`} when the call is over` : `Signed out ${where}`,
+    pause: `Paused in ${which}${command.kind === 'pause' ? `: ${command.reason}` : ''}`,
+    unpause: `Ready in ${which}`,
+    login: `Signed in to ${which}`,
+    logout: later ? `Signs out${all ? '' : ` of ${which}`} when the call is over` : `Signed out of ${which}`,
     cancel_pending: 'Nothing waits for the end of the call',
     finish_wrap_up: 'The wrap-up is over',
   }[command.kind];
