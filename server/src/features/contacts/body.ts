@@ -43,17 +43,12 @@ function matching(
   let [total, skipped] = [0, 0];
   for (let i = 0; i < texts.length; i += 1) {
     if (!matches(texts[i]!)) continue;
-    // Without rights to check and with a full page, only the total is needed.
-    if (seen === null && found.length >= limit) {
-      total += 1;
-      continue;
-    }
     const item = items[i]!;
-    const { extension } = item.person;
-    if (seen !== null && !seen.has(extension)) continue;
+    if (seen !== null && !seen.has(item.person.extension)) continue;
     total += 1;
+    if (found.length >= limit) continue;
     // The contact at the cursor may have been removed.
-    if (found.length >= limit || (after !== undefined && byExtension(extension, after) <= 0)) continue;
+    if (after !== undefined && byExtension(item.person.extension, after) <= 0) continue;
     if (skipped < offset) skipped += 1;
     else found.push(item);
   }
@@ -78,8 +73,7 @@ export function createContactsBody(directory: Directory, live: LiveView, started
   const itemOf = (person: Person, was: Item | undefined): Item => {
     const now = live.extension(person.extension);
     if (was && was.person === person && was.live === now) return was;
-    const json = JSON.stringify(contactOf(person, now, startedAt));
-    return { person, live: now, json };
+    return { person, live: now, json: JSON.stringify(contactOf(person, now, startedAt)) };
   };
   const replace = (index: number): void => {
     const was = items[index]!;
@@ -93,14 +87,13 @@ export function createContactsBody(directory: Directory, live: LiveView, started
       .people()
       .filter((person) => person.active && person.extension !== '')
       .toSorted((a, b) => byExtension(a.extension, b.extension));
-    const [before, textsBefore, placeBefore] = [items, texts, place];
-    const placeOf = (person: Person): number => placeBefore.get(person.extension) ?? -1;
-    items = people.map((person) => itemOf(person, before[placeOf(person)]));
-    texts = people.map((person) =>
-      before[placeOf(person)]?.person === person
-        ? textsBefore[placeOf(person)]!
+    const before = people.map((person) => place.get(person.extension) ?? -1);
+    texts = people.map((person, i) =>
+      items[before[i]!]?.person === person
+        ? texts[before[i]!]!
         : searched([person.name, person.department], [person.extension, person.mobile]),
     );
+    items = people.map((person, i) => itemOf(person, items[before[i]!]));
     place = new Map(items.map((item, index) => [item.person.extension, index]));
     chunks = Array.from({ length: Math.ceil(items.length / PER_CHUNK) }, () => null);
   };

@@ -36,7 +36,7 @@ function countTime(extension: string, agent: BoardAgent, at: number, out: Count[
       const add = free && !paused ? { staffed_ms: ms, available_ms: ms } : { staffed_ms: ms };
       out.push({ of: 'queue', name: queue, slot, add });
     };
-    if (handling !== null && (only ?? handling.queue) === handling.queue)
+    if (handling !== null && (only === undefined || only === handling.queue))
       out.push({ of: 'queue', name: handling.queue, slot, add: { busy_ms: ms } });
     if (only !== undefined) {
       const paused = queues.get(only);
