@@ -100,6 +100,18 @@ export function countedBy({ agents, agentsOf }: Board, at: number, queue?: strin
   return queue === undefined ? out : out.filter((one) => one.of === 'queue' && one.name === queue);
 }
 
+/**
+ * Counts the time of all agents up to `at`, so that their figures cost O(1) slots however long an agent has had
+ * no event. A wrap-up past its deadline waits for the agent's next event, which ends it.
+ */
+export function countAgents(board: Board, at: number, out: Count[]): void {
+  for (const [extension, agent] of board.agents) {
+    const { handling } = agent;
+    if (handling?.wrap_up && handling.wrap_up.deadline <= at) continue;
+    countTime(extension, agent, at, out);
+  }
+}
+
 function noteHandling(board: Board, queue: string, seconds: number): void {
   const newest = board.handlings.get(queue);
   if (newest === undefined) board.handlings.set(queue, [seconds]);

@@ -6,7 +6,7 @@ import type { Board } from './board.ts';
 import { countedBy } from './handling.ts';
 import { counts, reduce, skipGap } from './reduce.ts';
 import { SumTable } from './store.ts';
-import { noSums, take } from './sums.ts';
+import { SLOT_MS, noSums, take } from './sums.ts';
 import type { Sums } from './sums.ts';
 import { T0, at, emitted } from '../../../test/support/queue-story.ts';
 
@@ -246,6 +246,39 @@ test('wallboard reducer - the time of agents is cut at the intervals', () => {
     minutes('queue', 'sales').map(([, available]) => available),
     [0, 0, 0, 0, 0],
   );
+});
+test('wallboard reducer - an agent without an event for hours has one interval left to count', () => {
+  const board = emptyBoard();
+  const table = new SumTable();
+  const day = [
+    emitted.loggedIn(at(0), '1003'),
+    emitted.ready(at(0), '1003', 'support'),
+    emitted.joined(at(2), 'a'),
+    emitted.joined(at(8, 20), 'b'),
+  ];
+  const counted = day.flatMap((event) => reduce(board, event));
+  const running = countedBy(board, at(8, 21), 'support');
+  assert.deepEqual(
+    running.map(({ slot, add }) => [slot, add.available_ms]),
+    [[at(8, 15) / SLOT_MS, 6 * 60_000]],
+  );
+  for (const one of [...counted, ...running]) take(table.at(one.of, one.name, one.slot), one);
+  const sums = [...(table.slots('queue', 'support')?.values() ?? [])];
+  assert.equal(
+    sums.reduce((ms, { staffed_ms }) => ms + staffed_ms, 0),
+    (8 * 60 + 21) * 60_000,
+  );
+});
+test('wallboard reducer - a wrap-up past its deadline at the end of an interval waits for the next event', () => {
+  const { queue, board } = play(
+    emitted.loggedIn(at(0), '1003'),
+    emitted.wrapUp(at(0, 10), '1003', 'a', 60, at(0, 12)),
+    emitted.joined(at(0, 20), 'b'),
+  );
+  assert.equal(queue()[0]?.['handled'], undefined);
+  assert.equal(board.agents.get('1003')?.counted_to, at(0, 10));
+  const later = countedBy(board, at(0, 21), 'support').find(({ add }) => add.handled === 1);
+  assert.deepEqual([later?.slot, later?.add.wrap_up_seconds], [T0 / SLOT_MS, 120]);
 });
 test('wallboard reducer - offers that were missed or taken, calls that were transferred, once each', () => {
   const { queue, agent } = play(

@@ -1,9 +1,9 @@
 import type { DomainEvent, EventData } from '@offhook/contract/events.ts';
 import { indexAgents } from './board.ts';
 import type { Board } from './board.ts';
-import { agentEvent } from './handling.ts';
+import { agentEvent, countAgents } from './handling.ts';
 import { lose, settle, tidySettled } from './settle.ts';
-import { slotOf } from './sums.ts';
+import { SLOT_MS, slotOf } from './sums.ts';
 import type { Count } from './sums.ts';
 
 /** Time after which a visit or a call without an end counts as ended unseen. */
@@ -11,7 +11,8 @@ const LONGEST_OPEN_MS = 86_400_000;
 
 /**
  * Applies one journal event to the board and returns its counts: the only way from events to figures, live
- * and replayed. Uses only the events' times. O(1), and once per slot O(open visits and calls).
+ * and replayed. Uses only the events' times. O(1), and once per slot O(open visits, calls and
+ * memberships of agents).
  *
  * A visit counts in the slot of its join, whatever its outcome; it has one outcome, since its end removes it
  * from the board. Everything else counts in the slot of its event.
@@ -165,6 +166,7 @@ function tidy(board: Board, at: number, slot: number, out: Count[]): void {
   }
   tidySettled(board, at);
   for (const [id, call] of board.calls) if (call.since < oldest) board.calls.delete(id);
+  countAgents(board, slot * SLOT_MS, out);
 }
 
 /**
