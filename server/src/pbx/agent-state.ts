@@ -281,7 +281,7 @@ export function derive(s: State, t: Turn, agent: Agent): AgentSummary {
   ) {
     return before;
   }
-  return Object.freeze({
+  return {
     extension: agent.extension,
     name,
     state,
@@ -297,7 +297,7 @@ export function derive(s: State, t: Turn, agent: Agent): AgentSummary {
     direction: doing.direction,
     deadline,
     not_responding,
-  });
+  };
 }
 function readinessOf(s: State, agent: Agent, fresh: boolean): AgentSummary['readiness'] {
   const { readiness: said } = agent.summary;
@@ -316,7 +316,7 @@ function readinessOf(s: State, agent: Agent, fresh: boolean): AgentSummary['read
   ) {
     return said;
   }
-  return Object.freeze({ ready, reason: ready ? null : reason, since, source, until });
+  return { ready, reason: ready ? null : reason, since, source, until };
 }
 
 /** The engine reports only the end of a member's queue call, so `in_call` follows our own talk. */

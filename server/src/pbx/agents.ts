@@ -95,7 +95,7 @@ export function memberSeen(s: State, t: Turn, said: QueueMember): void {
     if (t.observed === 'resync') countTalk(s, t, known);
     return;
   }
-  const member: QueueMember = Object.freeze({ ...said, paused_at });
+  const member: QueueMember = said.paused_at === paused_at ? said : { ...said, paused_at };
   if (known !== undefined && known.extension !== extension) forget(s, t, known);
   queue.members.set(member.interface, member);
   touchQueue(s, queue);

@@ -188,9 +188,9 @@ export function refreshPresence(s: State, t: Turn, extension: string): void {
     published.activity === activity &&
     published.personal === personal;
   const since = same ? before.since : unchanged && !s.synced ? Date.parse(published.since) : t.at;
-  const live: LiveExtension = Object.freeze({
+  const live: LiveExtension = {
     extension,
-    devices: Object.freeze(devices),
+    devices,
     reachability,
     activity,
     personal,
@@ -198,7 +198,7 @@ export function refreshPresence(s: State, t: Turn, extension: string): void {
     expires_at,
     summary,
     since,
-  });
+  };
   s.extensions.set(extension, live);
   bumpPresence(s, extension);
   if (s.synced) tellPresence(s, t, live);

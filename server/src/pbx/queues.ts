@@ -43,7 +43,7 @@ export function callerJoined(s: State, t: Turn, caller: QueueCaller): void {
   const same = published?.queue === caller.queue ? published : undefined;
   if (same !== undefined) s.publishedVisits.delete(leg.id);
   else if (published !== undefined) closePublished(s, t, published, 'other');
-  const visit: Visit = Object.freeze({
+  const visit: Visit = {
     queue: caller.queue,
     channel: caller.channel,
     leg: leg.id,
@@ -55,7 +55,7 @@ export function callerJoined(s: State, t: Turn, caller: QueueCaller): void {
     taken: null,
     away: false,
     moves: 0,
-  });
+  };
   const place = placeIn(queue, caller);
   queue.callers.splice(place, 0, visit);
   touchQueue(s, queue);
@@ -143,7 +143,7 @@ export function closePublished(s: State, t: Turn, visit: PublishedVisit, reason:
 type Left = EventData<'queue.caller_left'>['reason'];
 
 function changeVisit(s: State, visit: Visit, patch: Partial<Visit>): Visit {
-  const changed = Object.freeze({ ...visit, ...patch });
+  const changed = { ...visit, ...patch };
   const queue = queueOf(s, visit.queue);
   const place = queue.callers.indexOf(visit);
   if (place >= 0) queue.callers[place] = changed;
@@ -296,7 +296,7 @@ export function offerCreated(s: State, t: Turn, e: OfferPlace): Offer | undefine
   if (known !== undefined || s.closedOffers.has(id) || caller === undefined || caller.call === null)
     return known;
   const member = s.queues.get(e.queue)?.members.get(e.interface);
-  const offer: Offer = Object.freeze({
+  const offer: Offer = {
     id,
     queue: e.queue,
     interface: e.interface,
@@ -307,7 +307,7 @@ export function offerCreated(s: State, t: Turn, e: OfferPlace): Offer | undefine
     call: caller.call,
     created_at: t.at,
     answered: false,
-  });
+  };
   addOffer(s, offer);
   noteRing(s, offer, 'created');
   emit(t, 'offer.created', `queues/${offer.queue}`, offerRef(s, offer));
@@ -376,7 +376,7 @@ export function offerDialEnded(s: State, t: Turn, e: EngineEventOf<'dial.ended'>
   if (visit !== undefined && status === 'ANSWER') changeVisit(s, visit, { answered: true });
   for (const offer of offersOf(s, agent)) {
     if (offer.agent !== agent) continue;
-    if (status === 'ANSWER') s.offers.set(offer.id, Object.freeze({ ...offer, answered: true }));
+    if (status === 'ANSWER') s.offers.set(offer.id, { ...offer, answered: true });
     else closeOffer(s, t, offer, DIAL_OUTCOME[status] ?? 'canceled');
   }
 }

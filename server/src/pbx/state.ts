@@ -256,7 +256,7 @@ export interface SiteIndex {
   readonly shared: ReadonlyMap<string, string>;
 }
 
-/** Complete state of the model. Entities are frozen or readonly and replaced one at a time. */
+/** Complete state of the model. Entities are readonly and replaced one at a time. */
 export interface State {
   live: boolean;
   /** Node of the engine whose state decides whether the model is live; null before anything of it is known. */
