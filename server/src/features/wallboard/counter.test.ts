@@ -16,7 +16,7 @@ import type { LocalJournal as Journal } from '../../journal/journal.ts';
 import type { JournalStore } from '../../ports/journal-store.ts';
 import type { Store } from '../../ports/store.ts';
 import { manualClock } from '../../../test/support/sessions-fixture.ts';
-import { writeBoard } from './board.ts';
+import { emptyBoard, writeBoard } from './board.ts';
 import { Counter } from './counter.ts';
 import { zoneCalendar } from './days.ts';
 import { figuresOf } from './figures.ts';
@@ -413,4 +413,30 @@ test('wallboard counter - an event that cannot be counted stops nothing', async 
   const bad = { ...emitted.joined(at(0), 'x'), data: null } as unknown as DomainEvent;
   counter.take([{ seq: 1, type: bad.type, subject: bad.subject, at: bad.at, topics: '', json: '{}' }], [bad]);
   assert.equal(counter.position.seq, 1);
+});
+test('wallboard counter - a save of many agents adds to what is stored, with other work between its parts', async () => {
+  await using t = await rig();
+  const added = new SumTable();
+  const names = Array.from({ length: 450 }, (_, i) => String(1000 + i));
+  const slot = slotOf(T0);
+  for (const [i, name] of names.entries()) added.at('agent', name, slot).handled = i;
+  let turns = 0;
+  const other = (): void => {
+    turns += 1;
+    next = setImmediate(other);
+  };
+  let next = setImmediate(other);
+  for (const seq of [1, 2])
+    await t.store.save(added, { epoch: 'a', seq, as_of: T0 }, writeBoard(emptyBoard()));
+  clearImmediate(next);
+  // Three reads of slots and three of days, each time.
+  assert.ok(turns >= 8, `${turns} turns`);
+  const kept = await t.store.since(slot);
+  assert.deepEqual(
+    names.map((name) => kept.at('agent', name, slot).handled),
+    names.map((_, i) => 2 * i),
+  );
+  const day = slot - (slot % 96);
+  for await (const rows of t.store.parts('agent', day, day + 96))
+    assert.equal(rows.find(({ name }) => name === '1449')?.sums.handled, 898);
 });

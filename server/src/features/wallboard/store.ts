@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
 import { DEFAULT_SERVICE_LEVEL, ServiceLevel } from '@offhook/contract/wallboard.ts';
 import { insertOf } from '../../core/inserts.ts';
@@ -114,52 +115,63 @@ export class SumTable {
 }
 
 const SLOTS_OF_DAY = 96;
-const textOf = (...parts: readonly (string | number)[]): string => parts.join('/');
-/** The added rows together with their stored sums; the rows of one slot are read in one query. */
-async function slotsWith(
-  trx: Transaction<Tables>,
-  added: SumTable,
-): Promise<readonly Tables['wallboard_sums'][]> {
-  const rows = new Map([...added.rows()].map((row) => [textOf(row.of, row.name, row.slot), row]));
-  for (const slot of new Set([...rows.values()].map((row) => row.slot))) {
-    const kept = await trx
-      .selectFrom('wallboard_sums')
-      .selectAll()
-      .where('of', 'in', BOTH)
-      .where('slot', '=', slot)
-      .execute();
-    for (const { of, name, sums } of kept) {
-      const row = rows.get(textOf(of, name, slot));
-      if (row !== undefined) rows.set(textOf(of, name, slot), { ...row, sums: together(row.sums, sums) });
-    }
-  }
-  return [...rows.values()].map((row) => ({ ...row, sums: writeSums(row.sums) }));
+/** Added sums of one queue or agent in one slot or day. */
+interface Added {
+  readonly of: Of;
+  readonly name: string;
+  /** Slot or day. */
+  readonly at: number;
+  readonly sums: Sums;
 }
-async function daysWith(
-  trx: Transaction<Tables>,
-  added: SumTable,
-): Promise<readonly Tables['wallboard_days'][]> {
-  const rows = new Map<string, { of: Of; name: string; day: number; sums: Sums }>();
-  for (const { of, name, slot, sums } of added.rows()) {
-    const day = Math.floor(slot / SLOTS_OF_DAY);
-    const key = textOf(of, name, day);
-    const row = rows.get(key);
-    if (row === undefined) rows.set(key, { of, name, day, sums: together(noSums(), sums) });
-    else fold(row.sums, sums);
-  }
-  for (const day of new Set([...rows.values()].map((row) => row.day))) {
-    const kept = await trx
-      .selectFrom('wallboard_days')
-      .selectAll()
-      .where('of', 'in', BOTH)
-      .where('day', '=', day)
-      .execute();
-    for (const { of, name, sums } of kept) {
-      const row = rows.get(textOf(of, name, day));
-      if (row !== undefined) fold(row.sums, readSums(sums));
+/** Rows between two turns of the event loop: together 3 ms. */
+const AT_ONCE = 200;
+/** Texts of the added sums together with the stored ones, which `read` returns. */
+async function withStored(
+  added: readonly Added[],
+  read: (
+    of: Of,
+    at: number,
+    names: readonly string[],
+  ) => Promise<readonly { readonly name: string; readonly sums: string }[]>,
+): Promise<readonly (Omit<Added, 'sums'> & { readonly sums: string })[]> {
+  const rows = [];
+  for (const { of, at, added: parts } of byTime(added)) {
+    for (let i = 0; i < parts.length; i += AT_ONCE) {
+      if (rows.length >= AT_ONCE) await turn();
+      const some = parts.slice(i, i + AT_ONCE);
+      const names = some.map(({ name }) => name);
+      const stored = new Map((await read(of, at, names)).map(({ name, sums }) => [name, sums]));
+      for (const { name, sums } of some) {
+        const text = stored.get(name);
+        rows.push({ of, name, at, sums: writeSums(text === undefined ? sums : together(sums, text)) });
+      }
     }
   }
-  return [...rows.values()].map((row) => ({ ...row, sums: writeSums(row.sums) }));
+  return rows;
+}
+/** Groups of one slot or day, of queues or of agents. */
+function byTime(added: readonly Added[]): Iterable<{ of: Of; at: number; added: Added[] }> {
+  const groups = new Map<string, { of: Of; at: number; added: Added[] }>();
+  for (const one of added) {
+    const { of, at } = one;
+    const group = groups.get(`${of}/${at}`);
+    if (group === undefined) groups.set(`${of}/${at}`, { of, at, added: [one] });
+    else group.added.push(one);
+  }
+  return groups.values();
+}
+const slotsOf = (added: SumTable): readonly Added[] =>
+  [...added.rows()].map(({ of, name, slot, sums }) => ({ of, name, at: slot, sums }));
+function daysOf(added: SumTable): readonly Added[] {
+  const days = new Map<string, Added>();
+  for (const { of, name, slot, sums } of added.rows()) {
+    const at = Math.floor(slot / SLOTS_OF_DAY);
+    const key = `${of}/${name}/${at}`;
+    const day = days.get(key);
+    if (day === undefined) days.set(key, { of, name, at, sums: together(noSums(), sums) });
+    else fold(day.sums, sums);
+  }
+  return [...days.values()];
 }
 const writeSlots = () =>
   insertOf<Tables, Tables['wallboard_sums']>((db, rows) =>
@@ -226,9 +238,34 @@ export class WallboardStore {
 
   /** Adds the counts and the position since the last save, all or nothing. A gap replaces one with the same start. */
   async save(added: SumTable, position: Position, board: string, gaps: readonly Gap[] = []): Promise<void> {
+    // Read before the transaction, which is one turn of the event loop; the caller saves one after the other.
+    const slots = await withStored(slotsOf(added), (of, slot, names) =>
+      this.#db
+        .selectFrom('wallboard_sums')
+        .select(['name', 'sums'])
+        .where('of', '=', of)
+        .where('slot', '=', slot)
+        .where('name', 'in', names)
+        .execute(),
+    );
+    const days = await withStored(daysOf(added), (of, day, names) =>
+      this.#db
+        .selectFrom('wallboard_days')
+        .select(['name', 'sums'])
+        .where('of', '=', of)
+        .where('day', '=', day)
+        .where('name', 'in', names)
+        .execute(),
+    );
     await this.#store.transaction<Tables, void>(async (trx) => {
-      await this.#writeSlots(trx, await slotsWith(trx, added));
-      await this.#writeDays(trx, await daysWith(trx, added));
+      await this.#writeSlots(
+        trx,
+        slots.map(({ of, name, at, sums }) => ({ of, name, slot: at, sums })),
+      );
+      await this.#writeDays(
+        trx,
+        days.map(({ of, name, at, sums }) => ({ of, name, day: at, sums })),
+      );
       await trx
         .insertInto('wallboard_state')
         .values({ id: 1, ...position, board })
