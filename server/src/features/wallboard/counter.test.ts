@@ -420,9 +420,9 @@ test('wallboard counter - a save of many agents adds to what is stored, with oth
   const names = Array.from({ length: 450 }, (_, i) => String(1000 + i));
   const slot = slotOf(T0);
   for (const [i, name] of names.entries()) added.at('agent', name, slot).handled = i;
-  let turns = 0;
+  let others = 0;
   const other = (): void => {
-    turns += 1;
+    others += 1;
     next = setImmediate(other);
   };
   let next = setImmediate(other);
@@ -430,7 +430,7 @@ test('wallboard counter - a save of many agents adds to what is stored, with oth
     await t.store.save(added, { epoch: 'a', seq, as_of: T0 }, writeBoard(emptyBoard()));
   clearImmediate(next);
   // Three reads of slots and three of days, each time.
-  assert.ok(turns >= 8, `${turns} turns`);
+  assert.ok(others >= 8, `${others} others`);
   const kept = await t.store.since(slot);
   assert.deepEqual(
     names.map((name) => kept.at('agent', name, slot).handled),

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
 import { DEFAULT_SERVICE_LEVEL, ServiceLevel } from '@offhook/contract/wallboard.ts';
 import { insertOf } from '../../core/inserts.ts';
@@ -123,7 +123,7 @@ interface Added {
   readonly at: number;
   readonly sums: Sums;
 }
-/** Rows between two turns of the event loop: together 3 ms. */
+/** Rows before the event loop runs other work: together 3 ms. */
 const AT_ONCE = 200;
 /** Texts of the added sums together with the stored ones, which `read` returns. */
 async function withStored(
@@ -137,7 +137,7 @@ async function withStored(
   const rows = [];
   for (const { of, at, added: parts } of byTime(added)) {
     for (let i = 0; i < parts.length; i += AT_ONCE) {
-      if (rows.length >= AT_ONCE) await turn();
+      if (rows.length >= AT_ONCE) await setImmediate();
       const some = parts.slice(i, i + AT_ONCE);
       const names = some.map(({ name }) => name);
       const stored = new Map((await read(of, at, names)).map(({ name, sums }) => [name, sums]));
@@ -238,7 +238,7 @@ export class WallboardStore {
 
   /** Adds the counts and the position since the last save, all or nothing. A gap replaces one with the same start. */
   async save(added: SumTable, position: Position, board: string, gaps: readonly Gap[] = []): Promise<void> {
-    // Read before the transaction, which is one turn of the event loop; the caller saves one after the other.
+    // Read before the transaction, in which no other work may run. The caller makes one save after the other.
     const slots = await withStored(slotsOf(added), (of, slot, names) =>
       this.#db
         .selectFrom('wallboard_sums')
