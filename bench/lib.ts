@@ -24,7 +24,12 @@ export function moveTo(core: number | string, pid: number): void {
   if (pinned) spawnSync('taskset', ['-acp', String(core), String(pid)]);
 }
 /** Flags of scripts/start.mjs for the service. */
-export const SERVICE_FLAGS = ['--max-semi-space-size=4', '--v8-pool-size=1', '--expose-gc'];
+export const SERVICE_FLAGS = [
+  '--max-semi-space-size=4',
+  '--v8-pool-size=1',
+  '--no-concurrent-marking',
+  '--expose-gc',
+];
 const children = new Set<ChildProcess>();
 const leftovers = new Set<() => void>();
 /** Runs `clean` when the run is interrupted; it must be synchronous. Returns a function that cancels it. */

@@ -20,3 +20,14 @@ test('container - the image has every folder of the repository that the service 
     assert.match(ignored!, new RegExp(`^!${folder}$`, 'm'));
   }
 });
+
+test('container - npm start, the image and the benchmarks start the service with the same flags', async () => {
+  const flagsIn = async (file: string, place: RegExp): Promise<readonly string[]> => {
+    const text = await readFile(path.join(REPOSITORY, file), 'utf8');
+    return [...(place.exec(text)?.[1] ?? '').matchAll(/--[a-z0-9-]+(?:=\d+)?/g)].map(([flag]) => flag);
+  };
+  const start = await flagsIn('scripts/start.mjs', /^const SERVICE_FLAGS = \[([^\]]+)\]/m);
+  assert.ok(start.length > 0);
+  assert.deepEqual(await flagsIn('Containerfile', /^ENTRYPOINT \["node", ([^\]]+)\]/m), start);
+  assert.deepEqual(await flagsIn('bench/lib.ts', /^export const SERVICE_FLAGS = \[([^\]]+)\]/m), start);
+});
