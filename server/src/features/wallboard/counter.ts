@@ -114,14 +114,14 @@ export class Counter {
   }
 
   /**
-   * Pages of the sums of each slot in the span, from memory and store. Slots are unordered, and a slot may
-   * come in several parts.
+   * Pages of the sums of each slot in the span up to `at`, from memory and store. Slots are unordered, and a slot may
+   * come in several parts. Running counts are taken together with the memory, which an event may change at any time.
    */
   async *slots(
     of: Count['of'],
     name: string,
     { from, to }: Span,
-    running: Running,
+    at: number,
   ): AsyncGenerator<readonly (readonly [number, Partial<Sums>])[], void, void> {
     const [first, end] = [Math.ceil(from / SLOT_MS), Math.ceil(to / SLOT_MS)];
     const inMemory = this.#recent.from;
@@ -130,11 +130,11 @@ export class Counter {
     for (const [slot, sums] of this.#recent.table.slots(of, name) ?? []) {
       if (slot >= Math.max(first, inMemory) && slot < end) rest.push([slot, sums]);
     }
-    const now = new SumTable();
-    for (const one of running.get(`${of}/${name}`) ?? []) {
-      if (one.slot >= first && one.slot < end) take(now.at(of, name, one.slot), one);
+    const running = new SumTable();
+    for (const one of this.running(at, of === 'queue' ? name : undefined).get(`${of}/${name}`) ?? []) {
+      if (one.slot >= first && one.slot < end) take(running.at(of, name, one.slot), one);
     }
-    rest.push(...(now.slots(of, name) ?? []));
+    rest.push(...(running.slots(of, name) ?? []));
     if (rest.length > 0) yield rest;
     if (first >= inMemory) return;
     if (this.#saving !== null || this.#unsaved.before(inMemory)) await this.save();
@@ -144,11 +144,11 @@ export class Counter {
     }
   }
 
-  /** Sums of the whole span by name; only of `name` if given. */
+  /** Sums of the whole span up to `at` by name; only of `name` if given. */
   async totals(
     of: Count['of'],
     { from, to }: Span,
-    running: Running,
+    at: number,
     name?: string,
   ): Promise<ReadonlyMap<string, Sums>> {
     const [first, end] = [Math.ceil(from / SLOT_MS), Math.ceil(to / SLOT_MS)];
@@ -167,7 +167,7 @@ export class Counter {
         if (slot >= Math.max(first, inMemory) && slot < end) fold(sumsOf(known), sums);
       }
     }
-    for (const counted of running.values()) {
+    for (const counted of this.running(at, of === 'queue' ? name : undefined).values()) {
       for (const one of counted) {
         const asked = one.of === of && (name === undefined || one.name === name);
         if (asked && one.slot >= first && one.slot < end) take(sumsOf(one.name), one);

@@ -17,7 +17,7 @@ type AgentEvent = Extract<DomainEvent, { type: `agent.${string}` }>;
 
 /** Number of handlings whose mean predicts the next one. */
 const NEWEST = 20;
-/** Longest time counted between two events of an agent, so that a single event never counts without bound. */
+/** Longest time counted at once, so that a single event never counts without bound. */
 const LONGEST_SLICE_MS = 31 * 86_400_000;
 
 /** Counts the agent's time up to `at` by its state since the last count; `only`: that of this queue alone. */
@@ -100,15 +100,17 @@ export function countedBy({ agents, agentsOf }: Board, at: number, queue?: strin
   return queue === undefined ? out : out.filter((one) => one.of === 'queue' && one.name === queue);
 }
 
+/** Most intervals of an agent that are counted at once, as after hours without events. */
+const MOST_SLOTS = 4;
 /**
- * Counts the time of all agents up to `at`, so that their figures cost O(1) slots however long an agent has had
- * no event. A wrap-up past its deadline waits for the agent's next event, which ends it.
+ * Counts the time of all agents up to `at`, so that their figures cost few slots however long an agent has had no event.
+ * A wrap-up past its deadline waits for the agent's next event, which ends it.
  */
 export function countAgents(board: Board, at: number, out: Count[]): void {
   for (const [extension, agent] of board.agents) {
     const { handling } = agent;
     if (handling?.wrap_up && handling.wrap_up.deadline <= at) continue;
-    countTime(extension, agent, at, out);
+    countTime(extension, agent, Math.min(at, agent.counted_to + MOST_SLOTS * SLOT_MS), out);
   }
 }
 
@@ -128,7 +130,7 @@ function stays({ queues, handling }: BoardAgent, { type, data: { queue } }: Agen
   if (handling !== null || (type !== 'agent.ready' && type !== 'agent.not_ready')) return false;
   return queue != null && queues.has(queue);
 }
-/** Applies one event of an agent; O(its queues), and O(slots) since its previous event. */
+/** Applies one event of an agent; O(its queues), and O(slots) since its time was last counted. */
 export function agentEvent(board: Board, event: AgentEvent, out: Count[]): void {
   const { extension } = event.data;
   const { at } = event;

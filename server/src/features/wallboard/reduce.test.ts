@@ -247,20 +247,22 @@ test('wallboard reducer - the time of agents is cut at the intervals', () => {
     [0, 0, 0, 0, 0],
   );
 });
-test('wallboard reducer - an agent without an event for hours has one interval left to count', () => {
+test('wallboard reducer - an agent without an event for hours has two intervals left to count', () => {
   const board = emptyBoard();
   const table = new SumTable();
   const day = [
     emitted.loggedIn(at(0), '1003'),
     emitted.ready(at(0), '1003', 'support'),
-    emitted.joined(at(2), 'a'),
-    emitted.joined(at(8, 20), 'b'),
+    ...[1, 2, 3, 4, 5, 6, 7, 8].map((hour) => emitted.joined(at(hour, 20), `call-${hour}`)),
   ];
   const counted = day.flatMap((event) => reduce(board, event));
   const running = countedBy(board, at(8, 21), 'support');
   assert.deepEqual(
     running.map(({ slot, add }) => [slot, add.available_ms]),
-    [[at(8, 15) / SLOT_MS, 6 * 60_000]],
+    [
+      [at(8) / SLOT_MS, 15 * 60_000],
+      [at(8, 15) / SLOT_MS, 6 * 60_000],
+    ],
   );
   for (const one of [...counted, ...running]) take(table.at(one.of, one.name, one.slot), one);
   const sums = [...(table.slots('queue', 'support')?.values() ?? [])];
@@ -269,15 +271,27 @@ test('wallboard reducer - an agent without an event for hours has one interval l
     (8 * 60 + 21) * 60_000,
   );
 });
+test('wallboard reducer - an engine whose clock is minutes behind changes the time of its agents as it says', () => {
+  const { board, queue } = play(
+    emitted.loggedIn(at(0), '1003'),
+    emitted.ready(at(0), '1003', 'support'),
+    // Another engine, ten minutes ahead, is in the next interval already.
+    emitted.joined(at(0, 16), 'a', 'sales'),
+    emitted.notReady(at(0, 6), '1003', 'support'),
+  );
+  const minutes = countedBy(board, at(0, 14), 'support').map(({ add }) => [add.staffed_ms, add.available_ms]);
+  assert.deepEqual(minutes, [[8 * 60_000, undefined]]);
+  assert.ok(queue());
+});
 test('wallboard reducer - a wrap-up past its deadline at the end of an interval waits for the next event', () => {
   const { queue, board } = play(
     emitted.loggedIn(at(0), '1003'),
     emitted.wrapUp(at(0, 10), '1003', 'a', 60, at(0, 12)),
-    emitted.joined(at(0, 20), 'b'),
+    emitted.joined(at(0, 35), 'b'),
   );
   assert.equal(queue()[0]?.['handled'], undefined);
   assert.equal(board.agents.get('1003')?.counted_to, at(0, 10));
-  const later = countedBy(board, at(0, 21), 'support').find(({ add }) => add.handled === 1);
+  const later = countedBy(board, at(0, 36), 'support').find(({ add }) => add.handled === 1);
   assert.deepEqual([later?.slot, later?.add.wrap_up_seconds], [T0 / SLOT_MS, 120]);
 });
 test('wallboard reducer - offers that were missed or taken, calls that were transferred, once each', () => {

@@ -166,7 +166,8 @@ function tidy(board: Board, at: number, slot: number, out: Count[]): void {
   }
   tidySettled(board, at);
   for (const [id, call] of board.calls) if (call.since < oldest) board.calls.delete(id);
-  countAgents(board, slot * SLOT_MS, out);
+  // Not the slot that has just ended: the clock of another engine may be minutes behind the one of this event.
+  countAgents(board, (slot - 1) * SLOT_MS, out);
 }
 
 /**

@@ -106,7 +106,6 @@ export class Reports {
       .map((queue) => queue.name)
       .filter((name) => reaches(mayRead, name));
     const present = now >= span.from && now < span.to;
-    const running = counter.running(now);
     const all = noSums();
     const queues: QueueReport[] = [];
     const agents: AgentFigures[] = [];
@@ -132,11 +131,12 @@ export class Reports {
       }
     };
     if (isToday(query)) {
+      const running = counter.running(now);
       collect((of, name) => counter.sumsOfToday(of, name, running), counter.agentsOfToday());
     } else {
       const [ofQueues, ofAgents] = await this.#reports.run(async () => [
-        await counter.totals('queue', span, running),
-        await counter.totals('agent', span, running),
+        await counter.totals('queue', span, now),
+        await counter.totals('agent', span, now),
       ]);
       const known = { queue: ofQueues, agent: ofAgents };
       collect((of, name) => known[of]!.get(name) ?? noSums(), [...ofAgents!.keys()].sort());
@@ -159,15 +159,14 @@ export class Reports {
     const level = over(this.#levelOf(name), query);
     const present = now >= span.from && now < span.to;
     const intervals = query.interval === undefined ? null : intervalsOf(calendar, span, query.interval, now);
-    const running = counter.running(now, name);
     let all = noSums();
     const parts = intervals?.map(noSums);
     const read = async (): Promise<void> => {
       if (intervals === null || parts === undefined) {
-        all = (await counter.totals('queue', span, running, name)).get(name) ?? all;
+        all = (await counter.totals('queue', span, now, name)).get(name) ?? all;
         return;
       }
-      for await (const page of counter.slots('queue', name, span, running)) {
+      for await (const page of counter.slots('queue', name, span, now)) {
         for (const [slot, sums] of page) {
           fold(all, sums);
           const part = parts[indexOf(intervals, slot * SLOT_MS)];

@@ -555,3 +555,22 @@ test('wallboard - a gap is named in every reply over it and in no other', async 
   ]);
   assert.equal((await again.wallboard(who, { day: '2026-11-20' })).gaps.length, 1);
 });
+test('wallboard - a report that waited behind another one counts no time of an agent twice', async (t) => {
+  const { board, commit } = await rig(t, {
+    now: at(1),
+    before: [emitted.loggedIn(at(0), '1003'), emitted.ready(at(0), '1003', 'support')],
+  });
+  const who = { extension: '1002', level: 'supervisor', key: null } as const;
+  const query = { from: '2026-11-20T00:00:00.000Z', to: '2026-11-22T00:00:00.000Z' };
+  const reports = [
+    board.wallboard(who, query),
+    board.wallboard(who, query),
+    board.queue(who, 'support', { ...query, interval: 900 }),
+  ] as const;
+  // Counts the hour of the agent while the reports wait.
+  commit(emitted.notReady(at(1), '1003', 'support'));
+  const [first, second, queue] = await Promise.all(reports);
+  for (const { queues } of [first, second])
+    assert.equal(queues.find((one) => one.queue === 'support')?.sums.staffed_seconds, 3_600);
+  assert.equal(queue.stats.sums.staffed_seconds, 3_600);
+});

@@ -49,7 +49,7 @@ interface Body {
   readonly at: number;
   readonly body: Buffer;
 }
-/** Shortest and longest time between two saves, and the share of the time that saves may take. */
+/** Shortest and longest time between two saves, and the share of the time that saves may take with the work between their parts. */
 const SAVE_EVERY_MS = 3_000;
 const SAVE_WITHIN_MS = 30_000;
 const SAVE_SHARE = 1 / 300;

@@ -125,6 +125,7 @@ interface Added {
 }
 /** Rows before the event loop runs other work: together 3 ms. */
 const AT_ONCE = 200;
+const SIZES = [1, 10, 50, AT_ONCE];
 /** Texts of the added sums together with the stored ones, which `read` returns. */
 async function withStored(
   added: readonly Added[],
@@ -139,8 +140,7 @@ async function withStored(
     for (let i = 0; i < parts.length; i += AT_ONCE) {
       if (rows.length >= AT_ONCE) await setImmediate();
       const some = parts.slice(i, i + AT_ONCE);
-      const names = some.map(({ name }) => name);
-      const stored = new Map((await read(of, at, names)).map(({ name, sums }) => [name, sums]));
+      const stored = new Map((await read(of, at, namesOf(some))).map(({ name, sums }) => [name, sums]));
       for (const { name, sums } of some) {
         const text = stored.get(name);
         rows.push({ of, name, at, sums: writeSums(text === undefined ? sums : together(sums, text)) });
@@ -148,6 +148,12 @@ async function withStored(
     }
   }
   return rows;
+}
+/** Names to read, as many as one of few sizes, because the database keeps each text of a statement prepared. */
+function namesOf(some: readonly Added[]): readonly string[] {
+  const names = some.map(({ name }) => name);
+  const size = SIZES.find((most) => most >= names.length) ?? AT_ONCE;
+  return [...names, ...Array<string>(size - names.length).fill(names[0]!)];
 }
 /** Groups of one slot or day, of queues or of agents. */
 function byTime(added: readonly Added[]): Iterable<{ of: Of; at: number; added: Added[] }> {
@@ -168,8 +174,11 @@ function daysOf(added: SumTable): readonly Added[] {
     const at = Math.floor(slot / SLOTS_OF_DAY);
     const key = `${of}/${name}/${at}`;
     const day = days.get(key);
-    if (day === undefined) days.set(key, { of, name, at, sums: together(noSums(), sums) });
-    else fold(day.sums, sums);
+    if (day === undefined) {
+      const first = noSums();
+      fold(first, sums);
+      days.set(key, { of, name, at, sums: first });
+    } else fold(day.sums, sums);
   }
   return [...days.values()];
 }
