@@ -24,7 +24,7 @@ export interface Batch {
   /** All rows as one buffer, for readers whose last sent event was `prev`. The batch has at least one row. */
   bytes(prev: number): Buffer;
 }
-/** Bytes kept for readers with another `prev`; most readers have the same. */
+/** Limit of the bytes kept for different values of `prev`; most readers have the same one. */
 const MAX_STARTS = 4 * 1024 * 1024;
 const NOTHING = Buffer.alloc(0);
 /** Rows examined at once, and about how many bytes of them: as much as one reader may have unsent. */

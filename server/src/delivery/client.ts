@@ -37,7 +37,7 @@ export abstract class Client extends Reader {
   /** Tick of the last bytes from the client, and tick in which its unsent bytes last decreased. */
   heardAt = 0;
   movedAt = 0;
-  /** True from a write that was not passed on at once; only then is `unsent` looked at in each tick. */
+  /** True after a write that was not sent at once; only then does each tick check `unsent`. */
   waits = false;
   waiting = 0;
   /** Its part of the heartbeat interval, so that heartbeats are spread evenly. */
@@ -54,7 +54,7 @@ export abstract class Client extends Reader {
   /** False if the client sends nothing or is not read now, so that its silence means nothing. */
   abstract get talks(): boolean;
   abstract heartbeat(scanned: number, time: string): void;
-  /** Its rights changed; `changed` are the topics with another access than before. */
+  /** The rights of its caller changed; `changed` holds the topics to which the access differs from before. */
   abstract rightsChanged(changed: readonly Heard[]): void;
   /** Reports the reason and closes; `code` is one of CLOSE_CODES. */
   abstract end(code: number, reason: string): void;

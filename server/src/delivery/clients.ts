@@ -15,11 +15,11 @@ import type { Heard } from '../rights/hearing.ts';
 
 /** Ticks in one heartbeat interval. */
 const TICKS = 15;
-/** Parts of a tick, each with its clients: all at once would hold the event loop for as long as all their writes take. */
+/** Parts of a tick, each with its own clients, because writing to all clients at once would block the event loop. */
 const PARTS = 10;
 const SHORTEST_PART_MS = 10;
 const HURRY_MS = 1_000;
-/** Ticks without a sign of the client after which it counts as gone. */
+/** Ticks after which a client is disconnected if it sends nothing, or takes none of its unsent bytes. */
 const DEAD = 2 * TICKS;
 
 export interface ClientsOptions {
@@ -31,10 +31,14 @@ export interface ClientsOptions {
   readonly perPerson: number;
 }
 
+const sessionEnded = (): ServiceError => new ServiceError('not_authenticated', 'the session ended');
+
 /** All clients: their number per person, heartbeats, the end of sessions and changes of rights. */
 export class Clients {
   readonly #options: ClientsOptions;
   readonly #clients = new Set<Client>();
+  /** Requests for a stream that wait before it opens. */
+  readonly #waiting = new Set<{ readonly caller: Caller; refusal: ServiceError | null }>();
   /** By `person_id`, which is negative for API keys. */
   readonly #byPerson = new Map<number, Set<Client>>();
   readonly #leaving = new Map<() => void, NodeJS.Timeout>();
@@ -92,6 +96,27 @@ export class Clients {
     return extension === caller.extension && level === caller.level && since_ms === (caller.since_ms ?? 0)
       ? caller
       : { ...caller, extension, level, username, since_ms };
+  }
+  /**
+   * Waits for `wait`, and returns the caller with its current rights. Throws `not_authenticated` where its session or key ended
+   * or the person was removed meanwhile, and what `refuse` was called with.
+   */
+  async outlast(caller: Caller, wait: Promise<void>): Promise<Caller> {
+    const waiting = { caller, refusal: null as ServiceError | null };
+    this.#waiting.add(waiting);
+    try {
+      await wait;
+    } finally {
+      this.#waiting.delete(waiting);
+    }
+    if (waiting.refusal !== null) throw waiting.refusal;
+    const current = this.fresh(caller);
+    if (current === null) throw sessionEnded();
+    return current;
+  }
+  /** Refuses the requests of the selected callers that wait before their stream opens. */
+  refuse(of: (caller: Caller) => boolean, refusal: ServiceError): void {
+    for (const waiting of this.#waiting) if (of(waiting.caller)) waiting.refusal = refusal;
   }
   /** Throws `forbidden` for the first topic without any access. */
   hearAll(caller: Caller, topics: readonly string[]): Heard[] {
@@ -192,6 +217,7 @@ export class Clients {
     client.rightsChanged(changed);
   }
   #endAll(id: (caller: Caller) => boolean): void {
+    this.refuse(id, sessionEnded());
     for (const client of this.#clients) {
       if (id(client.caller)) client.end(CLOSE_CODES.session_ended, 'the session ended');
     }

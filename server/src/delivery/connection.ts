@@ -60,7 +60,7 @@ export interface Parts {
 }
 /** Unsent bytes above which the connection counts as full. */
 const FULL = 64 * 1024;
-/** Unsent bytes above which the connection stops reading: a client that does not take replies gets no new ones. */
+/** Unsent bytes above which the connection stops reading: a client that does not read replies causes no new ones. */
 const NO_MORE_READ = 256 * 1024;
 /** Rates a client may send: frames, pings and pongs, subscriptions. */
 const FRAMES = { burst: 200, per_second: 100 };
@@ -85,7 +85,7 @@ export const WEBSOCKET: Framing = {
     serverFrame(0x1, Buffer.from(`{"op":"snapshot","topic":"${topic}","cursor":${cursor},"data":${json}}`)),
 };
 const PING = serverFrame(0x9, Buffer.alloc(0));
-/** The newest heartbeat: clients that have everything get the same at the same time. */
+/** The newest heartbeat, shared by clients with the same position and time. */
 let beat = { scanned: -1, time: '', bytes: PING };
 function heartbeatOf(scanned: number, time: string): Buffer {
   if (beat.scanned !== scanned || beat.time !== time)
@@ -439,6 +439,18 @@ export const reachOf = (
   const seq = Math.max(cursor ?? 0, Number(check?.split(':', 1)[0] ?? 0));
   return seq > journal.head ? reach(seq) : null;
 };
+/** What a new stream of the caller receives. Throws `forbidden`, `too_many_requests`, `overloaded`. */
+export function admitted(
+  { clients }: Pick<Parts, 'clients'>,
+  caller: Caller,
+  topics: readonly string[],
+  closing: () => boolean,
+): { readonly caller: Caller; readonly heard: readonly Heard[] } {
+  const heard = clients.hearAll(caller, topics);
+  clients.admit(caller);
+  if (closing()) throw new ServiceError('overloaded', 'the service is stopping; try again shortly');
+  return { caller, heard };
+}
 const WARN_EVERY_MS = 60_000;
 let warnedAt = -Infinity;
 

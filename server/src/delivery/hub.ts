@@ -30,19 +30,19 @@ export interface HubCounters {
 const TURN_MS = 8;
 const PULL_MS = 6;
 /**
- * Pause after a round, in times of its work for readers that the round before served, too, and its limit in milliseconds. A
- * write to a socket costs about the same for one event and for ten, so readers of many events are written more rarely. Below
- * the least work there is no pause.
+ * Pause after a round: `times` its milliseconds of work for readers that the previous round also served, at most `most`
+ * ms, and none below `leastWork` ms. A write to a socket costs about the same for one event and for ten, so readers of
+ * many events are written to less often.
  */
 const REST = { times: 4, most: 50, leastWork: 2 };
-/** Only a hub under a lasting load pauses: after so many rounds, each no more milliseconds after the one before or its pause. */
+/** Only a hub under lasting load pauses: after `rounds` rounds, each at most `gap` ms after the pause before it. */
 const IN_A_ROW = { rounds: 4, gap: 10 };
 const MAX_BEHIND = 1024 * 1024;
 const RETRY_MS = 500;
 /** How long unused pages are kept. */
 const SHELF_MS = 2_000;
 
-/** One piece of the journal on its way to the live readers, over several turns if there are many. */
+/** A section of the journal that is being sent to the live readers, in several runs of the event loop if needed. */
 interface Round {
   readonly from: number;
   readonly to: number;
@@ -79,7 +79,7 @@ export class Hub {
   /** Seq after which the rows of the round before began. */
   #before = Infinity;
   #inARow = 0;
-  /** Time before which no round begins: the end of the one before and of its pause. */
+  /** Time before which no round begins: the end of the previous round and of its pause. */
   #notBefore = -Infinity;
   #resting: NodeJS.Timeout | undefined;
   #scheduled = false;
@@ -130,7 +130,7 @@ export class Hub {
   safeCursorOf(reader: Reader): number {
     return Math.min(this.positionOf(reader), reader.backlog?.at ?? Infinity);
   }
-  /** A live reader that is not at the head catches up by itself; true when it is there, false when `caughtUp` follows. */
+  /** Makes a live reader read the journal up to the head; true when it is there already, else `caughtUp` follows. */
   bringUp(reader: Reader): boolean {
     if (reader.mode !== 'live') return false;
     const at = this.positionOf(reader);

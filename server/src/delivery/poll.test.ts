@@ -95,3 +95,35 @@ test('poll - rights, bad queries, and the end of the session while it waits', as
   await stopping;
   assert.ok(performance.now() - began < 25_000, 'and does not wait');
 });
+
+test('poll - a request that waited for the journal of its node is checked again', async (t) => {
+  let asked = Promise.withResolvers<void>();
+  let wait = Promise.withResolvers<void>();
+  let requests = 0;
+  const rig = await streamRig(t, {
+    perPerson: 1,
+    reach: async () => {
+      requests += 1;
+      asked.resolve();
+      await wait.promise;
+    },
+  });
+  const ended = assert.rejects(ask(rig, 'topics=presence&cursor=9&wait=0'), /401 not_authenticated/);
+  await asked.promise;
+  rig.endSession(5);
+  wait.resolve();
+  await ended;
+
+  [asked, wait, requests] = [Promise.withResolvers(), Promise.withResolvers(), 0];
+  const query = 'topics=presence&cursor=9&wait=1';
+  const both = [ask(rig, query, 'agent'), ask(rig, query, 'agent')];
+  const settled = Promise.allSettled(both);
+  while (requests < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+  for (let i = 0; i < 9; i += 1) rig.commit(presence('1005'));
+  wait.resolve();
+  const outcomes = await settled;
+  assert.deepEqual(outcomes.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
+  const refused = outcomes.find((one) => one.status === 'rejected');
+  assert.match(String(refused?.reason), /429 too_many_requests/);
+  assert.equal(rig.figure('offhook_stream_clients'), 0);
+});

@@ -7,7 +7,7 @@ import type { Caller } from '../ports/http.ts';
 import type { Handler } from '../ports/operations.ts';
 import type { Framing } from './batch.ts';
 import { Client } from './client.ts';
-import { gapOf, reachOf } from './connection.ts';
+import { admitted, gapOf, reachOf } from './connection.ts';
 import type { Parts } from './connection.ts';
 import type { Snapshot } from './snapshots.ts';
 import type { Heard } from '../rights/hearing.ts';
@@ -132,15 +132,18 @@ class Poll extends Client {
 
 /** `GET /api/v1/events/poll`: the stream for clients that can only send requests. */
 export function pollHandler(parts: Parts, closing: () => boolean): Handler<typeof stream.poll> {
-  const { clients } = parts;
-  return async ({ caller, request, reply }, { query }) => {
-    const heard = clients.hearAll(caller, query.topics);
-    clients.admit(caller);
-    if (closing()) throw new ServiceError('overloaded', 'the service is stopping; try again shortly');
-    await reachOf(parts, query);
+  return async ({ caller: asking, request, reply }, { query }) => {
+    let opened = admitted(parts, asking, query.topics, closing);
+    const wait = reachOf(parts, query);
+    if (wait !== null)
+      opened = admitted(parts, await parts.clients.outlast(asking, wait), query.topics, closing);
+    const { caller, heard } = opened;
     const poll = new Poll(parts, caller, request.ip, query);
     reply.raw.once('close', () => poll.vanish());
-    const body = await poll.ask(heard);
+    const answer = poll.ask(heard);
+    // A client that left during a wait gives no further event.
+    if (reply.raw.destroyed) poll.vanish();
+    const body = await answer;
     // An idle keep-alive connection would delay the stop.
     if (closing()) reply.raw.shouldKeepAlive = false;
     return reply.type('application/json; charset=utf-8').send(body);

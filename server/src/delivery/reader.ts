@@ -4,7 +4,7 @@ import { NO_BOUNDS } from '../rights/hearing.ts';
 import type { Bounds } from '../rights/hearing.ts';
 
 /**
- * Rows that a live subscription requests from before its position: of the names `only`, without those that `had` marks as sent.
+ * Older rows that a live subscription requests: those of the names `only`, without those that `had` marks as sent.
  */
 export interface Backlog {
   at: number;
@@ -38,13 +38,13 @@ export abstract class Reader {
     return NO_BOUNDS;
   }
 
-  /** True while it accepts no more bytes; it calls `hub.takes(reader)` when it does. */
+  /** True while the reader accepts no bytes; it calls `hub.takes(reader)` once it accepts them again. */
   abstract get full(): boolean;
   abstract send(bytes: Buffer): void;
   /** Called when it has everything up to the journal's head and is live. */
   abstract caughtUp(): void;
   /** Called when the rows after `from` up to `to` are no longer kept. */
   abstract missed(from: number, to: number): void;
-  /** Called when more than the bound waits for it. */
+  /** Called when more essential bytes than the limit wait for this reader. */
   abstract tooSlow(): void;
 }

@@ -14,18 +14,18 @@ export interface RemoteSnapshotsOptions {
   readonly copy: { hold(): void; meet(seq: number | null): void };
   readonly log: Log;
 }
-/** Shortest interval between two questions, and between attempts of those who wait, in ms. */
+/** Shortest interval between two requests, and interval between attempts of waiting clients, in ms. */
 const EVERY_MS = 50;
 const PATIENCE_MS = 250;
-/** Topics of one question, about; others wait for the next. */
+/** Approximate limit of topics in one request; further topics wait for the next one. */
 const MOST_TOPICS = 500;
 
 /**
- * Snapshots of another node, given out while the copy of the journal is exactly at their position. All clients that ask in the
- * meantime share one question.
+ * Snapshots of another node, delivered while the copy of the journal is exactly at their position. All clients that
+ * wait at the same time share one request.
  */
 export function createRemoteSnapshots({ ask, journal, copy, log }: RemoteSnapshotsOptions): Snapshots {
-  /** Who waits for which topics, oldest first; `asked` once their question is under way. */
+  /** Waiting clients and their topics, oldest first; `asked` once the request for these topics is under way. */
   const waiting = new Map<() => void, { readonly heard: readonly Heard[]; asked: boolean }>();
   /** JSON texts of the state as of `cursor`, and frames made of them. */
   let texts: ReadonlyMap<string, string> = new Map();
@@ -43,11 +43,11 @@ export function createRemoteSnapshots({ ask, journal, copy, log }: RemoteSnapsho
     for (const again of due) again();
   };
   const giveOut = (): void => retry(({ heard }) => has(heard));
-  // Who waited for too long gives up by itself once it is asked to try again.
+  // A client that has waited too long gives up when it is called again.
   const patience = setInterval(() => retry(() => true), PATIENCE_MS);
   patience.unref();
 
-  /** Topics of the oldest who wait, so many that the leading node is not kept from its other work. */
+  /** Topics of the oldest waiting clients, limited so that the leading node can still do its other work. */
   const nextQuestion = (): ReadonlyMap<string, Heard> => {
     const wanted = new Map<string, Heard>();
     for (const one of waiting.values()) {
@@ -98,7 +98,7 @@ export function createRemoteSnapshots({ ask, journal, copy, log }: RemoteSnapsho
     take(heard, framing, again) {
       if (cursor === journal.head && has(heard))
         return { cursor, frames: heard.map((one) => frameOf(one, framing)) };
-      // The copy may be on its way to the position of what is here already.
+      // The copy may not have reached the position of the texts that are here already.
       const asked = cursor > journal.head && has(heard);
       waiting.set(again, { heard, asked });
       if (!asked) question();

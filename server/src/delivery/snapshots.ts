@@ -31,7 +31,7 @@ export interface Positions {
   /** The journal's head will be the present position for a moment, in which `committed` is called. */
   meet(): void;
 }
-/** Equal where two principals are shown the same state of a topic; no objects at all differ from all of them. */
+/** Key, equal for principals who see the same state of a topic; an empty list of objects differs from null (all). */
 export const stateKeyOf = ({ topic, objects, since_ms }: Heard): string =>
   `${topic} ${since_ms} ${objects === null ? '*' : objects.join(' ')}`;
 /** Shortest interval between two new heads, in ms, so that a thousand clients at once share one snapshot. */
@@ -40,8 +40,8 @@ const MAX_KEPT = 32 * 1024 * 1024;
 const TURN_MS = 8;
 
 /**
- * Snapshots at a position. Where events are not committed yet, the frames are built from the state as it is and given out when
- * the journal's head is there: a site that commits all the time, and is never settled, gives snapshots nevertheless.
+ * Snapshots at a position of the journal. If events are not committed yet, the frames are built from the current state
+ * and delivered once the journal's head reaches it, so that a site that commits all the time delivers snapshots, too.
  */
 export function createSnapshots(options: {
   sources: TopicSources;
@@ -89,7 +89,7 @@ export function createSnapshots(options: {
       const state = sources[noun].snapshot(objects, since_ms) ?? null;
       const frame = framing.snapshot(topic, cursor, JSON.stringify(state));
       size += frame.length;
-      // Frames that wait for the head are kept: who asked for them would wait for ever without.
+      // Frames that wait for the head are kept: without them their client would never get its snapshot.
       if (size > MAX_KEPT && cursor === head()) forget();
       kept.set(key, frame);
       return frame;
@@ -109,7 +109,7 @@ export function createSnapshots(options: {
         return wait(retry);
       }
       if (ahead) return wait(retry);
-      // The state went on, and the frames are those of the head.
+      // The state has changed since, but the kept frames are those of the head.
       const frames = cursor === now ? known(heard, framing) : null;
       if (frames !== null) return { cursor, frames };
       if (at === null || performance.now() - madeAt < EVERY_MS) return wait(retry);

@@ -103,3 +103,24 @@ test('sse - a planned stop gives the time to reconnect', async (t) => {
   await until('the end', () => client.ended);
   await stopping;
 });
+
+test('sse - a stream whose session ended while it waited for the journal of its node does not open', async (t) => {
+  const asked = Promise.withResolvers<void>();
+  const wait = Promise.withResolvers<void>();
+  const rig = await streamRig(t, {
+    reach: async () => {
+      asked.resolve();
+      await wait.promise;
+    },
+  });
+  const answer = fetch(`${rig.base}/api/v1/events?topics=presence&cursor=9`, {
+    headers: { authorization: 'Bearer token-user' },
+  });
+  await asked.promise;
+  rig.endSession(5);
+  wait.resolve();
+  const { status, body } = await answer;
+  assert.equal(status, 401);
+  await body?.cancel();
+  assert.equal(rig.figure('offhook_stream_clients'), 0);
+});

@@ -7,7 +7,7 @@ import type { Caller } from '../ports/http.ts';
 import type { Handler } from '../ports/operations.ts';
 import type { Framing } from './batch.ts';
 import { Client } from './client.ts';
-import { gapOf, reachOf } from './connection.ts';
+import { admitted, gapOf, reachOf } from './connection.ts';
 import type { Parts } from './connection.ts';
 import type { Heard } from '../rights/hearing.ts';
 
@@ -162,17 +162,18 @@ class EventSource extends Client {
 
 /** `GET /api/v1/events`: the stream as server-sent events. */
 export function sseHandler(parts: Parts, closing: () => boolean): Handler<typeof stream.events> {
-  const { clients } = parts;
-  return async ({ caller, request, reply }, { query }) => {
-    const heard = clients.hearAll(caller, query.topics);
+  return async ({ caller: asking, request, reply }, { query }) => {
     const cursor = lastEventId(request.headers['last-event-id']) ?? query.cursor;
-    clients.admit(caller);
-    if (closing()) throw new ServiceError('overloaded', 'the service is stopping; try again shortly');
-    await reachOf(parts, { ...query, cursor });
+    const wanted = cursor === undefined ? query : { ...query, cursor };
+    let opened = admitted(parts, asking, query.topics, closing);
+    const wait = reachOf(parts, wanted);
+    if (wait !== null)
+      opened = admitted(parts, await parts.clients.outlast(asking, wait), query.topics, closing);
+    const { caller, heard } = opened;
     reply.hijack();
     const headers = reply.getHeaders() as OutgoingHttpHeaders;
-    const wanted = cursor === undefined ? query : { ...query, cursor };
-    new EventSource(parts, reply.raw, caller, request.ip, wanted).open(heard, headers);
+    if (!reply.raw.destroyed)
+      new EventSource(parts, reply.raw, caller, request.ip, wanted).open(heard, headers);
     return reply;
   };
 }

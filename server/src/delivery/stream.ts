@@ -1,5 +1,6 @@
 import { stream as operations } from '@offhook/contract/operations/stream.ts';
 import { rfc3339 } from '../core/clock.ts';
+import { ServiceError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -51,13 +52,13 @@ interface RemoteOptions extends CommonOptions {
   readonly snapshots: Snapshots;
 }
 export interface Stream {
-  /** Asks clients to reconnect, here or at another node: those of these callers, or every one. */
+  /** Asks the clients of the callers that `of` selects, by default all, to reconnect, here or at another node. */
   interrupt(of?: (caller: Caller) => boolean): void;
   /** The caller of each open stream. */
   callers(): Iterable<Caller>;
   /** The caller with its current rights; null if the person no longer exists. */
   fresh(caller: Caller): Caller | null;
-  /** The caller that a ticket of this stream was issued to, once; null for another ticket. */
+  /** Redeems a ticket of this stream, once: the caller that it was issued to; null for any other ticket. */
   redeem(ticket: string): Caller | null;
   /** The state of each topic for another node, all exactly as of `cursor`. Rejects with `store_unavailable`. */
   view(wanted: readonly Heard[]): Promise<View>;
@@ -67,6 +68,8 @@ export interface Stream {
   operations(app: App, commands: Commands): Served<typeof operations>;
   close(): void;
 }
+const reconnect = (): ServiceError =>
+  new ServiceError('overloaded', 'streams reconnect now; try again shortly', { retry_after_seconds: 1 });
 /** Range in ms over which clients are asked to reconnect after a restart, growing with their number. */
 const COME_BACK = { least: 200, most: 30_000, perClient: 0.5, spread: 1_000 };
 
@@ -99,6 +102,7 @@ export function createStream(options: StreamOptions): Stream {
 
   const interrupt = (of: (caller: Caller) => boolean = () => true): void => {
     const spread = Math.min(COME_BACK.most, COME_BACK.spread + clients.size * COME_BACK.perClient);
+    clients.refuse(of, reconnect());
     for (const client of clients.all()) {
       if (!of(client.caller)) continue;
       client.restart(Math.round(COME_BACK.least + Math.random() * spread));

@@ -119,6 +119,8 @@ export const de: Words = {
     'there is no engine yet': 'es gibt noch keine Anlage',
     'the engine link is down': 'die Verbindung zur Anlage ist unterbrochen',
     'too many commands are waiting': 'zu viele Befehle warten',
+    'streams reconnect now; try again shortly':
+      'die Streams verbinden sich gerade neu; versuchen Sie es gleich noch einmal',
     'the service is stopping; try again shortly':
       'der Dienst wird beendet; versuchen Sie es gleich noch einmal',
     'internal error; the service log has the cause under this request_id':

@@ -118,6 +118,8 @@ export const tr: Words = {
     'there is no engine yet': 'henüz santral yok',
     'the engine link is down': 'santralla bağlantı kesik',
     'too many commands are waiting': 'çok sayıda komut bekliyor',
+    'streams reconnect now; try again shortly':
+      'akışlar şimdi yeniden bağlanıyor; kısa süre sonra yeniden deneyin',
     'the service is stopping; try again shortly': 'hizmet duruyor; kısa süre sonra yeniden deneyin',
     'internal error; the service log has the cause under this request_id':
       'iç hata; hizmet günlüğünde neden bu request_id altında',
