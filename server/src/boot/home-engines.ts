@@ -5,8 +5,6 @@ import https from 'node:https';
 import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { z } from 'zod';
-import type { ErrorCode } from '@offhook/contract/errors.ts';
-import { ERRORS } from '@offhook/contract/errors.ts';
 import { awayError } from '../adapters/asterisk/apply/joined-config.ts';
 import type { FarConfig } from '../adapters/asterisk/apply/joined-config.ts';
 import type { ManagerTarget } from '../adapters/asterisk/link.ts';
@@ -33,6 +31,7 @@ import {
   homeParts,
 } from './home-calls.ts';
 import type { HomeAnswers, HomeCall, LeaderProof } from './home-calls.ts';
+import { refusalOf } from './leader.ts';
 
 /** Limits, in ms, of a request that the node answers at once and of one for which its engine works. */
 const SHORT_MS = 5_000;
@@ -293,9 +292,4 @@ function readAs<T extends z.ZodType>(schema: T, given: unknown): z.infer<T> {
   const read = schema.safeParse(given);
   if (!read.success) throw new Error('its node runs another version of the service');
   return read.data;
-}
-function refusalOf(body: unknown): Error {
-  const { code, detail } = body as { code?: string; detail?: string };
-  if (code === undefined || !(code in ERRORS)) return new Error('the answer is not one of this service');
-  return new ServiceError(code as ErrorCode, detail ?? '');
 }

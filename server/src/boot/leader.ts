@@ -22,7 +22,7 @@ export class Leader {
   }
   /** Called with the address of the leading node each time it was seen. */
   onSeen: (url: string) => void = () => {};
-  /** The nodes as they were last seen. One that was silent is not asked: it may be frozen. */
+  /** Stores the nodes as last seen. A silent leading node gets no requests, because it may be frozen. */
   seen(nodes: readonly SeenNode[]): void {
     this.#nodes = nodes;
     this.#node =
@@ -74,9 +74,11 @@ export class Leader {
     }
   }
 }
-function refusalOf(body: unknown): Error {
+/** The error of a refusal by another node. */
+export function refusalOf(body: unknown): Error {
   const { code, detail } = body as { code?: string; detail?: string };
-  if (code === undefined || !(code in ERRORS)) return new Error('the answer is not one of this service');
+  if (code === undefined || !Object.hasOwn(ERRORS, code))
+    return new Error('the answer is not one of this service');
   return new ServiceError(code as ErrorCode, detail ?? '');
 }
 const wasNotSent = (error: unknown): boolean => {

@@ -36,11 +36,11 @@ export interface MovedSite {
 }
 const closing = <T extends { close(): unknown }>(opened: T): T & AsyncDisposable =>
   Object.assign(opened, { [Symbol.asyncDispose]: async () => void (await opened.close()) });
-const lostLease = (why: string): never => {
-  throw new MoveError(why);
-};
 
-/** Into the database; `offhook.db` is renamed at the end, `journal.db` stays as the copy. Goes on where it was interrupted. */
+/**
+ * Moves the site into the database; continues an interrupted move. `offhook.db` is renamed at the end, `journal.db`
+ * stays as the copy.
+ */
 export async function moveToServer({ data, url, report }: SiteMove): Promise<MovedSite> {
   const file = path.join(data, 'offhook.db');
   if (!fs.existsSync(file)) throw new MoveError(`${file} is not there: this folder holds no site to move`);
@@ -67,7 +67,7 @@ async function moveJournal(
   report: (line: string) => void,
 ): Promise<Pick<MovedSite, 'epoch' | 'head'>> {
   const file = path.join(data, 'journal.db');
-  // As a start does, so that a log in doubt gets its new epoch first.
+  // Opened as at a start, so that a journal that may have lost events gets a new epoch first.
   const journal = openSqliteJournal(file, { site });
   try {
     const { epoch, began } = journal;
@@ -109,7 +109,7 @@ export async function moveToFolder({ data, url, report }: SiteMove): Promise<Mov
   if ((await siteLog.state()) === null) throw new MoveError('the database holds no whole site');
   const taken = momentNow();
   const state = await takeLog(siteLog, data);
-  const lease = new Lease({ siteLog, term: state.term, taken, log: silent, lost: lostLease });
+  const lease = new Lease({ siteLog, term: state.term, taken, log: silent, lost: () => {} });
   try {
     const copyFile = sqliteCopyFile(path.join(data, 'journal.db'), {
       log: silent,
@@ -122,6 +122,8 @@ export async function moveToFolder({ data, url, report }: SiteMove): Promise<Mov
     const partial = `${file}.moving`;
     for (const part of PARTS) fs.rmSync(partial + part, { force: true });
     const tables = await copyBack(source, partial, report);
+    await lease.renew();
+    if (!lease.held()) throw new MoveError('another process took the log of this site');
     await markMovedAway(source);
     for (const part of PARTS) if (fs.existsSync(partial + part)) fs.renameSync(partial + part, file + part);
     return { tables, epoch, head };

@@ -13,7 +13,7 @@ import type { Credentials } from '../ports/stream.ts';
 import type { RemoteTickets } from '../delivery/tickets.ts';
 import type { CallerAnswer, NodeCall } from './node-calls.ts';
 
-/** Time for which an answer of the leading node is used, and for which it is used while the node gives none, in ms. */
+/** Time for which an answer of the leading node is reused, and a longer one while that node does not answer, in ms. */
 const FRESH_MS = 10_000;
 const KEPT_MS = 60_000;
 const MOST_KEPT = 20_000;
@@ -34,7 +34,7 @@ interface Tables {
   console_settings: { id: number; value: string };
 }
 type Key = NonNullable<Caller['key']>;
-/** True where the key has the rights of its row. */
+/** True where the key has the rights of its row; its expiry is checked apart. */
 const isSame = (key: Key, row: Pick<Tables['api_keys'], 'scopes' | 'queues' | 'extensions'>): boolean =>
   (['scopes', 'queues', 'extensions'] as const).every(
     (name) => JSON.stringify(key[name]) === JSON.stringify(JSON.parse(row[name] ?? 'null')),
@@ -69,13 +69,13 @@ export class WebCredentials implements Authenticator, Credentials, RemoteTickets
     const key = hash('sha256', token, 'base64url');
     const kept = this.#kept.get(key);
     const now = performance.now();
-    // Who sets up the second factor is let in at once.
+    // An answer that lacks the second factor is not reused, so that a caller who sets it up is admitted at once.
     if (kept !== undefined && !kept.lacks && now - kept.at < FRESH_MS) return this.#current(kept);
     let answer: CallerAnswer;
     try {
       answer = await this.#ask({ op: 'authenticate', token });
     } catch (error) {
-      // While no node leads the site nothing can be revoked but in the database, which is read all the time.
+      // Without a leading node, credentials can be revoked only in the database, which this node reads each second.
       if (kept === undefined || this.#kept.get(key) !== kept || now - kept.at > KEPT_MS) throw error;
       return this.#current(kept);
     }
@@ -127,7 +127,7 @@ export class WebCredentials implements Authenticator, Credentials, RemoteTickets
       const answer = (await this.#deps.ask(call)) as CallerAnswer;
       const key = answer.caller?.key;
       if (key === null || key === undefined) return answer;
-      // One that is not read yet would look changed at the next look, which would end its streams.
+      // A display key that is not read yet would seem changed at the next look, which would end its streams.
       if (key.board !== undefined && !before.has(key.id)) await this.#readDisplay(key.id);
       if (call.op !== 'authenticate' || before.get(key.id) === this.#displays.get(key.id)) return answer;
     }
@@ -192,10 +192,12 @@ export class WebCredentials implements Authenticator, Credentials, RemoteTickets
     this.#displays = new Map(this.#shownBy(rows));
     const byId = new Map(rows.map((row) => [row.id, row]));
     const ended = new Set<number>();
+    const now = this.#deps.clock.now();
     for (const key of held) {
       const row = byId.get(key.id);
       const same =
         row !== undefined &&
+        (row.expires_at === null || row.expires_at > now) &&
         (row.board === null ? isSame(key, row) : before.get(key.id) === this.#displays.get(key.id));
       if (!same) ended.add(key.id);
     }
@@ -217,7 +219,7 @@ export class WebCredentials implements Authenticator, Credentials, RemoteTickets
       row.board === null ? [] : [[row.id, JSON.stringify([row, version])] as const],
     );
   }
-  /** Others are left as they were, so that the next look finds what changed. */
+  /** Reads one display key. Others keep their old state, so that the next look still finds their changes. */
   async #readDisplay(id: number): Promise<void> {
     const rows = await this.#keys().where('k.id', '=', id).execute();
     this.#displays = new Map([...this.#displays, ...this.#shownBy(rows)]);
