@@ -45,7 +45,7 @@ export interface EngineSiteOptions {
   readonly fence?: (() => void) | undefined;
   /** Access to the other engines of the configuration; without it they count as away. */
   readonly others?: OtherEngines | undefined;
-  /** True at a node that never leads: the site is already as its engine has it. */
+  /** True at a home node, which reads only the part of the site for its own engine. */
   readonly home?: boolean;
 }
 /** By node. */
@@ -65,7 +65,7 @@ const AWAY: OtherEngines = {
 };
 /** Limit of an answer of the engine's console. */
 const CONSOLE_MS = 20_000;
-/** Opens the engine's place in the data folder and starts nothing. */
+/** Opens the engine's folder in the data folder; starts nothing. */
 export type OpenEngineSite = (options: EngineSiteOptions) => Promise<EngineSite>;
 
 export const givenFiles = ({ tlsCertificate: certificate, tlsKey: key }: Config) =>

@@ -1,4 +1,4 @@
-/** The SIP proxy drops what comes from the networks that the leading node blocks; it asks the node for them. */
+/** The SIP proxy drops SIP from the networks that the leading node blocks; it requests their list from that node. */
 import http from 'node:http';
 import https from 'node:https';
 import { isIPv4 } from 'node:net';
@@ -13,7 +13,7 @@ const ANSWER_MS = 2_000;
 const MOST_BYTES = 65_536;
 const Answer = z.object({ networks: z.array(z.string().max(60)).max(MOST_BLOCKED) });
 
-/** Address of a peer; IPv4 also where the socket is one of both families. */
+/** Address of a peer; an IPv4 one without the prefix `::ffff:` that a socket of both families adds. */
 const plain = (address: string | undefined): string => {
   const four = address?.replace(/^::ffff:/, '') ?? '';
   return isIPv4(four) ? four : (address ?? '');

@@ -10,7 +10,7 @@ const READ_MS = 1_000;
 const LIST_MS = 10_000;
 /** The engine lists its phones for at most this share of the time. */
 const LIST_SHARE = 0.02;
-/** Longest pause between two lists, also where a busy machine makes one slow: a phone that is not stored yet is lost with its node. */
+/** Longest pause between two lists, even if these are slow: a failover loses the phones that are not stored yet. */
 const MOST_MS = 5_000;
 
 const keyOf = ({ endpoint, uri }: ContactAddress): string => `${endpoint} ${uri}`;
@@ -71,7 +71,7 @@ export class AddressKeeper {
       } catch (error) {
         this.#stop.signal.throwIfAborted();
         if (!away)
-          log.warn({ error: messageOf(error) }, 'registered phones cannot be stored for the other node');
+          log.warn({ error: messageOf(error) }, 'phone registrations could not be stored for other nodes');
         away = true;
       }
       const took = performance.now() - began;
@@ -119,7 +119,7 @@ export class AddressCopy {
     if (this.behind > this.#lacking)
       log.warn(
         { phones: this.behind },
-        'the engine of this node does not take the registrations of all phones',
+        'the engine of this node did not accept the registrations of some phones',
       );
     this.#lacking = this.behind;
   }

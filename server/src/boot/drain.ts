@@ -13,7 +13,7 @@ export function drainText(node: Drained): string | null {
   const { role, drain, calls } = node;
   if (drain === null) return null;
   if (isDrained(node)) return 'drained';
-  // An engine that takes no new calls does not answer how many it has: it ends with the last one.
+  // An engine that refuses new calls does not report their number; it stops after its last call.
   if (role === 'standby')
     return `draining, ${calls === null ? 'calls' : callsText(calls)} left at its engine`;
   const left = drain > 60 ? `${Math.ceil(drain / 60)} min` : drain > 0 ? `${Math.ceil(drain)} s` : 'a moment';
@@ -44,7 +44,7 @@ export class StandbyCalls {
       this.now = null;
       return;
     }
-    // An engine that ended with its last call does not answer, and nothing calls through the one of a standby.
+    // An engine that stopped after its last call does not answer; the engine of a standby gets no new calls.
     this.now = await this.#exchange.calls().catch(() => (this.now === 0 ? 0 : null));
     this.#counts = this.now !== 0;
   }

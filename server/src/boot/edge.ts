@@ -31,7 +31,7 @@ import { sharedFilesCheck } from './shared-files.ts';
 import { sealingKey, siteSecret } from './site-key.ts';
 
 const READY_POLL_MS = 50;
-/** End of the use of an API key, which no socket extends: the last moment that a date can hold. */
+/** Idle end of an API key, which has none: the latest time that a `Date` can hold. */
 const NEVER = 8_640_000_000_000_000;
 
 export interface EdgeParts extends Features, Pick<Watched, 'watch'> {
@@ -186,9 +186,9 @@ export interface Announcement {
   readonly print: (text: string) => void;
   readonly signal: AbortSignal;
 }
-/** Heaps above it are collected as they fill: all at once they would hold the event loop for a second. */
+/** Limit, in bytes; a full collection of a larger heap would block the event loop for up to a second. */
 const COLLECTED_HEAP = 134_217_728;
-/** Gives back the memory of the start, which an idle service would keep for hours; it takes 0.1 s of a core. */
+/** Frees the memory that only the start needed, which an idle service would keep for hours; takes 0.1 s of a core. */
 function collectStart(): void {
   if (process.memoryUsage().heapTotal > COLLECTED_HEAP) return;
   // `npm start` exposes it.

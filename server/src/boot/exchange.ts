@@ -304,7 +304,7 @@ export class AsteriskExchange implements Exchange {
     }
     signal.throwIfAborted();
     this.#turn.begin(signal);
-    // The engine does not wait for a download.
+    // Not awaited, because the engine must start without the download of a language.
     void this.#prepareLanguages(signal);
     for await (const state of this.#follow(program, signal)) {
       await later;
@@ -346,7 +346,7 @@ export class AsteriskExchange implements Exchange {
     this.#log.info({ version: program.version, origin: program.origin }, 'engine program found');
     return program;
   }
-  /** `living`: the address is taken by the engine itself. */
+  /** Warns if another program uses the address of SIP. `living`: the engine runs and uses it itself. */
   async #checkSipPort(living: boolean): Promise<void> {
     if (living) return;
     const { sipListen, sipListenIpv6: six } = this.#options.config;

@@ -270,7 +270,7 @@ export async function createCallFeatures(parts: CallParts) {
   };
 }
 
-/** Features for personal data and for bringing a configuration to the engine. */
+/** Features for personal data and for applying a configuration. */
 export async function createConfigFeatures(
   parts: CallParts & {
     readonly presence: Presence;
@@ -287,7 +287,7 @@ export async function createConfigFeatures(
   const { callRecords, exchange } = engineSite;
   const privacy = await Privacy.open({
     store,
-    // Connectors before the phonebook: no answer that they asked for earlier enters it behind the erasure.
+    // Connectors before the phonebook, so that no answer to their earlier requests enters it after the erasure.
     holders: [history, audit, presence, callbacks, callerRules, connectors, phonebook, push, exports].map(
       ({ data }) => data,
     ),

@@ -75,16 +75,16 @@ export interface LeaderProof {
   readonly node: string;
   readonly term: number;
 }
-/** Has the hash of the body, so that a stranger is refused before its body is read. */
+/** Header with the hash of the body, so that a request without a valid proof is refused before its body is read. */
 export const BODY_HEADER = 'offhook-body';
 export const bodyHash = (payload: string): string => hash('sha256', payload, 'base64url');
 /** The request that a proof belongs to; `node` is the node that serves it. */
 export const homeParts = (node: string, path: string, body: string): string[] => ['engine', node, path, body];
 
-/** Longer than a proof is valid, clock differences included, in ms. */
+/** Time for which a used proof is remembered, in ms: longer than it is valid, with differences of clocks. */
 const REMEMBERED_MS = 31 * 60_000;
 const MOST_REMEMBERED = 20_000;
-/** Accepted proofs, so that a proof read on its way cannot be used again. */
+/** Accepted proofs, so that an intercepted proof cannot be used again. */
 export class TakenProofs {
   readonly #taken = new Map<string, number>();
   /** False for a proof that was accepted before. Only valid proofs come here, so strangers cannot fill the memory. */

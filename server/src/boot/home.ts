@@ -1,4 +1,4 @@
-/** A node whose engine has people and queues of its own, and which never leads: it serves that engine to the node that leads the site. */
+/** A home node: it never leads. Its engine has people and queues of its own, and is controlled by the leading node. */
 import { siteOf } from '../adapters/asterisk/apply/joined-config.ts';
 import { systemClock } from '../core/clock.ts';
 import { StartError, messageOf } from '../core/errors.ts';
@@ -80,7 +80,7 @@ function filesOf({ config, signal, clock, log, nodes, store }: Parts, exchange: 
   });
 }
 
-/** Resolves once it was asked to stop. Throws where the node's name is that of another living one. */
+/** Runs until `signal` is aborted. Throws `StartError` where another running node has the same name. */
 export async function runHome(options: StandbyOptions): Promise<void> {
   const { config, signal } = options;
   const clock = options.clock ?? systemClock;
@@ -174,7 +174,7 @@ export async function runHome(options: StandbyOptions): Promise<void> {
     if (!signal.aborted) throw error;
   }
 }
-/** The site as this engine has it. An engine that no object names has no people. */
+/** The part of the site for this engine. An engine that the configuration does not list has no people. */
 function siteHere(site: Site, own: string, sip: Omit<OtherEngine, 'node'>, leading: OtherEngine): Site {
   const { engines = [] } = site;
   const named = engines.some(({ node }) => node === own);

@@ -57,7 +57,7 @@ const colleagueOf = ({ extension, name, department, email }: Person): Listed => 
   numbers: [{ number: extension, label: null, spelled: [] }],
 });
 
-/** The pair in use; one of the own authority is issued where nothing needed one before. */
+/** Certificate and key in use; if there are none yet, the site's own authority issues them. */
 function pairOf(certificates: Certificates, hosts: () => readonly string[]) {
   let issuing: Promise<void> | null = null;
   return async () => {

@@ -1,4 +1,4 @@
-/** Tables that a database of a site should have, and does not. */
+/** Finds the tables that the database of a site has lost. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -20,7 +20,7 @@ async function tablesBy(done: Awaited<ReturnType<typeof notedSteps>>): Promise<r
       const ran = steps.filter(({ id }) => done.get(feature)?.some((step) => step.id === id) === true);
       await empty.migrate(feature, ran);
     }
-    // Indexes for text searches are tables only in SQLite, of the types virtual and shadow; so are those of the store itself.
+    // Without text indexes, which are tables (virtual and shadow) only in SQLite, and without the store's own tables.
     const { rows } = await sql<{ name: string }>`select name from pragma_table_list
       where schema = 'main' and type = 'table' and name not like 'sqlite!_%' escape '!' and name not like 'offhook!_%' escape '!'`.execute(
       empty.db(),

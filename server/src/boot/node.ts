@@ -19,7 +19,7 @@ export interface ActiveNodeDeps {
   readonly report: () => Promise<NodeReport>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called once, when this node is to end so that `to` leads the site. */
+  /** Called when this node must stop so that `to` leads the site; may be called again until it has stopped. */
   readonly pass: (to: LogHolder) => void;
   /** Called when another living node has this one's name. */
   readonly end: (why: string) => void;
@@ -105,7 +105,7 @@ export class ActiveNode {
     log.warn({ node: wish }, 'this node hands over the site');
     pass(to.holder);
   }
-  /** Passes the site on where this node is being drained and has no call, or has been given its time. */
+  /** Passes the site on once this node, while it is being drained, has no call or the time of the drain is over. */
   #drain({ calls, drain }: SeenNode): void {
     if (drain === null || (calls !== 0 && drain > 0)) return;
     const { log, pass } = this.#deps;

@@ -61,8 +61,9 @@ export interface DrainOptions {
   readonly print: (line: string) => void;
 }
 /**
- * Drains a node: resolves once it does not lead and has no call. Throws `ServiceError` where it cannot be drained, `NodesError` where that is not reached in `seconds` and the
- * time of a switch after them; the drain goes on then, and also after an abort.
+ * Drains a node: resolves once it does not lead and has no call. Throws `ServiceError` where it cannot be drained, and
+ * `NodesError` where it still leads or has calls `SWITCH_MS` after `seconds`. The drain continues after that error, and
+ * after an abort.
  */
 export async function drainNode(
   nodes: SiteNodes,

@@ -14,8 +14,8 @@ export const ownOrigins = ({ host, port }: Address): readonly string[] => [
   `http://${bracketed(NEAR[host] ?? host)}:${port}`,
 ];
 /**
- * Origin for those who reach this machine as `host` over IPv4 or IPv6: the public address of the settings, else the port by HTTPS,
- * else the plain one; null where that listens at an address of the other family alone.
+ * Origin of the service for clients that reach this machine as `host`, over IPv6 if `six`: the public URL of the
+ * settings, else the HTTPS port, else the HTTP port; null where that port listens on the other address family only.
  */
 export const webOrigin =
   ({ publicUrl, listen, httpsListen }: Pick<Config, 'publicUrl' | 'listen' | 'httpsListen'>) =>

@@ -22,7 +22,7 @@ export interface PostgresServerOptions {
   readonly password: string;
   /** Loopback port. */
   readonly port: number;
-  /** True for the packages even where this machine has a server. */
+  /** True to use Debian's packages even if this machine has a server. */
   readonly get: boolean;
   /** True where a commit waits for the disk, as on a site; tests do without. */
   readonly durable?: boolean;
@@ -61,7 +61,7 @@ const hasNobody = (): boolean =>
     .split('\n')
     .map((line) => line.trim().split(/\s+/).map(Number))
     .some(([first = 0, , count = 0]) => first <= NOBODY && NOBODY < first + count);
-/** Gives root another number where there is no other account. */
+/** Maps root to another user id where there is no other account, because the server refuses to run as root. */
 const RENAMED = ['unshare', '--user', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`];
 const env = { PATH: process.env['PATH'], LC_ALL: 'C' };
 
@@ -86,7 +86,7 @@ export async function makePostgresServer(options: PostgresServerOptions): Promis
     `--username=${USER}`,
     '--auth=scram-sha-256',
     '--encoding=UTF8',
-    // A database with a language's collation: the service must compare text by its bytes nevertheless.
+    // The collation of a language shows whether the service compares text by bytes in every database.
     '--locale=C',
     '--locale-provider=icu',
     '--icu-locale=en-US',

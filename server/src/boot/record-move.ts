@@ -80,7 +80,7 @@ export async function moveTables(
   });
   return moved;
 }
-/** The site of this database moved away: no service may begin on it. */
+/** Marks the site of this database as moved away, so that no service starts on it. */
 export async function markMovedAway(store: Store): Promise<void> {
   await store.migrate('move', [steps]);
   await store.transaction<Tables, void>((trx) => note(trx, WHOLE, { after: 0, rows: 0, done: 0 }));
@@ -196,7 +196,7 @@ async function compare(
   return moved;
 }
 
-/** A number is never assigned twice, not even that of a deleted row. */
+/** Continues the sequences of a table, so that no number is assigned twice, not even that of a deleted row. */
 async function takeUpNumbers(
   trx: Transaction<Tables>,
   { name, columns }: TableMetadata,

@@ -36,10 +36,10 @@ export interface ServerSiteOptions {
   readonly say: (line: string) => void;
   readonly signal: AbortSignal;
   readonly end: (why: string) => void;
-  /** Called last at the stop: to which node the site is passed, null for any; undefined leaves it to this folder. */
+  /** Called last at the stop: the node to pass the site to; null for any, undefined to keep it for this folder. */
   readonly heir?: () => LogHolder | null | undefined;
 }
-/** The database of the site as a node that does not lead it opens it. */
+/** Opens the database of the site for a node that does not lead. */
 export function openSiteDatabase({ databaseUrl }: Config, log: Log, stack: AsyncDisposableStack) {
   const siteLog = openPostgresSiteLog(databaseUrl!);
   stack.defer(() => siteLog.close());
@@ -110,7 +110,7 @@ export async function openOnServer(options: ServerSiteOptions, stack: AsyncDispo
   return { site, store, storeGaps: noStoreGaps, records: store, journalStore, record, lease, nodes };
 }
 
-/** The events can be put back from this machine, rows of other tables cannot. */
+/** Warns of a restored database: the copy on this machine restores its events, but no rows of other tables. */
 function sayRestored({ say, log }: Pick<ServerSiteOptions, 'say' | 'log'>, since: number | null): void {
   const from = since === null ? 'an unknown time' : rfc3339(since);
   const words =
@@ -119,7 +119,7 @@ function sayRestored({ say, log }: Pick<ServerSiteOptions, 'say' | 'log'>, since
   say(words);
   log.error({ code: 'store_restored', since: from }, words);
 }
-/** Answers of a database that is away or starting are awaited; others are errors of the start. */
+/** Retries `ask` while the database is unavailable (`store_unavailable`); throws every other error. */
 export async function whenReachable<R>(
   { clock, say, signal }: Pick<ServerSiteOptions, 'clock' | 'say' | 'signal'>,
   ask: () => Promise<R>,

@@ -49,11 +49,11 @@ export interface Service extends AsyncDisposable {
   readonly closed: Promise<void>;
   /** Reason why it must not continue; null if it was asked to stop, or hands the site over. */
   readonly failure: string | null;
-  /** True where this node is to stand by from now on, because another one leads the site or shall lead it. */
+  /** True where this node must stand by, because another one leads the site or is to lead it. */
   readonly standsBy: boolean;
-  /** True where this process is to begin anew, because the site has other engines from now on. */
+  /** True where this process must start again, because the engines of the site have changed. */
   readonly anew: boolean;
-  /** True where another one leads it already: nothing of this process can be stored any more. */
+  /** True where another node leads the site already, so that this process can store nothing any more. */
   readonly deposed: boolean;
   /** Leaves the engine and its calls to the next service at the stop. */
   keepEngine(): void;

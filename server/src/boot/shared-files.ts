@@ -1,4 +1,4 @@
-/** The files of a site that every engine node must reach: links of the data folder into one that all of them have. */
+/** Files of a site that every engine node must reach: the data folder has links into a folder that all nodes share. */
 import fs from 'node:fs';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -45,11 +45,11 @@ function link(own: string, target: string): void {
 /** Time for which a finding of the check is reused, in ms: health may be requested each second. */
 const FRESH_MS = 5_000;
 
-/** Throws where the folder does not answer as it has to. */
+/** Throws unless the folder can be listed, has its subfolders, and can be written and read. */
 async function probe(shared: string, node: string): Promise<void> {
   const found = new Set(await readdir(shared));
   const missing = SHARED.filter((name) => !found.has(name));
-  // An empty mount point can be written too.
+  // A write alone proves no mount: an empty mount point can be written too.
   if (missing.length > 0) throw new Error(`it has no ${missing.join(', ')}: is it mounted?`);
   const [file, text] = [path.join(shared, `.alive-${node}`), `${node} ${Date.now()}\n`];
   await writeFile(file, text, { mode: 0o600 });
@@ -79,7 +79,7 @@ export function sharedFilesCheck(
     needed: false,
     async run() {
       if (shared === null) return { ok: true, detail: 'none are used' };
-      // A folder that hangs holds one question at most.
+      // At most one probe waits for a folder that hangs.
       if (running === null && last !== null && now() - last.at < FRESH_MS) return last.finding;
       running ??= look(shared).finally(() => (running = null));
       return await running;

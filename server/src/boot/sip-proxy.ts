@@ -35,8 +35,8 @@ const isReady = async ({ url }: ProxiedNode, stop: AbortSignal): Promise<boolean
   }
 };
 /**
- * The node that leads: the one that became ready last. A node that leads stays the answer while none is ready, because its calls go
- * on, and while another one that led before has not noticed its end yet.
+ * Finds the leading node: the one that became ready last. It remains the result while no node is ready, because its
+ * calls go on, and while the former leader still reports itself ready.
  */
 export class LeaderOfNodes {
   #ready: readonly boolean[] = [];

@@ -37,7 +37,7 @@ import { shareKey } from './site-key.ts';
 import { openFolder } from './stores.ts';
 import { serversNow } from './trunk-lookup.ts';
 
-/** Interval between questions for the lease, and between reports of this node. */
+/** Interval at which this node requests the lease and reports its state. */
 const ASK_MS = 1_000;
 
 export interface StandbyOptions {
@@ -51,8 +51,8 @@ export interface StandbyOptions {
 export const nodeUrlOf = ({ nodeUrl, listen }: Config): string => nodeUrl ?? urlOf(listen, null);
 
 /**
- * Resolves with true once this node has taken the site and is to lead it, with false at the stop. Throws where the node's name is
- * that of another living one.
+ * Resolves with true once this node holds the lease and is to lead the site, with false at the stop. Throws
+ * `StartError` where another running node has the same name.
  */
 export async function standBy(options: StandbyOptions): Promise<boolean> {
   const { config, signal, clock = systemClock } = options;
@@ -80,7 +80,7 @@ async function takeAtStart({ config, holder, nodes, siteLog, store }: Parts): Pr
   const own = (await nodes.list()).find((node) => node.name === config.node && node.holder.id === holder.id);
   return await take(siteLog, holder, own);
 }
-/** One that is being drained takes the site only where it leads it already. */
+/** Takes the lease; a node that is being drained takes it only if it already holds the log of the site. */
 const take = async (siteLog: SiteLog, holder: LogHolder, own: SeenNode | undefined): Promise<boolean> =>
   (own === undefined || own.drain === null || own.holds) && (await siteLog.take(holder, LEASE_SECONDS)).taken;
 
@@ -97,7 +97,7 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
   const { clock, config, log, nodes, say, signal, siteLog, store } = parts;
   const engineSite = await (parts.openEngineSite ?? openAsteriskSite)({ config, log, clock, say });
   const { exchange } = engineSite;
-  // Calls of an engine whose node led the site before end by themselves; it takes no new ones.
+  // The engine of a former leader keeps its calls until they end, but takes no new ones.
   const goOn = await exchange.retire().catch((error: unknown) => {
     log.warn({ error: messageOf(error) }, 'the engine of this node could not be set to refuse new calls');
     return () => Promise.resolve();
@@ -161,7 +161,7 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
     url: nodeUrlOf(config),
     role: 'standby',
     engine: exchange.running() ? 'up' : 'down',
-    // A node without a version is no standby that could lead.
+    // The leading node does not pass the site to a standby without a version.
     version: newer === null ? files.version : null,
     problem: newer ?? files.problem,
     head: copy.head(),
@@ -193,12 +193,12 @@ async function follow(parts: Parts, stack: AsyncDisposableStack): Promise<boolea
       if (!away) log.warn({ error: messageOf(error) }, 'the site could not be followed; retrying');
       away = true;
     }
-    // The copy then survives both the leading node and a loss of the newest rows of the log.
+    // Followed at each message, the copy has the newest events even if the leading node and the log lose them.
     await sleepWoken({ bus, clock, signal, ms: ASK_MS, work: () => copy.follow() });
   }
   log.warn({ from: active }, 'this node takes over the site');
   await followAddresses();
-  // Before the first snapshot, so that no agent is seen to log out.
+  // Before the first snapshot, so that agents do not seem to have signed out.
   await storedIntents(store)
     .then((intents) => engineSite.putMembers(intents))
     .catch((error: unknown) =>
@@ -216,7 +216,7 @@ export const newestVersion = async (store: Pick<Store, 'db'>): Promise<number> =
       .select((e) => e.fn.max('version').as('version'))
       .executeTakeFirst()
   )?.version ?? 0;
-/** The site that was applied last, without what a leading node finds out. */
+/** The site that was applied last, with trunk servers looked up now and without the external address. */
 export async function appliedSite(store: Store, config: Config, signal: AbortSignal) {
   const objects = await openObjects(store);
   const known = toPbxConfig(objects.applied());

@@ -90,7 +90,7 @@ async function openLocal({ config, clock, flusher }: StoresOptions, log: Log, st
     nodes,
   };
 }
-/** Opens the stores and the journal of the site, and what runs its engine. */
+/** Opens the stores, the journal and the bus of the site, and its engine's folder; starts no engine. */
 export async function openStores(options: StoresOptions, stack: AsyncDisposableStack) {
   const { config, clock, say } = options;
   refuseOlder(path.join(config.data, 'offhook.db'));

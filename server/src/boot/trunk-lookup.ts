@@ -1,4 +1,4 @@
-/** Which trunks are looked up in DNS by the service itself, what a standby finds before it leads, and the SIP proxy that trunks pass. */
+/** DNS lookups of trunks by the service itself, also at a standby, and the SIP proxy through which trunks leave. */
 import { isIP } from 'node:net';
 import { isProxied } from '../adapters/asterisk/conf/trunk-files.ts';
 import { askSip } from '../adapters/asterisk/sip-probe.ts';
@@ -9,15 +9,15 @@ import type { SiteTrunk } from '../ports/site.ts';
 import type { TrunkServers } from '../ports/trunk-servers.ts';
 import type { Config } from './config.ts';
 
-/** A SIP proxy that answers later is taken for one that does not. */
+/** Time limit for the answer of a SIP proxy. */
 const PROXY_ANSWER_MS = 2_000;
 type Named = Pick<SiteTrunk, 'name' | 'host' | 'port' | 'transport' | 'srv'>;
-/** Behind the SIP proxy the engine knows a trunk by the address that the proxy names, so it needs the addresses of each host. */
+/** Behind a SIP proxy the engine identifies a trunk by the address that the proxy names, so hosts are looked up. */
 export const followsServers =
   ({ sipProxies }: Pick<Config, 'sipProxies'>) =>
   (trunk: Named): boolean =>
     trunk.srv || (isIP(trunk.host) === 0 && isProxied(trunk, { sip_proxies: sipProxies }));
-/** One look at all of them; those that are not found are left out. */
+/** Looks up the servers of all trunks once; trunks without a result are left out. */
 export async function serversNow(
   trunks: readonly Named[],
   config: Pick<Config, 'sipProxies' | 'dnsServers'>,

@@ -167,7 +167,7 @@ export async function tryCluster({ signal, print }: TryOptions): Promise<void> {
     stack.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
     return folder;
   };
-  // Root's server runs by another account, which may not enter the folder of the nodes.
+  // Started by root, PostgreSQL runs under another account, which may not enter the folder of the nodes.
   const [folder, databaseFolder, busFolder] = [await newFolder(), await newFolder(), await newFolder()];
   print('Starting PostgreSQL …');
   const { part, url } = await startDatabase(databaseFolder, print, signal);

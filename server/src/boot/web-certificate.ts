@@ -46,7 +46,7 @@ export class WebCertificate {
     const used = validToDate === undefined ? null : { subject, issuer, valid_to: validToDate.getTime() };
     return { used, fault: this.#fault };
   }
-  /** The one kept from the last time, or that of the leading node, for which it waits. */
+  /** The certificate of the leading node, else the one kept in the data folder; waits while there is neither. */
   async first(signal: AbortSignal, waiting: () => void): Promise<TlsPair> {
     const { certificate, key } = this.#files;
     const [pem, secret] = [await textOf(certificate), await textOf(key)];

@@ -9,7 +9,7 @@ import { nameTaken } from './standby.ts';
 import type { WebCredentials } from './web-credentials.ts';
 
 const LOOK_MS = 1_000;
-/** A node that could not read the database for so long is no target of a load balancer, and then closes its streams, in ms. */
+/** Times without a read of the database, in ms: then a node is not ready, and later it closes its streams. */
 export const UNREADY_MS = 5_000;
 export const CUT_OFF_MS = 15_000;
 
@@ -80,7 +80,7 @@ export class WebWatch {
       }
       const isCut = this.silentMs() > CUT_OFF_MS;
       if (isCut && !cut) {
-        // An ended session must not live on here, and what clients are shown is old.
+        // Sessions may have ended meanwhile, and the states that clients show are old.
         log.error({}, 'this node is cut off from the database: its streams are closed');
         stream.interrupt();
       }

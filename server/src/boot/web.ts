@@ -240,7 +240,7 @@ async function serve(base: Base, stack: AsyncDisposableStack, end: (why: string)
   const stop = new AbortController();
   const retention = keepRetention({
     journal,
-    // A copy has no state of its own.
+    // This node has no model that would need earlier events.
     spare: () => journal.head,
     clock: systemClock,
     log,

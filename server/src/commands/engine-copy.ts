@@ -6,14 +6,14 @@ import type { Clock } from '../ports/clock.ts';
 const RETRY = { first_ms: 500, most_ms: 60_000, spread: [0.5, 1] } as const;
 
 export interface EngineCopyOptions {
-  /** Makes the part of the engine's store as the data of the service is. */
+  /** Makes the part of the engine's store equal to the data of the service. */
   readonly compare: (signal: AbortSignal) => Promise<void>;
   /** Log message after a failure. */
   readonly failed: string;
   readonly clock: Clock;
   readonly log: Log;
 }
-/** Keeps a small part of the engine's own store as the service has it: compares it after each change and each connect. */
+/** Keeps a part of the engine's store equal to data of the service; compares both after each change and connect. */
 export class EngineCopy {
   readonly #options: EngineCopyOptions;
   readonly #end = new AbortController();

@@ -54,8 +54,8 @@ export interface Command<T> {
   /** Events that carry the operation's id as `caused_by` for `ms` milliseconds. */
   readonly causes?: { readonly expects: readonly ExpectedEvent[]; readonly ms: number };
   /**
-   * True if the engine already shows the result: it counts once a round trip proves it and the command is
-   * planned again.
+   * True if the live view already shows the result. A round trip to the engine then proves that the view is
+   * current, and the command is planned again.
    */
   readonly isSo?: boolean;
   /** Called right before the sending; the returned function is called at the end. */

@@ -4,7 +4,7 @@ export interface BackoffOptions {
   readonly most_ms: number;
   /** Lower bound after the spread. */
   readonly least_ms?: number;
-  /** Range of factors a delay is multiplied with by chance, so that many sites do not act as one; none by default. */
+  /** Range of the random factor of each delay, so that many sites do not retry at the same moment; 1 by default. */
   readonly spread?: readonly [from: number, to: number];
   /** From 0 to below 1. */
   readonly random?: () => number;

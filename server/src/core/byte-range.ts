@@ -5,8 +5,8 @@ import { say } from './said.ts';
 export type Part = { readonly start: number; readonly end: number };
 
 /**
- * Reads the header `Range` for a file of `size` bytes. Null: the whole of it, because there is no such header, or one that
- * may be ignored (RFC 9110 14.2): another unit, several parts, or nonsense. `unsatisfiable`: it lies outside of the file.
+ * Reads the header `Range` for a file of `size` bytes. Null: the whole file, because the header is absent or may
+ * be ignored (RFC 9110 14.2): another unit, several parts, or a syntax error. `unsatisfiable`: a part outside the file.
  */
 export function partOf(header: string | undefined, size: number): Part | 'unsatisfiable' | null {
   const m = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.replaceAll(' ', '') ?? '');
@@ -31,7 +31,7 @@ export interface PartAnswer {
 }
 /**
  * Status, bytes and headers for a request of a file of `size` bytes with this `etag` (with its quotes). Throws
- * `range_not_satisfiable` after it gave `onRefusal` the header that goes with it.
+ * `range_not_satisfiable`, after it passed the header `Content-Range` of that reply to `onRefusal`.
  */
 export function answerPart(
   asked: { readonly range?: string | undefined; readonly 'if-range'?: string | string[] | undefined },

@@ -1,6 +1,6 @@
 /**
- * Ids, secrets and jitter by chance. Inside `seededChance`, which only the simulator uses, they follow from its seed, so that
- * two runs are equal; everywhere else they are those of `node:crypto`.
+ * Random ids, secrets and jitter. Inside `seededChance`, which only the simulator uses, they are derived from its
+ * seed, so that two runs are equal; elsewhere they come from `node:crypto`, and jitter from `Math.random`.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import crypto, { createHash } from 'node:crypto';
@@ -8,7 +8,7 @@ import crypto, { createHash } from 'node:crypto';
 type Draw = (purpose: string, size: number) => Buffer;
 const seeded = new AsyncLocalStorage<Draw>();
 
-/** Returns a function whose callees, also asynchronous ones, draw from the seed; it can be called again and draws on. */
+/** Returns a function that runs sync or async work with values of the seed; a further call continues the series. */
 export function seededChance(seed: string): <T>(run: () => T) => T {
   // A series for each purpose: the order in which parallel work draws for different purposes has no effect.
   const drawn = new Map<string, number>();
@@ -30,12 +30,12 @@ export function randomUUID(purpose: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`;
 }
 const WORD = 2 ** 32;
-/** From 0 to `below`, without it. */
+/** An integer from 0 to `below` - 1. */
 export const randomInt = (below: number, purpose: string): number => {
   const draw = seeded.getStore();
   return draw === undefined ? crypto.randomInt(below) : draw(purpose, 4).readUInt32BE() % below;
 };
-/** From 0 to 1, without it. */
+/** A number from 0 to below 1. */
 export const random = (purpose: string): number => {
   const draw = seeded.getStore();
   return draw === undefined ? Math.random() : draw(purpose, 4).readUInt32BE() / WORD;

@@ -29,7 +29,7 @@ export function rfc3339(ms: number): string {
   return lastText;
 }
 
-/** The same where there may be no time. */
+/** `rfc3339` of a time; null for null. */
 export const rfc3339OrNull = (ms: number | null): string | null => (ms === null ? null : rfc3339(ms));
 
 /** A longer timer of Node fires at once. */
@@ -37,7 +37,7 @@ const LONGEST_TIMER_MS = 2_147_483_647;
 /** The machine's clock; one wait lasts at most 24 days. */
 export const systemClock = {
   now: (): number => Date.now(),
-  // Node's own makes an AbortError with its stack for each wait that is not needed to the end, and most are not.
+  // Node's own timer creates an AbortError with a stack for each aborted wait, and most waits are aborted.
   sleep: (ms: number, signal?: AbortSignal): Promise<void> =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
@@ -49,7 +49,7 @@ export const systemClock = {
         () => {
           signal?.removeEventListener('abort', stop);
           resolve();
-          // A timer of Node fires up to a millisecond early, and a deadline that is not over yet would be passed over.
+          // A timer of Node fires up to 1 ms early, and its caller would find that the deadline has not passed yet.
         },
         Math.min(Math.ceil(ms) + 1, LONGEST_TIMER_MS),
       );
@@ -58,8 +58,8 @@ export const systemClock = {
 };
 
 /**
- * Resolves once this clock shows `at`, ms since 1970: a wait ends before that where the clock was put back, or is so long that it
- * takes several timers. Rejects with the signal's reason when aborted.
+ * Resolves once this clock shows `at`, ms since 1970. It may take several waits, because the clock can be set back and
+ * a wait is limited to the longest timer. Rejects with the signal's reason when aborted.
  */
 export async function sleepUntil(
   clock: { now(): number; sleep(ms: number, signal: AbortSignal): Promise<void> },

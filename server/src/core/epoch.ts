@@ -10,11 +10,11 @@ export interface KeptLog {
   /** First seq of the epoch. */
   readonly began: number;
   readonly head: number;
-  /** The check of a row; null where that row is not there and not known. */
+  /** Check of a row; null where the log neither has the row nor knows its check. */
   checkAt(seq: number): string | null;
-  /** When its newest row happened, ms since 1970; 0 where it has none. */
+  /** Time of its newest row, ms since 1970; 0 without a row. */
   readonly newestAt: number;
-  /** Why the log itself cannot be led on from, e.g. the machine went down with its tail unflushed; null for no reason. */
+  /** Why the log must not be continued, e.g. the machine crashed before its tail was flushed; null for no reason. */
   readonly doubt: string | null;
 }
 /** Position up to which rows of the log were published, stored outside of the log. */
@@ -35,27 +35,27 @@ export interface Opened {
   /** Reason for a new epoch; null if the old one continues. */
   readonly why: string | null;
 }
-/** The log is one of another site, or of before a damaged one was replaced. */
+/** True for the log of another site, or for one from before a damaged log was replaced. */
 export const isForeign = (log: Pick<KeptLog, 'epoch' | 'id'>, seal: Seal | null): boolean =>
   log.epoch !== null && seal !== null && seal.id !== log.id;
 
 /**
- * If the last seq of a lost log is unknown, the new numbers begin this far beyond the newest known one, for each second since:
- * a reader that sends a seq without its epoch finds a gap, and not other events under its old numbers.
+ * Numbers left out after the newest known seq if the last seq of a lost log is unknown: `rows`, and `perSecond` for
+ * each second since. A reader that sends a seq without its epoch then gets a gap instead of other events.
  */
 const SPARE = { rows: 1_000, perSecond: 50 };
 
 /**
- * Whether a log contains everything that clients have received. The epoch continues only if the seal is exact, names this epoch,
- * and the log still has the sealed row with the sealed check. Rows after it are of a process that died between the commit and the
- * seal: no client has received them.
+ * Continues the epoch of a log that has every row that clients received; else begins a new epoch. It continues only if
+ * the seal is exact, names this epoch, and the log still has the sealed row with the sealed check. Later rows are of a
+ * process that died between the commit and the seal: no client has received them.
  */
 export function openEpoch(log: KeptLog, seal: Seal | null, now: number): Opened {
   const why = doubtOf(log, seal);
   if (why === null) return { epoch: log.epoch!, began: log.began, head: log.head, why };
   const epoch = randomBytes(9, 'epoch').toString('base64url');
   const known = Math.max(log.head, seal?.head ?? 0);
-  // Nothing was ever shown: a log that begins, and no seal of one before it.
+  // A new log without the seal of an earlier one: no client has received a row.
   const first = log.epoch === null && seal === null;
   const since = Math.max(log.newestAt, seal?.at ?? 0);
   const seconds = since === 0 ? 0 : Math.max(0, Math.ceil((now - since) / 1000));
@@ -72,7 +72,7 @@ function doubtOf(log: KeptLog, seal: Seal | null): string | null {
   if (seal.epoch !== log.epoch) return 'the log is another one';
   if (log.head < seal.head) return `the log ends at ${log.head} and had come to ${seal.head}`;
   const check = seal.head < log.began ? firstCheck(log.epoch) : log.checkAt(seal.head);
-  // Rows of before there were checks have none.
+  // Rows written before the journal had checks have none.
   if (check !== null && check !== '' && check !== seal.check)
     return `the log has another event as ${seal.head}`;
   return check === null ? `the log no longer has ${seal.head}` : null;

@@ -19,11 +19,11 @@ export interface FileFolder {
   /** Deletes every file that `known` does not name. */
   tidy(known: ReadonlySet<string>): Promise<void>;
 }
-/** Thrown where the disk does not have enough free space for everything else. */
+/** Thrown where another piece would leave less free space on the disk than the floor. */
 export class NoRoomError extends Error {
   override name = 'NoRoomError';
 }
-/** The room on the disk is looked at once in so many bytes. */
+/** Written bytes after which the free space on the disk is checked again. */
 const LOOK_BYTES = 8 * 1024 * 1024;
 
 /** `floor`: bytes that stay free on the disk. */

@@ -1,6 +1,6 @@
 import { open, readFile, rename } from 'node:fs/promises';
 
-/** Catches the error of a file that does not exist, as null; rethrows any other. */
+/** Returns null for the error of a file that does not exist; rethrows any other error. */
 export function missing(error: unknown): null {
   if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
   throw error;
@@ -21,7 +21,7 @@ export async function replaceFile(file: string, text: string, mode = 0o600): Pro
   await rename(`${file}.new`, file);
 }
 
-/** A text that stays from one start to the next. */
+/** A text that is kept across restarts of the service. */
 export interface KeptText {
   /** Null before the first `write`. */
   read(): Promise<string | null>;

@@ -2,8 +2,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 
 /**
- * Start time of a process in clock ticks since boot, so that a recycled pid is recognised; null when the process is gone. A zombie is
- * gone: it holds nothing but its number, for as long as its parent does not ask, which a container without an init never does.
+ * Start time of a process in clock ticks since boot, so that a recycled pid is recognised; null when the process is
+ * gone. A zombie counts as gone: it keeps only its pid until its parent waits for it, which never happens in a
+ * container without init.
  */
 export function processStart(pid: number): string | null {
   try {

@@ -5,8 +5,8 @@ import type { Kysely } from 'kysely';
 const ROWS_PER_STATEMENT = 50;
 
 /**
- * Inserts rows by a statement whose text is built once for each number of rows: to build it costs more than to run it. All rows
- * have the same keys in the same order, and no value is undefined. For one database.
+ * Inserts rows by a statement whose text is built once for each number of rows, because building it costs more than
+ * running it. All rows have the same keys in the same order, and no value is undefined. Use a result with one database.
  */
 export function insertOf<T, R extends object>(
   build: (db: Kysely<T>, rows: readonly R[]) => { compile(): CompiledQuery },

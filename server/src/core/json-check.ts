@@ -8,9 +8,9 @@ export const MAX_VALUES = 1_000_000;
 const TURN = 256 * 1024;
 
 /**
- * Refuses what `JSON.parse` lets through: a key twice in one object (two parsers could read two different requests), half of
- * a surrogate pair (no database keeps it, and readers refuse a document that holds one), nesting deeper than 32 and more than
- * a million values. The text need not be JSON at all; what is left wrong is the parser's to find. O(n), no recursion.
+ * Rejects texts that `JSON.parse` accepts: a key twice in one object (two parsers could read two different requests),
+ * half of a surrogate pair (no database keeps it, and readers reject a document that has one), nesting deeper than 32
+ * and more than a million values. The text need not be JSON: the parser reports all other errors. O(n), no recursion.
  */
 export function checkJson(text: string): void {
   const check = jsonCheck(text);

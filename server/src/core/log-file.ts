@@ -36,7 +36,7 @@ export function openLog(file: string, level: string): { log: Log; close(): void 
           rotate(file);
           destination.reopen(file);
         } catch {
-          // The old file goes on being written; the next record tries again after another FILE_LIMIT.
+          // Records continue in the old file; the next attempt follows after another FILE_LIMIT.
         }
       }
       destination.write(line);

@@ -1,11 +1,11 @@
-/** The part of a logger the house uses; pino is one. */
+/** The part of a logger that the service uses; pino implements it. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
   child(fields: object): Log;
-  /** False where such lines go nowhere, so that making them can be spared. */
+  /** False where lines of this level are discarded, so that callers need not build them. */
   isLevelEnabled?(level: 'debug'): boolean;
 }
 const nothing = (): void => {};

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 
 /**
- * Answers that may take as long as their reader likes: a player that was paused takes nothing more, and the end of the service
- * must not wait for it. Returns the function that registers one.
+ * Ends registered responses when the service stops: a client that reads slowly, such as a paused player, would
+ * otherwise delay the stop without limit. Returns the function that registers a response.
  */
 export function endedWithService(app: {
   addHook(name: 'preClose', hook: (done: () => void) => void): unknown;

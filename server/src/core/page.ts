@@ -1,4 +1,4 @@
-/** A page out of rows of which one more than its `limit` was asked for; `at` names the place behind a row. */
+/** The first page of `rows`, which were read with a limit of `limit` + 1; `at` returns the cursor after a row. */
 export function pageOf<T>(
   rows: readonly T[],
   limit: number,

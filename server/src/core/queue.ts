@@ -41,7 +41,7 @@ export class Queue {
       this.give();
     }
   }
-  /** Takes a place for what spans several calls; each `take` needs one `give`. */
+  /** Begins a task that spans several calls, as soon as the queue permits; each `take` needs one `give`. */
   async take(): Promise<void> {
     if (!this.#enter()) await this.#wait(false);
   }

@@ -30,14 +30,14 @@ export class Bucket {
   }
 }
 
-/** Names whose buckets are kept; beyond it the one that took longest ago is forgotten. */
+/** Limit of names with a bucket; beyond it the bucket with the oldest `take` is dropped. */
 const MAX_NAMES = 10_000;
 
 export interface RateLimit {
   take(who: string): void;
   /** As `take`, but false instead of an error. */
   allows(who: string): boolean;
-  /** False where nothing was taken by this name, or so long ago that it is forgotten: the bucket is full. */
+  /** False where this name has no bucket, because it took nothing or its bucket was dropped: it has the whole burst. */
   has(who: string): boolean;
   /** Remaining tokens, and seconds until the bucket is full. */
   left(who: string): { readonly remaining: number; readonly reset_seconds: number };

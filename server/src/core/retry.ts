@@ -6,8 +6,8 @@ import type { Log } from './log.ts';
 export const LONGEST_RETRY_MS = 5_000;
 
 /**
- * Repeats what the database or the disk refused until it is done; false when the signal ended it first: the next start goes
- * on from what is stored.
+ * Repeats `work`, which the database or the disk may reject, until it succeeds; false when the signal was aborted
+ * first: the next start continues from the stored state.
  */
 export async function untilDone(
   what: string,

@@ -28,12 +28,12 @@ export function withCheck(content: Content, before: string): string {
   const body = content.json.slice(0, -1);
   return `${body}${OPENING}${hex(sumOf(content, body, before))}"}`;
 }
-/** The check that a row's JSON ends with; empty where it has none, as rows written before there were checks. */
+/** Check at the end of a row's JSON; empty for a row that was written before the journal had checks. */
 export function checkOf(json: string): string {
   const at = json.length - LENGTH;
   return at > 0 && json.startsWith(OPENING, at) ? json.slice(at + OPENING.length, -2) : '';
 }
-/** False where the row is not what was written after `before`. Rows without a check are taken as they are. */
+/** False where the row differs from the one that was written after `before`. Without either check it is accepted. */
 export function follows(content: Content, before: string): boolean {
   const check = checkOf(content.json);
   if (check === '' || before === '') return true;
@@ -44,8 +44,8 @@ interface Row extends Content {
   readonly seq: number;
 }
 /**
- * The newest of `rows` that is not what was written; null where all are. They follow `after` in the log; `checkAt` gives
- * the check of a row that is kept, null of one that is not.
+ * Seq of the newest of `rows` that differs from what was written; null where none does. The rows follow `after` in the
+ * log; `checkAt` returns the check of a kept row, null for any other.
  */
 export function newestDamaged(
   rows: readonly Row[],

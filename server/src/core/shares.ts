@@ -17,7 +17,7 @@ export interface Shares {
   take(holder: number | string, amount: number): () => void;
 }
 
-/** A total of which no holder gets more than it leaves free, so that something is left for the next holder. */
+/** Shares a total: no holder may have more than what remains free, so that something is left for the next holder. */
 export function createShares({ total, retry_after_seconds, own, others }: SharesOptions): Shares {
   const held = new Map<number | string, number>();
   let all = 0;

@@ -9,7 +9,7 @@ import type { Kysely, Transaction } from 'kysely';
 /** The part of a table that is searched. */
 type Searched<T extends string> = { readonly [name in T]: { id: number; text: string } };
 
-/** Fewer characters than the index holds together. */
+/** A search that is shorter than the three characters of an index entry. */
 const TOO_SHORT = /^.{0,2}$/su;
 /** Texts compared one by one between two turns of the event loop: about 1 ms. */
 const AT_ONCE = 10_000;
@@ -23,7 +23,7 @@ const indexOf = (table: string): string => `${table}_text`;
 export const isSqlite = <T>(db: Kysely<T>): boolean => db.getExecutor().adapter instanceof SqliteAdapter;
 export const likeLiteral = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`;
 
-/** In a migration; texts that are there already are indexed in it. */
+/** Creates the index within a migration, and indexes the existing texts. */
 export async function createTextIndex(db: Transaction<unknown>, table: string): Promise<void> {
   await (isSqlite(db) ? createTrigrams(db, table) : createTrgm(db, table));
 }
@@ -179,8 +179,8 @@ export async function newestWith<T extends string>(
   return found.length < limit && to > 0 ? { ids: found, next: to } : ended(found);
 }
 /**
- * The words that the index finds texts by: those that few of the newest texts have. It would read a common word from all of
- * them, where comparing that with the texts of rare words is quicker; without a rare one, so is comparing the newest texts.
+ * The rare words of a search, which few of the newest texts have; only these are looked up in the index. For a common
+ * word the index would read most texts: comparing the texts with rare words is faster, or the newest ones without any.
  */
 async function rareOf<T>(
   db: Kysely<T>,
@@ -199,14 +199,14 @@ async function rareOf<T>(
   );
   return long.filter((_word, n) => (rows[0]?.[`n${n}`] ?? 0) < COMMON);
 }
-/** A block of ids at a time, so that a read on SQLite never holds up others for long. */
+/** Compares one block of ids at a time, so that a read on SQLite never blocks other statements for long. */
 async function compared<T>(
   db: Kysely<T>,
   table: string,
   text: string,
   limit: number,
 ): Promise<readonly number[] | null> {
-  // SQLite reads the whole table for both ends in one aggregate, and only the index for each alone.
+  // For min and max in one select SQLite reads the whole table; for each in a select of its own, only the index.
   const ends = await sql<{ first: number; last: number }>`select
     (select min(id) from ${sql.table(table)}) as first,
     (select max(id) from ${sql.table(table)}) as last`.execute(db);

@@ -1,10 +1,10 @@
-/** Longest that an id must stay known: a frame is never older when it arrives. */
+/** Shortest time for which an ended id is kept, in ms: no frame arrives with a longer delay. */
 export const TOMBSTONE_MS = 120_000;
 const MAX = 50_000;
 
 /**
- * Ids that ended and must not come back, each kept for one to two times `TOMBSTONE_MS` of the time that its owner counts
- * in. Two generations, so that nothing is searched; a clock that jumps only turns a generation early.
+ * Ids that ended and must not come back, each kept for one to two times `TOMBSTONE_MS` by the clock of its owner. Two
+ * generations, so that expiry needs no search; a clock that jumps only ends a generation early.
  */
 export class Tombstones<Id> {
   /** When each ended, by id. */

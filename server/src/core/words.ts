@@ -16,7 +16,7 @@ export interface Words {
 }
 /** Words of every language but English, in which the texts are written. */
 export const WORDS: Readonly<Record<Exclude<Language, 'en'>, Words>> = { tr, de };
-/** Separators of texts, without words of their own. */
+/** Texts of placeholders and separators only, which need no translation. */
 const ONLY_PLACES = /^[{}\d:;. ]*$/;
 
 /** Title and detail of an error. A detail without a translation follows the translated title in brackets. */

@@ -1,6 +1,6 @@
 import { webcrypto } from 'node:crypto';
 
-/** The library of certificates, loaded when one is made: a service without such a need keeps some MB. */
+/** The certificate library, loaded when the first certificate is made, because it takes some MB of memory. */
 export async function loadX509() {
   // The library needs this polyfill to be loaded before it.
   await import('reflect-metadata');

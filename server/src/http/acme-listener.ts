@@ -1,11 +1,11 @@
-/** The port that an ACME server asks for a challenge of HTTP-01; nothing else is served there. */
+/** Listener for the HTTP-01 challenges of an ACME server; every other request is redirected or gets 404. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 
 const PATH = '/.well-known/acme-challenge/';
 const TIMEOUT_MS = 5_000;
 
-/** `elsewhere`: origin that every other request to read is sent to; null answers 404. */
+/** `elsewhere`: origin to which every other GET and HEAD is redirected; null replies 404 instead. */
 export async function listenChallenges(
   { host, port }: { readonly host: string; readonly port: number },
   answer: (token: string) => string | null,

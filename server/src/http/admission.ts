@@ -38,7 +38,7 @@ export class Admission {
     this.#headers = parts.headers;
   }
 
-  /** Checks a request that another node answers, which checks the rest. */
+  /** Checks a request before it is forwarded; the node that answers it makes the other checks. */
   pass(request: FastifyRequest, reply: FastifyReply): void {
     checkFraming(request, reply);
     request.upgrade = upgradeOf(request.raw);
@@ -64,7 +64,7 @@ export class Admission {
         reply.raw.shouldKeepAlive = false;
         throw new ServiceError('overloaded', 'the service is stopping; try again shortly');
       }
-      // A client that followed another node would get an error for a cursor ahead of this one.
+      // If another node leads, this one may be behind, and a client with a cursor of that node would get an error.
       this.#fence?.();
     }
     const listed = this.#headers.addCors(raw.headers.origin, reply);

@@ -80,7 +80,10 @@ export function fillEmptyBody(request: FastifyRequest, _reply: FastifyReply, don
   if (!hasBody(request)) request.body = request.routeOptions.config.emptyBody?.();
   done();
 }
-/** Parses JSON and form encoding; customers are passed on as bytes, audio as a stream that the handler bounds; every other type is rejected. */
+/**
+ * Parses JSON and form encoding. Customers and messages are passed on as bytes, audio as a stream whose length the
+ * handler limits; every other type is rejected.
+ */
 export function addBodyParsers(app: App): void {
   const parseJson = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
@@ -112,7 +115,7 @@ export function addBodyParsers(app: App): void {
       done(null, request.routeOptions.config.body === 'message' ? bytes : parseForm(utf8(bytes)));
     },
   );
-  // Only routes that accept audio get here; all others rejected the type with the request head.
+  // Only routes that accept such a file get here; every other route rejected the type with the request head.
   app.addContentTypeParser(CUSTOMERS_TYPE, { parseAs: 'buffer' }, (_request, bytes, done) =>
     done(null, bytes),
   );

@@ -10,7 +10,7 @@ interface Packed {
   readonly br: Buffer;
   readonly gzip: Buffer;
 }
-/** Brotli quality: megabytes take a tenth of a second, on another thread. */
+/** Quality of Brotli and gzip: some megabytes take a tenth of a second, on another thread. */
 const QUALITY = 6;
 async function pack(document: object): Promise<Packed> {
   const identity = Buffer.from(JSON.stringify(document));

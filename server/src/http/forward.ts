@@ -29,20 +29,20 @@ export interface ForwardHost {
 export interface Forward {
   readonly own: ForwardOptions['own'];
   /**
-   * Forwards a request. `fail` receives the error where the other node gave no answer; `closing` is true once this node stops, so
-   * that connections end with their answer.
+   * Forwards a request. `fail` receives the error if the other node does not answer; `closing` is true once this node
+   * stops, so that each connection is closed after its answer.
    */
   pass(request: FastifyRequest, reply: FastifyReply, host: ForwardHost): void;
   readonly counts: { forwarded: number; failed: number };
-  /** Ends the wait for answers of every other node than the one at `address`, which leads the site now. */
+  /** Stops waiting for answers of all nodes but the one at `address`, which leads the site now. */
   leads(address: string): void;
   close(): void;
 }
-/** The longest that a write waits for its answer; operations on the engine have shorter limits of their own. */
+/** Longest wait for an answer; operations on the engine have shorter limits of their own. */
 const DEADLINE_MS = 60_000;
 const IDLE_MS = 30_000;
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
-/** Headers of one connection, and those by which only a proxy before this node may name the client. */
+/** Headers that concern one connection and are never forwarded. */
 const OF_CONNECTION: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -55,6 +55,7 @@ const OF_CONNECTION: ReadonlySet<string> = new Set([
   'upgrade',
   'expect',
 ]);
+/** Headers that a client could forge; the proof of this node names the client instead. */
 const OF_CLIENT: ReadonlySet<string> = new Set([
   'forwarded',
   'x-forwarded-for',
@@ -128,7 +129,7 @@ export function createForward(options: ForwardOptions): Forward {
         clearTimeout(late);
         counts.failed += 1;
         log.warn({ request_id: request.id, error: messageOf(error) }, 'the leading node gave no answer');
-        // Nothing was sent, or nothing was to be changed.
+        // The request was not sent or changes nothing, so the client may repeat it.
         if (!sent || SAFE.has(method)) return fail(noLeader());
         fail(
           new ServiceError(

@@ -98,7 +98,7 @@ export interface Host {
   readonly metrics: Metrics;
   /** Starts listening; resolves with the bound address. */
   listen(address: { readonly host: string; readonly port: number }): Promise<{ host: string; port: number }>;
-  /** Listens by TLS beside it, once; call it after `listen`. */
+  /** Listens by TLS as well; call it once, after `listen`. */
   listenSecure(
     address: { readonly host: string; readonly port: number },
     options: SecureOptions,
@@ -110,7 +110,7 @@ export interface Host {
   close(): Promise<void>;
 }
 
-/** Route for paths that the table cannot hold. */
+/** Route of every path that is not in the table. */
 const NOWHERE = '/*';
 
 /** The HTTP server without routes: features add theirs to `app` before it listens. */

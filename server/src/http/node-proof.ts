@@ -36,7 +36,7 @@ export function proven(secret: string, header: unknown, parts: readonly string[]
   if (given.length !== right.length || !timingSafeEqual(given, right)) return null;
   return JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
 }
-/** What a proof of a forwarded request is made for. */
+/** Parts of a request that the proof of a forwarding node covers. */
 export const partsOf = ({ method, url }: { readonly method?: string; readonly url?: string }): string[] => [
   'request',
   method ?? '',
@@ -46,7 +46,7 @@ export const partsOf = ({ method, url }: { readonly method?: string; readonly ur
 /** Requests that a web node of this site forwarded. */
 const forwarded = new WeakSet<FastifyRequest>();
 export const wasForwarded = (request: FastifyRequest): boolean => forwarded.has(request);
-/** Gives a request that a node of this site forwarded the address of its client. Any other keeps its own. */
+/** Sets address, protocol and host of a forwarded request to those of its client; any other stays unchanged. */
 export function readOrigin(request: FastifyRequest, secret: string): void {
   const header = request.raw.headers[PROOF_HEADER];
   if (header === undefined) return;

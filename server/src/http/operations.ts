@@ -62,7 +62,7 @@ function runnable(op: Operation, handler: Runnable['run'], held: Runnable['held'
     held,
   };
 }
-/** A write is answered once its events are recorded: what was confirmed is then never lost with this process. */
+/** Replies to a write only once its events are recorded, so that a confirmed write survives the end of this process. */
 function recorded(handler: Runnable['run'], app: App): Runnable['run'] {
   return async (who, input) => {
     const reply = await handler(who, input);

@@ -33,7 +33,7 @@ const POLICY = `${policyOf('writes', WRITES)}, ${policyOf('refusals', REFUSALS)}
 const POLICY_OF_KEY = `${policyOf('writes', WRITES)}, ${policyOf('refusals', REFUSALS_OF_KEY)}`;
 const FULL = `${leftOf('writes', WRITES, null)}, ${leftOf('refusals', REFUSALS, null)}`;
 const FULL_OF_KEY = `${leftOf('writes', WRITES, null)}, ${leftOf('refusals', REFUSALS_OF_KEY, null)}`;
-/** Headers of a caller who was refused nothing and wrote nothing lately; most callers get these. */
+/** Headers of a caller without recent writes and refusals; most callers get these. */
 const HEADERS: PaceHeaders = { 'ratelimit-policy': POLICY, ratelimit: FULL };
 const HEADERS_OF_KEY: PaceHeaders = { 'ratelimit-policy': POLICY_OF_KEY, ratelimit: FULL_OF_KEY };
 export function createPace(clock: { now(): number }): Pace {

@@ -40,7 +40,7 @@ export class ReplyHeaders {
   addSecurity(reply: FastifyReply): void {
     reply.headers(this.#security);
   }
-  /** True for an origin of the settings; the reply then admits its scripts. */
+  /** True for an origin listed in the settings; its scripts may then read the reply. */
   addCors(origin: string | undefined, reply: FastifyReply): boolean {
     if (this.#cors.size > 0) reply.header('vary', 'Origin');
     if (origin === undefined || !this.#cors.has(origin)) return false;

@@ -59,7 +59,7 @@ export function checkRoute(method: string, route: RouteOptions & { readonly url:
 /**
  * Reads the value of an empty body: null or `{}`, whichever the schema accepts; undefined if a field is required. Only
  * for POST under /api/v1, because a PUT without a body would reset every field to its default; null for other routes.
- * Read when first needed: a schema is compiled by its first use, which at the start would be hundreds of them.
+ * Read at the first such request: the first use of a schema compiles it, and the start would compile hundreds of them.
  */
 export function emptyBodyOf(
   method: string,

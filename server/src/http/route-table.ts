@@ -10,7 +10,7 @@ export interface RouteTable {
   add(method: string, path: string, config: FastifyContextConfig): void;
   /** `path` as received, without its query. */
   find(path: string): RouteEntry | undefined;
-  /** The GET of exactly this path, if its operation has the present tag of its answer. */
+  /** The GET of exactly this path, if its operation gives the current `ETag` without running (`held`). */
   tagged(path: string): FastifyContextConfig | undefined;
   entries(): readonly RouteEntry[];
 }

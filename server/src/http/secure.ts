@@ -16,7 +16,7 @@ export interface SecureOptions {
 }
 export interface SecureServer {
   readonly server: https.Server;
-  /** The next handshake shows this certificate; connections stay. Throws where the pair cannot be used. */
+  /** Uses this certificate from the next handshake on; open connections stay. Throws where the pair cannot be used. */
   readonly use: (pair: TlsPair) => void;
 }
 export interface SecureLimits {
@@ -37,7 +37,7 @@ const contextOf = ({ certificate, key }: TlsPair) => ({
   minVersion: 'TLSv1.2' as const,
 });
 
-/** `routing` receives the requests; not listening yet. */
+/** Creates the server, which does not listen yet; `routing` receives its requests. */
 export function createSecureServer(
   routing: (request: IncomingMessage, response: ServerResponse) => void,
   { pair, challenge }: SecureOptions,

@@ -24,7 +24,10 @@ export function refuseUpgrade(socket: Duplex, error: ServiceError): void {
   socket.end(rawAnswer(error), () => socket.destroy());
 }
 
-/** What a standby answers: it lives, is no target for a load balancer, and names the active node. Resolves once it listens. */
+/**
+ * Serves liveness, readiness (always 503, so that load balancers skip a standby) and, to every other request, an error
+ * that names the active node. Resolves once it listens.
+ */
 export async function listenAsStandby(
   address: { readonly host: string; readonly port: number },
   { engineUp, checks, active, nodes }: StandbyListener,
@@ -66,7 +69,7 @@ export async function listenAsStandby(
     if (nodes?.request(request, response) === true) return;
     answer(request, response).catch(() => response.destroy());
   });
-  /** The server waits for their end when it closes, and ends none of them. */
+  /** Upgraded sockets, which `server.close` waits for but does not end. */
   const upgraded = new Set<Duplex>();
   server.on('upgrade', (request, socket, head) => {
     upgraded.add(socket);
@@ -75,7 +78,7 @@ export async function listenAsStandby(
     socket.on('error', () => socket.destroy());
     if (nodes?.upgrade(request, socket, head) !== true) refuseUpgrade(socket, refusal());
   });
-  // A whole configuration takes longer than a question for health.
+  // A request of another node may carry a whole configuration, which takes longer than a health check.
   server.requestTimeout = nodes === undefined ? 5_000 : 30_000;
   server.headersTimeout = 5_000;
   server.maxConnections = 1_024;

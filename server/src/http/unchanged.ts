@@ -1,6 +1,6 @@
 /**
- * The short way of the most frequent read: a client asks whether its copy is still current, and it is. Everything the
- * framework's chain would check is checked here as well; whatever is not plainly such a request takes that chain.
+ * Fast path of the most frequent read: `If-None-Match` with the current tag. It makes every check of the framework's
+ * chain; a request that is not clearly of this kind takes that chain.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
@@ -12,7 +12,7 @@ import { bearerOf, isHost } from './origin.ts';
 import type { ReplyHeaders } from './reply-headers.ts';
 import type { RouteTable } from './route-table.ts';
 
-/** Headers of a request that asks about its copy, each of which it has once at most. */
+/** Headers of a conditional request, which has each of them at most once. */
 export interface Conditional {
   readonly host: string;
   readonly authorization: string;
@@ -105,7 +105,7 @@ export function answersUnchanged(parts: {
     try {
       return answer(request, response);
     } catch (error) {
-      // Nothing was sent: the chain meets the same error and answers it.
+      // Nothing was sent: the framework's chain finds the same error and reports it.
       if (!response.headersSent) return false;
       throw error;
     }

@@ -8,9 +8,9 @@ import type { LogState, SiteLog } from '../ports/site-log.ts';
 const PAGE = 500;
 
 /**
- * Brings the copy of a site's log on this machine to the state of the log, which this process has taken (`state`), and opens it.
- * Rows that the log lost are put back from the copy under their seqs. Where both hold different rows under one seq, or the log is
- * of before the copy's epoch, clients may have seen either: the log gets a new epoch.
+ * Opens this machine's copy of a site's log, which this process has taken (`state`), and appends the newest rows of the
+ * log to the copy. Rows that the log lost are put back from the copy under their seqs. If both hold different rows
+ * under one seq, or the log is older than the copy's epoch, clients may have received either: the log gets a new epoch.
  */
 export async function attachCopy(options: {
   readonly siteLog: SiteLog;
@@ -79,7 +79,7 @@ export class CopyFollower {
       detail: this.#behind === null ? 'not read yet' : `${this.#behind} events behind`,
     };
   }
-  /** Takes the next rows in; a long way takes several calls. */
+  /** Appends the next rows of the log to the copy; many rows need several calls. */
   async follow(): Promise<void> {
     const { siteLog } = this.#options;
     const state = await siteLog.state();
@@ -141,7 +141,7 @@ export async function openFollowed({
   if (compared === 'differs' || compared === 'outdated') copyFile.discard(compared);
   return openCopy(copyFile, state);
 }
-/** Pages in one call of `follow`, so that the node asks for the lease in between. */
+/** Limit of pages in one call of `follow`; between two calls the node requests the lease. */
 const PAGES_AT_ONCE = 20;
 function openCopy(copyFile: CopyFile, { epoch, began, head, tail, check }: LogState): JournalStore {
   const seq = Math.max(tail, began) - 1;
@@ -152,7 +152,7 @@ async function withKept<R>(copyFile: CopyFile, work: (kept: KeptCopy) => Promise
   return kept === null ? null : await work(kept);
 }
 
-/** `outdated`: the log no longer has what would follow the copy. `behind`: the log lost what the copy has. */
+/** `outdated`: the log no longer has the rows after the copy. `behind`: the log lost the newest rows of the copy. */
 async function compare(
   siteLog: Pick<SiteLog, 'read'>,
   state: LogState,

@@ -59,8 +59,8 @@ export interface EngineLoop {
    */
   readonly position: () => { readonly seq: number; readonly restored: number } | null;
   /**
-   * Resolves once every event so far is committed, or the journal has rejected them at least once from now on; null where nothing
-   * has to be waited for. A journal on the disk commits in the same turn, or is not waited for.
+   * Resolves once every event so far is committed, or the journal has rejected them at least once from now on; null
+   * where no wait is needed: all events are committed, they were dropped, or the journal is on the disk.
    */
   readonly recorded: () => Promise<void> | null;
   /** Ends a group at the present position, so that the journal's head is there when `onCommitted` is called. */
@@ -248,7 +248,7 @@ class SerialLoop implements EngineLoop {
     this.#options.log.error({ err: cause, event: event.type }, 'the model could not apply an engine event');
     if (performance.now() - this.#lastResync <= RESYNC_EVERY_MS) return;
     this.#lastResync = performance.now();
-    // Half of a step may be missing: restore the committed state, unless some of it still waits to be written.
+    // The step may be applied in part: restore the committed state, unless held events still wait to be written.
     if (this.#held.length === 0 && event.type !== 'site.changed') this.#restore();
     this.#options.engine.resync();
   }
@@ -265,7 +265,7 @@ class SerialLoop implements EngineLoop {
     if ((this.#error === null && this.#underWay === null) || this.#held.length <= maxHeld) return;
     this.#overflowed = true;
     this.#dropped += this.#held.length - this.#offered;
-    // The journal may have the offered ones: they stay until it is known.
+    // The journal may have the offered events: they stay until the result of their group is known.
     this.#held = this.#held.slice(0, this.#offered);
     log.error(
       { dropped: this.#dropped },
@@ -323,7 +323,7 @@ class SerialLoop implements EngineLoop {
     this.#release(this.#at);
     if (this.#held.length > 0) this.#heldSince = performance.now();
   }
-  /** The group is under way: it ends in a later turn, and what was held meanwhile is the next group. */
+  /** Awaits the commit of a group; the events that are held meanwhile form the next group. */
   #follow(rows: Promise<readonly JournalRow[]>, events: readonly DomainEvent[]): void {
     const group = events.slice();
     this.#offered = group.length;

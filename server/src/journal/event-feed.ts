@@ -30,7 +30,7 @@ export class EventFeed {
     this.#options = options;
     this.#running = this.#run();
   }
-  /** Events that the stream lacks; those that the journal keeps while it is not known. */
+  /** Number of events that the stream lacks; all that the journal keeps while its position is unknown. */
   behind(): number {
     const { head, tail } = this.#options.journal;
     return head - (this.#at ?? tail - 1);

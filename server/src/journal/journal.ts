@@ -60,7 +60,7 @@ export interface Journal {
 /** A journal whose record is its own store. */
 export interface LocalJournal extends Journal {
   append(events: readonly DomainEvent[]): readonly JournalRow[];
-  /** Takes rows of the site's log in, which follow the head. */
+  /** Appends rows of the site's log, which must follow the head. */
   take(rows: readonly JournalRow[]): void;
 }
 /** Where the rows of a site are recorded before its own copy gets them. */

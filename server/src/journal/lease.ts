@@ -2,12 +2,12 @@ import { ServiceError, messageOf } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { SiteLog } from '../ports/site-log.ts';
 
-/** Time for which the log is taken, and interval at which it is taken again. */
+/** Length of the lease, and interval at which it is renewed. */
 export const LEASE_SECONDS = 10;
 const RENEW_MS = 3_000;
-/** Interval at which the end of the time is noticed. */
+/** Interval at which the end of the lease is checked. */
 const LOOK_MS = 200;
-/** A command that is sent at the last moment still reaches the engine before another node may act. */
+/** Part of the lease that is not used, so that the last command reaches the engine before another node may act. */
 const MARGIN_MS = 1_000;
 
 export interface LeaseOptions {
@@ -32,8 +32,8 @@ export const momentNow = (): Moment => ({ steady: performance.now(), wall: Date.
 const between = (from: Moment, to: Moment): number => Math.max(to.steady - from.steady, to.wall - from.wall);
 
 /**
- * Holds the lease of a site's log, and has the time at which this process must have stopped acting. That time is counted from
- * before the request that renewed it, so it ends here before it ends in the database.
+ * Holds the lease of a site's log, and the time by which this process must stop acting. The lease counts from before
+ * the request that renewed it, so that it ends here before it ends in the database.
  */
 export class Lease {
   readonly term: number;
@@ -75,7 +75,7 @@ export class Lease {
   renew(): Promise<void> {
     return (this.#asking ??= this.#renew().finally(() => (this.#asking = null)));
   }
-  /** `listener` is called each time from which on another process may act for the site. Returns what removes it. */
+  /** Calls `listener` each time another process may begin to act for the site. Returns the function that ends this. */
   onEnd(listener: () => void): () => void {
     this.#ended.add(listener);
     return () => void this.#ended.delete(listener);

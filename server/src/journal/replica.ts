@@ -6,10 +6,10 @@ import type { JournalRow, JournalStore } from '../ports/journal-store.ts';
 import type { SiteLog } from '../ports/site-log.ts';
 import type { LocalJournal } from './journal.ts';
 
-/** Interval between two reads of the log while it has nothing new; the longer one while the leading node is heard, in ms. */
+/** Interval between reads of a log without new rows, in ms; the longer one while news of the leading node arrives. */
 const FOLLOW_MS = 50;
 const WOKEN_MS = 250;
-/** The leading node is heard each second; one that was silent for longer is not heard. */
+/** The leading node sends news each second; after a longer silence the copy no longer relies on its news. */
 const SILENT_MS = 2_500;
 /** Interval between two comparisons with the state of the log, in ms. */
 const COMPARE_MS = 1_000;
@@ -31,7 +31,7 @@ export interface ReplicaOptions {
   /** True for an event after which `reload` is awaited before the next event becomes visible. */
   readonly changesRights: (row: JournalRow) => boolean;
   readonly reload: () => Promise<void>;
-  /** Called once, when the log is another one than the copy: its readers have to begin anew. */
+  /** Called once, when the log no longer continues the copy: the readers of the copy have to begin anew. */
   readonly replaced: (why: string) => void;
 }
 
@@ -47,15 +47,15 @@ export class Replica {
   #readAt = -Infinity;
   #siteHead: number;
   #wake: (() => void) | null = null;
-  /** Until when nothing is taken in, ms of the steady clock. */
+  /** Time until which no rows are appended to the copy, in ms of the steady clock. */
   #heldUntil = -Infinity;
   #meetAt: number | null = null;
   /** Newest seq that the leading node announced, and when. */
   #told = 0;
   #heardAt = -Infinity;
-  /** True from news that proved useless to the next read in its time, so that forged news costs nothing more. */
+  /** True after news that led to no rows, until the next regular read, so that forged news causes no further reads. */
   #deaf = false;
-  /** True from an event that changes rights until they were read. */
+  /** True from an event that changes rights until `reload` has read them. */
   #unread = false;
   #over = false;
 
@@ -193,7 +193,7 @@ export class Replica {
     for (const one of this.#waiting) if (one.after < begun) one.resolve();
     return false;
   }
-  /** False where not all rows were taken in. */
+  /** Appends the rows to the copy; false where some were not appended. */
   async #take(rows: readonly JournalRow[]): Promise<boolean> {
     const { journal, store, committed, changesRights } = this.#options;
     if (rows.length === 0) return true;
@@ -210,7 +210,7 @@ export class Replica {
         meet === null ? Infinity : meet - journal.head,
         change < 0 ? Infinity : change + 1,
       );
-      // Also where reading them fails: the next event waits for it.
+      // Set before the rights are read: if the read fails, the next event still waits for it.
       this.#unread ||= cut === change + 1;
       journal.take(rest.slice(0, cut));
       rest = rest.slice(cut);

@@ -8,12 +8,12 @@ import {
 import examples from 'libphonenumber-js/mobile/examples';
 import { digitsOf } from '@offhook/contract/search.ts';
 
-/** Longest that is looked at: fifteen digits, an international prefix and what people write between them. */
+/** Longest text that is parsed: fifteen digits, an international prefix and the separators that people write. */
 const MAX_LENGTH = 32;
-/** Without a plus or `00`, what has fewer digits is a number inside the house or a service's short code. */
+/** A number with fewer digits and without a plus or `00` is internal or the short code of a service. */
 const MIN_NATIONAL_DIGITS = 7;
 
-/** ISO 3166 of two capital letters whose numbers can be read. */
+/** True for an ISO 3166 code of two capital letters whose numbers can be parsed. */
 export const isCountry = (text: string): boolean => isSupportedCountry(text);
 
 /**
@@ -37,7 +37,7 @@ function parse(digits: string, country: string): string | null {
   return found?.isValid() ? found.number : null;
 }
 
-/** Most numbers whose result is kept; parsing one takes as long as publishing a short call. */
+/** Limit of cached results; parsing one number takes as long as publishing a short call. */
 const REMEMBERED = 20_000;
 /** `toE164` of one country. */
 export function e164In(country: string): (number: string) => string | null {
@@ -57,7 +57,7 @@ export function nationalOf(e164: string): { readonly code: string; readonly nati
   const found = parsePhoneNumberFromString(e164);
   return found === undefined ? null : { code: found.countryCallingCode, national: found.nationalNumber };
 }
-/** Spellings of a number in E.164 by which it arrives: itself, and for one of `country` as it is dialled there. */
+/** Spellings in which an E.164 number arrives: itself, and for a number of `country` its national form. */
 export function spellingsOf(e164: string, country: string): readonly string[] {
   const isHome = isSupportedCountry(country) && e164.startsWith(`+${getCountryCallingCode(country)}`);
   const national = isHome ? nationalForm(e164) : null;
@@ -77,7 +77,7 @@ function trunkPrefix(country: string): string | null {
   const dialled = example.formatNational().replaceAll(/[^0-9]/g, '');
   return dialled.endsWith(example.nationalNumber) ? dialled.slice(0, -example.nationalNumber.length) : '';
 }
-/** The beginning of numbers with a plus: of `00…` and of what `country` dials inside itself; null where that is not clear. */
+/** A prefix of numbers in E.164, from one with a plus, `00`, or the trunk prefix of `country`; null for any other. */
 export function prefixOf(digits: string, country: string): string | null {
   const national = trunkPrefix(country);
   const plain = digits.startsWith('00')
@@ -87,7 +87,7 @@ export function prefixOf(digits: string, country: string): string | null {
       : digits;
   return /^\+[1-9][0-9]{0,14}$/.test(plain) ? plain : null;
 }
-/** Spellings of the beginning of numbers by which they arrive: with a plus, and inside `country` as it is dialled there. */
+/** Spellings in which numbers with this E.164 prefix arrive: with a plus, and for `country` in national form. */
 export function prefixSpellings(prefix: string, country: string): readonly string[] {
   const national = trunkPrefix(country);
   if (national === null || !isSupportedCountry(country)) return [prefix];

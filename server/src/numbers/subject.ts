@@ -18,15 +18,15 @@ export interface Subject {
 const GAP = '[\\s()/.-]{0,3}';
 const spaced = (digits: string): string => digits.split('').join(GAP);
 
-/** Neither what an erasure left nor an address of the network (`127.0.0.1:5060`) is anybody's number. */
+/** Exclude placeholders of erasures (`erased-…`) and network addresses (`127.0.0.1:5060`), which are no numbers. */
 const NOT_AFTER = '(?<!erased-|\\d[.:])';
 const NOT_BEFORE = '(?!\\d|[.:]\\d)';
-/** Short digits in an argument of the engine are mostly seconds or a place: `500,t,,,300`. */
+/** Excludes arguments of the engine, in which short digits are mostly seconds or a position: `500,t,,,300`. */
 const NO_ARGUMENT = '(?<![,;^])';
 
 function patternOf(spellings: readonly string[], before = ''): RegExp {
   const all = spellings.map((s) => (s.startsWith('+') ? `\\+${GAP}${spaced(s.slice(1))}` : spaced(s)));
-  // The longest first: `+49 30…` is one number and not a plus before one.
+  // No match begins after a plus or a digit: `+49 30…` is one number, not a plus before a shorter one.
   return new RegExp(`(?<![\\d+])${NOT_AFTER}${before}(?:${all.join('|')})${NOT_BEFORE}`, 'g');
 }
 function subjectOf(
@@ -43,7 +43,7 @@ function subjectOf(
     without: (text, placeholder) => text.replace(pattern, placeholder),
   };
 }
-/** Null for what is no number. `country`: whose national numbers are understood (numbers/e164.ts). */
+/** Null for a text that is no number. `country`: the country of national numbers (numbers/e164.ts). */
 export function numberSubject(number: string, country: string): Subject | null {
   const digits = digitsOf(number);
   if (digits === null || digits.length < 3 || digits.length > 32) return null;

@@ -11,7 +11,7 @@ export interface Address {
 /** Targets that are reachable although their addresses are not public: host names, and networks or addresses. */
 export type Allow = readonly string[];
 
-/** Every range that is not the public internet. IPv6 outside 2000::/3 is none of it. */
+/** Ranges outside the public internet; `isAllowed` also refuses IPv6 outside 2000::/3. */
 const PRIVATE: readonly string[] = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -36,7 +36,7 @@ const PRIVATE: readonly string[] = [
   '2002::/16',
   '3fff::/20',
 ];
-/** Ports of other protocols, that a request could be smuggled into; the fetch standard's list, and the engine's own. */
+/** Ports of other protocols, which an HTTP request could attack: the list of the fetch standard, and the engine's. */
 const PORTS: ReadonlySet<number> = new Set([
   1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104,
   109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515,
@@ -61,11 +61,11 @@ const bare = (host: string): string => host.replace(/^\[(.*)\]$/, '$1');
 
 /** Decides which addresses may be connected to. */
 export interface Guard {
-  /** Throws `ServiceError('webhook_target_refused')`, and `invalid_request` for what is no URL at all. */
+  /** Throws `ServiceError('webhook_target_refused')`, and `invalid_request` for a text that is not a URL. */
   readTarget(url: string): URL;
-  /** Allows these from now on, in place of those before. */
+  /** Replaces the list of allowed targets. */
   allow(allow: Allow): void;
-  /** The addresses a host was resolved to that may be connected to; none of them where it is not allowed. */
+  /** Those of the resolved addresses of a host that may be connected to. */
   allowed(host: string, addresses: readonly Address[]): readonly Address[];
 }
 const refuse = (detail: Said | string): never => {
@@ -103,7 +103,7 @@ export function createGuard(initial: Allow): Guard {
       if (url.username !== '' || url.password !== '') refuse('url: must not contain credentials');
       if (/[\\\s\p{Cc}]/u.test(text)) refuse('url: must not contain a space or a backslash');
       if (text.includes('#')) refuse('url: must not contain a fragment (#), which is never sent');
-      // The parser reads many spellings of one address; what is not written as it is understood hides something.
+      // The parser accepts many spellings of one host; an unusual one may hide a private address.
       const written = /^https?:\/\/([^/?]*)/i.exec(text)?.[1]?.toLowerCase().replace(/:\d*$/, '');
       if (written !== url.hostname) refuse(say`url: write the host as ${url.hostname}`);
       const port = url.port === '' ? null : Number(url.port);

@@ -21,7 +21,7 @@ interface Waiting {
 const DAY_MS = 86_400_000;
 const closed = (): Error => new Error('the connector was changed or the service ends');
 
-/** One budget of requests for all ranks of a target: a lookup for a ringing call begins before what can wait. */
+/** One budget of requests for all ranks of a target: a lookup for a ringing call begins before other requests. */
 export class Budget {
   readonly #limits: Limits;
   readonly #clock: Clock;
@@ -41,7 +41,7 @@ export class Budget {
     this.#clock = clock;
   }
 
-  /** Runs `send` as soon as the limits and the ranks before this one leave room. Rejects where `signal` or `close` comes first. */
+  /** Runs `send` once the limits and the earlier ranks allow it. Rejects after an abort or `close` while it waits. */
   async run<R>(rank: Rank, signal: AbortSignal, send: () => Promise<R>): Promise<R> {
     signal.throwIfAborted();
     if (this.#isClosed) throw closed();
@@ -79,14 +79,14 @@ export class Budget {
   close(): void {
     this.#isClosed = true;
     this.#timer?.abort();
-    // Each leaves its queue.
+    // `leave` removes a request from its queue, so iterate over a copy.
     for (const one of RANKS.flatMap((rank) => this.#waiting[rank])) one.leave(closed());
   }
 
   /** Milliseconds until the next request may begin; 0 is now. */
   #wait(now: number): number {
     const { requests, per_seconds, day } = this.#limits;
-    // A clock that was put back would make every earlier moment a future one.
+    // After the clock is set back, earlier times would lie in the future and delay every request.
     if (now < this.#seen) [this.#begun, this.#heldUntil] = [[], 0];
     this.#seen = now;
     const today = Math.floor(now / DAY_MS);

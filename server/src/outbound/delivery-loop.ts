@@ -6,7 +6,7 @@ const AFTER_TROUBLE_MS = 1_000;
 const untilAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 
-/** Repeats the step of one delivery lane from construction until `close`; a step waits by `rest`. */
+/** Repeats a delivery step from construction until `close`; a step without work waits in `rest`. */
 export class DeliveryLoop {
   readonly #step: () => Promise<void>;
   readonly #trouble: (error: unknown) => void;
@@ -18,8 +18,8 @@ export class DeliveryLoop {
   readonly #running: Promise<void>;
 
   /**
-   * `trouble` reports what a step threw; the step is repeated after a second. `end` runs after the last step and waits for what
-   * the steps began.
+   * `trouble` receives the error of a step, which is repeated after a second. `end` runs after the last step and
+   * resolves when the work that steps started has ended.
    */
   constructor(parts: {
     readonly step: () => Promise<void>;
@@ -52,7 +52,7 @@ export class DeliveryLoop {
     await this.#running;
     grace.removeEventListener('abort', cut);
   }
-  /** Ends the present wait, or the next one of a step in progress, which may have read its state before. */
+  /** Ends the current wait. During a step it ends the next wait, because the step may have read older state. */
   wake(): void {
     this.#pause.abort();
   }
@@ -66,7 +66,7 @@ export class DeliveryLoop {
   }
 
   async #run(): Promise<void> {
-    // The constructor of the lane returns first: its step may use the loop.
+    // Let the owner's constructor return first, because its step may use the loop.
     await Promise.resolve();
     while (!this.#closed) {
       if (this.#pause.signal.aborted) this.#pause = new AbortController();

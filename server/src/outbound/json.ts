@@ -3,9 +3,9 @@ import type { OutboundRequest, OutboundResult, OutboundStream } from './transpor
 
 /** Bytes of an answer that are read; a longer one is not JSON any more. */
 export const MAX_ANSWER_BYTES = 2_097_152;
-/** Bytes of a request's body, which is built from values of ours and of a file. */
+/** Limit of a request body in bytes; the file of an upload does not count. */
 const MAX_BODY_BYTES = 1_048_576;
-/** Slowest upload that is waited for, in bytes a millisecond. */
+/** Slowest upload that the time limit allows, in bytes per millisecond. */
 const UPLOAD_BYTES_PER_MS = 64;
 
 export type Send = (request: OutboundRequest, signal: AbortSignal) => Promise<OutboundResult>;
@@ -99,7 +99,7 @@ function readAnswer(
   try {
     return { value: JSON.parse(text) as unknown, reason: null };
   } catch {
-    // The words of the parser quote the answer, which may be the token of a sign-in.
+    // The parser's own message quotes the answer, which may contain an access token.
     return unreadable(
       text.trimStart().startsWith('<')
         ? 'the answer is HTML or XML instead of JSON: check the address'

@@ -2,8 +2,9 @@
 const MAX_RETRY_AFTER_SECONDS = 86_400;
 
 /**
- * Milliseconds to wait after `attempts` failed ones, by the `waits` in seconds between them; null after the last. `chance` is
- * from 0 to 1: it spreads what failed together over a tenth to either side. A target may ask for more, never for less.
+ * Milliseconds to wait after `attempts` failed attempts; null after the last one. `waits`: seconds between attempts.
+ * `chance`, from 0 to 1, varies the wait by up to a tenth, so that retries do not coincide. `retryAfterSeconds` of the
+ * target can only lengthen it.
  */
 export function retryDelay(
   waits: readonly number[],

@@ -68,7 +68,7 @@ export class SyncSchedule<E extends SyncEnd> {
     this.#last ??= await last();
     const now = clock.now();
     this.#next ??= this.#last.at === null ? now : this.#last.at + EVERY_MS;
-    // One that is further ahead was planned before the clock was put back.
+    // A sync planned further ahead was planned before the clock was set back.
     const ms = Math.min(this.#next - now, EVERY_MS);
     if (ms > 0 && !this.#wanted) return this.#loop.rest((signal) => clock.sleep(ms, signal));
     this.#wanted = false;
@@ -96,7 +96,7 @@ interface SyncScheduleParts<E extends SyncEnd> {
   readonly clock: Clock;
   /** The end of the last sync, from the store. */
   readonly last: () => Promise<E>;
-  /** Null where it was stopped. Throws `SyncFailure` for what is no fault of ours. */
+  /** Null where it was stopped. Throws `SyncFailure` for a fault of the other system or its settings. */
   readonly run: (last: E, stop: SyncStop) => Promise<E | null>;
   /** Receives other errors. */
   readonly trouble: (error: unknown) => void;

@@ -51,7 +51,7 @@ export type Resolve = (host: string) => Promise<readonly Address[]>;
 export const ATTEMPT_TIMEOUT_MS = 15_000;
 const IDLE_SOCKET_MS = 30_000;
 
-/** Resolving takes a thread of the few that hash passwords too, so no more than two names at once. */
+/** Resolves at most two names at once, because each takes one of the few threads that also hash passwords. */
 export function createResolve(): Resolve {
   const queue = new Queue({ places: 2 });
   return (host) => queue.run(() => dns.lookup(host, { all: true }));
@@ -72,8 +72,8 @@ const failed = (sent: boolean, error: string): Untimed => ({
 export const unsent = (error: string): OutboundResult => ({ ...failed(false, error), latency_ms: 0 });
 
 /**
- * Sends requests over kept connections and never follows a redirect. `guard` judges the URL of each request, the addresses
- * that a name resolves to for a new connection, and the address that a kept connection leads to.
+ * Sends requests over kept connections and never follows a redirect. `guard` checks the URL of each request, the
+ * resolved addresses of a new connection, and the remote address of a kept one.
  */
 export class Transport {
   readonly #guard: Guard;
@@ -204,7 +204,7 @@ export class Transport {
         response.on('error', () => undefined);
         // Whole, cut or broken off: the status was received.
         response.on('close', () => {
-          // An answer before the end of the body, such as 413.
+          // The answer came before the whole body was sent, such as 413.
           if (!request.writableFinished) request.destroy();
           const result: Untimed = {
             kind: 'answered',

@@ -1,6 +1,6 @@
 import type { JournalRow } from './journal-store.ts';
 
-/** News that the log of a site goes on to `head`. */
+/** Notice that the log of a site has events up to `head`. */
 export interface LogNews {
   readonly epoch: string;
   readonly head: number;
@@ -12,8 +12,8 @@ export interface BusState {
   readonly detail: string;
 }
 /**
- * Brings news from the leading node to the others, sooner than they read the log by themselves. News may be lost, late, doubled or
- * forged, so whoever receives some reads the log and believes nothing else.
+ * Sends news of the leading node to the others, so that they read the log earlier than by their own interval. News may
+ * be lost, late, duplicated or forged, so a receiver trusts only the log.
  */
 export interface Bus {
   /** Sends the newest news to the other nodes, or none while the server is away. Never throws; holds at most one piece of news. */
@@ -32,8 +32,8 @@ export interface StoredEvent {
   readonly json: string;
 }
 /**
- * Where an outside stream goes on: after `event`, or at its beginning where it never held one. `expired`: it held some, all older
- * than `since`, ms since 1970.
+ * Position at which an outside stream continues: after `event`, or at its beginning if it never held an event.
+ * `expired`: it held events, all older than `since`, ms since 1970.
  */
 export type StreamEnd =
   | { readonly at: 'event'; readonly event: StoredEvent }

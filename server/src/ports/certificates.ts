@@ -13,7 +13,7 @@ export interface CertificateFault {
 }
 /** Paths of PEM files. */
 export interface CertificateFiles {
-  /** The certificate and those between it and its authority. */
+  /** The certificate and the intermediate certificates up to its authority. */
   readonly certificate: string;
   readonly key: string;
   /** Authorities that trunks are checked against. */

@@ -1,7 +1,7 @@
 import type { CallCustomer } from '@offhook/contract/phonebook.ts';
 import type { Caller } from './http.ts';
 
-/** A customer as its system outside has it; hostile. */
+/** A customer as a system outside stores it; the values are not trusted. */
 export interface SourceCustomer {
   /** Id of the customer there. */
   readonly external_id: string;
@@ -9,14 +9,14 @@ export interface SourceCustomer {
   readonly name: string;
   readonly company: string | null;
   readonly numbers: readonly string[];
-  /** Whether a known customer keeps the numbers that these do not name; by default these are all. */
+  /** True if a known customer keeps its other numbers; by default `numbers` replaces them. */
   readonly adds_numbers?: boolean;
   readonly emails: readonly string[];
   readonly vip: boolean;
   readonly blocked: boolean;
   /** http(s) address of the page of the customer there. */
   readonly url: string | null;
-  /** Of prompts, as `de` or `pt_BR`; absent where the system names none, so that the site's own stays. */
+  /** Language of prompts, e.g. `de` or `pt_BR`; absent where the system names none: the site's value stays. */
   readonly language?: string;
 }
 /** A sync that names the customers of a source part by part. */

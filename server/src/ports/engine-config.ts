@@ -44,9 +44,9 @@ export interface MailboxOwner {
 }
 
 /**
- * How configuration reaches the engine. Each method does one step and can be repeated; the caller owns the order, its record
- * and the way back. Errors (`ServiceError`): `invalid_request` for a value a file cannot hold, `engine_unavailable`,
- * `engine_timeout`, `storage_full` where the files could not be written.
+ * Installs the configuration at the engine. Each method does one step and can be repeated; its caller decides the
+ * order, records it and rolls back. Errors (`ServiceError`): `invalid_request` for a value a file cannot hold,
+ * `engine_unavailable`, `engine_timeout`, `storage_full` where the files could not be written.
  */
 export interface EngineConfig {
   /** False until the engine's program is known; until then every other member throws `engine_unavailable`. */
@@ -63,8 +63,8 @@ export interface EngineConfig {
    */
   certify(files: EngineFiles): Promise<void>;
   /**
-   * Gets what these files need beside themselves, such as sounds of their languages. `problems`: parts that cannot be had;
-   * `notices`: what callers will notice.
+   * Gets the other files that these files need, such as sounds of their languages. `problems`: parts that are missing;
+   * `notices`: effects that callers will notice.
    */
   prepare(files: EngineFiles, signal?: AbortSignal): Promise<Preparation>;
   /**

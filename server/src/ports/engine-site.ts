@@ -56,8 +56,8 @@ export interface Exchange {
   /** Stops the engine once no call is left, and starts it again at once. */
   restartWhenConvenient(): Promise<void>;
   /**
-   * Has a running engine reject new calls and end with its last one; after that it is started again. The function that it resolves
-   * with lets it go on as before.
+   * Makes a running engine reject new calls and end after its last call; then the engine is started again. Resolves
+   * with the function that cancels this.
    */
   retire(): Promise<() => Promise<void>>;
   /**
@@ -87,7 +87,7 @@ export interface EngineWatch {
 /** Everything the service asks of an engine. */
 export interface SiteEngine extends Engine, EngineVerbs {}
 
-/** A membership of an agent in a queue as it shall be. */
+/** Intended membership of an agent in a queue. */
 export interface WantedMember {
   readonly extension: string;
   readonly queue: string;
@@ -145,8 +145,8 @@ export interface EngineSite {
   /** Moves voicemail of numbers with another or no owner aside, and restores that of an owner who has the number again. */
   moveMailboxes(owners: readonly MailboxOwner[]): Promise<void>;
   /**
-   * Networks whose SIP requests the engine rejects, instead of those before. Resolves to false where it does not reject them
-   * before its next start; throws `engine_unavailable` while there is no engine, which then finds the list when it starts.
+   * Replaces the networks whose SIP requests the engine rejects. Resolves to false if they take effect only at its next
+   * start; throws `engine_unavailable` while there is no engine, which then reads the list when it starts.
    */
   blockNetworks(networks: readonly string[]): Promise<boolean>;
   /** Null where the settings use none. */

@@ -7,7 +7,7 @@ import type { Placed } from '@offhook/contract/directions.ts';
 import type { BridgeId, CallId, ChannelId, NodeId } from '@offhook/contract/ids.ts';
 import type { EndpointKind } from './directory.ts';
 
-/** State of an endpoint, in the engine's own eight words (the adapter maps app_queue's numbers 0 to 8). */
+/** State of an endpoint, in the engine's own words (the adapter maps app_queue's numbers 0 to 8). */
 export const DEVICE_STATES = [
   'UNKNOWN',
   'NOT_INUSE',
@@ -97,7 +97,7 @@ export interface ExtensionFeatures {
   /** Target of every call; takes precedence over `dnd`. */
   readonly forward: string;
   readonly forward_busy: string;
-  /** Target of calls nobody answered within `ring_seconds`, or without a reachable device. */
+  /** Target of calls that are not answered within `ring_seconds`, or find no reachable device. */
   readonly forward_no_answer: string;
   readonly ring_seconds: number;
   readonly devices: RingingDevices;
@@ -121,10 +121,10 @@ export interface ParkedChannel {
   readonly lot: string;
   readonly since: number;
 }
-/** A trunk as the engine sees it; null where the engine has not found out yet. */
+/** A trunk as the engine reports it; a value is null where the engine does not know it yet. */
 export interface EngineTrunk {
   readonly endpoint: string;
-  /** Its far sides, in order of `server`; several where SRV records name them. */
+  /** Its servers, sorted by `server`; several where SRV records name them. */
   readonly servers: readonly EngineTrunkServer[];
 }
 export interface EngineTrunkServer {
@@ -517,7 +517,7 @@ export interface CallVerbs {
   /** `others`: the channels in the same bridge. */
   hold(channel: ChannelId, others: readonly ChannelId[], options?: CommandOptions): Promise<void>;
   retrieve(others: readonly ChannelId[], options?: CommandOptions): Promise<void>;
-  /** Parks a channel; when nobody retrieves it in time, `back_to` rings. */
+  /** Parks a channel; if it is not retrieved in time, `back_to` rings. */
   park(channel: ChannelId, back_to: string | null, options?: CommandOptions): Promise<void>;
   /** Sends one digit, as if it came from the device. */
   digit(channel: ChannelId, digit: string, options?: CommandOptions): Promise<void>;
@@ -571,7 +571,7 @@ export interface PushVerbs {
   storedWakeable(each: (extension: string) => void, options?: CommandOptions): Promise<void>;
   /** Holds calls for an extension, or no longer for null. Throws as `keepCustomers`. */
   keepWakeable(changes: ReadonlyMap<string, true | null>, options?: CommandOptions): Promise<void>;
-  /** Lets a call wait for so many seconds at most, or no longer for null. */
+  /** Makes a call wait for at most `seconds`; null ends its wait. */
   answerWake(channel: string, seconds: number | null, options?: CommandOptions): Promise<void>;
 }
 /** Entry of a number outside in the engine's own store, for calls that arrive while the service is down. */
@@ -601,7 +601,7 @@ export interface CustomerVerbs {
     options?: CommandOptions,
   ): Promise<void>;
 }
-/** Rule of a number prefix in the engine's own store; null if there is none. */
+/** Caller rules of one key in the engine's own store; a field is null where there is no such rule. */
 export interface StoredCallerRule {
   /** For callers with exactly this number. */
   readonly number: RuleAction | null;
@@ -622,7 +622,7 @@ export interface CallerRuleVerbs {
     rules: ReadonlyMap<string, StoredCallerRule | null>,
     options?: CommandOptions,
   ): Promise<void>;
-  /** Deletes the numbers that rang each phone last, and reads that they are gone. Throws `store_unavailable` where some stay. */
+  /** Deletes the stored last caller of each phone and reads back. Throws `store_unavailable` where some are left. */
   forgetLastCallers(options?: CommandOptions): Promise<void>;
 }
 /** Position at which a caller shall wait. */

@@ -2,7 +2,7 @@
 
 export interface FoundAddress {
   readonly address: string;
-  /** Own address behind it, which a NAT replaces by it; null where that is not known. */
+  /** Local address that a NAT translates to `address`; null where it is not known. */
   readonly local: string | null;
 }
 /** Source of the external address. */

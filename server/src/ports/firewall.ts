@@ -10,7 +10,7 @@ export type FirewallState =
   /** `detail`: one line. */
   | { readonly state: 'unavailable'; readonly detail: string };
 export interface Firewall {
-  /** Drops what comes from these networks to these ports, instead of those before. Never rejects; `state` has the result. */
+  /** Drops packets of these networks to these ports; replaces earlier blocks. Never rejects; `state` has the result. */
   replace(blocks: readonly TimedBlock[], ports: readonly number[]): Promise<void>;
   state(): FirewallState;
   /** Removes all that it wrote. */

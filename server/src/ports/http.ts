@@ -98,7 +98,7 @@ declare module 'fastify' {
     permit(caller: Caller, paced?: Paced): void;
     /** Runs a command and counts its rejection; throws `too_many_requests` instead where there were too many. */
     bounded<T>(caller: Caller, run: () => Promise<T>): Promise<T>;
-    /** Resolves once the events of what was done are recorded; null where they are. Called before a write is answered. */
+    /** Resolves once all events so far are recorded; null without a wait. Called before a write is answered. */
     recorded(): Promise<void> | null;
     /** Throws `confirmation_required` where the person has to confirm the session first. */
     confirmed(caller: Caller): void;

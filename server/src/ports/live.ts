@@ -63,7 +63,7 @@ export interface LiveLeg {
   readonly queue: string | null;
   /** The slot it is parked on. */
   readonly slot: string | null;
-  /** True where a command holds it, which the device does not show. */
+  /** True where a command, and not the device, put the other side on hold; the device does not show it. */
   readonly held_here: boolean;
   readonly recording: boolean;
   readonly recording_paused: boolean;
@@ -258,9 +258,9 @@ export interface OperationEvent {
 }
 
 /**
- * A supervisor removes this caller from its queue, or (`placed`) moves it within the queue, for which the engine makes it leave
- * and join again: one visit. Announced before the engine gets it. `null`: it did not happen; a caller that left and did not
- * come back left.
+ * A supervisor removes this caller from its queue, or moves it within the queue (`placed`): the engine then makes it
+ * leave and join again, which is one visit. Announced before the engine gets the command. `null`: it was not carried
+ * out; a caller that left and did not join again has left the queue.
  */
 export interface CallerTaken {
   readonly type: 'caller.taken';

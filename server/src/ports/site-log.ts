@@ -42,11 +42,11 @@ export interface SiteLog {
   begin(start: Pick<LogState, 'epoch' | 'began' | 'head' | 'check'>): Promise<boolean>;
   /** Makes `holder` the only writer, under a new term, for `seconds`; not while another holder's time runs. */
   take(holder: LogHolder, seconds: number): Promise<Taken>;
-  /** Gives the writer of `term` `seconds` from now, also after its time ran out; false where another took the log. */
+  /** Extends the lease of `term` to `seconds` from now, even after it ended; false where another took the log. */
   renew(term: number, seconds: number): Promise<boolean>;
   /**
-   * Ends the time of the writer of `term`: at once where `to` is null, else for `seconds` in which only `to` may take the log. False
-   * where another took it.
+   * Ends the lease of `term`. If `to` is not null, only `to` may take the log for `seconds`. False where another writer
+   * took the log.
    */
   pass(term: number, to: LogHolder | null, seconds: number): Promise<boolean>;
   /**

@@ -1,10 +1,10 @@
 import type { LogHolder } from './site-log.ts';
 
-/** What a node reports of itself. */
+/** Report of a node about itself. */
 export interface NodeReport {
   /** e.g. `a`; unique in the site. */
   readonly name: string;
-  /** As which it takes the site's log. */
+  /** Identity under which the node takes the site's log. */
   readonly holder: LogHolder;
   /** Address for clients. */
   readonly url: string;
@@ -41,7 +41,7 @@ export interface ContactAddress {
   readonly endpoint: string;
   /** Address of the phone itself. */
   readonly uri: string;
-  /** Way to it: the value of the header Path. */
+  /** Value of the SIP header `Path`, by which requests reach the phone. */
   readonly path: string;
   /** End of the registration, unix seconds. */
   readonly until: number;

@@ -1,4 +1,4 @@
-/** Facts of the engine about one server of a trunk, folded into what is known of the trunk. */
+/** Merges facts of the engine about one server of a trunk into the known state of the trunk. */
 import type { EngineEventOf, EngineTrunk, EngineTrunkServer } from './engine.ts';
 
 const byServer = (a: EngineTrunkServer, b: EngineTrunkServer): number => (a.server < b.server ? -1 : 1);

@@ -16,7 +16,7 @@ export function nounOf(type: EventType): Noun {
   if (noun === undefined) nouns.set(type, (noun = type.slice(0, type.indexOf('.')) as Noun));
   return noun;
 }
-/** Calls that a person should know of at once: for help, and what a call limit stopped. */
+/** Topics of calls that need attention at once: emergency calls, and calls that a call limit rejected. */
 function alertsOf({ type, data }: DomainEvent): readonly string[] {
   const { notified = [], reason } = data as { notified?: readonly string[]; reason?: string };
   if (type === 'call.emergency') return ['alerts', ...notified.map((one) => `alerts/mine/${one}`)];

@@ -61,7 +61,7 @@ export type Target =
       readonly cause: CauseName;
     }
   | { readonly kind: 'missing'; readonly of: PlaceKind; readonly key: string };
-/** Meaning of a dialled number; the added kinds are no destinations. */
+/** Meaning of a dialled number; feature codes and parking lots are not destinations of the configuration. */
 export type Dialled =
   | Target
   | { readonly kind: 'feature_code'; readonly code: FeatureCode }
@@ -89,7 +89,7 @@ export interface CallPlan {
   readonly trunks: ReadonlyMap<string, SiteTrunk>;
   /** Ring groups, menus, time conditions, conferences and mailboxes by number, in the order of the site. */
   readonly places: ReadonlyMap<string, NumberedPlace>;
-  /** `called`: the number called from outside continues over a trunk, changed. */
+  /** `called`: true if a trunk destination dials the number that was called from outside, changed. */
   target(to: Destination, called?: boolean): Target;
   /** Null for a number of none of these kinds. O(queues, feature codes and parking lots). */
   own(number: string, kinds: readonly NumberKind[]): Dialled | null;

@@ -24,8 +24,8 @@ interface Walk {
   readonly between: boolean;
 }
 /**
- * Follows frames over chunks that are cut anywhere; keeps nothing but a header that is not complete. `start` is given the
- * first two bytes of a header, `frame` a complete one; what they throw is thrown.
+ * Follows frames across chunks of any size; holds only an incomplete header. `start` receives the first two bytes of a
+ * header, `frame` a complete header; `step` throws the errors of both.
  */
 function frameWalk(start: (first: number, second: number) => void, frame: (frame: Frame) => void): Walk {
   let header = Buffer.alloc(0);
@@ -69,7 +69,7 @@ export function payloadSize(header: Buffer): number {
   return short === 126 ? header.readUInt16BE(2) : short === 127 ? Number(header.readBigUInt64BE(2)) : short;
 }
 
-/** Throws `FrameError` 1002 for the first two bytes of a header that no client may send where nothing was negotiated. */
+/** Throws `FrameError` 1002 if the first two bytes of a client's header break RFC 6455 without extensions. */
 export function checkStart(first: number, second: number): void {
   const refuse = (reason: string): never => {
     throw new FrameError(1002, reason);

@@ -43,7 +43,7 @@ export class FrameReader {
   constructor(rules: FrameRules) {
     this.#rules = rules;
   }
-  /** Yields the complete frames; take them all. Throws `FrameError` for a frame that breaks the rules. */
+  /** Yields the complete frames; the caller must read all. Throws `FrameError` for a frame that breaks the rules. */
   *read(chunk: Buffer): Generator<WholeFrame, void> {
     let at = 0;
     while (at < chunk.length) {

@@ -14,7 +14,7 @@ const HEADERS = 1_024;
 const NO_STREAM = 10_059;
 const nanos = (ms: number): number => ms * 1_000_000;
 
-/** `<epoch>:<seq>` of the event itself: rows of an earlier epoch keep theirs. */
+/** Id of the event, `<epoch>:<seq>`; an event of an earlier epoch keeps that epoch. */
 const idOf = ({ json }: JournalRow): string => (JSON.parse(json) as { id: string }).id;
 
 /** The events of a site in a JetStream stream, by the subjects `offhook.<site>.events.<type>`. */
@@ -60,7 +60,7 @@ export class NatsEventStream implements OutsideStream {
       throw new Error(`event ${large.seq} is larger than a message may be: raise max_payload of the server`);
     const client = jetstream(connection, { timeout: ANSWER_MS });
     const after = this.#last;
-    // Each expects the one before it, so that after one that failed none is stored.
+    // Each event expects its predecessor in the stream, so that the server stores none after a failed one.
     const answers = await Promise.allSettled(
       rows.map((row, i) =>
         client.publish(`${this.#subject}.${row.type}`, row.json, {

@@ -28,7 +28,7 @@ function serversOf(urls: string): readonly Server[] {
     const own = user === '' ? {} : password === '' ? { token: user } : { user, pass };
     const host = hostname.replace(/^\[|\]$/g, '');
     const at = Number(port || PORT);
-    // For a server by its number the library compares the certificate with "localhost" only, so Node's TLS gets these options.
+    // For an IP address the library would check the certificate against "localhost", so Node's TLS gets the host.
     const checked: TlsOptions & { host: string; servername?: string } = {
       host,
       ...(isIP(host) === 0 && { servername: host }),
@@ -37,10 +37,13 @@ function serversOf(urls: string): readonly Server[] {
     return { host, port: at, options: { servers: `${hostname}:${at}`, ...own, ...tls } };
   });
 }
-/** Rejects where no server of NATS answers as asked: the library leaves a socket open for each attempt at a machine that hangs. */
+/**
+ * Rejects where no NATS server answers, or where it demands TLS that the address lacks. Called before the library,
+ * which leaves a socket open for each attempt at a machine that hangs.
+ */
 async function assertSpeaks({ host, port, options }: Server, stop: AbortSignal): Promise<void> {
   const socket = connectSocket({ host, port });
-  // The first byte decides; an error after it changes nothing.
+  // `once` reports errors before the first data; later ones do not matter.
   socket.on('error', () => undefined);
   const late = AbortSignal.timeout(CONNECT_MS);
   try {
@@ -149,7 +152,7 @@ export class NatsLink {
       if (!connection.isClosed()) await connection.close();
     }
   }
-  /** Health shows a refusal of the server, for example of a subject, until the next connection. */
+  /** Keeps the newest error of the server, e.g. a refused subject, which health shows until the next connection. */
   async #watch(connection: NatsConnection): Promise<void> {
     for await (const status of connection.status()) {
       if (status.type !== 'error' || this.#connection !== connection) continue;

@@ -10,8 +10,8 @@ const READERS = 9;
 /** Limit for a write to wait behind other writes of this process. */
 const TURN_WAIT_MS = 5_000;
 /**
- * Bounds of the pause after a lost connection. It is as long as the failed attempt took: many readers do not wait together for a
- * server that hangs, and one that refuses at once, e.g. while it starts, is asked again soon.
+ * Bounds of the pause after a lost connection, which lasts as long as the failed attempt took: readers do not all wait
+ * for a server that hangs, and one that refuses at once, e.g. during its start, is asked again soon.
  */
 const REST_MS = { least: 100, most: 1_000 } as const;
 /** First half of the advisory lock's number, the letters OFHK; the second is the schema. */
@@ -59,7 +59,7 @@ export class Link {
     this.#readers.on('error', () => {});
     this.#readers.on('connect', (client) => client.on('error', () => {}));
   }
-  /** Closes the session after `patience` milliseconds. */
+  /** Runs one statement, and closes the session if it takes longer than `patience` milliseconds. */
   async ask<R extends object = Record<string, unknown>>(
     session: Session,
     text: string,
@@ -98,7 +98,7 @@ export class Link {
     try {
       return await this.#readers.connect();
     } catch (error) {
-      // Readers that take too long are no sign of a lost server.
+      // With all sessions in use, a timeout does not mean that the server is lost.
       const busy = totalCount >= READERS && idleCount === 0;
       throw busy
         ? refusal(`${this.place}: all ${READERS} sessions are busy`, error)
@@ -158,13 +158,13 @@ export class Link {
         throw refusal(`${this.place}: its encoding is ${taken?.encoding}; it must be UTF8`);
       }
       const term = this.#term();
-      // With the lock already held, so that no former writer of the site commits after this one began to read.
+      // Checked after the lock is taken, so that no former writer of the site commits after this one begins to read.
       if (term !== null && !(await this.#leads(client, term)))
         throw refusal(`${this.place}: another process took the log of this site`);
       if (taken.got) return;
       const holders = (await this.ask<Holder>(client, HOLDERS, [LOCK])).rows;
       const other = holders.find((holder) => holder.name !== this.#name);
-      // Who took the log ends the sessions of the writer before it, which may be frozen or cut off.
+      // The process that took the log ends the sessions of the former writer, which may be frozen or cut off.
       if (other !== undefined && term === null) {
         throw refusal(`${this.place}: another Offhook (${other.name}, from ${other.address}) writes there`);
       }

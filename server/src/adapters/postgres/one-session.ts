@@ -2,7 +2,10 @@ import { Client } from 'pg';
 import { unavailable } from './errors.ts';
 import { ANSWER_MS, applicationName, clientConfig, placeOf } from './settings.ts';
 
-/** One session, opened when it is needed and again after it was lost; its statements take turns. `schema` creates its tables where missing. */
+/**
+ * One session for statements that run one after the other; opened on first use, and again after a loss. `schema`
+ * creates missing tables.
+ */
 export class OneSession {
   readonly #url: string;
   readonly #server: string;

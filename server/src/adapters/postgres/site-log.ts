@@ -12,7 +12,7 @@ create table if not exists offhook_journal (
   seq bigint primary key, type text not null, subject text not null, at bigint not null, topics text not null, json text not null
 );`;
 const STATE = 'epoch, began, head, tail, sum as "check", term';
-/** Seq, rows and fence in one statement. No row is inserted where another writer or an earlier call moved the head. */
+/** Checks term, holder and head, moves the head and inserts the rows in one statement; else changes nothing. */
 const APPEND = `with moved as (
     update offhook_log set head = head + cardinality($3::bigint[]), sum = $9
       where term = $1 and head = $2 and ($10::text is null or holder = $10) returning head
@@ -29,7 +29,7 @@ interface Holding {
   readonly seconds: number;
 }
 
-/** Text without the characters that PostgreSQL's text cannot hold, and back: quoted as in JSON. */
+/** Escapes as in JSON the characters that PostgreSQL's text cannot hold; `plain` restores them. */
 const quoted = (text: string): string => JSON.stringify(text).slice(1, -1);
 const plain = (text: string): string => (text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text);
 
@@ -74,7 +74,7 @@ export function openPostgresSiteLog(url: string): SiteLog {
     const now = await held();
     if (now === undefined || now.term !== term || (own !== null && now.holder !== own)) return 'deposed';
     if (now.head < after) return 'behind';
-    // An earlier call with the first of these rows may have come through, and another process may have appended after them.
+    // An earlier call may have stored the first of these rows, and another process may have appended after them.
     const there = Math.min(now.head - after, rows.length);
     if (there > 0) {
       const last = rows[there - 1]!;
@@ -128,7 +128,7 @@ export function openPostgresSiteLog(url: string): SiteLog {
       const { count } = await session.ask(
         `update offhook_log set holder = coalesce($2::text, holder), location = coalesce($3::text, location),
           until = now() + make_interval(secs => $4) where term = $1 and ($5::text is null or holder = $5)`,
-        // A past moment: a writer that asks in the same one finds the time over.
+        // One second in the past, so that a writer that asks at the same moment finds the lease expired.
         [term, to?.id ?? null, to?.location ?? null, to === null ? -1 : seconds, own],
       );
       return count === 1;

@@ -17,8 +17,8 @@ interface Steps {
 /**
  * The relational store in a PostgreSQL database. It opens while the database is unreachable: `migrate` defers its migrations,
  * and nothing is read or written before they have run; until then everything throws `store_unavailable` within seconds.
- * `moving` is for the move of records (boot/record-move.ts): for all others a partly moved database does not exist yet.
- * `features` are those the move knows; others must not store anything here. `term`: see `Link`.
+ * `moving`: accepts a partly moved database, which is unavailable to all but the move (boot/record-move.ts).
+ * `features`: those that the move knows; `migrate` throws for others. `term`: see `Link`.
  */
 export function openPostgresStore(
   url: string,
@@ -100,8 +100,8 @@ async function assertWhole(db: Kysely<unknown>, place: string): Promise<void> {
 }
 
 /**
- * Has each table count on from its greatest number. A step may copy rows with their numbers into a new table; PostgreSQL would then
- * give the first of them again, SQLite goes on after the last one.
+ * Continues the sequence of each table after its greatest number, as SQLite does. A migration may copy rows with their
+ * numbers into a new table, whose sequence would otherwise begin at 1.
  */
 async function takeUpNumbers(trx: Transaction<unknown>): Promise<void> {
   await sql

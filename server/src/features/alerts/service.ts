@@ -5,9 +5,9 @@ import { rfc3339 } from '../../core/clock.ts';
 import type { Clock } from '../../ports/clock.ts';
 
 const RECENT_MS = 30 * 60_000;
-/** The newest of them; a flood of refused calls is no reason to show more. */
+/** Limit of alerts; during a flood of refused calls only the newest are kept. */
 const MOST = 50;
-/** Events of the journal that are looked through at a start. */
+/** Number of newest journal events that a start searches for alerts. */
 export const MOST_EVENTS = 20_000;
 
 export interface AlertsDeps {
@@ -28,12 +28,12 @@ export class Alerts {
   constructor(deps: AlertsDeps) {
     this.#deps = deps;
   }
-  /** Synchronously with the journal's position, so that a snapshot holds exactly what its cursor covers. */
+  /** Publishes and keeps alerts synchronously, so that a snapshot has exactly the alerts up to its cursor. */
   readonly publish = (events: readonly DomainEvent[]): void => {
     this.#deps.publish(events);
     this.restore(events);
   };
-  /** Takes those among events of the journal, in order. */
+  /** Adds the alerts among these events, which are in the order of the journal. */
   restore(events: Iterable<DomainEvent>): void {
     for (const event of events) {
       if (event.type !== 'call.emergency' && event.type !== 'call.refused') continue;
@@ -47,8 +47,8 @@ export class Alerts {
     }
   }
   /**
-   * `objects`: extensions whose emergency calls are shown; null for all alerts. Those before `since_ms` were of the former holder
-   * of the extension.
+   * `objects`: extensions that see the emergency calls they were notified of; null for all alerts. Alerts before
+   * `since_ms` are left out, because the extension had another holder then.
    */
   snapshot(objects: readonly string[] | null, since_ms: number): AlertsSnapshot {
     const now = this.#deps.clock.now();

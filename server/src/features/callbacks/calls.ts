@@ -4,7 +4,7 @@ import { digitsOf } from '@offhook/contract/search.ts';
 
 export const personScope = (extension: string): string => `person:${extension}`;
 export const queueScope = (queue: string): string => `queue:${queue}`;
-/** Of a contact by a supervisor: it closes the callbacks of every queue. */
+/** Scope of a contact by a supervisor, which closes the callbacks of every queue. */
 export const EVERY_QUEUE = 'queue:*';
 
 /** Effect of one conversation on the callbacks of one person or queue. */
@@ -21,11 +21,11 @@ type Leg = Conversation['legs'][number];
 
 /** A shorter number is not an outside one. */
 const LEAST_DIGITS = 3;
-/** The text that an erasure leaves is not an extension. */
+/** Excludes the placeholder that an erasure writes for an extension. */
 const EXTENSION = /^\d{1,20}$/;
-/** More legs than this of one conversation are left out. */
+/** Limit of tries and contacts of one conversation; the rest is left out. */
 const MOST_SCOPES = 100;
-/** Waits that ended with the agent, or that the person behind the transfer missed. */
+/** Queue visits that leave the queue no callback; after a transfer the person has the missed call. */
 const SERVED: ReadonlySet<string> = new Set(['waiting', 'answered', 'transferred_out']);
 /** Legs by which a call reaches a person itself. */
 const REACHING: ReadonlySet<string> = new Set(['called', 'transfer_target']);
@@ -39,7 +39,7 @@ export function outsideNumber({
   const number = customer.number_e164 ?? digitsOf(customer.number);
   return number !== null && number.replace('+', '').length >= LEAST_DIGITS ? number : null;
 }
-/** Talks of the other side: with whom, and until when. */
+/** Talks of the outside party: the extension it talked to, and the end in ms since 1970. */
 function talksOf({ legs, extensions }: Conversation): readonly { by: string; at: number }[] {
   const byId = new Map(legs.map((leg) => [leg.leg_id, leg]));
   const isOutside = ({ participant }: Leg): boolean => participant.extension === null;
@@ -56,7 +56,7 @@ function talksOf({ legs, extensions }: Conversation): readonly { by: string; at:
 /** Time at which a person missed the call; null where the person did not, or where the call did not reach them. */
 function missedAt(extension: string, { legs, ended_at }: Conversation): number | null {
   const own = legs.filter(({ participant }) => participant.extension === extension);
-  // Called, but without a device that could ring.
+  // Without a leg the person was called, but no device could ring.
   if (own.length === 0) return ended_at === null ? null : Date.parse(ended_at);
   const rung = own.filter(
     ({ role, disposition }) => REACHING.has(role) && disposition !== 'answered_elsewhere',
@@ -65,8 +65,8 @@ function missedAt(extension: string, { legs, ended_at }: Conversation): number |
   return Math.max(...rung.map((leg) => Date.parse(leg.ended_at)));
 }
 /**
- * `queuesOf`: the queues whose callbacks this extension sees. A missed call counts only without a later talk in the conversation,
- * so an answered overflow leaves none.
+ * Missed calls and contacts of a conversation. A missed call counts only without a later talk, so a call answered after
+ * an overflow leaves none. `queuesOf`: queues whose callbacks an extension sees; null for all.
  */
 export function callsOf(
   conversation: Conversation,

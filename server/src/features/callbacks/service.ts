@@ -29,7 +29,7 @@ const PAGE = 50;
 const TAKEN_MS = TAKEN_MINUTES * 60_000;
 const nameOf = ({ extension, username }: Caller): string => extension || username;
 
-/** Callbacks as people and programs see and handle them. One that the caller may not see is `not_found`. */
+/** Reads and changes callbacks. Throws `not_found` for one that the caller may not see. */
 export class Callbacks {
   readonly #deps: ServiceDeps;
   constructor(deps: ServiceDeps) {
@@ -81,7 +81,7 @@ export class Callbacks {
       await trx
         .updateTable('callbacks')
         .set({
-          // Covers a try of this moment too.
+          // Not before the newest try, which the close must cover.
           closed_at: Math.max(this.#deps.clock.now(), row.last_at),
           closed_by: nameOf(actor.caller),
           closed_reason: reason,
@@ -116,7 +116,7 @@ export class Callbacks {
     if (events.length > 0) publish(events);
   }
 
-  /** Changes one callback in a transaction with its line in the audit trail; `work` gives false where nothing is to change. */
+  /** Changes one callback and writes its audit entry in one transaction; `work` returns false if nothing changes. */
   async #change(
     actor: Actor,
     id: number,
@@ -149,7 +149,7 @@ export class Callbacks {
     const [view] = await this.#views(actor.caller, [(await store.one(id))!]);
     return view!;
   }
-  /** Everyone with a callback of this number sees it, so that the customer is called once. */
+  /** Marks all open callbacks of the number, so that only one person calls the customer. */
   async #setTaken(trx: Trx, row: CallbackRow, taken_by: string | null, taken_at: number | null) {
     await trx
       .updateTable('callbacks')

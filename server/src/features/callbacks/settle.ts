@@ -4,7 +4,7 @@ import type { CallsTable } from './tables.ts';
 
 export type KnownCall = Pick<CallsTable, 'conversation' | 'scope' | 'contact' | 'at' | 'by'>;
 export interface Settled {
-  /** Tries since the last contact or close before the newest of them. */
+  /** Number of tries since the last contact, or close by hand, that precedes the newest try. */
   readonly tries: number;
   readonly first_at: number;
   readonly last_at: number;
@@ -23,7 +23,7 @@ export function settle(
   const tries = calls.filter(({ contact }) => contact === 0).toSorted((a, b) => a.at - b.at);
   const contacts = calls.filter(({ contact }) => contact === 1).toSorted((a, b) => a.at - b.at);
   const inVain = Map.groupBy(tries, ({ conversation }) => conversation);
-  /** Everyone who missed the same calls: for a ring group, one callback is enough. */
+  /** Scopes whose contacts close this callback: all that missed the same calls, so a ring group needs one contact. */
   const closersOf = (scope: string, own: readonly KnownCall[]): ReadonlySet<string> =>
     new Set([
       scope,

@@ -30,9 +30,9 @@ export interface ReadCalls {
   readonly conversation: string;
   readonly calls: readonly NumberCall[];
 }
-/** Calls of one number that count; the newest. */
+/** Limit of calls of one number that are read, newest first. */
 const CALLS_OF_A_NUMBER = 500;
-/** Numbers that one transaction of upkeep settles. */
+/** Numbers, or callbacks, that one clean-up transaction handles. */
 const AT_ONCE = 200;
 const READER = 1;
 
@@ -169,7 +169,7 @@ export class CallbackStore {
   async rewrite(id: number, fields: Partial<CallbackRow>): Promise<void> {
     await this.#db.updateTable('callbacks').set(fields).where('id', '=', id).execute();
   }
-  /** Removes all calls of a number; replaces an extension in all contacts, and removes those that close its callbacks. */
+  /** Deletes all calls of a number, or those of an extension, which `placeholder` replaces in contacts of others. */
   async forget(kind: 'number' | 'extension', value: string, placeholder: string): Promise<void> {
     if (kind === 'number') {
       await this.#db.deleteFrom('callback_calls').where('number', '=', value).execute();

@@ -16,7 +16,7 @@ export interface CallCustomersDeps {
     number: string,
   ) => string | undefined;
   readonly tell: (input: CustomerFound) => void;
-  /** Called for the number of a new call that no customer of the site's own has, so that connected systems are asked. */
+  /** Called with a new call's number that no customer of the site itself has, to search the connected systems. */
   readonly unknown: (number: string) => void;
   readonly clock: Clock;
   readonly log: Log;
@@ -24,7 +24,7 @@ export interface CallCustomersDeps {
 /** Limit of calls per query. */
 const AT_ONCE = 200;
 
-/** Number of the outside party as the call's record has it, of the caller where both are outside; null without such a leg. */
+/** Number of the outside party as in the conversation, the caller's if both are outside; null without such a leg. */
 function outsideNumber({ direction, dialled, legs }: LiveCall): string | null {
   const outside = legs.find((leg) => leg.extension === null);
   if (outside === undefined) return null;
@@ -84,7 +84,7 @@ export class CallCustomers {
     const call = this.#deps.live.call(id);
     if (call === undefined) return;
     const number = outsideNumber(call);
-    // The leg of the outside party may end before the call does, whose customer stays who it was.
+    // The leg of the outside party may end before the call, which then keeps its customer.
     if (number === null || this.#numbers.get(call.id) === number) return;
     this.#numbers.set(call.id, number);
     if (number !== '' || call.customer !== undefined) this.#want(call.id, true);

@@ -117,9 +117,9 @@ async function* rowsOf(text: string): AsyncGenerator<Row> {
       await yieldLoop();
       const { records, empty_lines, lines } = parser.info;
       if (records + empty_lines !== rows) [rows, since] = [records + empty_lines, at];
-      // The parser's own limit counts no separators, so that millions of empty columns would be one row.
+      // The parser's own limit ignores separators, so it would accept a row of millions of empty columns.
       if (at - since > MAX_ROW_CHARACTERS + AHEAD * SLICE) return void parser.destroy(tooLong(lines));
-      // Half of a character that takes two units would be replaced on its way to the parser.
+      // A slice must not end inside a surrogate pair, because the encoder would replace both halves.
       const isHalf = /[\uDC00-\uDFFF]/.test(text.charAt(at + SLICE));
       end = at + SLICE + (isHalf ? 1 : 0);
       yield text.slice(at, end);

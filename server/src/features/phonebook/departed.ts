@@ -59,7 +59,7 @@ export class Departed {
       if (rows.length > 0) await store.removeAll(rows.map(({ id }) => id));
       room.count(person_id, -rows.length);
       if (rows.length === AT_ONCE) return true;
-      // A wrong count would have the same person looked for without end.
+      // A wrong count would make `#next` return the same person for ever.
       room.clear(person_id);
       return false;
     });
@@ -73,7 +73,7 @@ export class Departed {
       // The next change of the directory, or the next start, tries again.
       this.#deps.log.warn(
         { error: messageOf(error) },
-        'customers of people who are gone could not be deleted',
+        'personal customers of removed people could not be deleted; retrying at the next change of people',
       );
     }
   }

@@ -110,7 +110,7 @@ export class CustomerEditor {
       changes.customer(row, null);
     });
   }
-  /** Stores what `decide` makes of the customer as it is then, without a line in the trail; null deletes it. */
+  /** Replaces the current customer by the result of `decide`, without an audit entry; null deletes it. */
   decide(id: number, decide: (row: CustomerRow) => CustomerRow | null): Promise<void> {
     const { store, clock, room, changes, writes } = this.#deps;
     return writes.run(async () => {
@@ -137,7 +137,7 @@ export class CustomerEditor {
       body: { etag: String(row.version) },
     });
   }
-  /** The fields to store. Throws `invalid_request`. `owned`: the owner so far, who may be gone meanwhile. */
+  /** The fields to store. Throws `invalid_request`. `owned`: the present owner, who may no longer exist. */
   #fieldsOf({ shared: _shared, ...wanted }: NewCustomer, owned: string | null) {
     const { directory, e164 } = this.#deps;
     if (wanted.owner !== owned && wanted.owner !== null && directory.byExtension(wanted.owner) === undefined)

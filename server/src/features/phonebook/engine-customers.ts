@@ -11,16 +11,16 @@ import type { CustomerRow } from './rows.ts';
 import type { PhonebookStore } from './store.ts';
 import { EVERYONE } from './tables.ts';
 
-/** Spellings of numbers that the engine keeps: it searches its store for 90 ms with as many, and no call reads it meanwhile. */
+/** Limit of number spellings in the engine's store: a search of so many takes 90 ms, and blocks reads by calls. */
 const MAX_KEPT = 100_000;
 /** Customers, or keys of numbers, of one query. */
 const AT_ONCE = 500;
 /** Touched keys that are remembered; beyond it everything is compared. */
 const MAX_TOUCHED = 20_000;
-/** The store is compared so often although no change is known: it may be changed or lost behind our back. */
+/** Interval of full comparisons, because the engine's store can be changed or lost without an event. */
 const COMPARE_MS = 3_600_000;
 const RETRY = { first_ms: 500, most_ms: 60_000, spread: [0.5, 1] } as const;
-/** Letters of a name: a phone shows fewer. */
+/** Limit of a name in characters; phones show fewer. */
 const MAX_LETTERS = 80;
 /** Characters that the engine cannot store: control characters, line ends of any script and halves of letters. */
 const UNFIT = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u;
@@ -28,7 +28,7 @@ const UNFIT = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u;
 export interface EngineCustomersOptions {
   readonly store: Pick<PhonebookStore, 'onTouched' | 'page' | 'blocked' | 'newestWith'>;
   readonly engine: CustomerVerbs;
-  /** Of the site: its numbers also arrive as they are dialled there. */
+  /** Country of the site; its numbers also arrive in national spellings. */
   readonly country: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -55,9 +55,10 @@ const isSame = (a: StoredCustomer | undefined, b: StoredCustomer | null): boolea
   a.language === b.language;
 
 /**
- * Keeps names, owners and marks of shared customers in the engine's own store as the phonebook has them, so that phones show names
- * before they ring, and owners are rung, while the service is down. Each change of the phonebook follows by the keys of its numbers; after each connect, and once
- * an hour, the whole store is read and compared. Of several customers with a number it is the newest, as on a live call.
+ * Copies names, owners and marks of shared customers into the engine's own store, so that phones show names before they
+ * ring, and owners are rung, while the service is down. A change of the phonebook updates the numbers of its customers;
+ * after each connect, and once an hour, the whole store is compared. Of several customers with a number the newest is
+ * stored, as for a live call.
  */
 export class EngineCustomers {
   readonly #deps: EngineCustomersOptions;
@@ -127,7 +128,7 @@ export class EngineCustomers {
       }
     }
   }
-  /** True when the time is over, false when there is work before. */
+  /** Waits `ms` milliseconds, or less if work arrives or the service stops; true after the full time. */
   async #nap(ms: number): Promise<boolean> {
     const woken = new AbortController();
     this.#wake = () => woken.abort();
@@ -139,11 +140,11 @@ export class EngineCustomers {
     this.#wake = () => {};
     return isOver;
   }
-  /** Makes the engine's store as the phonebook is. */
+  /** Makes the engine's store match the phonebook. */
   async #compare(): Promise<void> {
     const { engine } = this.#deps;
     const { signal } = this.#end;
-    // A change from here on is followed by its keys.
+    // Changes from here on are stored by `#follow`.
     this.#isWhole = false;
     this.#touched.clear();
     const wanted = await this.#wanted();
@@ -214,7 +215,7 @@ export class EngineCustomers {
       const stored = row === undefined ? null : storedOf(row);
       for (const number of this.#spellings(key))
         if (this.#hasRoom(number, stored !== null)) changes.set(number, stored);
-        // The comparison makes room for it.
+        // The full comparison stores blocked customers first, so it makes room for this one.
         else if (stored?.blocked === true) this.#isWhole = true;
     }
     await this.#keep(changes);

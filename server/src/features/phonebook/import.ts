@@ -163,7 +163,7 @@ export function fileReader({ store, clock, writes, e164, isPerson }: ReaderOptio
       const rows: CustomerRow[] = [];
       for (const given of taken) {
         const known = match(given);
-        // Customers of a connector are as its system has them: a line with one, e.g. of an export, leaves it.
+        // A system outside owns this customer: a line for it, e.g. from an export, changes nothing.
         const next =
           known !== undefined && isForeign(known)
             ? null

@@ -24,7 +24,7 @@ export function personalDataOf(deps: {
   readonly store: Pick<PhonebookStore, 'after'>;
   /** Id of the person with this extension; null where there is none. */
   readonly personOf: (extension: string) => number | null;
-  /** Stores what `decide` makes of the customer as it is then; null deletes it. */
+  /** Replaces the current customer by the result of `decide`; null deletes it. */
   readonly change: (id: number, decide: Erase) => Promise<void>;
 }): PersonalData {
   const { store, personOf, change } = deps;

@@ -30,7 +30,7 @@ function colleaguesOf(people: readonly Person[], q: string): Entry[] {
     .filter(({ name, department, extension }) => fits(searched([name, department], [extension])))
     .map(({ name, department, extension }) => ({ name: named(name, [department]), number: extension }));
 }
-/** The format that Cisco published, which others took over with another name of the root. */
+/** Directory format of Cisco; other vendors use it with another root element. */
 const listed =
   (root: string) =>
   (entries: readonly Entry[], title: string): string =>
@@ -62,15 +62,15 @@ const FORMATS: Readonly<
         .join('')}</AddressBook>`,
   },
 };
-/** Created when it is needed, because `Intl` takes memory of its own: 3 MB for this. */
+/** Created on first use, because it takes 3 MB of memory. */
 let byName: Intl.Collator | undefined;
 const compareNames = (a: Entry, b: Entry): number => (byName ??= new Intl.Collator()).compare(a.name, b.name);
 
 /** Number of customers that a file lists at most. */
 export const mostOf = (file: PhoneDirectoryFile): number => FORMATS[file].most;
 /**
- * Colleagues and customers that match `q` as a desk phone reads them, by name; `rows` are the customers. Where not all
- * have room, colleagues take at most half of it.
+ * Directory of a desk phone, sorted by name: the colleagues that match `q`, and the customers `rows`. If the file has
+ * no room for all, colleagues get half of it and the room that customers leave.
  */
 export function directoryOf(
   file: PhoneDirectoryFile,

@@ -97,11 +97,11 @@ export function readsIn(db: Kysely<Tables>) {
         .execute();
       return rows.map(rowOf);
     },
-    /** Those that this person sees with the key: personal ones first, then the newest. */
+    /** Customers with this key that the person sees: personal ones first, each group newest first. */
     async withKey(person: number, key: string, limit: number): Promise<readonly CustomerRow[]> {
       const rows = await db
         .selectFrom('customer_numbers as n')
-        // In this order, which SQLite keeps for a cross join: by `person_id` first it would read all shared customers.
+        // SQLite keeps the order of a cross join; with `customers` first it would read all shared customers.
         .crossJoin('customers as c')
         .selectAll('c')
         .where('n.key', '=', key)
@@ -113,7 +113,7 @@ export function readsIn(db: Kysely<Tables>) {
         .execute();
       return rows.map(rowOf);
     },
-    /** Of each key that a customer has, the one that `withKey` lists first and how many there are, by one query. */
+    /** For each key with a customer, by one query: the one that `withKey` lists first, and the number of all. */
     newestWith: (person: number, keys: readonly string[]) => newestWith(db, person, keys),
     /** Origin of the shared customers, oldest first. */
     origins: (after: number, limit: number) =>
@@ -133,7 +133,7 @@ async function pageOf(
   before: number | null,
   limit: number,
 ): Promise<Page> {
-  // One after the other by its own index: together, both would be sorted.
+  // One query for each person id reads in the order of the index; one for both would sort all rows.
   const found: CustomerRow[] = [];
   for (const id of seenBy(person)) {
     const rows = await db

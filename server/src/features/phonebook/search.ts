@@ -11,7 +11,7 @@ import type { Tables } from './tables.ts';
 const AT_ONCE = 256;
 /** The beginning of a number in E.164. */
 const BEGINNING = /^\+\d{3,32}$/;
-/** Limit of matches of a beginning that are all sorted; with more of them the text index finds the newest quickly. */
+/** Limit of numbers with a prefix that a page sorts; with more of them the text index finds the newest quickly. */
 const FEW = 8_192;
 /** Limit of reads per page of a search. */
 const MOST_READS = 8;
@@ -44,8 +44,8 @@ export function searchIn(db: Kysely<Tables>) {
       // The character after the digits.
       .where('key', '<', `${digits}:`);
   /**
-   * Whether few enough numbers begin so that all of them are sorted for a page. The text index would walk the numbers of the
-   * country from the newest until it has a page, because each has the first three characters.
+   * Whether few enough numbers begin with `digits` to sort all of them for a page. The text index would scan the
+   * numbers of the country, newest first, until a page is full, because all share the first three characters.
    */
   async function isRare(digits: string): Promise<boolean> {
     if (!isSqlite(db)) return false;

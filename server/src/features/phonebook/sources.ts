@@ -16,11 +16,11 @@ import { EVERYONE } from './tables.ts';
 
 /** Customers stored, or deleted, in one transaction. */
 const AT_ONCE = 256;
-/** Customers whose origin is compared with a list in one turn of the event loop. */
+/** Customers whose origin is read at once. */
 const ORIGINS_AT_ONCE = 2_000;
 const MAX_NAME = 120;
 
-/** The first field of a connector's customer that a request would change; null for one that changes only note and owner. */
+/** First field owned by the system outside that a request would change; null if it changes none of these. */
 export function foreignField(row: CustomerRow, next: Omit<NewCustomer, 'shared'>): string | null {
   const fields = ['kind', 'name', 'company', 'numbers', 'emails', 'vip', 'blocked'] as const;
   const numbersOf = ({ numbers }: Pick<CustomerRow | typeof next, 'numbers'>) =>
@@ -31,7 +31,7 @@ export function foreignField(row: CustomerRow, next: Omit<NewCustomer, 'shared'>
 }
 
 const NAME = NewCustomer.shape.name;
-// Half of a character would be stored as another one, and each update would find a difference.
+// A cut surrogate pair would be stored as another character, so each update would find a difference.
 const cut = (text: string): string => cutText(text, MAX_NAME);
 function lineOf(one: SourceCustomer): Line {
   const values = (list: readonly string[], field: string, most: number) =>
@@ -56,7 +56,7 @@ function lineOf(one: SourceCustomer): Line {
 function givenOf(line: Line, checks: Omit<Checks, 'report'>): Given | null {
   // Note and owner are the site's own.
   const { note: _note, owner: _owner, name = '', company = '', ...fields } = line.fields;
-  // Most customers have no company, and a refusal by the schema builds an error with its stack.
+  // Most customers have no company; the first test spares them a failed parse, which builds an error with a stack.
   const isNamed = company !== '' && NAME.safeParse(cut(company)).success;
   const short = { name: cut(name), company: isNamed ? cut(company) : '' };
   const given = checkLine(

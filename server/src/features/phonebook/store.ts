@@ -66,7 +66,7 @@ function writesIn(store: Store) {
           db,
           rows.filter(({ id }) => id === 0),
         );
-        // Last and together: the text index writes what it holds to the file before each further statement.
+        // All rows are indexed last, because the text index flushes its pending data before each other statement.
         const stored = [...known, ...added];
         await index(db, stored);
         return stored;

@@ -42,7 +42,7 @@ export const migrations: readonly Migration[] = [
   {
     id: '0110-phonebook',
     async up(db) {
-      // Never given out twice: a program may still ask for one that is gone.
+      // Ids are never reused, because a program may still have the id of a deleted customer.
       await createTable(db.schema)`customers (
         id integer primary key autoincrement, person_id integer not null, kind text not null, name text not null,
         company text, numbers text not null, emails text not null, note text, owner text, vip integer not null,

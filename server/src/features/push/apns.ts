@@ -56,7 +56,7 @@ export class Apns implements Pusher {
       if (answer.status === 410) return failed('gone', detail, ms);
       return failed(answer.status === 429 || answer.status >= 500 ? 'unavailable' : 'refused', detail, ms);
     } catch (error) {
-      // A connection without an answer may be dead without a word; the next push opens another one.
+      // The connection may be lost without an error event, so the next push opens another one.
       this.#sessions.get(base)?.destroy();
       return failed('unavailable', messageOf(error), performance.now() - began);
     }
@@ -102,7 +102,7 @@ export class Apns implements Pusher {
     session.on('error', over);
     session.on('goaway', over);
     session.on('close', over);
-    // A kept connection does not keep the process.
+    // An idle connection must not keep the process alive.
     session.unref();
     this.#sessions.set(base, session);
     return session;
@@ -132,7 +132,7 @@ export class Apns implements Pusher {
       };
       signal.addEventListener('abort', stop, { once: true });
       if (signal.aborted) stop();
-      // A session that fails to connect ends its streams without an error of theirs.
+      // A session that fails to connect closes its streams without an `error` event on them.
       session.once('error', reject);
       let status = 0;
       let text = '';

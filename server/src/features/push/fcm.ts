@@ -10,7 +10,7 @@ const API = 'https://fcm.googleapis.com';
 const TOKENS = 'https://oauth2.googleapis.com/token';
 const SCOPE = 'https://www.googleapis.com/auth/firebase.messaging';
 const LIFE_SECONDS = 3_600;
-/** An access token is renewed so long before its end. */
+/** Time before its end at which an access token is renewed. */
 const EARLY_MS = 60_000;
 
 type Answer = Readonly<Record<string, unknown>> | undefined;

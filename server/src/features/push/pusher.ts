@@ -1,7 +1,7 @@
 import type { PushOutcome } from '@offhook/contract/push.ts';
 import type { DeviceRow } from './tables.ts';
 
-/** One push. It holds no number and no name: the call itself brings them a moment later. */
+/** One push. It has neither number nor name of the caller; the app gets them with the call itself. */
 export interface PushMessage {
   readonly device: Pick<DeviceRow, 'token' | 'app_id' | 'environment'>;
   readonly data: Readonly<Record<string, string>>;

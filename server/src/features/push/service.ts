@@ -128,8 +128,8 @@ export class Push {
     );
   }
   /**
-   * Sends the push for a call to each app of an extension; `each` receives the result of each. Resolves with their number at
-   * once, 0 where there is none.
+   * Sends the push for a call to each app of an extension. Resolves with the number of apps without the results, which
+   * `ended` receives later; it is not called without an app.
    */
   async wake(
     extension: string,

@@ -1,4 +1,4 @@
-/** The push services of the site: their settings, what became of the pushes, and sending one. */
+/** The push services of the site: their settings, the counts of results, and the sending of a push. */
 import { ApnsService, FcmService, PUSH_PLATFORMS } from '@offhook/contract/push.ts';
 import type { PushPlatform, PushService } from '@offhook/contract/push.ts';
 import type { PushConfig } from '@offhook/contract/session.ts';

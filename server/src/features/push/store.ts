@@ -24,7 +24,7 @@ export class PushStore {
   services(): Promise<ServiceRow[]> {
     return this.#store.db<PushTables>().selectFrom('push_services').selectAll().execute();
   }
-  /** Puts the registration of a session in place; returns the sessions of registrations that it replaces. */
+  /** Stores the registration of a session; returns the other sessions whose registrations it replaces. */
   register(row: DeviceRow, also: Also): Promise<number[]> {
     return this.#store.transaction<PushTables, number[]>(async (trx) => {
       const others = await trx
@@ -35,7 +35,7 @@ export class PushStore {
         .orderBy('created_at', 'desc')
         .orderBy('session_id', 'desc')
         .execute();
-      // One app has one token: whoever signs in there next takes it over.
+      // A token identifies one app: the next person who signs in there replaces the registration.
       const same = others.filter(({ token }) => token === row.token);
       const mine = others.filter(({ token }) => token !== row.token);
       const gone = [...same, ...mine.slice(MAX_PUSH_DEVICES - 1)].map(({ session_id }) => session_id);

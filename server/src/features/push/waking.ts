@@ -1,6 +1,6 @@
 /**
- * Wakes apps for calls. The engine's own store has the extensions with an app, so that the dialplan holds a call only for those;
- * the dialplan reports each held call, and continues to wait only while the answer of the service requires it.
+ * Wakes apps for calls. The engine's own store has the extensions with an app, so that the dialplan holds calls only
+ * for these. The dialplan reports each held call, and the reply sets how long it waits for the app to register.
  */
 import { EngineCopy } from '../../commands/engine-copy.ts';
 import { messageOf } from '../../core/errors.ts';
@@ -24,7 +24,7 @@ export interface WakingDeps {
 export class Waking {
   readonly #deps: WakingDeps;
   readonly #copy: EngineCopy;
-  /** Before the first connect nothing may be reported. */
+  /** True from the first connect of the engine; the model gets no report before it. */
   #begun = false;
 
   constructor(deps: WakingDeps) {
@@ -39,7 +39,7 @@ export class Waking {
       if (this.#begun) this.#report();
     });
   }
-  /** The engine is there again. */
+  /** Call after each connect of the engine. */
   again(): void {
     this.#begun = true;
     this.#report();
@@ -67,13 +67,13 @@ export class Waking {
     const { clock, push, tell } = this.#deps;
     tell({ type: 'push.wakeable', at: clock.now(), extensions: push.wakeable() });
   }
-  /** A call that has ended meanwhile has no channel that could be answered. */
+  /** Sends the reply for a held call; an error only means that the call has ended. */
   #answer(channel: string, seconds: number | null): void {
     this.#deps.engine.answerWake(channel, seconds, { signal: this.#copy.signal }).catch((error: unknown) => {
       this.#deps.log.debug({ error: messageOf(error) }, 'the call that waited for an app is over');
     });
   }
-  /** Makes the engine's store as the registrations are. */
+  /** Makes the engine's store match the registrations. */
   async #compare(signal: AbortSignal): Promise<void> {
     const { engine, push } = this.#deps;
     const changes = new Map<string, true | null>();

@@ -11,8 +11,8 @@ import { isFileName } from './ids.ts';
 export interface Found {
   readonly bytes: number;
   /**
-   * False while it is being written, or if the engine lost it: the engine writes the length into the header
-   * on close.
+   * False while the engine writes the file, or if it ended before it closed the file: it writes the length into the
+   * header on close.
    */
   readonly closed: boolean;
   /** Last write, in milliseconds since 1970. */
@@ -23,7 +23,7 @@ export interface RecordingFiles {
   look(file: string): Promise<Found | null>;
   /** Waits about ten seconds for the engine to close a stopped recording; resolves with the file's last state. */
   settled(file: string, signal: AbortSignal): Promise<Found | null>;
-  /** Writes the length into the header of a file that the engine lost before closing; no player plays it without. */
+  /** Writes the length, which every player needs, into the header of a file that the engine did not close. */
   mend(file: string): Promise<void>;
   /** SHA-256 in hexadecimal. */
   hash(file: string): Promise<string>;
@@ -42,7 +42,7 @@ const DATA_LENGTH_AT = 40;
 /** Bytes before the part that the header's length counts. */
 const UNCOUNTED = 8;
 const WAITS_MS = [20, 50, 100, 200, 400, 800, 1_600, 3_000, 4_000] as const;
-/** A file still missing after this many waits will not come. */
+/** Waits after which a file that does not exist counts as missing. */
 const WAITS_FOR_NONE = 6;
 
 /** A symbolic link counts as missing. */

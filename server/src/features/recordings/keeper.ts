@@ -25,7 +25,7 @@ export interface KeeperDeps {
   readonly conversations: Pick<Conversations, 'touch'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Passes a fact to the model, in order with the engine's facts. */
+  /** Passes an input to the model, in order with those of the engine. */
   readonly tell: (input: ModelInput) => void;
   /** Free disk space required to start a recording, in bytes; set by tests only. */
   readonly room_bytes?: number;
@@ -188,7 +188,7 @@ export class Keeper implements RecordingKeeper {
     const settle = async (): Promise<void> => {
       if (at !== null) await store.end(row.id, at);
       if (elsewhere) {
-        // Its file is settled when its own node leads the site again.
+        // The node that has the file checks it once it leads the site again.
         if (at === null) await store.end(row.id, row.started_ms);
         this.#running.delete(row.id);
         this.#ending.delete(row.id);
@@ -196,7 +196,7 @@ export class Keeper implements RecordingKeeper {
         return;
       }
       if (!isOfNode(row, this.#deps.node) && (await this.#isWritten(row))) {
-        // The engine of the former leader ends with its last call; the sweep finds the file then.
+        // The engine of the former leader writes the file until its last call ends; the sweep completes it then.
         this.#running.delete(row.id);
         this.#ending.delete(row.id);
         return;

@@ -39,7 +39,7 @@ export interface Audio {
   play(): Promise<{ done(): void }>;
 }
 /**
- * Throws `not_found` for a recording that the caller may not see as for one that never was. All throw
+ * Methods throw `not_found` both for an unknown recording and for one that the caller may not see, and
  * `store_unavailable`.
  */
 export interface RecordingService {

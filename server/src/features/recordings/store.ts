@@ -31,12 +31,12 @@ export interface RecordingStore {
   page(filter: Filter): Promise<RecordingRow[]>;
   /** Stored recordings of a node, or of all where it is null, that began before `ms`, oldest first. */
   storedBefore(node: string | null, ms: number, limit: number): Promise<RecordingRow[]>;
-  /** Sets the end, or an earlier one; closes an open pause window. */
+  /** Stores the end unless an earlier one is stored; closes an open pause window. */
   end(id: string, ended_ms: number): Promise<void>;
   pause(id: string, on: boolean, at: number): Promise<void>;
   settle(id: string, state: RecordingState, bytes: number | null, sha256: string | null): Promise<void>;
   leave(id: string, state: RecordingState): Promise<void>;
-  /** The files that have a recording, in one of these states where they are given. */
+  /** Those of `files` that have a recording, in one of `states` if given. */
   known(files: readonly string[], states?: readonly RecordingState[]): Promise<Set<string>>;
   sums(): Promise<{ state: RecordingState; count: number; bytes: number }[]>;
 }

@@ -9,7 +9,7 @@ export interface RecordingRow {
   /** The call in which it began, which may have been merged since. */
   call: string;
   channel: string;
-  /** Name in the folder of recordings; unique, so that a repeated fact adds no second recording. */
+  /** Name in the folder of recordings; unique, so that a call record read twice adds one recording. */
   file: string;
   by: 'extension' | 'queue' | 'ring_group' | 'on_demand';
   extension: string | null;

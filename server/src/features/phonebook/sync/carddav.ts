@@ -13,9 +13,9 @@ import type { DavResponse, Multistatus } from './multistatus.ts';
 const MAX_ANSWER_BYTES = 16_777_216;
 /** Cards of one request. */
 const AT_ONCE = 50;
-/** Limit of answers that each name a part of the changes. */
+/** Limit of replies into which a server may split one list of changes. */
 const MAX_PARTS = 1_000;
-/** Ids of customers are not longer. */
+/** Longest id of a customer; of a longer file name the hash is used. */
 const MAX_ID = 200;
 const GROUP = /^(?:KIND|X-ADDRESSBOOKSERVER-KIND):group\b/im;
 
@@ -105,7 +105,7 @@ class AddressBook {
     if (multistatus === null) throw new SyncFailure('the answer is not the XML of WebDAV: check the address');
     return { kind: 'read', multistatus };
   }
-  /** An answer without which there is nothing to read. */
+  /** As `#ask`; throws `SyncFailure` for an answer that was refused or is too long. */
   async #needed(method: OutboundRequest['method'], body: string, depth?: '0' | '1'): Promise<Multistatus> {
     const answer = await this.#ask(method, body, depth);
     if (answer.kind === 'read') return answer.multistatus;
@@ -224,7 +224,7 @@ export async function* readCardDav(
     throw new SyncFailure(`the address book has more than ${MAX_SOURCE_CUSTOMERS} cards`);
   yield* book.cards(members.filter(({ id, tag }) => tag === '' || tags.get(id) !== tag));
   const named = new Set(members.map(({ id }) => id));
-  // An empty list is more likely a fault there than an empty address book.
+  // An empty list deletes nothing: a fault of the server is more likely than an empty address book.
   const gone = delta?.gone ?? (named.size === 0 ? [] : [...tags.keys()].filter((id) => !named.has(id)));
   yield { changed: [], gone };
   return JSON.stringify({ token: delta?.token ?? token, ctag });

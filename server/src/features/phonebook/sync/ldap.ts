@@ -31,7 +31,7 @@ const isName = (base: string): boolean =>
     .replaceAll(/\\(?:[0-9A-Fa-f]{2}|[ "#+,;<=>\\])/g, 'x')
     .split(/[,+]/)
     .every((part) => NAME_PART.test(part));
-/** Whether it has certificates and no other block, such as a private key, which replies would show. */
+/** Whether `pem` has certificates only; replies would show another block, such as a private key. */
 function isCertificates(pem: string): boolean {
   try {
     const { length } = certificatesOf(pem);
@@ -47,7 +47,7 @@ export function checkLdap(address: string, { base, ca, filter }: LdapSettings, g
     throw new ServiceError('invalid_request', 'address: write it as ldaps://ldap.example.com');
   if (url.username !== '' || url.password !== '')
     throw new ServiceError('invalid_request', 'address: must not contain credentials');
-  // The port is another protocol's: only the host is judged.
+  // Without the port, because the guard refuses the ports of LDAP for HTTP.
   guard.readTarget(`https://${url.hostname}/`);
   try {
     FilterParser.parseString(filter);
@@ -165,7 +165,7 @@ export async function* readLdap(
       throw new SyncFailure(`${host} does not resolve to an address that may be called`);
     connection = new Connection(url, allowed.address, ldap.ca, signal);
     const { client } = connection;
-    // A name without a password would be taken as no name.
+    // Without a password the server would treat the bind as anonymous (RFC 4513, 5.1.2).
     if (username !== '' && password === '') throw new SyncFailure('the user name needs a password');
     if (username !== '') await client.bind(username, password);
     const pages = client.searchPaginated(base, {
@@ -198,7 +198,7 @@ export async function* readLdap(
   } finally {
     await connection?.client.unbind().catch(() => undefined);
   }
-  // An empty list is more likely a fault there than an empty server.
+  // An empty list deletes nothing: a fault of the server is more likely than an empty directory.
   yield { changed: [], gone: named.size === 0 ? [] : [...tags.keys()].filter((id) => !named.has(id)) };
   return null;
 }

@@ -2,7 +2,7 @@ import { setImmediate as yieldLoop } from 'node:timers/promises';
 import sax from 'sax';
 
 const MAX_DEPTH = 32;
-/** Of one element: the parser compares each with all before it. */
+/** Limit of attributes of one element, because the parser compares each with all earlier ones. */
 const MAX_ATTRIBUTES = 100;
 /** Characters that are parsed before other work of the process goes on. */
 const AT_ONCE = 16_384;

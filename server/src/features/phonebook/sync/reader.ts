@@ -4,7 +4,7 @@ import type { Line } from '../line.ts';
 /** Customers of one source. */
 export const MAX_SOURCE_CUSTOMERS = 50_000;
 
-/** Dependencies of a reader. */
+/** Settings with which a reader connects to a source. */
 export interface SourceConfig {
   readonly address: string;
   readonly username: string;

@@ -30,7 +30,7 @@ export interface PhonebookSourceOptions {
   readonly log: Log;
   readonly audit: Pick<Required<Audit>, 'record' | 'recordIn'>;
   readonly customers: LineSources;
-  /** Judges addresses; the one of the webhooks, whose settings allow private ones. */
+  /** The guard of the webhooks, whose settings can allow private addresses. */
   readonly guard: Guard;
 }
 interface Open {
@@ -84,7 +84,7 @@ export class PhonebookSourceService {
     await Promise.all(open.map((one) => this.#end(one)));
     this.#transport.close();
   }
-  /** Sources whose last sync did not reach its end, in words. */
+  /** Title of each source whose last sync failed, with the reason. */
   troubles(): readonly string[] {
     return [...this.#open.values()].flatMap(({ row, schedule }) =>
       schedule?.state.words == null ? [] : [`${row.title}: ${schedule.state.words}`],
@@ -225,11 +225,11 @@ export class PhonebookSourceService {
     await this.#store.putEnd(id, end);
     return end;
   }
-  /** Stores a part of a source; killed at any moment, the next sync stores the rest. */
+  /** Stores a part of a source. After a crash in any step the next sync stores the rest. */
   async #keep(id: number, { changed, gone }: SourcePart, tags: Map<string, string>): Promise<void> {
     const { customers } = this.#options;
     const fresh = changed.filter((one) => !tags.has(one.id));
-    // Known before its customer exists, so that none is left behind when its entry is gone by the next sync.
+    // Stored before the customer: after a crash, the next sync then also deletes customers whose entry is gone.
     if (fresh.length > 0)
       await this.#store.putTags(
         id,

@@ -29,7 +29,7 @@ export const migrations: readonly Migration[] = [
   {
     id: '0170-phonebook-sources',
     async up(db) {
-      // Never given out twice: customers name it.
+      // Ids are never reused, because customers name their source by its id.
       await createTable(db.schema)`phonebook_sources (
         id integer primary key autoincrement, title text not null, kind text not null, config text not null,
         enabled integer not null, cursor text, at integer, customers integer not null, created_at integer not null,
