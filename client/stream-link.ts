@@ -5,6 +5,8 @@ import { parsed } from './protocol.ts';
 
 /** Time from the upgrade to `hello`. */
 const HELLO_MS = 10_000;
+/** `WebSocket.CLOSING`; the state after it is closed. */
+const CLOSING = 2;
 
 export interface LinkListener {
   onFrame(frame: ServerFrame, link: StreamLink): void;
@@ -42,6 +44,8 @@ export class StreamLink {
     return this.#heardAt;
   }
   send(frame: ClientFrame): void {
+    // A browser warns of each frame on a socket that is closing; its close event follows.
+    if (this.#socket.readyState >= CLOSING) return;
     this.#socket.send(JSON.stringify(frame));
   }
   /** Closes the connection; the listener is not called again. */
