@@ -41,9 +41,15 @@ test('subject - what has no E.164 is found as its digits; what is no number is n
 
 test('subject - an extension stands alone', () => {
   const subject = extensionSubject('1001');
-  for (const text of ['1001', 'PJSIP/1001-web-00000012', '1001@default,u'])
+  for (const text of [
+    '1001',
+    'PJSIP/1001-web-00000012',
+    '1001@default,u',
+    'Please call 1001.',
+    '1001. Urgent',
+  ])
     assert.ok(subject.isIn(text), text);
-  for (const text of ['11001', '10011', 'ast1:1763762400.1001', '+1001'])
+  for (const text of ['11001', '10011', 'ast1:1763762400.1001', '+1001', '1001.7', '1001.wav'])
     assert.ok(!subject.isIn(text), text);
   assert.equal(subject.without('PJSIP/1001-web-01', 'erased-3'), 'PJSIP/erased-3-web-01');
 });

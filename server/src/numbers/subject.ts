@@ -62,11 +62,11 @@ export function numberSubject(number: string, country: string): Subject | null {
   ];
   return subjectOf('number', e164, spellings, patternOf(spellings));
 }
-/** Finds an extension as a whole number only, not inside a longer one. */
+/** Finds an extension as a whole number only, not inside a longer one, an id of a call or a name of a file. */
 export const extensionSubject = (extension: string): Subject =>
   subjectOf(
     'extension',
     extension,
     [extension],
-    new RegExp(`(?<![\\d.:+])${NOT_AFTER}${NO_ARGUMENT}${extension}(?![\\d.])`, 'g'),
+    new RegExp(`(?<![\\d.:+])${NOT_AFTER}${NO_ARGUMENT}${extension}(?!\\d|\\.\\w)`, 'g'),
   );
