@@ -90,7 +90,7 @@ export class ActiveNode {
     if (!(await nodes.report(own))) end(nameTaken(own.name).message);
     this.#seen = await nodes.list();
     this.#own = this.#seen.find(({ name }) => name === own.name);
-    if (this.#own !== undefined) this.#drain(this.#own);
+    if (this.#own !== undefined) await this.#drain(this.#own);
     const wish = await nodes.wished();
     if (wish === null) return;
     await nodes.wish(null);
@@ -106,9 +106,12 @@ export class ActiveNode {
     pass(to.holder);
   }
   /** Passes the site on once this node, while it is being drained, has no call or the time of the drain is over. */
-  #drain({ calls, drain }: SeenNode): void {
-    if (drain === null || (calls !== 0 && drain > 0)) return;
-    const { log, pass } = this.#deps;
+  async #drain({ drain }: SeenNode): Promise<void> {
+    if (drain === null) return;
+    const { log, pass, report } = this.#deps;
+    // Counted again: a call may have begun after the report and before the drain.
+    const { calls } = await report();
+    if (calls !== 0 && drain > 0) return;
     const heir = this.#ready().toSorted((a, b) => (a.behind ?? Infinity) - (b.behind ?? Infinity))[0];
     if (heir !== undefined) {
       log.warn({ node: heir.name, calls }, 'this node is being drained: it hands over the site');
