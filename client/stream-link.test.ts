@@ -11,8 +11,8 @@ test('stream link - a frame for a socket that is closing is left out, because a 
   });
   const environment: Partial<Environment> = { after: () => () => undefined, now: () => 0 };
   const link = new StreamLink(socket as unknown as WebSocket, environment as Environment, {
-    onFrame: assert.fail,
-    onLost: assert.fail,
+    onFrame: () => assert.fail(),
+    onLost: () => assert.fail(),
   });
   link.send({ op: 'ping' });
   for (const state of [WebSocket.CLOSING, WebSocket.CLOSED]) {
