@@ -323,10 +323,10 @@ describe('console', { concurrency: 2 }, () => {
       if (!['GET', 'HEAD'].includes(request.method()) && request.url().includes('settings'))
         sent.push(request.url());
     });
+    // The form that loads last is above the other one and moves its button.
+    await page.getByRole('button', { name: 'Save' }).nth(1).waitFor();
     const save = page.getByRole('button', { name: 'Save', disabled: false }).first();
-    const box = await save.boundingBox();
-    assert(box);
-    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    await save.hover();
     const click = async (clickCount: number): Promise<void> => {
       await page.mouse.down({ clickCount });
       await page.mouse.up({ clickCount });
