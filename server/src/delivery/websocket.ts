@@ -5,7 +5,7 @@ import { ServiceError } from '../core/errors.ts';
 import { languageOf } from '../core/words.ts';
 import { acceptOf, closeFrame, isHandshake } from '../websocket/frames.ts';
 import type { Handler } from '../ports/operations.ts';
-import { Connection } from './connection.ts';
+import { Connection, admitted } from './connection.ts';
 import type { Parts } from './connection.ts';
 import type { RemoteTickets } from './tickets.ts';
 
@@ -42,8 +42,7 @@ export function webSocketHandler(
           : 'ticket: unknown, already used or older than 30 seconds; request a new one';
       throw new ServiceError('not_authenticated', detail);
     }
-    clients.admit(caller);
-    if (closing()) throw new ServiceError('overloaded', 'the service is stopping; try again shortly');
+    admitted(parts, caller, [], closing);
     const known = offered(headers['sec-websocket-protocol']).includes(STREAM_PROTOCOL);
     reply.hijack();
     const socket = asked.take();

@@ -136,7 +136,8 @@ async function withStored(
   ) => Promise<readonly { readonly name: string; readonly sums: string }[]>,
 ): Promise<readonly (Omit<Added, 'sums'> & { readonly sums: string })[]> {
   const rows = [];
-  for (const { of, at, added: parts } of byTime(added)) {
+  for (const parts of Map.groupBy(added, ({ of, at }) => `${of}/${at}`).values()) {
+    const { of, at } = parts[0]!;
     for (let i = 0; i < parts.length; i += AT_ONCE) {
       if (rows.length >= AT_ONCE) await setImmediate();
       const some = parts.slice(i, i + AT_ONCE);
@@ -154,17 +155,6 @@ function namesOf(some: readonly Added[]): readonly string[] {
   const names = some.map(({ name }) => name);
   const size = SIZES.find((most) => most >= names.length) ?? AT_ONCE;
   return [...names, ...Array<string>(size - names.length).fill(names[0]!)];
-}
-/** Groups of one slot or day, of queues or of agents. */
-function byTime(added: readonly Added[]): Iterable<{ of: Of; at: number; added: Added[] }> {
-  const groups = new Map<string, { of: Of; at: number; added: Added[] }>();
-  for (const one of added) {
-    const { of, at } = one;
-    const group = groups.get(`${of}/${at}`);
-    if (group === undefined) groups.set(`${of}/${at}`, { of, at, added: [one] });
-    else group.added.push(one);
-  }
-  return groups.values();
 }
 const slotsOf = (added: SumTable): readonly Added[] =>
   [...added.rows()].map(({ of, name, slot, sums }) => ({ of, name, at: slot, sums }));
